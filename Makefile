@@ -1,0 +1,34 @@
+# Two commands are all that is needed: `make demo` and `make test`. Each sets up what it lacks.
+
+# The race detector needs cgo, except on macOS. An environment that turns cgo off (small images do)
+# must not turn the tests off.
+ifneq ($(shell uname -s),Darwin)
+test: export CGO_ENABLED = 1
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fmt ci
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## run the quickstart; needs nothing but Go
+	go run ./examples/quickstart
+
+test: ## run all tests under the race detector, on a real server
+	@scripts/setup-redis.sh
+	@scripts/setup-cc.sh
+	go test -race -shuffle=on -timeout 15m ./...
+
+lint: ## check format, vet, staticcheck and our own budgets
+	@scripts/lint.sh
+
+bench: ## run the benchmarks of the watchdog and the locks
+	@scripts/setup-redis.sh
+	go test -run '^$$' -bench . -benchmem ./watchdog/... ./rlock/...
+
+fmt: ## format all Go files
+	gofmt -w .
+
+ci: ## what continuous integration runs: lint, quickstart, tests
+	@.ci/run

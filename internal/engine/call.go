@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// deadline is a context that only has a deadline: go-redis turns it into the connection's, and no
+// timer has to be made for it.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+func within(limit time.Duration) context.Context {
+	return deadline{context.Background(), time.Now().Add(limit)}
+}
+
+var errAbandoned = errors.New("the caller stopped waiting for the reply")
+
+// call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
+// has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
+// gets what fn returns in the end. go-redis does not stop reading when a context is cancelled, so
+// this is what makes a cancelled call return at once.
+func call[T any](e *Engine, ctx context.Context, fn func() (T, error), late func(T, error)) (T, error) {
+	if ctx.Done() == nil {
+		return fn()
+	}
+	var zero T
+	f := &flight[T]{landed: make(chan struct{})}
+	if !e.spawn(func() { f.fly(fn, late) }) {
+		return zero, errAbandoned
+	}
+	select {
+	case <-f.landed:
+		return f.val, f.err
+	case <-ctx.Done():
+	case <-e.closing:
+	}
+	if f.state.CompareAndSwap(waited, left) {
+		return zero, errAbandoned
+	}
+	<-f.landed
+	return f.val, f.err
+}
+
+const (
+	waited int32 = iota // somebody waits for the reply
+	left                // nobody does any more
+	taken               // the reply is there, and is the waiter's
+)
+
+type flight[T any] struct {
+	state  atomic.Int32
+	landed chan struct{}
+	val    T
+	err    error
+}
+
+func (f *flight[T]) fly(fn func() (T, error), late func(T, error)) {
+	val, err := fn()
+	f.val, f.err = val, err
+	if f.state.CompareAndSwap(waited, taken) {
+		close(f.landed)
+		return
+	}
+	late(val, err)
+}
+
+// shortfallError says that too few replicas confirmed a write that the primary made.
+type shortfallError struct {
+	got, want int
+	err       error
+}
+
+func (s *shortfallError) Error() string {
+	if s.err != nil {
+		return fmt.Sprintf("WAIT for %d replicas: %v", s.want, s.err)
+	}
+	return fmt.Sprintf("%d of %d replicas confirmed the write in time", s.got, s.want)
+}
+
+func (s *shortfallError) Unwrap() error { return s.err }
+
+// exec runs one script for key within limit. With MinReplicas set the script runs on a connection of
+// its own, and if it wrote, WAIT follows on the same connection: WAIT only knows of the writes of the
+// connection that sends it, so on another one it would answer at once, and falsely.
+func (e *Engine) exec(
+	key string, limit time.Duration, fn func(ctx context.Context, conn lua.Conn) (wrote bool, err error),
+) error {
+	ctx := within(limit)
+	if e.cfg.MinReplicas == 0 {
+		_, err := fn(ctx, e.cfg.Links.Traffic)
+		return err
+	}
+	node, err := e.cfg.Links.Node(ctx, key)
+	if err != nil {
+		return err
+	}
+	return e.replicated(ctx, node, limit, fn)
+}
+
+func (e *Engine) replicated(
+	ctx context.Context, node *redis.Client, limit time.Duration,
+	fn func(ctx context.Context, conn lua.Conn) (wrote bool, err error),
+) error {
+	conn := node.Conn()
+	defer func() { _ = conn.Close() }()
+	wrote, err := fn(ctx, conn)
+	if _, moved := redis.IsMovedError(err); moved {
+		e.cfg.Links.Moved(ctx)
+	}
+	if err != nil || !wrote {
+		return err
+	}
+	at, _ := ctx.Deadline()
+	patience := max(time.Until(at)-limit/10, time.Millisecond)
+	got, err := conn.Wait(ctx, e.cfg.MinReplicas, patience).Result()
+	if err != nil || int(got) < e.cfg.MinReplicas {
+		return &shortfallError{got: int(got), want: e.cfg.MinReplicas, err: err}
+	}
+	return nil
+}
+
+// knowKind makes sure that it is known how releases are published: who acquires has to be able to
+// release in a way that others hear.
+func (e *Engine) knowKind(limit time.Duration) error {
+	if !e.cfg.Links.Cluster() {
+		return nil
+	}
+	_, err := e.cfg.Links.Sharded(within(limit))
+	return err
+}
+
+// sharded is the kind of publication, once knowKind has learned it.
+func (e *Engine) sharded() bool {
+	sharded, err := e.cfg.Links.Sharded(within(0))
+	return err == nil && sharded
+}
+
+// pause sleeps for d; it reports false if ctx or the engine ended first.
+func (e *Engine) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-e.closing:
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Close refuses new work, ends the contexts of what is held, releases it, and joins every goroutine.
+// It takes the release timeout at most, and a little more for joining. It returns the names that were
+// still held.
+func (e *Engine) Close() []string {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		e.calls.Wait()
+		return nil
+	}
+	e.closed = true
+	close(e.closing)
+	e.mu.Unlock()
+
+	end := e.clock.Now() + e.cfg.ReleaseTimeout
+	names, orphans := e.abandonAll()
+	e.releaseAll(orphans, end)
+	e.joinCalls(end)
+	e.releaseAll(e.reclaim.rest(), end)
+	e.dog.Close()
+	_ = e.cfg.Links.Close() // also ends calls that are still under way
+	e.calls.Wait()
+	e.hub.Close()
+	e.wheel.Close()
+	e.news.close(max(end-e.clock.Now(), 100*time.Millisecond))
+	return names
+}
+
+// abandonAll ends every live hold here. Holds that somebody is releasing are that one's business.
+func (e *Engine) abandonAll() (names []string, orphans []orphan) {
+	for _, h := range e.table.all() {
+		h.mu.Lock()
+		if h.state != live {
+			h.mu.Unlock()
+			continue
+		}
+		levels := h.endLocked(e.refuse(h.proto))
+		cause := h.cause
+		h.mu.Unlock()
+		e.dog.Stop(&h.lease)
+		for _, l := range levels {
+			l.end(cause)
+		}
+		e.table.drop(h, false)
+		names = append(names, h.proto.Name())
+		orphans = append(orphans, orphan{proto: h.proto, id: h.id, notAfter: h.doubt})
+	}
+	return names, orphans
+}
+
+// releaseAll releases in batches, and once more what got no answer, until end.
+func (e *Engine) releaseAll(orphans []orphan, end time.Duration) {
+	for len(orphans) > 0 {
+		batch := orphans[:min(len(orphans), renewBatch)]
+		orphans = orphans[len(batch):]
+		left := end - e.clock.Now()
+		if left <= 0 {
+			return
+		}
+		calls := make([]*lua.Call[lua.ReleaseReply], len(batch))
+		for i, o := range batch {
+			calls[i] = o.proto.Release(o.id, e.sharded(), false)
+		}
+		lua.RunAll(within(min(left, e.limit(e.cfg.Lease))), e.cfg.Links.Traffic, calls)
+		for i, o := range batch {
+			if kind := classify(calls[i].Err); kind == faultAmbiguous || kind == faultTransient {
+				orphans = append(orphans, o)
+			}
+		}
+	}
+}
+
+// joinCalls waits for calls under way, until end.
+func (e *Engine) joinCalls(end time.Duration) {
+	joined := make(chan struct{})
+	go func() {
+		e.calls.Wait()
+		close(joined)
+	}()
+	timer := time.NewTimer(max(end-e.clock.Now(), 0))
+	defer timer.Stop()
+	select {
+	case <-joined:
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,54 @@
+// Package engine is what all locks have in common: waiting, waking, handing on, renewing, losing,
+// releasing and cleaning up. A primitive adds a [Protocol], which is its scripts, its channel name, and
+// what excludes what.
+//
+// # Who decides
+//
+// Redis decides who holds; this package decides what may be believed about it. A hold is believed in
+// from the moment its grant was read until, by the local clock, the lease that was confirmed last is
+// nearly over: counted from the sending of the call that confirmed it, less a margin for drift. No
+// server time and no wall clock enters into that. So whatever happens to replies, a believer stops
+// before Redis can give the lock to the next.
+//
+//	         attach                       Unlock: contexts end,
+//	(grant) --------> live --------------> ending --------------> over
+//	                   |   renewal stops      | hand-off or release
+//	                   |                      `- found lost: over, with a LostError
+//	                   `- validity over, gone in Redis, MaxHold, Close: contexts end -> over
+//
+// # Why nothing counts twice
+//
+// Every Lock call has an id of its own, used by all its attempts and by nothing else ever. Acquisition,
+// hand-off and last release go by that id, so a copy that is late, resent or duplicated finds its work
+// done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute counts and
+// growing operation numbers. The clients that send are derived (package links) such that go-redis
+// repeats nothing; the engine repeats, and so knows what a second answer means: "not there" is a loss
+// on the first try, and the first try's own work on a later one.
+//
+// # Why nothing is left behind
+//
+// A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome
+// is unknown, because the reply was lost or nobody waited for it any more, is given to the reclaimer,
+// which releases the id until a reply shows a server time beyond the not-after: from then on no copy
+// can take effect. Re-entries are never reclaimed, their id is the hold's.
+//
+// # The line
+//
+// Per name, callers of one process stand in a line, and only those at its head ask Redis, so what
+// Redis does for a hand-off does not grow with the number of waiters. When a holder of this process is
+// done and the next in line waits here, one script turns the hold into the next one's. A run of such
+// hand-offs ends after some turns or some time; then the lock is really released, and this process
+// stays out for a moment if anybody else heard of it.
+//
+// A waiter's places:
+//
+//	queued --> leading --> granted         (asked Redis)
+//	   `-----> offered --> granted         (a hand-off; back to queued if Redis refuses it)
+//	any -----> gone                        (its context ended; what it was given is passed on)
+//
+// # Locks of the mutexes
+//
+// A part of the table, a hold, the reclaimer and the news have a mutex each. None is held while another
+// of them is taken, except that the watchdog's own are innermost, and none is held across a network
+// call or a call of the application's functions.
+package engine

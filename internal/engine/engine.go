@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+const (
+	tick = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
+
+	// A run of hand-offs inside this process ends after runCount turns or runTime, whichever is
+	// first; the process then stays out for runPause if anybody else heard of the release.
+	runCount = 64
+	runTime  = 50 * time.Millisecond
+	runPause = 5 * time.Millisecond
+
+	maxLimit   = 3 * time.Second // of one command, however long the lease
+	linger     = time.Second     // of a subscription that nobody waits on
+	renewBatch = 256             // holds in one renewal call
+
+	firstPause = 10 * time.Millisecond // between attempts that got no answer
+	lastPause  = 500 * time.Millisecond
+)
+
+// Config is what an Engine is made of. All fields are set.
+type Config struct {
+	Links          *links.Links
+	ClientID       string
+	Lease          time.Duration
+	MaxPoll        time.Duration
+	ReleaseTimeout time.Duration
+	MinReplicas    int
+	Words          Words
+	Events         Events
+	Logger         *slog.Logger
+}
+
+// Engine waits, wakes, renews, loses, hands on and cleans up for every lock of one client.
+type Engine struct {
+	cfg     Config
+	clock   *watchdog.Clock
+	wheel   *watchdog.Wheel
+	dog     *watchdog.Watchdog
+	hub     *wake.Hub
+	clocks  serverClocks
+	table   table
+	reclaim reclaimer
+	news    *news
+	nonce   atomic.Uint64
+	longest atomic.Int64 // the longest lease that was ever asked for
+
+	closing chan struct{}  // closed by the first Close
+	calls   sync.WaitGroup // goroutines that wait for a reply or clean up
+	mu      sync.Mutex     // guards closed, and calls against Close
+	closed  bool
+}
+
+// CommandLimit is how long one command may take under a lease: a fraction of it, so that several
+// attempts fit into the time that a renewal has.
+func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLimit) }
+
+// New returns an engine. It sends nothing.
+func New(cfg Config) *Engine {
+	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{})}
+	e.wheel = watchdog.NewWheel(e.clock, tick)
+	e.news = newNews(cfg.Events, cfg.Logger)
+	e.longest.Store(int64(cfg.Lease))
+	e.table.engine = e
+	e.reclaim.engine = e
+	limit := CommandLimit(cfg.Lease)
+	e.dog = watchdog.New(watchdog.Config{
+		Wheel: e.wheel, Clock: e.clock,
+		Period: cfg.Lease / 3,
+		Retry:  min(cfg.Lease/20, lastPause),
+		Limit:  limit,
+		Batch:  renewBatch,
+		Shard:  func(l *watchdog.Lease) string { return e.node(holdOf(l).proto.Key()) },
+		Renew:  e.renew,
+		Lost:   func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
+		Renewed: func(l *watchdog.Lease, err error) {
+			e.news.renewed(holdOf(l).proto.Name(), err)
+		},
+	})
+	e.hub = wake.New(wake.Config{
+		Open: func(ctx context.Context) *redis.PubSub { return cfg.Links.Traffic.Subscribe(ctx) },
+		Shard: func(ctx context.Context, channel string) string {
+			return cfg.Links.Shard(ctx, channel)
+		},
+		Moved:   cfg.Links.Moved,
+		Sharded: cfg.Links.Sharded,
+		Wheel:   e.wheel, Clock: e.clock,
+		Linger: linger, Life: cfg.Links.Life(), Limit: limit,
+	})
+	return e
+}
+
+// node names the node that serves key.
+func (e *Engine) node(key string) string {
+	return e.cfg.Links.Shard(context.Background(), key)
+}
+
+// newID makes a hold id that was never used and never will be.
+func (e *Engine) newID() string {
+	return e.cfg.ClientID + ":" + strconv.FormatUint(e.nonce.Add(1), 36)
+}
+
+// begin registers a goroutine that Close is to join. It reports false if the engine is closed.
+func (e *Engine) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.calls.Add(1)
+	return true
+}
+
+// spawn runs fn in a goroutine that Close joins; on a closed engine it does not run at all.
+func (e *Engine) spawn(fn func()) bool {
+	if !e.begin() {
+		return false
+	}
+	go func() {
+		defer e.calls.Done()
+		fn()
+	}()
+	return true
+}
+
+// limit is the time limit of one command for a lease.
+func (e *Engine) limit(lease time.Duration) time.Duration {
+	return min(CommandLimit(lease), CommandLimit(e.cfg.Lease))
+}
+
+// validUntil is how long a hold may be believed in that Redis keeps for lease since start.
+func validUntil(start, lease time.Duration) time.Duration {
+	return start + lease - watchdog.Margin(lease, tick)
+}
+
+// refuse makes the error of a call that a closed engine does not take.
+func (e *Engine) refuse(p Protocol) error {
+	return &verdict{word: e.cfg.Words.Closed, name: p.Name()}
+}
+
+// unavailable makes the error of a call that Redis did not answer, or answered with an error.
+func (e *Engine) unavailable(p Protocol, err error) error {
+	word := e.cfg.Words.Unavailable
+	if classify(err) == faultConflict {
+		word = e.cfg.Words.KeyConflict
+	}
+	return &verdict{word: word, name: p.Name(), cause: ours(err)}
+}
+
+// isClosed reports whether Close was called.
+func (e *Engine) isClosed() bool {
+	select {
+	case <-e.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+var errNoAnswer = errors.New("no answer")

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// fault says what an error of one script call means for the caller.
+type fault int
+
+const (
+	faultNone      fault = iota
+	faultAmbiguous       // the script may have run, or may still run until its not-after
+	faultTransient       // it did not run; the same call may succeed later
+	faultConflict        // something that is no such lock is at the key
+	faultDefinite        // it did not run and will not
+)
+
+// transientPrefixes are the states of a server that pass: it is starting, failing over, moving the
+// slot, busy with somebody's script, or out of memory, replicas or disk.
+var transientPrefixes = []string{
+	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "OOM",
+	"MISCONF", "NOREPLICAS", "NOSCRIPT", "UNBLOCKED", "ERR max number of clients",
+}
+
+// classify sorts an error. A script that Redis answered with an error wrote nothing: our scripts
+// check everything before their first write.
+func classify(err error) fault {
+	var shortfall *shortfallError
+	var refused redis.Error
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return faultNone
+	case errors.As(err, &shortfall):
+		return faultAmbiguous
+	case errors.Is(err, lua.ErrConflict):
+		return faultConflict
+	case errors.Is(err, redis.ErrClosed):
+		return faultDefinite
+	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
+		errors.Is(err, redis.ErrPoolExhausted):
+		return faultTransient
+	case errors.As(err, &refused):
+		for _, prefix := range transientPrefixes {
+			if redis.HasErrorPrefix(err, prefix) {
+				return faultTransient
+			}
+		}
+		return faultDefinite
+	}
+	return faultAmbiguous
+}
+
+// ours hides a command's own deadline from errors.Is.
+func ours(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return opaque{err}
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Hold is one owner's possession of one lock. The local state below is the truth about its levels;
+// the count in Redis mirrors it.
+type Hold struct {
+	lease  watchdog.Lease // its validity, and its renewal if a level wants that
+	engine *Engine
+	proto  Protocol
+	id     string
+	fence  int64
+	start  time.Duration // when the call that granted it was first sent
+	since  time.Duration // when it was granted
+
+	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
+	// out; 0 if there can be none.
+	doubt int64
+
+	mu     sync.Mutex // guards all below
+	state  state
+	cause  error // what its contexts end with, once it is over
+	levels []*Level
+	room   [1]*Level // the backing of levels for a hold that never nests
+	op     int64     // the last operation number that was given out
+}
+
+type state uint8
+
+const (
+	live   state = iota
+	ending       // somebody is releasing it
+	over
+)
+
+func holdOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
+
+// newHold makes the local side of a hold that Redis granted. Start is when the granting call was
+// first sent. The hold has no level yet: attach adds it.
+func (e *Engine) newHold(req Request, id string, fence int64, start time.Duration, doubt int64) *Hold {
+	h := &Hold{
+		engine: e, proto: req.Proto, id: id, fence: fence,
+		start: start, since: e.clock.Now(), doubt: doubt,
+	}
+	h.levels = h.room[:0]
+	h.lease.Owner = h
+	if req.Kept {
+		e.dog.Keep(&h.lease, start, req.Lease)
+	} else {
+		e.dog.Guard(&h.lease, validUntil(start, req.Lease))
+	}
+	return h
+}
+
+// valid reports whether the hold may still be believed in at this moment.
+func (h *Hold) valid() bool { return h.engine.clock.Now() < h.lease.ValidUntil() }
+
+// expire is called by the watchdog, which will not look after the hold any more.
+func (h *Hold) expire(cause error) {
+	reason := Expired
+	if isGone(cause) {
+		reason = Gone
+	}
+	h.lose(reason, cause)
+}
+
+// lose ends the hold without its owner's doing: its contexts end with the reason, the next in line
+// may try, and, unless Redis said itself that it is gone, it is released in Redis. It reports false
+// if the hold had ended before.
+func (h *Hold) lose(reason Reason, cause error) bool {
+	e := h.engine
+	h.mu.Lock()
+	if h.state != live {
+		h.mu.Unlock()
+		return false
+	}
+	levels := h.endLocked(e.lostError(h.proto, reason, cause))
+	err := h.cause
+	h.mu.Unlock()
+	e.dog.Lose(&h.lease, err)
+	for _, l := range levels {
+		l.end(err)
+	}
+	if reason != Gone {
+		e.reclaim.add(h.proto, h.id, h.doubt)
+	}
+	e.table.drop(h, false)
+	e.news.lost(err)
+	return true
+}
+
+// endLocked makes the hold be over and returns the levels whose contexts are to end. They stay
+// listed, because each is still to be unlocked.
+func (h *Hold) endLocked(cause error) []*Level {
+	h.state, h.cause = over, cause
+	levels := make([]*Level, 0, len(h.levels))
+	for _, l := range h.levels {
+		if !l.pending {
+			levels = append(levels, l)
+		}
+	}
+	return levels
+}
+
+func (e *Engine) lostError(p Protocol, reason Reason, cause error) error {
+	if cause != nil {
+		cause = ours(cause)
+	}
+	return e.cfg.Words.Lost(p.Name(), reason, cause)
+}
+
+// longestLocked is the lease that Redis has to keep from now on, for every level that is left.
+func (h *Hold) longestLocked(now time.Duration) time.Duration {
+	var longest time.Duration
+	for _, l := range h.levels {
+		if l.err != nil {
+			continue
+		}
+		if l.req.Kept {
+			longest = max(longest, l.req.Lease)
+		} else {
+			longest = max(longest, l.until-now)
+		}
+	}
+	return longest.Truncate(time.Millisecond)
+}
+
+// superviseLocked gives the watchdog the hold as its levels want it, after one of them left. The
+// release that is about to be sent sets the lease in Redis to ttl, so validity must not outlast that.
+func (h *Hold) superviseLocked(now, ttl time.Duration) {
+	until := validUntil(now, ttl)
+	for _, l := range h.levels {
+		if l.err == nil && l.req.Kept {
+			h.engine.dog.Shorten(&h.lease, until)
+			return
+		}
+	}
+	h.engine.dog.Guard(&h.lease, min(until, h.lease.ValidUntil()))
+}
+
+// stepLocked numbers the next change of the hold.
+func (h *Hold) stepLocked(now time.Duration) Step {
+	h.op++
+	return Step{ID: h.id, Count: int64(len(h.levels)), Op: h.op, TTL: h.longestLocked(now)}
+}
+
+// renewTTL is the lease that a renewal asks for: the longest that a level needs. It is 0 for a hold
+// that has ended.
+func (h *Hold) renewTTL(now time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state != live {
+		return 0
+	}
+	return max(h.longestLocked(now), h.engine.cfg.Lease)
+}

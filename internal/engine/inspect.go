@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Held is what is known here of a live hold.
+type Held struct {
+	ID         string
+	Fence      int64
+	Count      int
+	ValidUntil time.Time
+}
+
+// Held looks at the hold of the lock that ctx carries, without asking Redis.
+func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
+	l := e.carried(ctx, p)
+	if l == nil {
+		return Held{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+	}
+	h := l.hold
+	if err := h.standing(l); err != nil {
+		return Held{}, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	until := h.lease.ValidUntil()
+	if !l.req.Kept {
+		until = min(until, validUntil(l.until-l.req.Lease, l.req.Lease))
+	}
+	return Held{
+		ID: h.id, Fence: h.fence, Count: len(h.levels), ValidUntil: e.clock.Wall(until),
+	}, nil
+}
+
+// Seen is what Redis and this client know of a lock.
+type Seen struct {
+	Holders []Holder
+	Waiters int
+}
+
+// Holder is one hold as Redis shows it.
+type Holder struct {
+	ID    string
+	Count int64
+	TTL   time.Duration
+	Fence int64
+	Mine  bool
+}
+
+// Inspect asks Redis who holds, in one round trip.
+func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
+	reply, err := e.look(ctx, p)
+	if err != nil {
+		return Seen{}, err
+	}
+	line, _ := e.table.waiting(p.Key(), "")
+	seen := Seen{Waiters: line + max(int(reply.Subscribers)-e.listening(p), 0)}
+	for _, holder := range reply.Holders {
+		_, mine := e.table.waiting(p.Key(), holder.ID)
+		seen.Holders = append(seen.Holders, Holder{
+			ID: holder.ID, Count: holder.Count, TTL: reply.PTTL, Fence: reply.Fence, Mine: mine != nil,
+		})
+	}
+	return seen, nil
+}
+
+// listening is 1 if this client's own subscription is among those that Redis counts.
+func (e *Engine) listening(p Protocol) int {
+	if e.hub.Subscribed(p.Channel()) {
+		return 1
+	}
+	return 0
+}
+
+func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error) {
+	if ctx.Err() != nil {
+		return lua.InspectReply{}, contextError(ctx)
+	}
+	if e.isClosed() {
+		return lua.InspectReply{}, e.refuse(p)
+	}
+	limit := e.limit(e.cfg.Lease)
+	reply, err := call(e, ctx, func() (lua.InspectReply, error) {
+		if err := e.knowKind(limit); err != nil {
+			return lua.InspectReply{}, err
+		}
+		return p.Inspect(within(limit), e.cfg.Links.Traffic, e.sharded())
+	}, func(lua.InspectReply, error) {})
+	if errors.Is(err, errAbandoned) {
+		return reply, e.gaveUp(ctx, ctx, p, false, nil)
+	}
+	if err != nil {
+		return reply, e.unavailable(p, err)
+	}
+	return reply, nil
+}
+
+var errBroken = errors.New("it was broken by this client")
+
+// Break takes the lock from whoever holds it now. It looks first and then releases just those holds,
+// so that a request that is late or sent twice cannot take it from somebody who came after.
+func (e *Engine) Break(ctx context.Context, p Protocol) error {
+	reply, err := e.look(ctx, p)
+	if err != nil {
+		return err
+	}
+	if len(reply.Holders) == 0 {
+		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+	}
+	for _, holder := range reply.Holders {
+		if _, h := e.table.waiting(p.Key(), holder.ID); h != nil {
+			h.lose(Gone, errBroken)
+		}
+		if err := e.breakHold(ctx, p, holder.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) error {
+	limit, end := e.limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		_, err := call(e, ctx, func() (lua.ReleaseReply, error) {
+			return e.sendRelease(p, id, limit)
+		}, func(lua.ReleaseReply, error) {})
+		kind := classify(err)
+		if kind == faultNone {
+			return nil
+		}
+		if kind == faultConflict || kind == faultDefinite ||
+			e.clock.Now()+pause >= end || !e.pause(ctx, pause) {
+			return e.unavailable(p, err)
+		}
+	}
+}

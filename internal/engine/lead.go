@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+var (
+	errStale  = errors.New("the grant was confirmed when its lease was as good as over")
+	errWaited = errors.New("the longest wait is over")
+)
+
+// leader is a waiter at the head of its line: the only one of its process that waits on Redis.
+type leader struct {
+	*waiter
+	engine *Engine
+	doubt  doubt
+	busy   bool          // the last answer was that another has the lock
+	last   error         // of the last attempt that got no answer
+	ticket *wake.Ticket
+	pause  time.Duration
+}
+
+// doubt is what is unknown about a hold id: since when a request for it may have been carried out
+// without our knowing, and until which server time one may still be.
+type doubt struct {
+	since    time.Duration
+	notAfter int64
+	any      bool
+}
+
+func (d *doubt) add(start time.Duration, notAfter int64) {
+	if !d.any {
+		d.since, d.any = start, true
+	}
+	d.notAfter = max(d.notAfter, notAfter)
+}
+
+// lead tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
+// poll interval. It returns the hold and the start that its lease counts from.
+func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
+	l := &leader{waiter: w, engine: e, pause: firstPause}
+	defer l.unsubscribe()
+	if out := e.table.outUntil(w.req.Proto.Key()) - e.clock.Now(); out > 0 {
+		e.pause(limited, out)
+	}
+	if e.hub.Subscribed(w.req.Proto.Channel()) {
+		l.ticket = e.hub.Join(w.req.Proto.Channel())
+	}
+	for {
+		h, pttl, err := l.attempt(limited)
+		if h != nil {
+			return h, nil
+		}
+		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
+			l.give()
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.busy, l.last)
+		}
+		if err != nil {
+			if err := l.failed(limited, err); err != nil {
+				l.give()
+				return nil, err
+			}
+			continue
+		}
+		if !told {
+			told = true
+			e.news.waiting(w.req.Proto.Name())
+		}
+		l.rest(limited, pttl)
+	}
+}
+
+// try is one attempt of a waiter that stands at the head of its line, repeated once or twice if the
+// reply was lost.
+func (e *Engine) try(ctx context.Context, w *waiter) (*Hold, error) {
+	l := &leader{waiter: w, engine: e}
+	var err error
+	for range 3 {
+		var h *Hold
+		h, _, err = l.attempt(ctx)
+		if h != nil {
+			return h, nil
+		}
+		if err != nil && (ctx.Err() != nil || e.isClosed()) {
+			l.give()
+			return nil, e.gaveUp(ctx, ctx, w.req.Proto, l.busy, l.last)
+		}
+		if classify(err) != faultAmbiguous || isShortfall(err) {
+			break
+		}
+	}
+	l.give()
+	if err == nil {
+		return nil, e.busy(w.req.Proto)
+	}
+	return nil, e.unavailable(w.req.Proto, err)
+}
+
+// attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
+// without an error the lock is busy, for as long as is returned at most.
+func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
+	e := l.engine
+	for range 3 {
+		sent := e.ask(ctx, l.req, l.id, l.doubt)
+		if sent.err != nil {
+			l.last = sent.err
+			switch {
+			case errors.Is(sent.err, errAbandoned):
+				l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
+			case classify(sent.err) == faultAmbiguous:
+				l.doubt.add(sent.start, sent.notAfter)
+			}
+			return nil, 0, sent.err
+		}
+		if l.last != nil {
+			l.last = nil
+			e.table.answered(l.waiter, nil)
+		}
+		switch sent.reply.Status {
+		case lua.Busy:
+			l.busy = true
+			return nil, sent.reply.PTTL, nil
+		case lua.Held, lua.Already:
+			h, err := l.won(sent)
+			return h, 0, err
+		}
+	}
+	return nil, 0, opaque{errClock}
+}
+
+var errClock = errors.New("the server's clock changes faster than it can be followed")
+
+// asked is one sending of the acquire script and what came of it.
+type asked struct {
+	start    time.Duration
+	notAfter int64
+	reply    lua.AcquireReply
+	err      error
+}
+
+// ask sends the acquire script. A reply that nobody waits for any more is cleaned up after: what it
+// granted is released, and so is what an earlier request for the same id may still bring about.
+func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) asked {
+	p := req.Proto
+	send := func() (asked, error) {
+		sent := e.sendAcquire(req, id)
+		return sent, sent.err
+	}
+	sent, err := call(e, ctx, send, func(sent asked, err error) {
+		after := before
+		if classify(err) == faultAmbiguous {
+			after.add(sent.start, sent.notAfter)
+		}
+		if after.any || sent.reply.Status == lua.Held || sent.reply.Status == lua.Already {
+			e.reclaim.add(p, id, after.notAfter)
+		}
+	})
+	sent.err = err
+	return sent
+}
+
+func (e *Engine) sendAcquire(req Request, id string) (sent asked) {
+	p, limit := req.Proto, e.limit(req.Lease)
+	if sent.err = e.knowKind(limit); sent.err != nil {
+		return sent
+	}
+	node := e.node(p.Key())
+	sent.start = e.clock.Now()
+	sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
+	ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
+	sent.err = e.exec(p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		sent.reply, err = p.Acquire(ctx, conn, ask)
+		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err
+	})
+	e.clocks.observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+	return sent
+}
+
+// won lists the hold, unless its lease is as good as over.
+func (l *leader) won(sent asked) (*Hold, error) {
+	e := l.engine
+	start := sent.start
+	if sent.reply.Status == lua.Already && l.doubt.any {
+		start = min(start, l.doubt.since)
+	}
+	if e.clock.Now() >= validUntil(start, l.req.Lease) {
+		l.doubt.add(start, sent.notAfter)
+		l.renounce()
+		return nil, opaque{errStale}
+	}
+	h := e.newHold(l.req, l.id, sent.reply.Fence, start, l.doubt.notAfter)
+	e.table.win(l.waiter, h)
+	return h, nil
+}
+
+// failed decides whether an attempt without an answer is followed by another one. A call gives up when
+// Redis has said nothing for a whole lease.
+func (l *leader) failed(ctx context.Context, err error) error {
+	e := l.engine
+	kind := classify(err)
+	if isShortfall(err) {
+		e.takeBack(l.req.Proto, l.id)
+	}
+	if kind == faultConflict || kind == faultDefinite || isShortfall(err) {
+		return e.unavailable(l.req.Proto, err)
+	}
+	l.busy = false
+	if e.clock.Now()-e.table.answered(l.waiter, err) > e.cfg.Lease {
+		return e.unavailable(l.req.Proto, err)
+	}
+	e.pause(ctx, l.pause)
+	l.pause = min(2*l.pause, lastPause)
+	return nil
+}
+
+// rest waits for a reason to try again. The first time it subscribes, and the reason is that the
+// subscription stands: what was released before it did would not be heard of otherwise.
+func (l *leader) rest(ctx context.Context, pttl time.Duration) {
+	e := l.engine
+	l.pause = firstPause
+	patience := min(pttl+time.Millisecond, e.cfg.MaxPoll)
+	var reason <-chan struct{}
+	if l.ticket == nil {
+		l.ticket = e.hub.Join(l.req.Proto.Channel())
+		reason = l.ticket.Ready()
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-reason:
+	case <-l.ticket.C():
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-e.closing:
+	}
+	select {
+	case <-l.ticket.C(): // the attempt that follows covers every wake-up so far
+	default:
+	}
+}
+
+func (l *leader) unsubscribe() {
+	if l.ticket != nil {
+		l.ticket.Leave()
+	}
+}
+
+// give leaves the line without a hold. What may have been granted unknown to us is released.
+func (l *leader) give() {
+	l.renounce()
+	l.engine.quit(l.waiter)
+}
+
+// renounce gives up the id: it may stand for a hold by now, or do so later, and nobody believes in it.
+func (l *leader) renounce() {
+	if l.doubt.any {
+		l.engine.reclaim.add(l.req.Proto, l.id, l.doubt.notAfter)
+		l.doubt = doubt{}
+		l.id = l.engine.newID()
+	}
+}
+
+func isShortfall(err error) bool {
+	var s *shortfallError
+	return errors.As(err, &s)
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Level is one Lock that was not unlocked yet, and the context that it gave out. It embeds a standard
+// cancel context: a Done channel of its own would cost a goroutine for every context derived from it.
+type Level struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	hold   *Hold
+	outer  *Level // what the context given to Lock carried
+	req    Request
+
+	// Guarded by hold.mu.
+	pending bool // its Lock is still under way; it has no context yet
+	open    bool // not unlocked yet
+	err     error
+	until   time.Duration   // when its own lease runs out in Redis; for levels that are not kept
+	timer   *watchdog.Timer // its own end, if it has one before the hold's
+	reason  Reason          // what that end is called
+}
+
+type levelKey struct{}
+
+// Value finds the level itself before anything that the parent carries.
+func (l *Level) Value(key any) any {
+	if _, ok := key.(levelKey); ok {
+		return l
+	}
+	return l.Context.Value(key)
+}
+
+// WithoutHolds returns a context that carries no hold.
+func WithoutHolds(ctx context.Context) context.Context {
+	return context.WithValue(ctx, levelKey{}, (*Level)(nil))
+}
+
+// carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
+// unlocked, or nil.
+func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
+	l, _ := ctx.Value(levelKey{}).(*Level)
+	for ; l != nil; l = l.outer {
+		h := l.hold
+		if h.engine != e || h.proto.Key() != p.Key() || h.proto.Mode() != p.Mode() {
+			continue
+		}
+		h.mu.Lock()
+		open := l.open
+		h.mu.Unlock()
+		if open {
+			return l
+		}
+	}
+	return nil
+}
+
+// attach makes the first level of a hold, with its context. It reports false if the hold was lost
+// before its owner got to see it.
+func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
+	l := &Level{hold: h, req: req, until: h.start + req.Lease}
+	h.mu.Lock()
+	if h.state != live {
+		h.mu.Unlock()
+		return nil, false
+	}
+	l.openLocked(ctx)
+	h.levels = append(h.levels, l)
+	h.mu.Unlock()
+	l.schedule(h.start)
+	return l, true
+}
+
+// openLocked gives the level its context.
+func (l *Level) openLocked(ctx context.Context) {
+	l.outer, _ = ctx.Value(levelKey{}).(*Level)
+	l.Context, l.cancel = context.WithCancelCause(ctx)
+	l.open, l.pending = true, false
+}
+
+// schedule arms the level's own end: a lease that nobody renews, or the longest time it may be held.
+func (l *Level) schedule(start time.Duration) {
+	var at time.Duration
+	if !l.req.Kept {
+		at, l.reason = validUntil(start, l.req.Lease), Expired
+	}
+	if m := l.req.MaxHold; m > 0 {
+		if end := l.hold.engine.clock.Now() + m; at == 0 || end < at {
+			at, l.reason = end, MaxHold
+		}
+	}
+	if at == 0 {
+		return
+	}
+	l.timer = new(watchdog.Timer)
+	l.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
+	l.hold.engine.wheel.Schedule(l.timer, at)
+}
+
+// expire ends a level whose own time is over, and the hold with it if no other level wants it.
+func (l *Level) expire() {
+	h := l.hold
+	h.mu.Lock()
+	if !l.open || l.err != nil || h.state != live {
+		h.mu.Unlock()
+		return
+	}
+	l.err = h.engine.lostError(h.proto, l.reason, nil)
+	err, last := l.err, h.longestLocked(h.engine.clock.Now()) == 0
+	h.mu.Unlock()
+	if !last || !h.lose(l.reason, nil) {
+		l.end(err)
+		h.engine.news.lost(err)
+	}
+}
+
+// end ends the level's context.
+func (l *Level) end(cause error) {
+	l.cancel(cause)
+	if l.timer != nil {
+		l.hold.engine.wheel.Cancel(l.timer)
+	}
+}
+
+// closeLocked takes the level out of its hold; it reports false if it was out already.
+func (l *Level) closeLocked() bool {
+	if !l.open && !l.pending {
+		return false
+	}
+	l.open, l.pending = false, false
+	h := l.hold
+	for i, other := range h.levels {
+		if other == l {
+			copy(h.levels[i:], h.levels[i+1:])
+			h.levels[len(h.levels)-1] = nil
+			h.levels = h.levels[:len(h.levels)-1]
+			break
+		}
+	}
+	return true
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
+// is the context to go on with.
+func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
+	l, err := e.known(ctx, req)
+	if l != nil || err != nil {
+		return l, err
+	}
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if req.MaxWait > 0 {
+		limited, cancel = context.WithTimeout(ctx, req.MaxWait)
+	}
+	defer cancel()
+	start := e.clock.Now()
+	for {
+		w := &waiter{req: req, since: start, id: e.newID(), notify: make(chan struct{}, 1)}
+		e.table.enter(w, false)
+		h, err := e.stand(limited, ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := h.attach(ctx, req); ok {
+			e.news.acquired(req.Proto.Name(), e.clock.Now()-start)
+			return l, nil
+		}
+	}
+}
+
+// TryLock makes one attempt. It is repeated only if its reply was lost.
+func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
+	l, err := e.known(ctx, req)
+	if l != nil || err != nil {
+		return l, err
+	}
+	w := &waiter{req: req, since: e.clock.Now(), id: e.newID(), notify: make(chan struct{}, 1)}
+	if !e.table.enter(w, true) {
+		return nil, e.busy(req.Proto)
+	}
+	h, err := e.try(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := h.attach(ctx, req); ok {
+		e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+		return l, nil
+	}
+	return nil, e.unavailable(req.Proto, errStale)
+}
+
+// known settles what needs no waiting: a context that is over, and a lock that ctx carries.
+func (e *Engine) known(ctx context.Context, req Request) (*Level, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
+	if e.isClosed() {
+		return nil, e.refuse(req.Proto)
+	}
+	e.note(req.Lease)
+	if l := e.carried(ctx, req.Proto); l != nil {
+		return l.hold.reenter(ctx, l, req)
+	}
+	return nil, nil
+}
+
+// note remembers the longest lease, which bounds how long anything can be left behind.
+func (e *Engine) note(lease time.Duration) {
+	for {
+		longest := e.longest.Load()
+		if int64(lease) <= longest || e.longest.CompareAndSwap(longest, int64(lease)) {
+			return
+		}
+	}
+}
+
+func (e *Engine) busy(p Protocol) error {
+	return &verdict{word: e.cfg.Words.Busy, name: p.Name()}
+}
+
+// stand waits in the local line, and at its head waits for Redis. Limited is the context that bounds
+// the wait, ctx the one that was given: the error tells which of them ended.
+func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
+	defer e.wheel.Cancel(&w.stale)
+	told := false
+	for {
+		switch at, h, failed := e.table.look(w); {
+		case failed != nil:
+			e.table.leave(w)
+			return nil, e.unavailable(w.req.Proto, failed)
+		case at == granted:
+			return h, nil
+		case at == leading:
+			e.wheel.Cancel(&w.stale)
+			return e.lead(limited, ctx, w, told)
+		}
+		if !told {
+			told = true
+			e.news.waiting(w.req.Proto.Name())
+			e.noteStale(w)
+		}
+		select {
+		case <-w.notify:
+			continue
+		case <-limited.Done():
+		case <-e.closing:
+		}
+		trouble := e.table.trouble(w)
+		e.quit(w)
+		return nil, e.gaveUp(limited, ctx, w.req.Proto, trouble == nil, trouble)
+	}
+}
+
+// quit takes w out of the line. A hold that came to it at the last moment is passed on, in the
+// background, because the caller's context is over.
+func (e *Engine) quit(w *waiter) {
+	if h := e.table.leave(w); h != nil {
+		e.spawn(func() { h.discard() })
+	}
+}
+
+// gaveUp makes the error of a wait that ended without a hold: busy if the last answer was that
+// another has it, unavailable if there was none.
+func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, busy bool, last error) error {
+	v := &verdict{word: e.cfg.Words.Unavailable, name: p.Name(), cause: last}
+	switch {
+	case e.isClosed():
+		return e.refuse(p)
+	case busy:
+		v.word, v.cause = e.cfg.Words.Busy, nil
+	case last == nil:
+		v.cause = errNoAnswer
+	default:
+		v.cause = ours(last)
+	}
+	if ctx.Err() != nil {
+		v.ended = contextError(ctx)
+	} else if limited.Err() != nil {
+		v.ended = errWaited
+	}
+	return v
+}
+
+// selfWait is how long a waiter may stand behind a hold of its own client before that is logged.
+const selfWait = time.Second
+
+// noteStale has a waiter logged that stands behind a hold of its own client for long: the usual cause
+// is a context that is older than the one that Lock returned, which waits for itself.
+func (e *Engine) noteStale(w *waiter) {
+	w.stale.Init(func(arg any) {
+		w := arg.(*waiter)
+		if h := e.table.eldest(w.req.Proto.Key()); h != nil {
+			e.cfg.Logger.Warn("waiting behind a hold of this client; is the context older than "+
+				"the one that Lock returned?",
+				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.since, "hold", h.id)
+		}
+	}, w)
+	e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait)
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+var background = context.Background()
+
+// passOn gives a hold that its owner is done with to the next local waiter, or releases it in Redis.
+// A target that left while the hand-off was under way is passed by: its hold goes to the next.
+func (e *Engine) passOn(h *Hold) error {
+	end := e.clock.Now() + e.cfg.ReleaseTimeout
+	var outcome error
+	for first := true; ; first = false {
+		w, runOver := e.table.offer(h)
+		if w == nil {
+			err := e.releaseIn(h, end, runOver, true)
+			if first {
+				outcome = err
+			}
+			return outcome
+		}
+		next, err := e.handoff(h, w, end)
+		if first {
+			outcome = err
+		}
+		if next == nil {
+			return outcome
+		}
+		h = next
+	}
+}
+
+// handoff turns h into a hold of w by one script. It returns a hold only if that has to be passed on,
+// because w left. Until the outcome is known nothing else is tried: with another target, the first one
+// could end up holding without anybody knowing.
+func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
+	limit, start := e.limit(w.req.Lease), e.clock.Now()
+	id := w.id
+	var unsure doubt
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		reply, notAfter, err := e.sendHandoff(h, w.req, id, min(limit, end-e.clock.Now()))
+		switch kind := classify(err); {
+		case isShortfall(err):
+			e.refused(h, w, id, unsure, err)
+			return nil, nil
+		case kind == faultNone && (reply.Status == lua.Done || reply.Status == lua.Already):
+			return e.handed(h, w, id, reply.Fence, start), nil
+		case kind == faultNone && reply.Status == lua.Late:
+			continue
+		case kind == faultNone, kind == faultConflict:
+			return nil, e.vanished(h, w, unsure)
+		case kind == faultAmbiguous:
+			unsure.add(start, notAfter)
+		case kind == faultDefinite, !unsure.any:
+			return nil, e.plainly(h, w, id, unsure, end)
+		}
+		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
+			return nil, e.unsettled(h, w, id, unsure, err)
+		}
+	}
+}
+
+func (e *Engine) sendHandoff(
+	h *Hold, req Request, id string, limit time.Duration,
+) (reply lua.HandoffReply, notAfter int64, err error) {
+	key := h.proto.Key()
+	node, sent := e.node(key), e.clock.Now()
+	notAfter = e.clocks.notAfter(node, sent, limit)
+	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
+	err = e.exec(key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = req.Proto.Handoff(ctx, conn, h.id, ask)
+		return reply.Status == lua.Done || reply.Status == lua.Already, err
+	})
+	e.clocks.observe(node, sent, e.clock.Now(), reply.Now)
+	return reply, notAfter, err
+}
+
+// handed makes the target's hold, and returns it if the target left. A late copy of the hand-off can do
+// nothing any more, because it needs the hold that is gone.
+func (e *Engine) handed(from *Hold, w *waiter, id string, fence int64, start time.Duration) *Hold {
+	next := e.newHold(w.req, id, fence, start, 0)
+	if e.table.grant(from, w, next) {
+		return nil
+	}
+	next.mu.Lock()
+	alive := next.state == live
+	next.state = ending
+	next.mu.Unlock()
+	if !alive {
+		return nil
+	}
+	e.dog.Stop(&next.lease)
+	return next
+}
+
+// vanished settles a hand-off that found neither hold. That is a loss if the first request found it
+// so; after one whose fate is unknown it may be its own work, undone by somebody else's hand.
+func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
+	var err error
+	if !unsure.any {
+		err = e.lostError(h.proto, Gone, nil)
+		e.news.lost(err)
+	}
+	e.table.recall(w, w.id)
+	e.table.drop(h, false)
+	return err
+}
+
+// plainly releases after Redis refused the hand-off. If an earlier request for it may have run, the
+// target's id is given up as well.
+func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.Duration) error {
+	if unsure.any {
+		e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+		id = e.newID()
+	}
+	e.table.recall(w, id)
+	return e.releaseIn(h, end, false, !unsure.any)
+}
+
+// unsettled ends a hand-off of which nothing could be learned in time: both ids are reclaimed, and the
+// target goes on under a new one.
+func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err error) error {
+	e.reclaim.add(h.proto, h.id, 0)
+	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+	e.table.recall(w, e.newID())
+	e.table.drop(h, false)
+	return e.unavailable(h.proto, err)
+}
+
+// refused takes back a hand-off that too few replicas confirmed. The owner is done all the same; its
+// target learns why it does not hold.
+func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error) {
+	e.takeBack(w.req.Proto, id)
+	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+	e.table.reject(w, err)
+	e.table.drop(h, false)
+}
+
+// releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
+// request says so; after a request whose reply was lost it is that request's work.
+func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
+	limit := e.limit(e.cfg.Lease)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		reply, err := e.sendRelease(h.proto, h.id, min(limit, end-e.clock.Now()))
+		switch kind := classify(err); {
+		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
+			e.table.drop(h, runOver && e.overheard(h.proto, reply.Receivers))
+			return nil
+		case kind == faultNone, kind == faultConflict:
+			lost := e.lostError(h.proto, Gone, err)
+			e.table.drop(h, false)
+			e.news.lost(lost)
+			return lost
+		case kind == faultAmbiguous:
+			certain = false
+		case kind == faultDefinite:
+			end = 0
+		}
+		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
+			e.reclaim.add(h.proto, h.id, 0)
+			e.table.drop(h, false)
+			return e.unavailable(h.proto, err)
+		}
+	}
+}
+
+func (e *Engine) sendRelease(p Protocol, id string, limit time.Duration) (lua.ReleaseReply, error) {
+	return p.Release(id, e.sharded(), false).Run(within(limit), e.cfg.Links.Traffic)
+}
+
+// overheard reports whether a release reached anybody but this client. Without sharded messages a
+// cluster's node counts only its own subscribers, so there it has to be supposed.
+func (e *Engine) overheard(p Protocol, receivers int64) bool {
+	if e.cfg.Links.Cluster() && !e.sharded() {
+		return true
+	}
+	if e.hub.Subscribed(p.Channel()) {
+		receivers--
+	}
+	return receivers > 0
+}
+
+// takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
+// that does not settle.
+func (e *Engine) takeBack(p Protocol, id string) {
+	_, err := e.sendRelease(p, id, e.limit(e.cfg.Lease))
+	if err != nil && !errors.Is(err, lua.ErrConflict) {
+		e.reclaim.add(p, id, 0)
+	}
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// maxOrphans bounds what is remembered. Whatever is forgotten ends with its lease.
+const maxOrphans = 1 << 16
+
+// reclaimer releases holds that nobody believes in but that may stand in Redis, or come to stand there
+// when a request that was given up is read late. It goes on until a reply proves that nothing can be
+// left: the release was answered at a server time beyond the request's not-after. Without an answer it
+// ends when not-after and the longest lease have passed.
+type reclaimer struct {
+	engine *Engine
+
+	mu      sync.Mutex // guards all below
+	orphans []orphan
+	running bool
+	nudge   chan struct{}
+}
+
+type orphan struct {
+	proto    Protocol
+	id       string
+	notAfter int64         // server time in µs; 0: nothing can come late
+	due, end time.Duration // when to try next, and when nothing can be left
+	pause    time.Duration
+}
+
+// add takes over a hold id. It does not wait.
+func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
+	e := r.engine
+	now := e.clock.Now()
+	late := now
+	if notAfter > 0 {
+		late = max(now, e.clocks.local(e.node(p.Key()), notAfter, now))
+	}
+	o := orphan{
+		proto: p, id: id, notAfter: notAfter, due: now, pause: firstPause,
+		end: late + time.Duration(e.longest.Load()) + maxLimit,
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.nudge == nil {
+		r.nudge = make(chan struct{}, 1)
+	}
+	if len(r.orphans) >= maxOrphans {
+		e.cfg.Logger.Warn("too many holds to reclaim; one is left to its lease", "lock", p.Name())
+		return
+	}
+	r.orphans = append(r.orphans, o)
+	if !r.running {
+		r.running = e.spawn(r.run)
+		return
+	}
+	select {
+	case r.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// run works until nothing is left to reclaim, or the engine closes.
+func (r *reclaimer) run() {
+	for {
+		due, wait, ok := r.take()
+		if !ok {
+			return
+		}
+		if len(due) > 0 {
+			r.put(r.engine.reclaimAll(due))
+			continue
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-r.nudge:
+		case <-r.engine.closing:
+		}
+		timer.Stop()
+	}
+}
+
+// take returns what is due, or how long nothing is. It reports false, for the last time, when the
+// goroutine is to end.
+func (r *reclaimer) take() (due []orphan, wait time.Duration, ok bool) {
+	now := r.engine.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.orphans) == 0 || r.engine.isClosed() {
+		r.running = false
+		return nil, 0, false
+	}
+	wait = lastPause
+	rest := r.orphans[:0]
+	for _, o := range r.orphans {
+		if o.due <= now && len(due) < renewBatch {
+			due = append(due, o)
+			continue
+		}
+		wait = min(wait, max(o.due-now, 0))
+		rest = append(rest, o)
+	}
+	clear(r.orphans[len(rest):])
+	r.orphans = rest
+	return due, wait, true
+}
+
+func (r *reclaimer) put(left []orphan) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphans = append(r.orphans, left...)
+}
+
+// rest empties the list, for Close.
+func (r *reclaimer) rest() []orphan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := r.orphans
+	r.orphans = nil
+	return left
+}
+
+// reclaimAll releases a batch and returns those that have to be looked at again.
+func (e *Engine) reclaimAll(due []orphan) []orphan {
+	calls := make([]*lua.Call[lua.ReleaseReply], len(due))
+	for i, o := range due {
+		calls[i] = o.proto.Release(o.id, e.sharded(), true)
+	}
+	sent := e.clock.Now()
+	lua.RunAll(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
+	now := e.clock.Now()
+	var left []orphan
+	for i, o := range due {
+		reply, err := calls[i].Reply, calls[i].Err
+		kind := classify(err)
+		if kind == faultNone {
+			e.clocks.observe(e.node(o.proto.Key()), sent, now, reply.Now)
+		}
+		switch {
+		case kind == faultNone && reply.Now > o.notAfter, kind == faultConflict, now >= o.end:
+			continue
+		case kind == faultNone:
+			o.due = e.clocks.local(e.node(o.proto.Key()), o.notAfter, now) + time.Millisecond
+			o.due = max(o.due, now+time.Millisecond)
+		default:
+			o.due, o.pause = now+o.pause, min(2*o.pause, lastPause)
+		}
+		left = append(left, o)
+	}
+	return left
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// reenter adds one level to a hold that ctx carries. The count in Redis is written as an absolute
+// number with the number of the operation, so that a copy that is late or sent twice changes nothing.
+// If the outcome stays unknown, the level does not count here, and the next change of the hold writes
+// the right count; the hold itself is never given up for that.
+func (h *Hold) reenter(ctx context.Context, from *Level, req Request) (*Level, error) {
+	if err := h.standing(from); err != nil {
+		return nil, err
+	}
+	if req.MaxWait > 0 {
+		limited, cancel := context.WithTimeout(ctx, req.MaxWait)
+		defer cancel()
+		return h.reenterWithin(limited, ctx, req)
+	}
+	return h.reenterWithin(ctx, ctx, req)
+}
+
+// standing reports why a level that ctx carries cannot be entered again.
+func (h *Hold) standing(from *Level) error {
+	if !h.valid() {
+		h.lose(Expired, nil)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.state == over:
+		return h.cause
+	case h.state == ending:
+		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
+	case from.err != nil:
+		return from.err
+	}
+	return nil
+}
+
+func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level, error) {
+	e := h.engine
+	l := &Level{hold: h, req: req, pending: true}
+	start := e.clock.Now()
+	l.until = start + req.Lease
+	h.mu.Lock()
+	if h.state != live {
+		h.mu.Unlock()
+		return nil, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+	}
+	h.levels = append(h.levels, l)
+	step := h.stepLocked(start)
+	h.mu.Unlock()
+
+	status, err := h.push(limited, step)
+	if err != nil {
+		h.withdraw(l)
+		if limited.Err() != nil || e.isClosed() {
+			return nil, e.gaveUp(limited, ctx, h.proto, false, err)
+		}
+		return nil, e.unavailable(h.proto, err)
+	}
+	if status == lua.Gone {
+		h.withdraw(l)
+		h.lose(Gone, nil)
+		return nil, h.overCause()
+	}
+	return l.settle(ctx, start, step.TTL, status == lua.Done)
+}
+
+// push sends a re-entry until it is answered, for as long as the hold is valid.
+func (h *Hold) push(ctx context.Context, step Step) (lua.Status, error) {
+	e := h.engine
+	limit := e.limit(step.TTL)
+	send := func() (reply lua.StepReply, err error) {
+		err = e.exec(h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+			reply, err = h.proto.Reenter(ctx, conn, step)
+			return reply.Status == lua.Done, err
+		})
+		return reply, err
+	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		reply, err := call(e, ctx, send, func(lua.StepReply, error) {})
+		switch kind := classify(err); {
+		case kind == faultNone:
+			return reply.Status, nil
+		case kind == faultConflict:
+			return lua.Gone, nil
+		case kind == faultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid():
+			return 0, err
+		}
+		if !e.pause(ctx, pause) {
+			return 0, err
+		}
+	}
+}
+
+// withdraw takes back a level that did not come to be. If the others were unlocked meanwhile, nobody
+// else is left to release the hold.
+func (h *Hold) withdraw(l *Level) {
+	h.mu.Lock()
+	l.closeLocked()
+	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
+	if alone {
+		h.state = ending
+	}
+	h.mu.Unlock()
+	if alone {
+		h.engine.spawn(func() { _ = h.finish() })
+	}
+}
+
+func (h *Hold) overCause() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cause == nil {
+		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
+	}
+	return h.cause
+}
+
+// settle opens a level that Redis has confirmed. Only a confirmation that wrote moves validity: one
+// that says "done before" does not tell when.
+func (l *Level) settle(ctx context.Context, start, ttl time.Duration, wrote bool) (*Level, error) {
+	h, e := l.hold, l.hold.engine
+	h.mu.Lock()
+	if h.state != live {
+		l.closeLocked()
+		cause := h.cause
+		h.mu.Unlock()
+		if cause == nil {
+			cause = &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+		}
+		return nil, cause
+	}
+	l.openLocked(ctx)
+	if wrote && l.req.Kept {
+		e.dog.Keep(&h.lease, start, ttl)
+	} else if l.req.Kept {
+		e.dog.Keep(&h.lease, h.start, 0)
+	} else if wrote {
+		e.dog.Extend(&h.lease, validUntil(start, ttl))
+	}
+	h.mu.Unlock()
+	l.schedule(start)
+	return l, nil
+}

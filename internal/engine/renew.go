@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+var errHeldOver = errors.New("the hold has ended here")
+
+// group is what one renewal script is asked: holds of one kind, and on a cluster of one slot.
+type group struct {
+	renewer   Renewer
+	slot      int
+	at        []int // where the holds stand in the batch
+	keys, ids []string
+	ttls      []int64
+}
+
+// renew is the watchdog's way to Redis: one script for all holds of a batch that can share one.
+func (e *Engine) renew(
+	ctx context.Context, shard string, due []*watchdog.Lease, results []watchdog.Result,
+) {
+	groups := e.groups(due, results)
+	calls := prepare(groups)
+	e.sendRenewals(ctx, groups, calls)
+	var apart []*group
+	for i, g := range groups {
+		if redis.IsTryAgainError(calls[i].Err) && len(g.at) > 1 {
+			apart = append(apart, g.singles()...)
+			continue
+		}
+		g.report(calls[i], results)
+	}
+	if len(apart) > 0 {
+		e.renewApart(ctx, apart, results)
+	}
+	e.warn(due, results)
+}
+
+// renewApart sends every hold's renewal as a script of its own.
+func (e *Engine) renewApart(ctx context.Context, apart []*group, results []watchdog.Result) {
+	// A slot that is being moved answers scripts of several keys with TRYAGAIN for as long as it
+	// lasts; scripts of one key work all the time.
+	calls := prepare(apart)
+	e.sendRenewals(ctx, apart, calls)
+	for i, g := range apart {
+		g.report(calls[i], results)
+	}
+}
+
+func prepare(groups []*group) []*lua.Call[[]lua.RenewStatus] {
+	calls := make([]*lua.Call[[]lua.RenewStatus], len(groups))
+	for i, g := range groups {
+		calls[i] = g.renewer.Renew(g.keys, g.ids, g.ttls)
+	}
+	return calls
+}
+
+// warn logs one line for a batch, however many of its holds could not be renewed.
+func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
+	failed, sample := 0, -1
+	for i, r := range results {
+		if r.Err != nil && !isGone(r.Err) && !errors.Is(r.Err, errHeldOver) {
+			failed, sample = failed+1, i
+		}
+	}
+	if failed > 0 {
+		e.cfg.Logger.Warn("locks could not be renewed; tried again while they are valid",
+			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
+	}
+}
+
+// groups sorts the batch. Holds that ended meanwhile are left out.
+func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*group {
+	now, cluster := e.clock.Now(), e.cfg.Links.Cluster()
+	var groups []*group
+	type kind struct {
+		renewer Renewer
+		slot    int
+	}
+	byKind := make(map[kind]*group)
+	for i, l := range due {
+		h := holdOf(l)
+		ttl := h.renewTTL(now)
+		if ttl <= 0 {
+			results[i] = watchdog.Result{Err: errHeldOver}
+			continue
+		}
+		k := kind{renewer: h.proto.Renewer()}
+		if cluster {
+			k.slot = keys.Slot(h.proto.Key())
+		}
+		g := byKind[k]
+		if g == nil {
+			g = &group{renewer: k.renewer, slot: k.slot}
+			byKind[k] = g
+			groups = append(groups, g)
+		}
+		g.add(i, h.proto.Key(), h.id, ttl)
+	}
+	return groups
+}
+
+func (g *group) add(at int, key, id string, ttl time.Duration) {
+	g.at = append(g.at, at)
+	g.keys = append(g.keys, key)
+	g.ids = append(g.ids, id)
+	g.ttls = append(g.ttls, ttl.Milliseconds())
+}
+
+func (g *group) singles() []*group {
+	singles := make([]*group, len(g.at))
+	for i := range g.at {
+		singles[i] = &group{
+			renewer: g.renewer, slot: g.slot, at: g.at[i : i+1],
+			keys: g.keys[i : i+1], ids: g.ids[i : i+1], ttls: g.ttls[i : i+1],
+		}
+	}
+	return singles
+}
+
+// sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
+// With MinReplicas each goes over a connection of its own, on which WAIT can follow.
+func (e *Engine) sendRenewals(
+	ctx context.Context, groups []*group, calls []*lua.Call[[]lua.RenewStatus],
+) {
+	switch {
+	case e.cfg.MinReplicas > 0:
+		for i, g := range groups {
+			calls[i].Err = e.renewReplicated(ctx, g, calls[i])
+		}
+	case len(calls) == 1:
+		_, _ = calls[0].Run(ctx, e.cfg.Links.Renewal)
+	default:
+		lua.RunAll(ctx, e.cfg.Links.Renewal, calls)
+	}
+}
+
+func (e *Engine) renewReplicated(
+	ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus],
+) error {
+	node, err := e.cfg.Links.RenewalNode(ctx, g.keys[0])
+	if err != nil {
+		return err
+	}
+	at, _ := ctx.Deadline()
+	return e.replicated(ctx, node, time.Until(at),
+		func(ctx context.Context, conn lua.Conn) (bool, error) {
+			_, err := c.Run(ctx, conn)
+			return true, err
+		})
+}
+
+// report translates the answers for the watchdog.
+func (g *group) report(c *lua.Call[[]lua.RenewStatus], results []watchdog.Result) {
+	for i, at := range g.at {
+		r := &results[at]
+		switch {
+		case c.Err != nil:
+			r.Err = ours(c.Err)
+		case c.Reply[i] == lua.Renewed:
+			*r = watchdog.Result{Lease: time.Duration(g.ttls[i]) * time.Millisecond}
+		case c.Reply[i] == lua.RenewGone:
+			r.Err = watchdog.ErrGone
+		case c.Reply[i] == lua.RenewConflict:
+			r.Err = fmt.Errorf("%w: %w", watchdog.ErrGone, lua.ErrConflict)
+		default:
+			r.Err = fmt.Errorf("renewal was refused with %d", c.Reply[i])
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package engine
+
+// The methods below need the lock of the part that the row is in.
+
+// free reports whether w may ask Redis: no local hold but except is in its way, and nobody in line
+// before it goes first.
+func (r *row) free(w *waiter, except *Hold) bool {
+	for _, h := range r.holds {
+		if h != except && w.req.Proto.Excludes(h.proto.Mode()) {
+			return false
+		}
+	}
+	for other := r.first; other != nil && other != w; other = other.next {
+		if w.req.Proto.Follows(other.req.Proto.Mode()) {
+			return false
+		}
+	}
+	return true
+}
+
+// promote makes leaders of those at the front of the line whom nothing local stops. It ends at the
+// first who has to wait: nobody overtakes. For an exclusive lock that is the first in line or nobody;
+// readers lead together.
+func (r *row) promote() {
+	for w := r.first; w != nil; w = w.next {
+		if w.place == offered || !r.free(w, nil) {
+			return
+		}
+		if w.place == queued {
+			w.place = leading
+			w.tell()
+		}
+	}
+}
+
+func (r *row) append(w *waiter) {
+	w.prev, w.next = r.last, nil
+	if r.last == nil {
+		r.first = w
+	} else {
+		r.last.next = w
+	}
+	r.last = w
+	w.listed = true
+}
+
+func (r *row) remove(w *waiter) {
+	if !w.listed {
+		return
+	}
+	w.listed = false
+	if w.prev == nil {
+		r.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		r.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next = nil, nil
+}
+
+// forget takes a hold out of the row, if it is there.
+func (r *row) forget(h *Hold) {
+	for i, other := range r.holds {
+		if other == h {
+			copy(r.holds[i:], r.holds[i+1:])
+			r.holds[len(r.holds)-1] = nil
+			r.holds = r.holds[:len(r.holds)-1]
+			return
+		}
+	}
+}

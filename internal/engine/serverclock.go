@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"sync"
+	"time"
+)
+
+// serverClocks estimates each node's clock from the times that its scripts answer. A request carries
+// a not-after in that clock, and a node that reads it later refuses it, so an estimate need not be
+// good, only honest about the past: one that is behind costs a refusal, which carries the right time;
+// one that is ahead widens the window in which a request that was given up may still be carried out.
+type serverClocks struct {
+	mu    sync.Mutex // guards nodes
+	nodes map[string]reading
+}
+
+// reading is one answer: the server's clock showed offset more than ours, give or take slack.
+type reading struct {
+	offset, slack time.Duration
+	at            time.Duration
+}
+
+// fade is how long a precise reading is preferred to a newer, less precise one.
+const fade = 10 * time.Second
+
+// notAfter is the server time, in µs, that lies limit ahead of now, or 0 if nothing is known of the
+// node: the node refuses that and tells its time.
+func (c *serverClocks) notAfter(node string, now, limit time.Duration) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.nodes[node]
+	if !ok {
+		return 0
+	}
+	return (now + r.offset + limit).Microseconds()
+}
+
+// now is the estimated server time in µs, 0 if unknown.
+func (c *serverClocks) now(node string, now time.Duration) int64 {
+	return c.notAfter(node, now, 0)
+}
+
+// local is the local instant at which the node's clock will show server, by the estimate.
+func (c *serverClocks) local(node string, server int64, now time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.nodes[node]
+	if !ok {
+		return now
+	}
+	return time.Duration(server)*time.Microsecond - r.offset
+}
+
+// observe takes in a script's answer: its node's clock showed server, at some time between sent and
+// received.
+func (c *serverClocks) observe(node string, sent, received time.Duration, server int64) {
+	if server <= 0 {
+		return
+	}
+	slack := (received - sent) / 2
+	fresh := reading{
+		offset: time.Duration(server)*time.Microsecond - (sent + slack),
+		slack:  slack,
+		at:     received,
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, ok := c.nodes[node]
+	stepped := (fresh.offset - old.offset).Abs() > fresh.slack+old.slack
+	if ok && !stepped && old.slack < fresh.slack && received-old.at < fade {
+		return
+	}
+	if c.nodes == nil {
+		c.nodes = make(map[string]reading)
+	}
+	c.nodes[node] = fresh
+}

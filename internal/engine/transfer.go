@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// ErrNested refuses to export a hold that other levels still count on.
+var ErrNested = errors.New("the hold has other levels that were not unlocked")
+
+// Passage is a hold on its way to another process: in Redis, and in nobody's hands.
+type Passage struct {
+	ID    string
+	Fence int64
+}
+
+// Export takes the hold that ctx carries out of this process. Its context ends first; then its lease
+// is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
+// so that the hold is never in two processes.
+func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
+	l := e.carried(ctx, p)
+	if l == nil {
+		return Passage{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+	}
+	h := l.hold
+	if err := h.standing(l); err != nil {
+		return Passage{}, err
+	}
+	h.mu.Lock()
+	if h.state != live || len(h.levels) != 1 || !l.open {
+		h.mu.Unlock()
+		return Passage{}, ErrNested
+	}
+	l.closeLocked()
+	h.state, h.cause = over, e.cfg.Words.Released
+	h.mu.Unlock()
+	valid := e.dog.Stop(&h.lease) && h.valid()
+	l.end(e.cfg.Words.Released)
+	defer e.table.drop(h, false)
+	if !valid {
+		e.reclaim.add(p, h.id, h.doubt)
+		err := e.lostError(p, Expired, nil)
+		e.news.lost(err)
+		return Passage{}, err
+	}
+	if err := e.confirmExport(h); err != nil {
+		return Passage{}, err
+	}
+	e.news.released(p.Name(), e.clock.Now()-h.since, nil)
+	return Passage{ID: h.id, Fence: h.fence}, nil
+}
+
+func (e *Engine) confirmExport(h *Hold) error {
+	ttl := max(e.cfg.Lease, h.lease.ValidUntil()-e.clock.Now())
+	end := e.clock.Now() + e.cfg.ReleaseTimeout
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		c := h.proto.Renewer().Renew(
+			[]string{h.proto.Key()}, []string{h.id}, []int64{ttl.Milliseconds()})
+		status, err := c.Run(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic)
+		switch kind := classify(err); {
+		case kind == faultNone && status[0] == lua.Renewed:
+			return nil
+		case kind == faultNone && status[0] != lua.RenewFailed:
+			lost := e.lostError(h.proto, Gone, nil)
+			e.news.lost(lost)
+			return lost
+		case kind == faultDefinite:
+			end = 0
+		}
+		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
+			e.reclaim.add(h.proto, h.id, h.doubt)
+			return e.unavailable(h.proto, err)
+		}
+	}
+}
+
+// Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken
+// twice, and nothing that the exporter sent late can touch it.
+func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level, error) {
+	p := req.Proto
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
+	if e.isClosed() {
+		return nil, e.refuse(p)
+	}
+	e.note(req.Lease)
+	id, began := e.newID(), e.clock.Now()
+	var unsure doubt
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		sent := e.askAdopt(ctx, req, from.ID, id, unsure)
+		switch kind := classify(sent.err); {
+		case kind == faultNone && sent.reply.Status == lua.Late:
+			continue
+		case kind == faultNone && sent.reply.Status == lua.Gone:
+			return nil, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+		case kind == faultNone:
+			return e.imported(ctx, req, id, from.Fence, began, unsure)
+		case errors.Is(sent.err, errAbandoned):
+			return nil, e.gaveUp(ctx, ctx, p, false, nil)
+		case kind == faultAmbiguous:
+			unsure.add(sent.start, sent.notAfter)
+		}
+		kind := classify(sent.err)
+		if kind == faultDefinite || kind == faultConflict ||
+			e.clock.Now()-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
+			if unsure.any {
+				e.reclaim.add(p, id, unsure.notAfter)
+			}
+			return nil, e.unavailable(p, sent.err)
+		}
+	}
+}
+
+func (e *Engine) imported(
+	ctx context.Context, req Request, id string, fence int64, began time.Duration, unsure doubt,
+) (*Level, error) {
+	h := e.newHold(req, id, fence, began, unsure.notAfter)
+	e.table.add(h)
+	l, ok := h.attach(ctx, req)
+	if !ok {
+		return nil, h.overCause()
+	}
+	e.news.acquired(req.Proto.Name(), e.clock.Now()-began)
+	return l, nil
+}
+
+type adopted struct {
+	start    time.Duration
+	notAfter int64
+	reply    lua.AdoptReply
+	err      error
+}
+
+func (e *Engine) askAdopt(
+	ctx context.Context, req Request, from, id string, before doubt,
+) adopted {
+	p := req.Proto
+	limit := e.limit(req.Lease)
+	send := func() (sent adopted, err error) {
+		node := e.node(p.Key())
+		sent.start = e.clock.Now()
+		sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
+		ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
+		sent.err = e.exec(p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+			var err error
+			sent.reply, err = p.Adopt(ctx, conn, from, ask)
+			return sent.reply.Status == lua.Done || sent.reply.Status == lua.Already, err
+		})
+		e.clocks.observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+		return sent, sent.err
+	}
+	sent, err := call(e, ctx, send, func(sent adopted, err error) {
+		after := before
+		if classify(err) == faultAmbiguous {
+			after.add(sent.start, sent.notAfter)
+		}
+		if after.any || sent.reply.Status == lua.Done || sent.reply.Status == lua.Already {
+			e.reclaim.add(p, id, after.notAfter)
+		}
+	})
+	sent.err = err
+	return sent
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Unlock frees this level, once, and with the last level the hold. It works from any goroutine and
+// after every context ended; it is bounded by the release timeout.
+func (l *Level) Unlock() error {
+	h, e := l.hold, l.hold.engine
+	h.mu.Lock()
+	if !l.closeLocked() {
+		h.mu.Unlock()
+		return &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+	}
+	own := l.err
+	if h.state != live {
+		cause := h.cause
+		h.mu.Unlock()
+		l.end(cause)
+		return cause
+	}
+	now := e.clock.Now()
+	if h.longestLocked(now) == 0 {
+		h.state = ending
+		h.mu.Unlock()
+		return first(own, h.release(l))
+	}
+	step := h.stepLocked(now)
+	h.superviseLocked(now, step.TTL)
+	h.mu.Unlock()
+	l.end(e.cfg.Words.Released)
+	return first(own, h.leave(step))
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave tells Redis of the levels that remain.
+func (h *Hold) leave(step Step) error {
+	e := h.engine
+	limit, end := e.limit(step.TTL), e.clock.Now()+e.cfg.ReleaseTimeout
+	start := e.clock.Now()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		var reply lua.StepReply
+		err := e.exec(h.proto.Key(), min(limit, end-e.clock.Now()),
+			func(ctx context.Context, conn lua.Conn) (bool, error) {
+				var err error
+				reply, err = h.proto.Leave(ctx, conn, step)
+				return false, err
+			})
+		kind := classify(err)
+		switch {
+		case kind == faultNone && reply.Status == lua.Done:
+			e.dog.Extend(&h.lease, validUntil(start, step.TTL))
+			return nil
+		case kind == faultNone && reply.Status == lua.Already:
+			return nil
+		case kind == faultNone, kind == faultConflict:
+			h.lose(Gone, err)
+			return h.overCause()
+		case kind == faultDefinite, e.clock.Now()+pause >= end, !h.rest(pause):
+			return e.unavailable(h.proto, err)
+		}
+	}
+}
+
+// rest pauses between two attempts of a release, which no context can end.
+func (h *Hold) rest(d time.Duration) bool { return h.engine.pause(background, d) }
+
+// release ends a hold that is in state ending: its renewal and its contexts first, and only then Redis
+// is told, so that nobody believes in it when the next one may have it.
+func (h *Hold) release(l *Level) error {
+	e := h.engine
+	held := e.dog.Stop(&h.lease) && h.valid()
+	if !held {
+		err := h.missed(Expired, nil)
+		l.end(err)
+		return err
+	}
+	l.end(e.cfg.Words.Released)
+	return h.finish()
+}
+
+// finish hands the hold on or releases it, when nobody believes in it any more.
+func (h *Hold) finish() error {
+	e := h.engine
+	e.dog.Stop(&h.lease)
+	h.mu.Lock()
+	h.cause = e.cfg.Words.Released
+	levels := h.endLocked(h.cause)
+	h.mu.Unlock()
+	for _, l := range levels {
+		l.end(e.cfg.Words.Released)
+	}
+	err := e.passOn(h)
+	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
+		e.reclaim.add(h.proto, h.id, h.doubt)
+	}
+	e.news.released(h.proto.Name(), e.clock.Now()-h.since, err)
+	return err
+}
+
+// missed ends a hold in state ending that turns out to have been lost.
+func (h *Hold) missed(reason Reason, cause error) error {
+	e := h.engine
+	err := e.lostError(h.proto, reason, cause)
+	h.mu.Lock()
+	levels := h.endLocked(err)
+	h.mu.Unlock()
+	for _, l := range levels {
+		l.end(err)
+	}
+	if reason != Gone {
+		e.reclaim.add(h.proto, h.id, h.doubt)
+	}
+	e.table.drop(h, false)
+	e.news.lost(err)
+	return err
+}
+
+// discard releases a hold that nobody ever got to see.
+func (h *Hold) discard() {
+	h.mu.Lock()
+	if h.state != live {
+		h.mu.Unlock()
+		return
+	}
+	h.state = ending
+	h.mu.Unlock()
+	_ = h.finish()
+}
+
+// past reports whether the node's clock is beyond a not-after, so that nothing can come late.
+func (e *Engine) past(p Protocol, notAfter int64) bool {
+	return e.clocks.now(e.node(p.Key()), e.clock.Now()) > notAfter
+}
+
+func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Words are the errors of the public API. The package that documents them owns them; the engine only
+// returns them.
+type Words struct {
+	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict error
+
+	// Lost makes the error that a lost hold's context ends with.
+	Lost func(name string, reason Reason, cause error) error
+}
+
+// Reason says how a hold was lost.
+type Reason int
+
+// The reasons, in the order of the public API's.
+const (
+	Expired Reason = iota + 1 // validity ended without a renewal
+	Gone                      // Redis says that it is not there any more
+	MaxHold                   // it was held as long as it may be
+)
+
+// Events are told what happens. Nil functions are skipped.
+type Events struct {
+	Waiting  func(name string)
+	Acquired func(name string, waited time.Duration)
+	Renewed  func(name string, err error)
+	Lost     func(err error) // what Words.Lost made
+	Released func(name string, held time.Duration, err error)
+}
+
+// verdict is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
+// the text names the lock.
+type verdict struct {
+	word  error
+	name  string
+	cause error
+	ended error // the context's error, if it was the context that ended the call
+}
+
+func (v *verdict) Error() string {
+	s := v.word.Error() + `: "` + v.name + `"`
+	if v.cause != nil {
+		s += ": " + v.cause.Error()
+	}
+	if v.ended != nil {
+		s += ": " + v.ended.Error()
+	}
+	return s
+}
+
+func (v *verdict) Unwrap() []error {
+	all := []error{v.word}
+	if v.cause != nil {
+		all = append(all, v.cause)
+	}
+	if v.ended != nil {
+		all = append(all, v.ended)
+	}
+	return all
+}
+
+// opaque keeps the text of an error of ours (a command's own time limit) out of errors.Is, where a
+// caller would take it for the end of the caller's context.
+type opaque struct{ err error }
+
+func (o opaque) Error() string { return o.err.Error() }
+
+// contextError is what a wait that ctx ended is to match: ctx.Err(), and the cause if there is one.
+func contextError(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
+		return &ended{err: ctx.Err(), cause: cause}
+	}
+	return ctx.Err()
+}
+
+type ended struct{ err, cause error }
+
+func (e *ended) Error() string   { return e.cause.Error() }
+func (e *ended) Unwrap() []error { return []error{e.err, e.cause} }

@@ -1,0 +1,158 @@
+package faultproxy
+
+import "time"
+
+// Action is what happens to a request and its reply. The functions of this package that take an
+// [Exchange] are actions; those that return an Action make one.
+type Action func(*Exchange)
+
+// Exchange is one request on its way, as actions see it.
+type Exchange struct {
+	conn    *conn
+	rule    *Rule
+	request Request
+	raw     []byte
+}
+
+// forward sends the request to Redis. What Redis answers goes to reply, or to the client if
+// reply is nil.
+func (x *Exchange) forward(reply func(raw []byte)) {
+	if reply == nil {
+		reply = x.conn.deliver
+	}
+	x.conn.forward(x.request, x.raw, reply)
+}
+
+// Pass lets the request and its reply through. It is for rules that exempt something from the
+// rules after them, or that only count.
+func Pass(x *Exchange) {
+	x.forward(nil)
+	x.rule.fire()
+}
+
+// DropReply has the request carried out and loses its reply. The connection stays open, and the
+// client hears nothing more on it, though what it sends is still carried out.
+func DropReply(x *Exchange) {
+	x.forward(func([]byte) {
+		x.conn.mute()
+		x.rule.fire()
+	})
+}
+
+// CutAfter has the request carried out and cuts the connection instead of replying.
+func CutAfter(x *Exchange) {
+	x.forward(func([]byte) {
+		x.conn.cut()
+		x.rule.fire()
+	})
+}
+
+// CutBefore cuts the connection instead of forwarding the request. Earlier requests on it are
+// answered before.
+func CutBefore(x *Exchange) {
+	x.conn.deafen()
+	x.conn.afterPending(func() {
+		x.conn.cut()
+		x.rule.fire()
+	})
+}
+
+// DropRequest loses the request. The connection stays open, and nothing gets through on it any
+// more, but for the replies to earlier requests.
+func DropRequest(x *Exchange) {
+	x.conn.deafen()
+	x.conn.afterPending(x.conn.mute)
+	x.rule.fire()
+}
+
+// HoldRequest holds the request back until the gate opens, and with it what follows on its
+// connection; other connections go on. It is carried out even if the client has hung up
+// meanwhile.
+func HoldRequest(gate *Gate) Action {
+	return func(x *Exchange) {
+		x.rule.fire()
+		if !x.conn.await(gate) {
+			return
+		}
+		x.forward(func(raw []byte) {
+			x.conn.deliver(raw)
+			gate.arrived()
+		})
+	}
+}
+
+// HoldReply has the request carried out and holds its reply back until the gate opens, and with
+// it what follows on its connection.
+func HoldReply(gate *Gate) Action {
+	return func(x *Exchange) {
+		x.forward(func(raw []byte) {
+			x.rule.fire()
+			if x.conn.await(gate) {
+				x.conn.deliver(raw)
+				gate.arrived()
+			}
+		})
+	}
+}
+
+// Late loses the request as [DropRequest] does, and when the gate opens has it carried out all
+// the same, over a connection of its own. The reply is lost.
+func Late(gate *Gate) Action {
+	return func(x *Exchange) {
+		x.conn.proxy.injectLater(gate, x.raw)
+		DropRequest(x)
+	}
+}
+
+// Duplicate sends the request twice in a row. The client gets the first reply.
+func Duplicate(x *Exchange) {
+	x.forward(nil)
+	x.forward(func([]byte) { x.rule.fire() })
+}
+
+// DuplicateLater lets the request and its reply through, and when the gate opens has the request
+// carried out once more, over a connection of its own. The second reply is lost.
+func DuplicateLater(gate *Gate) Action {
+	return func(x *Exchange) {
+		x.conn.proxy.injectLater(gate, x.raw)
+		x.forward(func(raw []byte) {
+			x.rule.fire()
+			x.conn.deliver(raw)
+		})
+	}
+}
+
+// Delay forwards the request d later, and with it what follows on its connection.
+func Delay(d time.Duration) Action {
+	return func(x *Exchange) {
+		x.rule.fire()
+		if x.conn.sleep(d) {
+			x.forward(nil)
+		}
+	}
+}
+
+// CutReplyAt has the request carried out, passes on the first n bytes of the reply, and cuts the
+// connection.
+func CutReplyAt(n int) Action {
+	return func(x *Exchange) {
+		x.forward(func(raw []byte) {
+			x.conn.deliver(raw[:min(n, len(raw))])
+			x.conn.cut()
+			x.rule.fire()
+		})
+	}
+}
+
+// CutRequestAt forwards the first n bytes of the request and cuts the connection. Unless that is
+// all of it, Redis never carries it out.
+func CutRequestAt(n int) Action {
+	return func(x *Exchange) {
+		x.conn.send(x.raw[:min(n, len(x.raw))])
+		x.conn.deafen()
+		x.conn.afterPending(func() {
+			x.conn.cut()
+			x.rule.fire()
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package faultproxy
+
+import "time"
+
+// forward sends a request to Redis and has its answers go to reply.
+func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
+	c.mu.Lock()
+	if c.deaf {
+		c.mu.Unlock()
+		return
+	}
+	c.replies.expect(request, reply)
+	c.mu.Unlock()
+	c.send(raw)
+}
+
+// send writes to Redis. An error needs no care here: Redis has gone, which passReplies sees too.
+func (c *conn) send(raw []byte) { _, _ = c.server.Write(raw) }
+
+// deliver writes to the client, unless it is to hear nothing more.
+func (c *conn) deliver(raw []byte) {
+	c.mu.Lock()
+	silent := c.silent
+	c.mu.Unlock()
+	if silent {
+		return
+	}
+	if _, err := c.client.Write(raw); err != nil {
+		c.mute() // it has hung up; what it sent is carried out all the same
+	}
+}
+
+func (c *conn) mute() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = true
+}
+
+func (c *conn) deafen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf = true
+}
+
+func (c *conn) isDeaf() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deaf
+}
+
+// afterPending calls f when all requests that were forwarded have been answered.
+func (c *conn) afterPending(f func()) {
+	c.mu.Lock()
+	now := c.replies.whenIdle(f)
+	c.mu.Unlock()
+	if now {
+		f()
+	}
+}
+
+// cut hangs up on the client. Redis sees the end of the connection after all that was forwarded,
+// so that this is carried out.
+func (c *conn) cut() {
+	c.deafen()
+	c.mute()
+	_ = c.client.Close()
+	_ = c.server.CloseWrite()
+}
+
+// clientGone passes the end of the client's bytes on, unless it is lost with everything else.
+func (c *conn) clientGone() {
+	c.mu.Lock()
+	holed := c.holed
+	c.mu.Unlock()
+	if !holed {
+		_ = c.server.CloseWrite()
+	}
+}
+
+// close ends the connection in both directions.
+func (c *conn) close() {
+	c.closing.Do(func() { close(c.closed) })
+	_ = c.client.Close()
+	_ = c.server.Close()
+}
+
+// blackhole loses everything from now on, in both directions.
+func (c *conn) blackhole() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf, c.silent, c.holed = true, true, true
+}
+
+func (c *conn) isBlackholed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holed
+}
+
+func (c *conn) isSubscriber() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replies.listening()
+}
+
+// await waits until the gate opens; it is false if the connection was closed before.
+func (c *conn) await(gate *Gate) bool {
+	select {
+	case <-gate.opened:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+func (c *conn) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// pace keeps what arrived at a time until the proxy's latency has passed.
+func (c *conn) pace(arrived time.Time) bool {
+	d := time.Duration(c.proxy.latency.Load())
+	if d <= 0 {
+		return true
+	}
+	return c.sleep(time.Until(arrived.Add(d)))
+}

@@ -1,0 +1,35 @@
+package faultproxy
+
+import "bytes"
+
+const maxLog = 1 << 16
+
+// log remembers the latest requests. Its owner guards it.
+type log struct {
+	requests []Request
+	next     int // where the next one goes once the log is full
+	dropped  int
+}
+
+func (l *log) add(request Request) {
+	if request.command == "eval" || request.command == "eval_ro" {
+		// The script is the bulk of the request, and its SHA1 tells it just as well. All
+		// arguments share the request's memory, so the others are copied to let it go.
+		args := make([][]byte, len(request.Args))
+		for i, arg := range request.Args {
+			if i != 1 {
+				args[i] = bytes.Clone(arg)
+			}
+		}
+		request.Args = args
+	}
+	if len(l.requests) < maxLog {
+		l.requests = append(l.requests, request)
+		return
+	}
+	l.requests[l.next] = request
+	l.next = (l.next + 1) % maxLog
+	l.dropped++
+}
+
+func (l *log) full() bool { return l.dropped > 0 }

@@ -1,0 +1,204 @@
+package faultproxy
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const dialLimit = 5 * time.Second
+
+// Proxy stands in front of one Redis server. Its methods may be called by any goroutine.
+type Proxy struct {
+	t        testing.TB
+	upstream string
+	addr     string
+	done     chan struct{} // closed when the proxy ends
+	running  sync.WaitGroup
+
+	latency atomic.Int64
+	swallow atomic.Bool
+
+	mu        sync.Mutex // guards what follows
+	listener  net.Listener
+	conns     map[*conn]bool
+	holes     map[net.Conn]bool // accepted in the blackhole
+	accepted  int
+	rules     []*Rule
+	log       log
+	blackhole bool
+	ended     bool
+}
+
+// Start starts a proxy on a free loopback port in front of the server at upstream. When the test
+// ends the proxy cuts all connections and has ended when the test has.
+func Start(t testing.TB, upstream string) *Proxy {
+	t.Helper()
+	p := &Proxy{
+		t: t, upstream: upstream, done: make(chan struct{}),
+		conns: make(map[*conn]bool), holes: make(map[net.Conn]bool),
+	}
+	listener, err := listenSomewhere()
+	if err != nil {
+		t.Fatalf("faultproxy: %v", err)
+	}
+	p.addr = listener.Addr().String()
+	p.accept(listener)
+	t.Cleanup(p.stop)
+	return p
+}
+
+// Addr returns the address for clients, host and port.
+func (p *Proxy) Addr() string { return p.addr }
+
+// On adds a rule: what match matches is treated by action, once unless [Rule.Times] says
+// otherwise. Of several rules that could apply the one added first does.
+func (p *Proxy) On(match Match, action Action) *Rule {
+	rule := &Rule{match: match, action: action, times: 1, changed: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = append(p.rules, rule)
+	return rule
+}
+
+func (p *Proxy) record(request Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log.add(request)
+}
+
+// decide finds the rule that applies to a request, nil if none does.
+func (p *Proxy) decide(request Request) *Rule {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, rule := range p.rules {
+		if rule.take(request) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// serve passes a connection on until it ends.
+func (p *Proxy) serve(client net.Conn) {
+	if p.engulf(client) {
+		_, _ = io.Copy(io.Discard, client)
+		return
+	}
+	upstream, err := net.DialTimeout("tcp", p.upstream, dialLimit)
+	if err != nil {
+		_ = client.Close() // as near as can be to what a dead server looks like
+		return
+	}
+	c := &conn{
+		proxy: p, client: client, server: upstream.(*net.TCPConn),
+		hungUp: make(chan struct{}), closed: make(chan struct{}), replies: newReplies(),
+	}
+	if !p.register(c) {
+		c.close()
+		return
+	}
+	p.running.Go(c.passRequests)
+	c.passReplies()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+// engulf takes a new connection if the proxy is a blackhole: Redis is not to know of it.
+func (p *Proxy) engulf(client net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		_ = client.Close()
+		return true
+	}
+	if p.blackhole {
+		p.holes[client] = true
+	}
+	return p.blackhole
+}
+
+func (p *Proxy) register(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	p.accepted++
+	c.number = p.accepted
+	if p.blackhole { // since a moment ago
+		c.blackhole()
+	}
+	p.conns[c] = true
+	return true
+}
+
+// injectLater has a request carried out on a connection of its own once the gate opens.
+func (p *Proxy) injectLater(gate *Gate, raw []byte) {
+	p.running.Go(func() {
+		select {
+		case <-gate.opened:
+		case <-p.done:
+			return
+		}
+		if err := p.inject(raw); err != nil {
+			p.t.Errorf("faultproxy: a late request could not be delivered: %v", err)
+			return
+		}
+		gate.arrived()
+	})
+}
+
+func (p *Proxy) inject(raw []byte) error {
+	server, err := net.DialTimeout("tcp", p.upstream, dialLimit)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = server.Close() }()
+	if err := server.SetDeadline(time.Now().Add(waitLimit)); err != nil {
+		return err
+	}
+	if _, err := server.Write(raw); err != nil {
+		return err
+	}
+	_, err = readValue(bufio.NewReader(server))
+	return err
+}
+
+// stop cuts everything and waits until nothing of the proxy runs any more.
+func (p *Proxy) stop() {
+	p.mu.Lock()
+	p.ended = true
+	conns := p.snapshotLocked()
+	if p.listener != nil {
+		_ = p.listener.Close()
+	}
+	for client := range p.holes {
+		_ = client.Close()
+	}
+	p.mu.Unlock()
+	close(p.done)
+	for _, c := range conns {
+		c.close()
+	}
+	p.running.Wait()
+}
+
+func (p *Proxy) snapshotLocked() []*conn {
+	conns := make([]*conn, 0, len(p.conns))
+	for c := range p.conns {
+		conns = append(conns, c)
+	}
+	return conns
+}
+
+func (p *Proxy) snapshot() []*conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.snapshotLocked()
+}

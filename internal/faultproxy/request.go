@@ -1,0 +1,83 @@
+package faultproxy
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+	"sync/atomic"
+)
+
+// Request is one command that a client sent.
+type Request struct {
+	Args  [][]byte // the command and its arguments; not to be changed
+	Conn  int      // the connection's number, in the order of acceptance, from 1
+	Index int      // the request's number on its connection, from 1, the client's greeting included
+
+	command string
+	sha     string
+}
+
+func newRequest(args [][]byte, conn, index int) Request {
+	r := Request{
+		Args: args, Conn: conn, Index: index, command: strings.ToLower(string(args[0])),
+	}
+	if len(args) > 1 {
+		switch r.command {
+		case "eval", "eval_ro":
+			sum := sha1.Sum(args[1])
+			r.sha = hex.EncodeToString(sum[:])
+		case "evalsha", "evalsha_ro":
+			r.sha = string(bytes.ToLower(args[1]))
+		}
+	}
+	return r
+}
+
+// Command returns the command's name in lower case.
+func (r Request) Command() string { return r.command }
+
+// IsScript tells whether the request runs a script.
+func (r Request) IsScript() bool { return r.sha != "" }
+
+// SHA returns the SHA1 of the script that the request runs, whether it brings the script along
+// or names it; it is empty for other commands.
+func (r Request) SHA() string { return r.sha }
+
+// Match decides whether a request is meant. It is called while the proxy stands still, so it
+// must not call the proxy.
+type Match = func(Request) bool
+
+// AnyScript matches every run of a script.
+func AnyScript(r Request) bool { return r.IsScript() }
+
+// Script matches every run of one script, by EVALSHA and EVAL alike.
+func Script(sha string) Match {
+	sha = strings.ToLower(sha)
+	return func(r Request) bool { return r.sha == sha }
+}
+
+// Command matches a command by name, in any case.
+func Command(name string) Match {
+	name = strings.ToLower(name)
+	return func(r Request) bool { return r.command == name }
+}
+
+// And matches what all of the given functions match.
+func And(matches ...Match) Match {
+	return func(r Request) bool {
+		for _, match := range matches {
+			if !match(r) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Nth matches the k-th request, from 1, that match matches. It counts what it is asked about:
+// requests that an earlier rule took do not count, and each use needs a matcher of its own.
+func Nth(k int, match Match) Match {
+	var seen atomic.Int64
+	return func(r Request) bool { return match(r) && seen.Add(1) == int64(k) }
+}

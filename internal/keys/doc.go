@@ -1,0 +1,19 @@
+// Package keys derives the names of Redis keys and channels from the name of a lock, as
+// Redisson does, and knows in which slot of a cluster they lie.
+//
+// # Why Redisson's rule, faults and all
+//
+// Programs in Java look for the same keys, so their rule is the only one that works. It
+// puts braces around a name that has none, so that everything made from it lies in the
+// slot of the name itself: the bare name hashes as a whole, and so does {name}. A name
+// with an opening brace anywhere is taken to carry a hash tag of its owner's choice, and
+// stays as it is.
+//
+// That second half looks at one character only, while Redis wants a closing brace behind
+// it and something in between. For "a{b", "{}z" or "foo}bar" the derived keys therefore
+// lie in other slots than the name, and a script of both fails on a cluster. On a single
+// server such names work, and Java uses them; so nothing is refused here. Who needs two
+// keys of one slot asks [SameSlot] first.
+//
+// Names are bytes: nothing is decoded, normalised or escaped.
+package keys

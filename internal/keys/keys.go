@@ -1,0 +1,56 @@
+package keys
+
+import "strings"
+
+// slots is the number of slots of a Redis Cluster.
+const slots = 16384
+
+// Prefix returns the key or channel of the object name that is called by a prefix:
+// prefix:{name}, or prefix:name if the name has a brace of its own.
+func Prefix(prefix, name string) string {
+	if braced(name) {
+		return prefix + ":" + name
+	}
+	return prefix + ":{" + name + "}"
+}
+
+// Suffix returns the key or channel of the object name that is called by a suffix:
+// {name}:suffix, or name:suffix if the name has a brace of its own.
+func Suffix(name, suffix string) string {
+	if braced(name) {
+		return name + ":" + suffix
+	}
+	return "{" + name + "}:" + suffix
+}
+
+func braced(name string) bool { return strings.IndexByte(name, '{') >= 0 }
+
+// Slot returns the slot of a cluster in which a key lies.
+func Slot(key string) int { return int(crc16(tag(key)) % slots) }
+
+// SameSlot tells whether all keys lie in the slot of the first, so that one script may
+// touch them on a cluster.
+func SameSlot(key string, others ...string) bool {
+	slot := Slot(key)
+	for _, other := range others {
+		if Slot(other) != slot {
+			return false
+		}
+	}
+	return true
+}
+
+// tag returns the part of the key that Redis hashes: what stands between the first opening
+// brace and the next closing one, or the whole key if there is no such thing or nothing
+// in it. A closing brace in front does not count; Redisson itself gets that wrong.
+func tag(key string) string {
+	_, rest, found := strings.Cut(key, "{")
+	if !found {
+		return key
+	}
+	inner, _, found := strings.Cut(rest, "}")
+	if !found || inner == "" {
+		return key
+	}
+	return inner
+}

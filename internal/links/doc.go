@@ -1,0 +1,24 @@
+// Package links derives the connections that locks run on from the client that the application
+// hands in.
+//
+// Locks must not share the application's own pool. Three traps, all of them measured, are why:
+//
+//   - A command on go-redis honours its deadline only with ContextTimeoutEnabled, which most
+//     applications leave off; a renewal that hangs past its lease is a lost lock.
+//   - An application that exhausts its pool makes every further command wait for PoolTimeout, several
+//     times over; a renewal then starts when its lease is gone.
+//   - go-redis repeats a command whose reply was lost. A script that counts must never be repeated
+//     behind the back of the one who counts its attempts.
+//
+// So a [Links] owns two small clients with the application's address, credentials and TLS but with
+// its own limits: Traffic for acquisitions, releases and subscriptions, and Renewal, which nothing
+// else can keep busy. The application's client is read for its options and never closed.
+//
+// Behind a Sentinel both live at most a third of a lease per connection. go-redis closes the
+// connections to a deposed primary only in the pool of the client that was built with
+// NewFailoverClient; a derived one would renew on the old primary for as long as it answers, while
+// the key runs out on the new one and somebody else takes the lock.
+//
+// A Ring is refused: it moves a name to another shard by each client's own heartbeat, so two clients
+// of one Ring can hold the same lock although every Redis kept its keys.
+package links

@@ -1,0 +1,196 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Limits are the bounds that the derived clients keep.
+type Limits struct {
+	Command time.Duration // one command, dialling included
+	Life    time.Duration // of a connection that a Sentinel pointed out
+}
+
+// Links are the derived clients. All methods are safe for concurrent use.
+type Links struct {
+	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
+	Renewal redis.UniversalClient // nothing but renewal
+
+	sentinel bool
+	life     time.Duration
+	sharded  atomic.Int32 // of a cluster: kindUnknown until a node told
+}
+
+const (
+	kindUnknown = iota
+	kindPlain
+	kindSharded
+)
+
+// renewalPool is enough for one sender per node and the connection that replaces a broken one.
+const renewalPool = 2
+
+// ErrUnsupported is wrapped by what [From] says of a client that it cannot derive from.
+var ErrUnsupported = errors.New("unsupported client")
+
+// From derives the clients. It sends nothing. The error says in a few words what is wrong with rdb.
+func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
+	if v := reflect.ValueOf(rdb); !v.IsValid() || (v.Kind() == reflect.Pointer && v.IsNil()) {
+		return nil, fmt.Errorf("%w: must not be nil", ErrUnsupported)
+	}
+	switch c := rdb.(type) {
+	case *redis.Client:
+		return fromSingle(c.Options(), limits), nil
+	case *redis.ClusterClient:
+		return fromCluster(c.Options(), limits), nil
+	case *redis.Ring:
+		return nil, fmt.Errorf("%w: a Ring moves a name to another shard by each client's own "+
+			"heartbeat, and two clients then hold it", ErrUnsupported)
+	}
+	return nil, fmt.Errorf("%w: %T; must be a *redis.Client (single node or Sentinel) or a "+
+		"*redis.ClusterClient", ErrUnsupported, rdb)
+}
+
+func fromSingle(given *redis.Options, limits Limits) *Links {
+	l := &Links{sentinel: given.Addr == sentinelAddr, life: limits.Life}
+	derive := func(pool int) *redis.Client {
+		o := *given
+		o.ContextTimeoutEnabled = true
+		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.Command, limits.Command, limits.Command
+		o.DialTimeout = limits.Command
+		o.DialerRetries = 1
+		o.MaxRetries = -1
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
+		o.MaxConcurrentDials = pool
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		o.AutoPipelineOptions = nil
+		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
+		o.PushNotificationProcessor = nil
+		o.Limiter = nil
+		if l.sentinel {
+			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
+		}
+		return redis.NewClient(&o)
+	}
+	l.Traffic, l.Renewal = derive(given.PoolSize), derive(renewalPool)
+	return l
+}
+
+// sentinelAddr is the address that go-redis gives to a client of NewFailoverClient.
+const sentinelAddr = "FailoverClient"
+
+func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
+	derive := func(pool int) *redis.ClusterClient {
+		o := *given
+		o.ContextTimeoutEnabled = true
+		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.Command, limits.Command, limits.Command
+		o.DialTimeout = limits.Command
+		o.DialerRetries = 1
+		o.MaxRetries = -1
+		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
+		o.MaxConcurrentDials = pool
+		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+		o.AutoPipelineOptions = nil
+		o.PushNotificationProcessor = nil
+		o.NewClient = nil
+		// Scripts always go to the primary of their key's slot, whatever the application reads from.
+		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+		o.DisableRoutingPolicies = true
+		return redis.NewClusterClient(&o)
+	}
+	return &Links{Traffic: derive(given.PoolSize), Renewal: derive(renewalPool), life: limits.Life}
+}
+
+// Close closes the derived clients and with them every connection, those in use included.
+func (l *Links) Close() error {
+	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
+}
+
+// Cluster reports whether keys live on several nodes.
+func (l *Links) Cluster() bool {
+	_, ok := l.Traffic.(*redis.ClusterClient)
+	return ok
+}
+
+// Life is how long a subscription may live, 0 for any time.
+func (l *Links) Life() time.Duration {
+	if l.sentinel {
+		return l.life
+	}
+	return 0
+}
+
+// Node is the client of the one node that serves key. A connection of it does not follow MOVED.
+func (l *Links) Node(ctx context.Context, key string) (*redis.Client, error) {
+	return node(ctx, l.Traffic, key)
+}
+
+// RenewalNode is Node on the connections that are kept for renewal.
+func (l *Links) RenewalNode(ctx context.Context, key string) (*redis.Client, error) {
+	return node(ctx, l.Renewal, key)
+}
+
+func node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Client, error) {
+	if cc, ok := c.(*redis.ClusterClient); ok {
+		return cc.MasterForKey(ctx, key)
+	}
+	return c.(*redis.Client), nil
+}
+
+// Moved tells a cluster client that its map of the slots is out of date.
+func (l *Links) Moved(ctx context.Context) {
+	for _, c := range []redis.UniversalClient{l.Traffic, l.Renewal} {
+		if cc, ok := c.(*redis.ClusterClient); ok {
+			cc.ReloadState(ctx)
+		}
+	}
+}
+
+// Shard names the node that serves key, without waiting for the network once the map of the slots
+// was read. It is "" for a single node, and for a cluster whose map cannot be had now.
+func (l *Links) Shard(ctx context.Context, key string) string {
+	cc, ok := l.Traffic.(*redis.ClusterClient)
+	if !ok {
+		return ""
+	}
+	c, err := cc.MasterForKey(ctx, key)
+	if err != nil {
+		return ""
+	}
+	return c.Options().Addr
+}
+
+// Sharded reports whether releases are published with SPUBLISH. Redisson decides so, and both sides
+// must agree, because neither kind hears the other: on a cluster whose nodes know PUBSUB
+// SHARDNUMSUB, and nowhere else. The first answer is kept; an error means that none could be had.
+func (l *Links) Sharded(ctx context.Context) (bool, error) {
+	cc, ok := l.Traffic.(*redis.ClusterClient)
+	if !ok {
+		return false, nil
+	}
+	if kind := l.sharded.Load(); kind != kindUnknown {
+		return kind == kindSharded, nil
+	}
+	err := cc.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()
+	kind := int32(kindSharded)
+	if err != nil {
+		if !unknownCommand(err) {
+			return false, err
+		}
+		kind = kindPlain
+	}
+	l.sharded.CompareAndSwap(kindUnknown, kind)
+	return l.sharded.Load() == kindSharded, nil
+}
+
+// unknownCommand tells a node that lacks (or forbids) a command from one that cannot answer now.
+func unknownCommand(err error) bool {
+	return redis.HasErrorPrefix(err, "ERR") || redis.IsPermissionError(err)
+}

@@ -1,0 +1,247 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// startLimit bounds one start of a server; pulling an image is bounded on its own.
+const startLimit = 30 * time.Second
+
+// backend is what a server runs on: a child process or a container.
+type backend interface {
+	start() error  // returns once the program was started; it may not answer yet
+	kill() error   // SIGKILL; returns once the program is gone
+	freeze() error // returns once the program no longer runs
+	thaw() error
+	alive() bool
+	pid() int // 0 where it is not known
+	close() error
+	output() string // the end of what the program wrote, for messages
+}
+
+// Server is a Redis server that belongs to a test.
+type Server struct {
+	t       testing.TB // the test that started it
+	port    int
+	dir     string
+	ownDir  bool
+	backend backend
+
+	mu           sync.Mutex // guards what follows
+	major, minor int
+}
+
+// Option changes how a server is started.
+type Option func(*config)
+
+type config struct {
+	args []string // extra arguments
+	head []string // instead of the default arguments: a Sentinel's
+	dir  string
+	port int
+	bus  bool // the port + 10000 has to be free as well
+}
+
+// WithArgs adds arguments for the server program, for instance "--appendonly", "yes". They come
+// last and win over the defaults.
+func WithArgs(args ...string) Option {
+	return func(c *config) { c.args = append(c.args, args...) }
+}
+
+// WithDir makes the server work in dir, which stays when the server is gone. Without it the
+// server has a directory of its own that is removed with it.
+func WithDir(dir string) Option { return func(c *config) { c.dir = dir } }
+
+// WithPort makes the server listen on port instead of a free one.
+func WithPort(port int) Option { return func(c *config) { c.port = port } }
+
+// Start starts a server that keeps nothing on disk, waits until it answers, and kills it when
+// the test ends.
+func Start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	var c config
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return startFor(t, c)
+}
+
+func startFor(t testing.TB, c config) *Server {
+	t.Helper()
+	s, err := launch(c)
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	s.t = t
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Errorf("redistest: %v", err)
+		}
+	})
+	return s
+}
+
+// launch starts a server. A port that looked free can be taken by another test binary before
+// the server binds it, so a few ports are tried unless the caller wants a certain one.
+func launch(c config) (*Server, error) {
+	attempts := 5
+	if c.port != 0 {
+		attempts = 1
+	}
+	var errs []error
+	for range attempts {
+		s, err := launchOnce(c)
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, err)
+		if errors.Is(err, errNoServer) {
+			break
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+func launchOnce(c config) (s *Server, err error) {
+	s = &Server{port: c.port, dir: c.dir}
+	if s.port == 0 {
+		if s.port, err = freePort(c.bus); err != nil {
+			return nil, err
+		}
+	}
+	if s.dir == "" {
+		if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
+			return nil, err
+		}
+		s.ownDir = true
+	}
+	s.backend, err = newBackend(s.port, s.dir, s.arguments(c))
+	if err == nil {
+		err = s.boot()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *Server) arguments(c config) []string {
+	args := c.head
+	if args == nil {
+		// A full synchronisation waits 5 s for more replicas by default.
+		args = []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
+	}
+	args = append(args[:len(args):len(args)],
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
+		"--daemonize", "no", "--dir", s.dir)
+	return append(args, c.args...)
+}
+
+// boot starts the program and waits until it answers.
+func (s *Server) boot() error {
+	if err := s.backend.start(); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(startLimit)
+	var last error
+	for pause := newBackoff(); time.Now().Before(deadline); pause.sleep() {
+		if !s.backend.alive() {
+			return fmt.Errorf("the server ended while starting: %s", s.backend.output())
+		}
+		if last = s.greet(); last == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server did not answer on %s within %v: %w: %s",
+		s.Addr(), startLimit, last, s.backend.output())
+}
+
+// greet checks that the server answers, and that it is ours: where two binaries raced for the
+// port, the other one's server would answer as well.
+func (s *Server) greet() error {
+	// Refused connections are the rule at first, and a client would log every one.
+	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close()
+	rdb := s.admin()
+	defer func() { _ = rdb.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := rdb.Ping(ctx).Err(); err != nil {
+		return err
+	}
+	text, err := rdb.Info(ctx, "server").Result()
+	if err != nil {
+		return err
+	}
+	info := parseInfo(text)
+	pid := s.backend.pid()
+	if got := info["process_id"]; pid != 0 && got != strconv.Itoa(pid) {
+		return fmt.Errorf("port %d is served by process %s, not by %d", s.port, got, pid)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = fmt.Sscanf(info["redis_version"], "%d.%d", &s.major, &s.minor)
+	return err
+}
+
+// admin returns a client for the helpers' own commands, which the caller closes. As many failed
+// dials as the pool is large would leave a goroutine of go-redis that outlives Close by a second,
+// hence the pool's size.
+func (s *Server) admin() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: s.Addr(), Protocol: 2, DisableIdentity: true, PoolSize: 10,
+		DialerRetries: 1, MaxRetries: -1, ContextTimeoutEnabled: true,
+	})
+}
+
+// Addr returns the server's address, host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Port returns the server's port.
+func (s *Server) Port() int { return s.port }
+
+// Dir returns the directory the server works in.
+func (s *Server) Dir() string { return s.dir }
+
+// Version returns the version of Redis that the server implements, for instance 7 and 2; a
+// Valkey server tells the Redis version that it stands for.
+func (s *Server) Version() (major, minor int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.major, s.minor
+}
+
+// Options returns fresh options for a client of the server.
+func (s *Server) Options() *redis.Options { return &redis.Options{Addr: s.Addr()} }
+
+// Client returns a client with a pool of its own that is closed when the test ends.
+func (s *Server) Client(t testing.TB) *redis.Client {
+	t.Helper()
+	rdb := redis.NewClient(s.Options())
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+func (s *Server) close() error {
+	var errs []error
+	if s.backend != nil {
+		errs = append(errs, s.backend.close())
+	}
+	if s.ownDir {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,150 @@
+package wake
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Config is what a Hub needs to know of its surroundings.
+type Config struct {
+	// Open makes a PubSub without channels; it sends nothing.
+	Open func(ctx context.Context) *redis.PubSub
+	// Shard names the node that serves a channel; Moved asks for that map to be read again.
+	Shard func(ctx context.Context, channel string) string
+	Moved func(ctx context.Context)
+	// Sharded reports whether SSUBSCRIBE is the kind to use.
+	Sharded func(ctx context.Context) (bool, error)
+
+	Wheel *watchdog.Wheel
+	Clock *watchdog.Clock
+
+	Linger time.Duration // how long a channel nobody waits for stays subscribed
+	Life   time.Duration // how long a connection may live; 0: any time
+	Limit  time.Duration // of one command
+}
+
+// Hub shares subscriptions. Its methods are safe for concurrent use.
+type Hub struct {
+	cfg  Config
+	ctx  context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup // the goroutines of all lines
+
+	mu     sync.Mutex // guards lines, closed
+	lines  map[string]*line
+	closed bool
+}
+
+// New returns a Hub. It sends nothing and starts nothing until the first Join.
+func New(cfg Config) *Hub {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Hub{cfg: cfg, ctx: ctx, stop: stop, lines: make(map[string]*line)}
+}
+
+// Join asks to be woken by messages on channel. It does not wait for the network. Every ticket must
+// be left.
+func (h *Hub) Join(channel string) *Ticket {
+	t := &Ticket{c: make(chan struct{}, 1)}
+	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, t)
+	return t
+}
+
+// Subscribed reports whether Redis has confirmed a subscription to channel that still stands. A
+// publisher uses it to tell whether the one receiver of its message was its own client.
+func (h *Hub) Subscribed(channel string) bool {
+	h.mu.Lock()
+	idle := len(h.lines) == 0
+	h.mu.Unlock()
+	if idle {
+		return false // and the map of the slots may not have been read yet
+	}
+	shard := h.cfg.Shard(h.ctx, channel)
+	h.mu.Lock()
+	l := h.lines[shard]
+	h.mu.Unlock()
+	return l != nil && l.subscribed(channel)
+}
+
+// Close ends every subscription and joins every goroutine. Tickets are not woken by it.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	lines := h.lines
+	h.lines = make(map[string]*line)
+	h.mu.Unlock()
+	h.stop()
+	for _, l := range lines {
+		l.hangUp()
+	}
+	h.wg.Wait()
+}
+
+func (h *Hub) line(shard string) *line {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[shard]
+	if l == nil {
+		l = newLine(h, shard)
+		if h.closed {
+			return l // nobody will read it: its tickets stay silent, as after a lost connection
+		}
+		h.lines[shard] = l
+		h.wg.Add(2)
+		go l.read()
+		go l.write()
+	}
+	return l
+}
+
+// Ticket is one waiter's place on a channel.
+type Ticket struct {
+	c chan struct{}
+
+	mu    sync.Mutex // guards all below: they change when the channel moves to another node
+	topic *topic
+	ready chan struct{}
+	left  bool
+}
+
+// C carries a wake-up: a message, or a subscription that was made anew. Wake-ups that nobody took
+// yet count as one.
+func (t *Ticket) C() <-chan struct{} { return t.c }
+
+// Ready is closed once Redis has confirmed the subscription.
+func (t *Ticket) Ready() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ready
+}
+
+// Leave gives the place up.
+func (t *Ticket) Leave() {
+	t.mu.Lock()
+	t.left = true // before it is looked for, so that a move under way does not take it along
+	topic := t.topic
+	t.mu.Unlock()
+	topic.line.leave(topic, t)
+}
+
+// place puts the ticket on a topic, unless it was left.
+func (t *Ticket) place(on *topic) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return false
+	}
+	t.topic, t.ready = on, on.ready
+	return true
+}
+
+func (t *Ticket) wake() {
+	select {
+	case t.c <- struct{}{}:
+	default:
+	}
+}

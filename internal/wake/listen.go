@@ -1,0 +1,169 @@
+package wake
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// listen builds a connection, subscribes to every topic and passes on what arrives, until an error.
+// It reports whether anything was heard at all.
+func (l *line) listen() (heard bool, err error) {
+	ctx := l.hub.ctx
+	sharded, err := l.hub.cfg.Sharded(ctx)
+	if err != nil {
+		return false, err
+	}
+	ps := l.hub.cfg.Open(ctx)
+	defer func() { _ = ps.Close() }()
+	for _, channel := range l.adopt(ps, sharded) {
+		if err := l.send(ps, sharded, change{channel, true}); err != nil {
+			return false, err
+		}
+	}
+	born := time.Now()
+	asked := false
+	for {
+		wait, err := l.patience(born)
+		if err != nil {
+			return heard, err
+		}
+		msg, err := ps.ReceiveTimeout(ctx, wait)
+		if timedOut(err) && !asked {
+			asked = true
+			if err := ps.Ping(ctx); err != nil {
+				return heard, err
+			}
+			continue
+		}
+		if timedOut(err) {
+			return heard, errSilent
+		}
+		if err != nil {
+			return heard, err
+		}
+		heard, asked = true, false
+		if err := l.handle(msg); err != nil {
+			return heard, err
+		}
+	}
+}
+
+// patience is how long to wait for the next message, bounded by the life of the connection.
+func (l *line) patience(born time.Time) (time.Duration, error) {
+	life := l.hub.cfg.Life
+	if life == 0 {
+		return quiet, nil
+	}
+	left := life - time.Since(born)
+	if left <= 0 {
+		return 0, errOld
+	}
+	return min(quiet, left), nil
+}
+
+// adopt makes ps the line's connection and returns all channels; whatever joins from now on is the
+// writer's to send, whatever joined before is in the list.
+func (l *line) adopt(ps *redis.PubSub, sharded bool) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ps, l.sharded, l.todo = ps, sharded, nil
+	channels := make([]string, 0, len(l.topics))
+	for channel := range l.topics {
+		channels = append(channels, channel)
+	}
+	if l.hub.ctx.Err() != nil {
+		_ = ps.Close() // Close looked for the connection before it was here
+	}
+	return channels
+}
+
+// drop forgets the connection: nothing is confirmed any more.
+func (l *line) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ps = nil
+	clear(l.leaving)
+	for _, t := range l.topics {
+		t.confirmed = false
+	}
+}
+
+// rehome moves topics whose slot another node serves by now to that node's line.
+func (l *line) rehome() {
+	l.mu.Lock()
+	var moved []*topic
+	for _, t := range l.topics {
+		if l.hub.cfg.Shard(l.hub.ctx, t.channel) != l.shard {
+			moved = append(moved, t)
+			delete(l.topics, t.channel)
+			l.hub.cfg.Wheel.Cancel(&t.idle)
+		}
+	}
+	l.mu.Unlock()
+	for _, t := range moved {
+		l.hand(t)
+	}
+}
+
+func (l *line) hand(t *topic) {
+	l.mu.Lock()
+	tickets := t.tickets
+	l.mu.Unlock()
+	if len(tickets) > 0 {
+		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, tickets...)
+	}
+}
+
+func (l *line) handle(msg any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch m := msg.(type) {
+	case *redis.Message:
+		if t := l.topics[m.Channel]; t != nil {
+			t.wakeAll()
+		}
+	case *redis.Subscription:
+		t := l.topics[m.Channel]
+		switch m.Kind {
+		case "subscribe", "ssubscribe":
+			if t != nil {
+				t.confirm()
+			}
+		case "unsubscribe", "sunsubscribe":
+			if l.leaving[m.Channel] > 0 {
+				l.leaving[m.Channel]--
+				if l.leaving[m.Channel] == 0 {
+					delete(l.leaving, m.Channel)
+				}
+			} else if t != nil {
+				return errUnsubscribed
+			}
+		}
+	}
+	return nil
+}
+
+// confirm opens the topic. Every ticket is woken: those that were here before may have missed a
+// message while the subscription did not stand.
+func (t *topic) confirm() {
+	t.confirmed = true
+	t.wakeAll()
+	if !t.opened {
+		t.opened = true
+		close(t.ready)
+	}
+}
+
+func (t *topic) wakeAll() {
+	for _, ticket := range t.tickets {
+		ticket.wake()
+	}
+}
+
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

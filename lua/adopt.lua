@@ -1,0 +1,35 @@
+-- Passes an exported hold to its importer, under a new hold id. The fencing token stays:
+-- for the storage behind the lock it is the same hold, which moved.
+--
+-- KEYS[1]  lock
+-- ARGV[1]  from: hold id that was exported
+-- ARGV[2]  to: hold id of the importer
+-- ARGV[3]  lease, ms
+-- ARGV[4]  not-after, server time in us
+--
+-- Returns {status, server time in us}:
+--   -1 late: read after not-after, nothing written
+--    2 already: the importer has it, by an earlier copy of this call
+--    3 done
+--    4 gone: neither hold is there, nothing written
+-- Publishes nothing.
+--
+-- The new id is what makes the hold be in one process only: whatever the exporter still
+-- sends names the old one. DEL is the first write because Redis accepts it at full
+-- memory, and after a first write it accepts the rest.
+local lock, id, lease = KEYS[1], ARGV[2], ARGV[3]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+  return {-1, now}
+end
+local holds = redis.call('HMGET', lock, ARGV[1], id)
+if not holds[1] then
+  if not holds[2] then
+    return {4, now}
+  end
+  return {2, now}
+end
+redis.call('DEL', lock)
+--!include hold
+return {3, now}

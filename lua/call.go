@@ -1,0 +1,153 @@
+package lua
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Conn runs one command: [*redis.Client], [*redis.ClusterClient], [*redis.Conn].
+type Conn interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// Pipeliner makes pipelines: [*redis.Client], [*redis.ClusterClient], [*redis.Conn].
+type Pipeliner interface {
+	Pipeline() redis.Pipeliner
+}
+
+// Call is one call of a script, ready to be sent, and to be sent again: every script
+// recognises a second copy of itself. R is what the script answers.
+type Call[R any] struct {
+	// Reply and Err are the result of the last [RunAll] that the call was part of.
+	Reply R
+	Err   error
+
+	script  *script
+	args    []any // of EVALSHA; never written after the call was made
+	decode  func(value any) (R, error)
+	invalid error // set: the call must not be sent
+}
+
+// newCall returns a call of s with that many keys. The arguments begin with the keys.
+func newCall[R any](s *script, keys int, decode func(any) (R, error), args ...any) *Call[R] {
+	all := make([]any, 0, 3+len(args))
+	all = append(all, "evalsha", s.sha, keys)
+	return &Call[R]{script: s, args: append(all, args...), decode: decode}
+}
+
+// refuse returns a call that answers err and is never sent.
+func refuse[R any](err error) *Call[R] {
+	return &Call[R]{invalid: err}
+}
+
+// Run sends the call and waits for the answer. Bad arguments are an error before anything
+// is sent. The call itself is not changed, so that one which is abandoned in mid-air, its
+// context being over, does not disturb the next Run.
+//
+// EVALSHA is answered by NOSCRIPT if the server does not know the script yet. Nothing was
+// executed then, and the script follows in full; this is the only case in which Run sends
+// twice.
+func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
+	if c.invalid != nil {
+		var none R
+		return none, c.invalid
+	}
+	cmd := newOnce(ctx, c.args)
+	err := conn.Process(ctx, cmd)
+	if unknownScript(err) {
+		cmd = newOnce(ctx, c.full())
+		err = conn.Process(ctx, cmd)
+	}
+	return c.result(cmd, err)
+}
+
+// RunAll sends the calls in one pipeline, on a cluster one per node, and leaves in each
+// its own Reply and Err. Calls whose script the server did not know follow in a second
+// pipeline. A call must not be in two RunAlls at a time, nor twice in one.
+func RunAll[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
+	unknown := runPipeline(ctx, client, calls, false)
+	if len(unknown) > 0 {
+		runPipeline(ctx, client, unknown, true)
+	}
+}
+
+// runPipeline sends the calls, with their scripts in full or by digest, and returns those
+// that were refused because the server did not know the digest.
+func runPipeline[R any](
+	ctx context.Context, client Pipeliner, calls []*Call[R], full bool,
+) (unknown []*Call[R]) {
+	pipe := client.Pipeline()
+	sent := make([]once, len(calls))
+	for i, c := range calls {
+		if c.invalid != nil {
+			c.Err = c.invalid
+			continue
+		}
+		args := c.args
+		if full {
+			args = c.full()
+		}
+		sent[i] = newOnce(ctx, args)
+		_ = pipe.Process(ctx, sent[i]) // only queues
+	}
+	if pipe.Len() == 0 {
+		return nil
+	}
+	_, failure := pipe.Exec(ctx)
+	for i, c := range calls {
+		if c.invalid != nil {
+			continue
+		}
+		err := sent[i].Err()
+		if err == nil && sent[i].Val() == nil {
+			// Never run: a hook of the client may have ended the pipeline before.
+			err = failure
+		}
+		if !full && unknownScript(err) {
+			unknown = append(unknown, c)
+			continue
+		}
+		c.Reply, c.Err = c.result(sent[i], err)
+	}
+	return unknown
+}
+
+// full returns the arguments of the same call with EVAL. They are a copy, since an
+// abandoned Run may still be reading the others.
+func (c *Call[R]) full() []any {
+	args := append([]any(nil), c.args...)
+	args[0], args[1] = "eval", c.script.source
+	return args
+}
+
+func (c *Call[R]) result(cmd once, err error) (R, error) {
+	if err != nil {
+		var none R
+		return none, classify(err)
+	}
+	return c.decode(cmd.Val())
+}
+
+func unknownScript(err error) bool {
+	return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT")
+}
+
+// once is a command that go-redis sends one time only. Its own retries, after a timeout
+// or a lost connection, would run a script again without the caller knowing which attempt
+// answered. A MOVED, ASK or READONLY answer is still followed: such a command did not run.
+type once struct{ *redis.Cmd }
+
+func newOnce(ctx context.Context, args []any) once {
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetFirstKeyPos(3) // behind the digest and the number of keys
+	return once{cmd}
+}
+
+// NoRetry implements [redis.Cmder].
+func (once) NoRetry() bool { return true }
+
+// Clone implements [redis.Cmder]: a copy is sent one time only as well.
+func (o once) Clone() redis.Cmder {
+	return once{o.Cmd.Clone().(*redis.Cmd)}
+}

@@ -1,0 +1,123 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// spread returns locks on all nodes of a cluster.
+func spread(t *testing.T, client redis.UniversalClient, count int) []*lua.Call[lua.AcquireReply] {
+	t.Helper()
+	var calls []*lua.Call[lua.AcquireReply]
+	for range count {
+		p := newPlace(t, nil)
+		calls = append(calls, p.acquire(alice))
+	}
+	return calls
+}
+
+func TestCluster(t *testing.T) {
+	lab := redistest.Cluster(t, 2)
+	client := lab.Client(t)
+
+	t.Run("pipeline", func(t *testing.T) {
+		calls := spread(t, client, 64)
+		for _, want := range []lua.Status{lua.Held, lua.Already} {
+			node := lab.Node(0).Client(t)
+			require.NoError(t, node.ScriptFlush(t.Context()).Err())
+			lua.RunAll(t.Context(), client, calls)
+			for _, call := range calls {
+				require.NoError(t, call.Err)
+				require.Equal(t, want, call.Reply.Status)
+				require.Positive(t, call.Reply.Fence)
+			}
+		}
+	})
+
+	t.Run("sharded publish", func(t *testing.T) {
+		p := newPlace(t, nil)
+		run := onCluster(t, client)
+		run(p.acquire(alice))
+		sub := client.SSubscribe(t.Context(), p.channel)
+		t.Cleanup(func() { _ = sub.Close() })
+		_, err := sub.Receive(t.Context())
+		require.NoError(t, err)
+		released, err := lua.Release(lua.ReleaseArgs{
+			Lock: p.lock, ID: alice, Channel: p.channel, Sharded: true,
+		}).Run(t.Context(), client)
+		require.NoError(t, err)
+		require.Equal(t, lua.ReleaseReply{Status: lua.Done, Receivers: 1}, released)
+		message, err := sub.ReceiveMessage(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "0", message.Payload)
+		inspected, err := lua.Inspect(p.lock, p.token, p.channel, true).Run(t.Context(), client)
+		require.NoError(t, err)
+		require.Equal(t, int64(1), inspected.Subscribers)
+	})
+
+	t.Run("migration", func(t *testing.T) { duringMigration(t, lab, client) })
+
+	t.Run("sent once", func(t *testing.T) {
+		var c cutter
+		cut := redis.NewClusterClient(&redis.ClusterOptions{Addrs: lab.Addrs(), Dialer: c.dial})
+		t.Cleanup(func() { _ = cut.Close() })
+		p := newPlace(t, nil)
+		onCluster(t, cut)(p.acquire(alice))
+		sentOnce(t, &c, p, cut)
+	})
+}
+
+func onCluster(t *testing.T, client redis.UniversalClient) func(*lua.Call[lua.AcquireReply]) lua.AcquireReply {
+	return func(call *lua.Call[lua.AcquireReply]) lua.AcquireReply {
+		t.Helper()
+		reply, err := call.Run(t.Context(), client)
+		require.NoError(t, err)
+		return reply
+	}
+}
+
+// duringMigration follows one lock while its slot moves: scripts of one key work wherever
+// the key is, by ASK and then by MOVED, although none of them may be retried.
+func duringMigration(t *testing.T, lab *redistest.ClusterLab, client *redis.ClusterClient) {
+	p := newPlace(t, nil)
+	run := onCluster(t, client)
+	one := lua.Acquire(lua.AcquireArgs{
+		Lock: p.lock, ID: alice, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
+	})
+	slot := keys.Slot(p.lock)
+	from := lab.NodeFor(t, slot)
+	to := 1 - from
+	renew := func() {
+		t.Helper()
+		call := p.renew(alice, lease)
+		answer, err := call.Run(t.Context(), client)
+		require.NoError(t, err)
+		require.Equal(t, []lua.RenewStatus{lua.Renewed}, answer)
+		lua.RunAll(t.Context(), client, []*lua.Call[[]lua.RenewStatus]{call})
+		require.NoError(t, call.Err)
+		require.Equal(t, []lua.RenewStatus{lua.Renewed}, call.Reply)
+	}
+
+	require.Equal(t, lua.Held, run(one).Status)
+	lab.SetSlotMigrating(t, slot, from, to)
+	renew() // still at the source
+	_, err := p.handoff(alice, bob).Run(t.Context(), client)
+	require.True(t, redis.HasErrorPrefix(err, "TRYAGAIN"), "two keys, one of them absent: %v", err)
+
+	minted, err := lua.Mint(p.token, fenceTTL).Run(t.Context(), client)
+	require.NoError(t, err)
+	require.Positive(t, minted.Fence)
+
+	lab.MoveKeys(t, slot, from, to)
+	renew() // ASK
+	require.Equal(t, lua.Already, run(one).Status)
+	lab.FinishSlot(t, slot, to)
+	renew() // MOVED
+	require.Equal(t, minted.Fence, run(p.acquire(alice)).Fence)
+}

@@ -1,0 +1,97 @@
+package lua_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Every call inside a script costs Redis's one thread more than a microsecond: here is what
+// each script pays.
+func TestCallsInsideScripts(t *testing.T) {
+	p := newPlace(t, startServer(t).Client(t))
+	type step struct {
+		name  string
+		act   func()
+		calls string // in alphabetical order
+	}
+	for _, s := range []step{
+		{"the first token", func() { run(p, p.acquire(alice)) },
+			"get hset pexpire pttl set time"},
+		{"resend", func() { run(p, p.acquire(alice)) },
+			"get hgetall hlen pttl time"},
+		{"busy", func() { run(p, p.acquire(bob)) },
+			"hgetall hlen pttl time"},
+		{"inspect", func() { run(p, p.inspect()) },
+			"get hgetall hlen pttl pubsub|numsub"},
+		{"renewal", func() { run(p, p.renew(alice, lease)) },
+			"hmget pexpire"},
+		{"re-entry", func() { run(p, p.reenter(alice, 2, 1, lease)) },
+			"hmget hset pexpire pttl"},
+		{"re-entry with a shorter lease", func() { run(p, p.reenter(alice, 2, 2, 1)) },
+			"hmget hset pttl"},
+		{"renewal of a nested hold", func() { run(p, p.renew(alice, 2*lease)) },
+			"hmget pexpire pttl"},
+		{"inner release", func() { run(p, p.leave(alice, 1, 3, lease)) },
+			"hmget hset pexpire"},
+		{"hand-off", func() { run(p, p.handoff(alice, bob)) },
+			"del get hmget hset pexpire set time"},
+		{"adoption", func() { run(p, p.adopt(bob, alice)) },
+			"del hmget hset pexpire time"},
+		{"release", func() { run(p, p.release(alice)) },
+			"del hexists publish"},
+		{"release of nothing", func() { run(p, p.release(alice)) },
+			"hexists"},
+		{"acquisition", func() { run(p, p.acquire(alice)) },
+			"get hset pexpire pttl set time"},
+		{"minting", func() { run(p, lua.Mint(p.token, fenceTTL)) },
+			"get set time"},
+		{"release with the time", func() {
+			run(p, lua.Release(lua.ReleaseArgs{
+				Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true,
+			}))
+		}, "del hexists publish time"},
+	} {
+		require.Equal(t, s.calls, p.callsOf(s.act), s.name)
+	}
+}
+
+func TestCallsOfATokenAheadOfTheClock(t *testing.T) {
+	p := newPlace(t, startServer(t).Client(t))
+	p.do("SET %s 5000000000000000", p.token)
+	require.Equal(t, "get incr pttl time",
+		p.callsOf(func() { run(p, lua.Mint(p.token, fenceTTL)) }))
+	require.Equal(t, "get incr persist time",
+		p.callsOf(func() { run(p, lua.Mint(p.token, -1)) }))
+	p.do("SET %s 9007199254740992", p.token)
+	require.Equal(t, "get*2 incr pttl time",
+		p.callsOf(func() { run(p, lua.Mint(p.token, fenceTTL)) }))
+}
+
+// callsOf returns the commands that act makes scripts call.
+func (p *place) callsOf(act func()) string {
+	p.t.Helper()
+	require.NoError(p.t, p.rdb.ConfigResetStat(p.t.Context()).Err())
+	act()
+	text, err := p.rdb.Info(p.t.Context(), "commandstats").Result()
+	require.NoError(p.t, err)
+	var commands []string
+	for line := range strings.Lines(text) {
+		name, numbers, found := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
+		// What comes from the client, not from a script.
+		if !found || slices.Contains([]string{"eval", "evalsha", "config|resetstat"}, name) {
+			continue
+		}
+		calls, _, _ := strings.Cut(numbers, ",")
+		if calls != "1" {
+			name += "*" + calls
+		}
+		commands = append(commands, name)
+	}
+	slices.Sort(commands)
+	return strings.Join(commands, " ")
+}

@@ -1,0 +1,45 @@
+package lua
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrConflict is matched by the error of a script that found something else than a lock
+// or a fencing token at its key. Nothing was written.
+var ErrConflict = errors.New("lua: the key holds something else")
+
+// conflictMark starts the error replies with which the scripts themselves tell a conflict.
+const conflictMark = "HOLDFASTCONFLICT "
+
+// conflictError makes the answer of Redis match ErrConflict as well as itself.
+type conflictError struct {
+	reason string
+	cause  error
+}
+
+func (e *conflictError) Error() string { return ErrConflict.Error() + ": " + e.reason }
+
+func (e *conflictError) Is(target error) bool { return target == ErrConflict }
+
+func (e *conflictError) Unwrap() error { return e.cause }
+
+// classify returns err, as a conflict if it is one. Redis 7 puts the code of an error
+// inside a script first, as everywhere; Redis 6 writes "ERR Error running script (call to
+// f_<sha>): @user_script:<line>: WRONGTYPE ..." instead.
+func classify(err error) error {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	message := reply.Error()
+	if reason, found := strings.CutPrefix(message, conflictMark); found {
+		return &conflictError{reason: reason, cause: err}
+	}
+	if strings.HasPrefix(message, "WRONGTYPE ") || strings.Contains(message, ": WRONGTYPE ") {
+		return &conflictError{reason: "it is of another type", cause: err}
+	}
+	return err
+}

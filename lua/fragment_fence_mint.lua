@@ -1,0 +1,34 @@
+-- Fragment: mints the fencing token that fragment fence_check found to be possible.
+-- Stands after a script's first write.
+--
+-- In:   token, now, ahead, expiry (see there)
+-- Out:  fence: the new token, 0 without a token key; a string from 2^53 on, because Lua
+--       has no integers beyond it
+-- Calls: SET, or INCR (then GET from 2^53 on; PEXPIRE or PERSIST if the life changes).
+--
+-- '%.0f', because a number made into a string by Lua or by Redis may read 1.79e+15.
+-- INCR, because + 1 falls above 2^53.
+local fence = 0
+if token then
+  if ahead then
+    fence = redis.call('INCR', token)
+    if fence >= 9007199254740992 then
+      fence = redis.call('GET', token)
+    end
+    if expiry > 0 then
+      redis.call('PEXPIRE', token, string.format('%.0f', expiry))
+    elseif expiry < 0 then
+      redis.call('PERSIST', token)
+    end
+  else
+    fence = now
+    local text = string.format('%.0f', now)
+    if expiry > 0 then
+      redis.call('SET', token, text, 'PX', string.format('%.0f', expiry))
+    elseif expiry < 0 then
+      redis.call('SET', token, text)
+    else
+      redis.call('SET', token, text, 'KEEPTTL')
+    end
+  end
+end

@@ -1,0 +1,44 @@
+-- Passes the lock from one hold to another, with a token and a lease of its own.
+--
+-- KEYS[1]  lock
+-- KEYS[2]  token: string, the newest fencing token of the name; absent: none is minted
+-- ARGV[1]  from: hold id that ends
+-- ARGV[2]  to: hold id that begins
+-- ARGV[3]  lease of the new hold, ms
+-- ARGV[4]  not-after, server time in us
+-- ARGV[5]  life of an unused token, ms; negative: for ever
+--
+-- Returns {status, fencing token, server time in us}:
+--   -1 late: read after not-after, nothing written
+--    2 already: the new hold has the lock, by an earlier copy of this call
+--    3 done
+--    4 gone: neither hold is there, nothing written
+-- Publishes nothing: the lock is not free at any time, so there is nobody to wake.
+--
+-- The lock is never without holder in between, a script being one step for everybody
+-- else. DEL is the first write because Redis accepts it at full memory, and after a first
+-- write it accepts the rest; it also takes the old hold's operation number away. All that
+-- may be refused for the data at the keys is read before it.
+local lock, token = KEYS[1], KEYS[2]
+local id, lease, fence_ttl = ARGV[2], ARGV[3], tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+  return {-1, 0, now}
+end
+local holds = redis.call('HMGET', lock, ARGV[1], id)
+if not holds[1] then
+  if not holds[2] then
+    return {4, 0, now}
+  end
+  local fence = false
+  if token then
+    fence = redis.call('GET', token)
+  end
+  return {2, fence, now}
+end
+--!include fence_check
+redis.call('DEL', lock)
+--!include hold
+--!include fence_mint
+return {3, fence, now}

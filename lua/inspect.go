@@ -1,0 +1,70 @@
+package lua
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+var inspectScript = newScript("inspect")
+
+// Holder is one hold, as it stands in Redis.
+type Holder struct {
+	ID    string // the field: one of ours, or Redisson's <client>:<thread>
+	Count int64
+}
+
+// InspectReply is the answer to [Inspect].
+type InspectReply struct {
+	PTTL        time.Duration // negative: nobody holds the lock
+	Holders     []Holder
+	Fence       int64 // the newest token of the name; 0: there is none
+	Subscribers int64 // of the channel, at this node; negative: the server does not tell
+}
+
+// Inspect tells who holds the lock. token may be "".
+func Inspect(lock, token, channel string, sharded bool) *Call[InspectReply] {
+	if err := check("inspect", checkKey("lock", lock), checkKey("channel", channel)); err != nil {
+		return refuse[InspectReply](err)
+	}
+	count := "NUMSUB"
+	if sharded {
+		count = "SHARDNUMSUB"
+	}
+	if token == "" {
+		return newCall(&inspectScript, 1, decodeInspect, lock, channel, count)
+	}
+	return newCall(&inspectScript, 2, decodeInspect, lock, token, channel, count)
+}
+
+func decodeInspect(value any) (InspectReply, error) {
+	r := newReader(value, 4)
+	reply := InspectReply{PTTL: r.ttl(0), Fence: r.fence(1), Subscribers: r.int(2)}
+	fields, ok := r.values[3].([]any)
+	if !ok {
+		r.fail(fmt.Errorf("lua: the fields of a lock were expected, not %v", r.values[3]))
+	}
+	reply.Holders = holders(&r, fields)
+	return reply, r.err
+}
+
+// holders leaves out the operation number, which stands beside the hold it belongs to.
+func holders(r *reader, fields []any) []Holder {
+	var all []Holder
+	for i := 0; i+1 < len(fields); i += 2 {
+		id, _ := fields[i].(string)
+		text, _ := fields[i+1].(string)
+		count, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			r.fail(&conflictError{reason: "the count of a hold is not an integer", cause: err})
+		}
+		all = append(all, Holder{ID: id, Count: count})
+	}
+	if len(all) != 2 {
+		return all
+	}
+	if all[0].ID == all[1].ID+":n" {
+		return all[1:]
+	}
+	return all[:1]
+}

@@ -1,0 +1,218 @@
+package lua_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const (
+	alice = "6f1d2c1e-aaaa-4b6e-8b6f-000000000001:1"
+	bob   = "6f1d2c1e-bbbb-4b6e-8b6f-000000000002:1"
+
+	lease    = int64(30_000)
+	fenceTTL = int64(24 * 60 * 60 * 1000)
+
+	// never is a not-after that no clock reaches.
+	never = int64(math.MaxInt64)
+)
+
+// names keeps the tests of the shared server apart.
+var names atomic.Int64
+
+// place is a lock of one test on one server.
+type place struct {
+	t    testing.TB
+	rdb  *redis.Client
+	mini bool
+
+	lock, token, channel string
+}
+
+func newPlace(t testing.TB, rdb *redis.Client) *place {
+	name := fmt.Sprintf("%s:%d", t.Name(), names.Add(1))
+	return &place{
+		t: t, rdb: rdb,
+		lock: name, token: "redisson_lock_token:{" + name + "}",
+		channel: "redisson_lock__channel:{" + name + "}",
+	}
+}
+
+// everywhere runs the test on a real server and on miniredis.
+func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) {
+		test(t, newPlace(t, redistest.Shared(t).Client(t)))
+	})
+	t.Run("miniredis", func(t *testing.T) {
+		rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+		t.Cleanup(func() { _ = rdb.Close() })
+		p := newPlace(t, rdb)
+		p.mini = true
+		test(t, p)
+	})
+}
+
+// run sends the call and fails the test if it fails.
+func run[R any](p *place, call *lua.Call[R]) R {
+	p.t.Helper()
+	reply, err := call.Run(p.t.Context(), p.rdb)
+	require.NoError(p.t, err)
+	return reply
+}
+
+// conflict sends the call and fails the test if its answer is anything but a conflict.
+func conflict[R any](p *place, call *lua.Call[R]) {
+	p.t.Helper()
+	_, err := call.Run(p.t.Context(), p.rdb)
+	require.ErrorIs(p.t, err, lua.ErrConflict)
+	var reply redis.Error
+	require.ErrorAs(p.t, err, &reply, "the error of Redis is still in it")
+}
+
+func (p *place) acquire(id string) *lua.Call[lua.AcquireReply] {
+	return lua.Acquire(lua.AcquireArgs{
+		Lock: p.lock, Token: p.token, ID: id,
+		Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
+	})
+}
+
+func (p *place) release(id string) *lua.Call[lua.ReleaseReply] {
+	return lua.Release(lua.ReleaseArgs{Lock: p.lock, ID: id, Channel: p.channel})
+}
+
+func (p *place) reenter(id string, count, op, ttl int64) *lua.Call[lua.StepReply] {
+	return lua.Reenter(lua.ReenterArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl})
+}
+
+func (p *place) leave(id string, count, op, ttl int64) *lua.Call[lua.StepReply] {
+	return lua.Leave(lua.LeaveArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl})
+}
+
+func (p *place) handoff(from, to string) *lua.Call[lua.HandoffReply] {
+	return lua.Handoff(lua.HandoffArgs{
+		Lock: p.lock, Token: p.token, From: from, To: to,
+		Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
+	})
+}
+
+func (p *place) adopt(from, to string) *lua.Call[lua.AdoptReply] {
+	return lua.Adopt(lua.AdoptArgs{
+		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,
+	})
+}
+
+func (p *place) renew(id string, ttl int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.Renew([]string{p.lock}, []string{id}, []int64{ttl})
+}
+
+func (p *place) inspect() *lua.Call[lua.InspectReply] {
+	return lua.Inspect(p.lock, p.token, p.channel, false)
+}
+
+// do runs one plain command, written as for redis-cli. Arguments have no spaces.
+func (p *place) do(format string, args ...any) any {
+	p.t.Helper()
+	var words []any
+	for _, word := range strings.Fields(fmt.Sprintf(format, args...)) {
+		words = append(words, word)
+	}
+	value, err := p.rdb.Do(context.Background(), words...).Result()
+	require.NoError(p.t, err)
+	return value
+}
+
+// holds asserts the whole hash: its fields and its TTL in ms, a second of which may have
+// passed.
+func (p *place) holds(fields map[string]string, ttl int64) {
+	p.t.Helper()
+	require.Equal(p.t, fields, p.rdb.HGetAll(context.Background(), p.lock).Val())
+	p.lives(p.lock, ttl)
+}
+
+// heldOnce asserts that the lock is held by id, who did not nest.
+func (p *place) heldOnce(id string) {
+	p.t.Helper()
+	p.holds(map[string]string{id: "1"}, lease)
+}
+
+func (p *place) lives(key string, ttl int64) {
+	p.t.Helper()
+	got := p.pttl(key)
+	require.LessOrEqual(p.t, got, time.Duration(ttl)*time.Millisecond)
+	require.Greater(p.t, got, time.Duration(ttl-1000)*time.Millisecond)
+}
+
+func (p *place) pttl(key string) time.Duration {
+	p.t.Helper()
+	ttl, err := p.rdb.PTTL(context.Background(), key).Result()
+	require.NoError(p.t, err)
+	return ttl
+}
+
+func (p *place) free() {
+	p.t.Helper()
+	require.Zero(p.t, p.rdb.Exists(context.Background(), p.lock).Val())
+}
+
+// stored returns the token key's value; 0: there is none.
+func (p *place) stored() int64 {
+	p.t.Helper()
+	n, err := p.rdb.Get(context.Background(), p.token).Int64()
+	if err == redis.Nil {
+		return 0
+	}
+	require.NoError(p.t, err)
+	return n
+}
+
+// now returns the server's time in µs.
+func (p *place) now() int64 {
+	p.t.Helper()
+	now, err := p.rdb.Time(context.Background()).Result()
+	require.NoError(p.t, err)
+	return now.UnixMicro()
+}
+
+// unchanged asserts that act writes nothing to the lock and the token.
+func (p *place) unchanged(act func()) {
+	p.t.Helper()
+	before := p.picture()
+	act()
+	require.Equal(p.t, before, p.picture())
+}
+
+// picture is what stands at both keys, expiries in absolute time: rounded, for PTTL and
+// TIME are two commands.
+func (p *place) picture() map[string]string {
+	p.t.Helper()
+	picture := make(map[string]string)
+	for _, key := range []string{p.lock, p.token} {
+		dump, err := p.rdb.Dump(context.Background(), key).Result()
+		if p.mini || err != nil { // miniredis dumps strings only
+			dump = fmt.Sprint(p.rdb.Get(context.Background(), key).Val(),
+				p.rdb.HGetAll(context.Background(), key).Val())
+		}
+		expiry := "none"
+		if ttl := p.pttl(key); ttl >= 0 {
+			at := ttl.Milliseconds()
+			if !p.mini { // whose keys do not age
+				at += p.now() / 1000
+			}
+			expiry = fmt.Sprint((at + 500) / 1000)
+		}
+		picture[key] = dump + " expires " + expiry
+	}
+	return picture
+}

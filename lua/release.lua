@@ -1,0 +1,33 @@
+-- Ends a hold, whatever count stands, and wakes who waits for the lock.
+--
+-- KEYS[1]  lock
+-- ARGV[1]  hold id
+-- ARGV[2]  channel; not a key, because that would make the script one of two keys, which
+--          a migrating slot refuses
+-- ARGV[3]  PUBLISH or SPUBLISH
+-- ARGV[4]  1: tell the time
+--
+-- Returns {status, receivers, server time in us or 0}:
+--   3 done: receivers of the message, as far as this node knows; -1: not published
+--   4 gone: the hold is not there, nothing written or published
+-- Publishes '0', once, if it was the hold that ended.
+--
+-- The time is read before the hold is looked at: "not there, at this time" then proves
+-- that an acquisition whose not-after lies behind it will never take the lock.
+-- The hash is deleted whole: only this hold and its operation number are in it.
+-- PUBLISH goes through pcall: it can be forbidden to this user, and the lock that is
+-- free by then must be told so. Waiters poll.
+local now = 0
+if ARGV[4] == '1' then
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return {4, 0, now}
+end
+redis.call('DEL', KEYS[1])
+local receivers = redis.pcall(ARGV[3], ARGV[2], '0')
+if type(receivers) ~= 'number' then
+  receivers = -1
+end
+return {3, receivers, now}

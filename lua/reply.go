@@ -1,0 +1,99 @@
+package lua
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// Status is what became of a call.
+type Status int64
+
+// The statuses, each with the number by which the scripts tell it.
+const (
+	Late    Status = -1 // read after its not-after; nothing was written
+	Busy    Status = 0  // another holds the lock; nothing was written
+	Held    Status = 1  // taken by this call
+	Already Status = 2  // done by an earlier copy of this call; nothing was written
+	Done    Status = 3  // done by this call
+	Gone    Status = 4  // the hold is not there; nothing was written
+)
+
+// String implements [fmt.Stringer].
+func (s Status) String() string {
+	switch s {
+	case Late:
+		return "late"
+	case Busy:
+		return "busy"
+	case Held:
+		return "held"
+	case Already:
+		return "already"
+	case Done:
+		return "done"
+	case Gone:
+		return "gone"
+	default:
+		return "status " + strconv.FormatInt(int64(s), 10)
+	}
+}
+
+// reader takes the values of a reply apart and keeps the first error, so that a decoder
+// reads like the reply it decodes.
+type reader struct {
+	values []any
+	err    error
+}
+
+// newReader reads a reply of that many values.
+func newReader(reply any, size int) reader {
+	values, ok := reply.([]any)
+	if !ok || len(values) != size {
+		return reader{
+			values: make([]any, size),
+			err:    fmt.Errorf("lua: a reply of %d values was expected, not %v", size, reply),
+		}
+	}
+	return reader{values: values}
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *reader) int(i int) int64 {
+	n, ok := r.values[i].(int64)
+	if !ok {
+		r.fail(fmt.Errorf("lua: value %d of a reply is not an integer: %v", i, r.values[i]))
+	}
+	return n
+}
+
+func (r *reader) status(i int) Status { return Status(r.int(i)) }
+
+// fence reads a fencing token: a number, or a string where Lua has no such number or where
+// the stored one is passed on as it is, or nothing if none is stored.
+func (r *reader) fence(i int) int64 {
+	switch v := r.values[i].(type) {
+	case nil:
+		return 0
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil {
+			r.fail(&conflictError{reason: "the fencing token is not an integer", cause: err})
+		}
+		return n
+	default:
+		return r.int(i)
+	}
+}
+
+// ttl reads a TTL in milliseconds. Whoever gave a key one of more than 292 years, which a
+// Duration cannot hold, does not mind a shorter answer.
+func (r *reader) ttl(i int) time.Duration {
+	return time.Duration(min(r.int(i), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}

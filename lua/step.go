@@ -1,0 +1,57 @@
+package lua
+
+import "fmt"
+
+var (
+	reenterScript = newScript("reenter")
+	leaveScript   = newScript("leave")
+)
+
+// ReenterArgs says what [Reenter] writes.
+type ReenterArgs struct {
+	Lock, ID string
+	Count    int64 // levels of the hold, this one included
+	Op       int64 // operation number: above every earlier one of this hold
+	TTL      int64 // ms that the lock must live from now at least
+}
+
+// LeaveArgs says what [Leave] writes.
+type LeaveArgs struct {
+	Lock, ID string
+	Count    int64 // levels that are left
+	Op       int64 // operation number: above every earlier one of this hold
+	TTL      int64 // ms that the lock lives from now: the longest lease of what is left
+}
+
+// StepReply is the answer to [Reenter] and [Leave].
+type StepReply struct {
+	Status Status // Done, Already or Gone
+}
+
+// Reenter writes one more level of a hold. It may lengthen the lease that stands, never
+// shorten it.
+func Reenter(a ReenterArgs) *Call[StepReply] {
+	return step("reenter", &reenterScript, a)
+}
+
+// Leave takes one level off a hold that keeps others, and sets the lease to theirs.
+func Leave(a LeaveArgs) *Call[StepReply] {
+	return step("leave", &leaveScript, ReenterArgs(a))
+}
+
+func step(name string, s *script, a ReenterArgs) *Call[StepReply] {
+	if err := check(name,
+		checkKey("lock", a.Lock), checkID(a.ID),
+		checkStep(a.Count, a.Op), checkTTL("TTL", a.TTL)); err != nil {
+		return refuse[StepReply](err)
+	}
+	return newCall(s, 1, decodeStep, a.Lock, a.ID, a.Count, a.Op, a.TTL)
+}
+
+func decodeStep(value any) (StepReply, error) {
+	status, ok := value.(int64)
+	if !ok {
+		return StepReply{}, fmt.Errorf("lua: a number was expected, not %v", value)
+	}
+	return StepReply{Status: Status(status)}, nil
+}

@@ -1,0 +1,108 @@
+package rlock
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+)
+
+// Info is what is known of a lock, whoever holds it.
+type Info struct {
+	Holders []Holder
+	// Waiters counts the calls that wait in this process, and every other process that waits as one.
+	// A process counts for about a second longer than it waits.
+	Waiters int
+}
+
+// Holder is one hold as Redis shows it.
+type Holder struct {
+	ID    string        // of ours, or of a Redisson client's thread
+	Count int           // levels
+	TTL   time.Duration // until Redis gives it up unless it is renewed
+	Fence int64         // newest fencing token of the name; 0 if none was ever minted
+	Mine  bool          // held through this Client
+}
+
+// Inspect asks Redis who holds the lock, in one round trip.
+func (l *Lock) Inspect(ctx context.Context) (Info, error) {
+	if err := l.check(ctx); err != nil {
+		return Info{}, err
+	}
+	seen, err := l.engine.Inspect(ctx, l.proto)
+	if err != nil {
+		return Info{}, err
+	}
+	info := Info{Waiters: seen.Waiters}
+	for _, h := range seen.Holders {
+		info.Holders = append(info.Holders, Holder{
+			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine,
+		})
+	}
+	return info, nil
+}
+
+// Break takes the lock from whoever holds it, in this process or another, and wakes the next: for
+// operators. A holder of this Client learns at once, one elsewhere with its next renewal, and either
+// can go on working until then; fencing tokens are what stops its writes. It takes two round trips, so
+// that nobody who comes to hold meanwhile is harmed. If nobody holds the lock, the error is ErrNotHeld.
+func (l *Lock) Break(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	return l.engine.Break(ctx, l.proto)
+}
+
+// passport is the text that an exported hold travels as.
+type passport struct {
+	Key   string `json:"k"`
+	ID    string `json:"i"`
+	Fence int64  `json:"f"`
+}
+
+// Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere.
+// Its context ends (with ErrReleased), its unlock returns ErrNotHeld, and the lock stays held in Redis,
+// by nobody, for one lease: so it is never in two processes. A hold with several levels cannot be
+// exported. On error nothing was exported and the hold is over.
+func (l *Lock) Export(ctx context.Context) (token string, err error) {
+	if err := l.check(ctx); err != nil {
+		return "", err
+	}
+	p, err := l.engine.Export(ctx, l.proto)
+	if errors.Is(err, engine.ErrNested) {
+		return "", &ArgumentError{
+			Name: "ctx", Problem: "must carry the only level of its hold: " + err.Error(),
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(passport{Key: l.proto.Key(), ID: p.ID, Fence: p.Fence})
+	return base64.RawURLEncoding.EncodeToString(text), err
+}
+
+// Import takes over a hold that Export let go, under this handle's options. It returns what Lock
+// returns. Only the first Import of a token succeeds; for any further one, and when the lease ran out
+// on the way, the error is ErrNotHeld. The fencing token stays the same.
+func (l *Lock) Import(
+	ctx context.Context, token string,
+) (held context.Context, unlock func() error, err error) {
+	if err := l.check(ctx); err != nil {
+		return ctx, notHeld, err
+	}
+	var p passport
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	switch {
+	case err != nil || p.ID == "" || p.Key == "":
+		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
+	case p.Key != l.proto.Key():
+		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "is of another lock: " + p.Key}
+	}
+	return hand(ctx)(l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence}))
+}

@@ -1,0 +1,158 @@
+package rlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Redisson's prefixes of the names beside a lock's own.
+const (
+	channelPrefix = "redisson_lock__channel"
+	tokenPrefix   = "redisson_lock_token"
+)
+
+// plain is the protocol of the reentrant lock, in Redisson's layout: a hash at the name itself with one
+// field per hold, a fencing token beside it, and a channel on which "0" says that it was released.
+type plain struct {
+	name, key, token, channel string
+	fenceTTL                  int64 // ms; negative: the token never expires
+}
+
+func newPlain(c *Client, name string) (*plain, error) {
+	p := &plain{name: name, key: name, fenceTTL: -1}
+	if err := checkName("name", name); err != nil {
+		return p, err
+	}
+	if c.options.KeyName != nil {
+		p.key = c.options.KeyName(name)
+		if err := checkName("ClientOptions.KeyName's result", p.key); err != nil {
+			return p, err
+		}
+	}
+	if c.options.FenceTTL > 0 {
+		p.fenceTTL = c.options.FenceTTL.Milliseconds()
+	}
+	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
+	if c.cluster && !keys.SameSlot(p.key, p.token, p.channel) {
+		return p, &ArgumentError{"name", fmt.Sprintf("%q", p.key), "must have balanced braces or " +
+			"none on a cluster, so that what Redisson derives from it falls into one slot"}
+	}
+	return p, nil
+}
+
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return &ArgumentError{Name: what, Problem: "must not be empty"}
+	case len(name) > maxName:
+		return &ArgumentError{what, fmt.Sprintf("%d", len(name)),
+			fmt.Sprintf("must be at most %d bytes long", maxName)}
+	}
+	return nil
+}
+
+func (p *plain) Name() string         { return p.name }
+func (p *plain) Key() string          { return p.key }
+func (p *plain) Mode() string         { return "" }
+func (p *plain) Channel() string      { return p.channel }
+func (p *plain) Excludes(string) bool { return true }
+func (p *plain) Follows(string) bool  { return true }
+func (p *plain) Inherits(string) bool { return true }
+
+// Acquire falls back to two scripts of one key each where the slot is being moved: a script of two keys,
+// of which one is absent, is answered with TRYAGAIN for as long as that lasts. The token is minted by
+// the second one, inside the hold; a copy of it that is late only raises the stored token.
+func (p *plain) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	args := lua.AcquireArgs{
+		Lock: p.key, Token: p.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
+		NotAfter: ask.NotAfter, FenceTTL: p.fenceTTL,
+	}
+	reply, err := lua.Acquire(args).Run(ctx, conn)
+	if !redis.IsTryAgainError(err) {
+		return reply, err
+	}
+	args.Token = ""
+	reply, err = lua.Acquire(args).Run(ctx, conn)
+	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+		return reply, err
+	}
+	minted, err := lua.Mint(p.token, p.fenceTTL).Run(ctx, conn)
+	if err != nil {
+		// The key is taken, and the caller must not believe that Redis refused.
+		return lua.AcquireReply{}, &halfTaken{err}
+	}
+	reply.Fence = minted.Fence
+	return reply, nil
+}
+
+// halfTaken hides from the engine that Redis answered the second script with an error: the first one
+// wrote.
+type halfTaken struct{ err error }
+
+func (h *halfTaken) Error() string { return "the lock was taken, but no token minted: " + h.err.Error() }
+
+func (p *plain) Handoff(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.HandoffReply, error) {
+	return lua.Handoff(lua.HandoffArgs{
+		Lock: p.key, Token: p.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
+		NotAfter: ask.NotAfter, FenceTTL: p.fenceTTL,
+	}).Run(ctx, conn)
+}
+
+func (p *plain) Adopt(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.AdoptReply, error) {
+	return lua.Adopt(lua.AdoptArgs{
+		Lock: p.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+	}).Run(ctx, conn)
+}
+
+func (p *plain) Reenter(
+	ctx context.Context, conn lua.Conn, s engine.Step,
+) (lua.StepReply, error) {
+	return lua.Reenter(lua.ReenterArgs{
+		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
+	}).Run(ctx, conn)
+}
+
+func (p *plain) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.Leave(lua.LeaveArgs{
+		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
+	}).Run(ctx, conn)
+}
+
+// Inspect looks at the hash alone where the slot is being moved.
+func (p *plain) Inspect(
+	ctx context.Context, conn lua.Conn, sharded bool,
+) (lua.InspectReply, error) {
+	reply, err := lua.Inspect(p.key, p.token, p.channel, sharded).Run(ctx, conn)
+	if redis.IsTryAgainError(err) {
+		return lua.Inspect(p.key, "", p.channel, sharded).Run(ctx, conn)
+	}
+	return reply, err
+}
+
+func (p *plain) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	return lua.Release(lua.ReleaseArgs{
+		Lock: p.key, ID: id, Channel: p.channel, Sharded: sharded, WantNow: wantNow,
+	})
+}
+
+func (p *plain) Renewer() engine.Renewer { return hashRenewer{} }
+
+// hashRenewer renews holds that are fields of a hash.
+type hashRenewer struct{}
+
+func (hashRenewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.Renew(keys, ids, ttls)
+}
+

@@ -1,0 +1,121 @@
+// Command budgets checks what no linter of the toolbox checks in our words: how long files and
+// functions may be, and that every package says what it is. It reads the tree below the working
+// directory, prints one line per breach and exits with 1 if there is one. Tests may be long.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+const (
+	maxFileLines = 400
+	maxFuncLines = 60
+)
+
+func main() {
+	breaches, err := check(os.DirFS("."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "budgets:", err)
+		os.Exit(1)
+	}
+	for _, breach := range breaches {
+		fmt.Fprintln(os.Stderr, breach)
+	}
+	if len(breaches) > 0 {
+		os.Exit(1)
+	}
+}
+
+// check returns the breaches in all Go files of tree that are part of some package.
+func check(tree fs.FS) ([]string, error) {
+	var breaches []string
+	packages := packageComments{}
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && ignored(entry.Name()):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, source, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		breaches = append(breaches, checkLengths(fset, file, source)...)
+		packages.add(path.Dir(name), file)
+		return nil
+	})
+	return append(breaches, packages.missing()...), err
+}
+
+// ignored reports whether the go command, too, would pass over a directory of this name.
+func ignored(dir string) bool {
+	return dir == "testdata" || dir == "vendor" ||
+		len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
+}
+
+// checkLengths returns the breaches in one file. A function counts from its first line to its
+// closing brace, without its comment: an argument for safety is never too long.
+func checkLengths(fset *token.FileSet, file *ast.File, source []byte) []string {
+	var breaches []string
+	if lines := bytes.Count(source, []byte("\n")); lines > maxFileLines {
+		breaches = append(breaches, fmt.Sprintf("%s: %d lines, more than %d",
+			fset.Position(file.Package).Filename, lines, maxFileLines))
+	}
+	for _, decl := range file.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		start, end := fset.Position(fn.Pos()), fset.Position(fn.End())
+		if lines := end.Line - start.Line + 1; lines > maxFuncLines {
+			breaches = append(breaches, fmt.Sprintf("%s:%d: %s has %d lines, more than %d",
+				start.Filename, start.Line, fn.Name.Name, lines, maxFuncLines))
+		}
+	}
+	return breaches
+}
+
+// packageComments knows the packages seen, in order, and which of them have a package comment.
+type packageComments struct {
+	dirs []string
+	has  map[string]bool
+}
+
+func (p *packageComments) add(dir string, file *ast.File) {
+	if p.has == nil {
+		p.has = map[string]bool{}
+	}
+	if _, seen := p.has[dir]; !seen {
+		p.dirs = append(p.dirs, dir)
+	}
+	text := file.Doc.Text()
+	p.has[dir] = p.has[dir] ||
+		strings.HasPrefix(text, "Package "+file.Name.Name+" ") ||
+		file.Name.Name == "main" && strings.HasPrefix(text, "Command ")
+}
+
+func (p *packageComments) missing() []string {
+	var breaches []string
+	for _, dir := range p.dirs {
+		if !p.has[dir] {
+			breaches = append(breaches, dir+": no comment that begins with \"Package\" (or \"Command\")")
+		}
+	}
+	return breaches
+}

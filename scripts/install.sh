@@ -1,0 +1,70 @@
+#!/bin/sh
+# Installs one thing with the system's package manager, where that takes no question:
+#
+#	scripts/install.sh redis|cc|make
+#
+# Fails where it may not or cannot; what the user is told then is the caller's business.
+set -eu
+
+root() {
+	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# with_apt keeps the package's service off. Nothing here wants it (the tests start servers of their
+# own, on free ports), and where port 6379 is taken its start would fail the installation:
+# policy-rc.d is Debian's way to say no to that.
+with_apt() {
+	policy=/usr/sbin/policy-rc.d
+	if [ ! -e "$policy" ]; then
+		trap 'root rm -f "$policy"' EXIT
+		trap 'exit 1' HUP INT TERM
+		printf '#!/bin/sh\nexit 101\n' | root tee "$policy" >/dev/null
+		root chmod 755 "$policy"
+	fi
+	# An update that fails in part (one dead mirror) may still have brought what is needed.
+	root apt-get -qq update || true
+	# A machine that was just started often holds the lock for its own upgrades.
+	root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
+		install --no-install-recommends "$@"
+	if [ "$1" = redis-server ] && [ -d /run/systemd/system ]; then
+		# Not at the next boot either.
+		root systemctl disable --now redis-server || true
+	fi
+}
+
+install() {
+	echo "install: $* with $manager"
+	case $manager in
+	apt-get) with_apt "$@" ;;
+	dnf) root dnf install -q -y "$@" ;;
+	apk) root apk add -q "$@" ;;
+	brew) brew install -q "$@" ;;
+	esac
+}
+
+# The callers' own output is for people and scripts; a package manager's is for the log.
+exec >&2
+
+manager=""
+if root true 2>/dev/null; then
+	for name in apt-get dnf apk; do
+		if command -v "$name" >/dev/null; then
+			manager=$name
+			break
+		fi
+	done
+fi
+if [ -z "$manager" ]; then
+	command -v brew >/dev/null || exit 1
+	manager=brew
+fi
+
+case $manager-$1 in
+apt-get-redis) install redis-server ;;
+apt-get-cc) install gcc libc6-dev ;;
+dnf-cc) install gcc glibc-devel ;;
+apk-cc) install gcc musl-dev ;;
+*-redis) install redis || install valkey ;; # newer distributions have Valkey alone
+*-make) install make ;;
+*) exit 1 ;;
+esac

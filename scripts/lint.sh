@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs every check and fails at the end if one of them did, so that one run shows everything.
+set -eu
+cd "$(dirname "$0")/.."
+
+# Release 2026.2.2. It must know the Go that runs it: a new Go may need a new one here.
+staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+failed=""
+
+check() {
+	name=$1
+	shift
+	echo "lint: $name"
+	"$@" || failed="$failed $name"
+}
+
+formatted() {
+	files=$(gofmt -l .) || return 1
+	[ -z "$files" ] && return
+	echo "not gofmt-ed (make fmt mends it):" >&2
+	echo "$files" >&2
+	return 1
+}
+
+check gofmt formatted
+check vet go vet ./...
+check staticcheck go run "$staticcheck" ./...
+if command -v golangci-lint >/dev/null; then
+	check golangci-lint golangci-lint run ./...
+fi
+check budgets go run ./scripts/budgets
+
+if [ -n "$failed" ]; then
+	echo "lint: failed:$failed" >&2
+	exit 1
+fi

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Makes sure that there is a C compiler: the race detector is linked through cgo, except on macOS.
+set -eu
+
+[ "$(uname -s)" != Darwin ] || exit 0
+
+# works compiles a header of the C library too: a compiler without it is of no use to cgo.
+works() {
+	cc=$(go env CC)
+	# CC may carry flags.
+	# shellcheck disable=SC2086
+	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' |
+		${cc:-cc} -x c -fsyntax-only - >/dev/null 2>&1
+}
+
+works || { "$(dirname "$0")/install.sh" cc || true; works; } || {
+	echo "setup-cc: go test -race needs a C compiler: install gcc (and libc6-dev or its like)." >&2
+	exit 1
+}

@@ -1,0 +1,224 @@
+package watchdog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGuardIsNotRenewed(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		const end = 17*time.Second + 3
+		l := &Lease{}
+		k.Guard(l, end)
+		assert.Equal(t, end, l.ValidUntil())
+		k.sleepTo(time.Hour)
+		assert.Empty(t, k.seenCalls())
+		losses := k.seenLosses()
+		require.Len(t, losses, 1)
+		requireInTime(t, losses[0], end)
+		assert.NoError(t, losses[0].cause)
+	})
+}
+
+func TestGuardSetsValidityBothWays(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.Guard(l, 10*time.Second)
+		k.Guard(l, time.Minute)
+		k.sleepTo(20 * time.Second)
+		assert.Empty(t, k.seenLosses())
+		k.Guard(l, 30*time.Second)
+		k.sleepTo(time.Hour)
+		require.Len(t, k.seenLosses(), 1)
+		requireInTime(t, k.seenLosses()[0], 30*time.Second)
+	})
+}
+
+func TestFromKeepToGuardAndBack(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.Keep(l, 0, testLease)
+		k.sleepTo(2 * testPeriod)
+		require.Len(t, k.seenCalls(), 2)
+		k.Guard(l, 5*time.Minute)
+		k.sleepTo(4 * time.Minute)
+		require.Len(t, k.seenCalls(), 2, "guarded")
+		k.Keep(l, k.clock.Now(), testLease)
+		assert.Equal(t, 5*time.Minute, l.ValidUntil(), "validity does not fall by Keep")
+		k.sleepTo(time.Hour)
+		assert.Empty(t, k.seenLosses())
+		assert.Greater(t, len(k.seenCalls()), 300)
+		k.Stop(l)
+	})
+}
+
+func TestExtendAndShorten(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.Extend(l, time.Hour)
+		k.Shorten(l, time.Second)
+		assert.Zero(t, l.ValidUntil(), "not handed over yet")
+
+		k.Guard(l, time.Minute)
+		k.Extend(l, 30*time.Second)
+		assert.Equal(t, time.Minute, l.ValidUntil(), "Extend does not lower")
+		k.Extend(l, 2*time.Minute)
+		assert.Equal(t, 2*time.Minute, l.ValidUntil())
+		k.Shorten(l, 3*time.Minute)
+		assert.Equal(t, 2*time.Minute, l.ValidUntil(), "Shorten does not raise")
+		k.Shorten(l, 90*time.Second)
+		assert.Equal(t, 90*time.Second, l.ValidUntil())
+		k.sleepTo(time.Hour)
+		assert.Empty(t, k.seenCalls(), "it stayed guarded")
+		require.Len(t, k.seenLosses(), 1)
+		requireInTime(t, k.seenLosses()[0], 90*time.Second)
+	})
+}
+
+// A call is under way when somebody takes validity down: its answer is older
+// than that and must not bring validity back up, but renewals go on.
+func TestOvertakenAnswerRaisesNothing(t *testing.T) {
+	for name, overtake := range map[string]func(k *kennel, l *Lease){
+		"Shorten":           func(k *kennel, l *Lease) { k.Shorten(l, 20*time.Second) },
+		"Shorten, no lower": func(k *kennel, l *Lease) { k.Shorten(l, 20*time.Second); k.Shorten(l, time.Hour) },
+		"Guard, then Keep":  func(k *kennel, l *Lease) { k.Guard(l, 20*time.Second); k.Keep(l, 0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inKennel(t, nil, func(t *testing.T, k *kennel) {
+				k.set(after(2*time.Second, renewAll))
+				l := &Lease{}
+				k.Keep(l, 0, testLease)
+				k.sleepTo(testPeriod + time.Second)
+				overtake(k, l)
+				k.sleepTo(testPeriod + 3*time.Second)
+				assert.Equal(t, 20*time.Second, l.ValidUntil())
+				assert.Empty(t, k.seenOutcomes())
+				calls := k.seenCalls()
+				require.Len(t, calls, 2, "a call that started later")
+				assert.Equal(t, testPeriod+2*time.Second, calls[1].at)
+				k.sleepTo(testPeriod + 4*time.Second)
+				assert.Equal(t, calls[1].at+testLease-testMargin, l.ValidUntil(), "counts again")
+				k.sleepTo(time.Hour)
+				assert.Empty(t, k.seenLosses())
+				k.Stop(l)
+				k.sleepTo(time.Hour + testLimit)
+			})
+		})
+	}
+}
+
+func TestGuardDuringACall(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		k.set(after(2*time.Second, renewAll))
+		l := &Lease{}
+		k.Keep(l, 0, testLease)
+		k.sleepTo(testPeriod + time.Second)
+		k.Guard(l, 20*time.Second)
+		k.sleepTo(time.Hour)
+		assert.Len(t, k.seenCalls(), 1)
+		require.Len(t, k.seenLosses(), 1)
+		requireInTime(t, k.seenLosses()[0], 20*time.Second)
+	})
+}
+
+// Validity that ends before the next renewal would be the end of a kept lease.
+func TestShortenBringsTheRenewalForward(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		k.Keep(l, 0, testLease)
+		k.sleepTo(time.Second)
+		k.Shorten(l, 5*time.Second)
+		k.sleepTo(time.Second)
+		assert.Len(t, k.seenCalls(), 1)
+		assert.Equal(t, time.Second+testLease-testMargin, l.ValidUntil())
+		k.Shorten(l, k.clock.Now())
+		k.sleepTo(time.Second)
+		assert.Len(t, k.seenLosses(), 1, "but what is over is over")
+	})
+}
+
+func TestStopDuringACall(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		for _, answer := range []func(){
+			func() { k.set(after(2*time.Second, renewAll)) },
+			func() { k.set(after(2*time.Second, fail(errDown))) },
+			func() { k.set(after(2*time.Second, fail(ErrGone))) },
+		} {
+			answer()
+			l := &Lease{}
+			start, calls := k.clock.Now(), len(k.seenCalls())
+			k.Keep(l, start, testLease)
+			k.sleepTo(start + testPeriod + time.Second)
+			require.Len(t, k.seenCalls(), calls+1)
+			assert.True(t, k.Stop(l))
+			assert.False(t, k.Stop(l))
+			k.sleepTo(start + time.Hour)
+			assert.Len(t, k.seenCalls(), calls+1)
+		}
+		assert.Empty(t, k.seenLosses())
+		assert.Empty(t, k.seenOutcomes())
+		assert.Zero(t, k.wheel.Len())
+	})
+}
+
+func TestStopBeforeKeep(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		assert.False(t, k.Stop(l))
+		k.Keep(l, 0, testLease)
+		k.Guard(l, testLease)
+		assert.Zero(t, l.ValidUntil())
+		assert.Zero(t, k.Len())
+		k.sleepTo(time.Hour)
+		assert.Empty(t, k.seenCalls())
+		assert.Empty(t, k.seenLosses())
+	})
+}
+
+func TestLose(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		l := &Lease{}
+		assert.False(t, k.Lose(&Lease{}, ErrGone), "never handed over")
+		k.Keep(l, 0, testLease)
+		assert.True(t, k.Lose(l, ErrGone))
+		assert.False(t, k.Lose(l, ErrGone))
+		assert.False(t, k.Stop(l))
+		assert.Zero(t, k.Len())
+		k.sleepTo(time.Hour)
+		assert.Empty(t, k.seenLosses(), "without calling Lost")
+		assert.Empty(t, k.seenCalls())
+	})
+}
+
+// Of Stop, Lose and the end of validity at one instant exactly one wins.
+func TestOneEndOnly(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		const n = 500
+		leases := make([]Lease, n)
+		for i := range leases {
+			k.Guard(&leases[i], time.Second)
+		}
+		wins := make(chan int, 2)
+		for _, end := range []func(l *Lease) bool{
+			k.Stop,
+			func(l *Lease) bool { return k.Lose(l, nil) },
+		} {
+			go func() {
+				time.Sleep(time.Second)
+				won := 0
+				for i := range leases {
+					if end(&leases[i]) {
+						won++
+					}
+				}
+				wins <- won
+			}()
+		}
+		k.sleepTo(2 * time.Second)
+		assert.Equal(t, n, <-wins+<-wins+len(k.seenLosses()))
+		assert.Zero(t, k.Len())
+	})
+}

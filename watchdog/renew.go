@@ -1,0 +1,189 @@
+package watchdog
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrGone says that Redis no longer knows a hold: it is lost, whatever validity
+// was left.
+var ErrGone = errors.New("watchdog: the lease is gone")
+
+var (
+	errNoAnswer = errors.New("watchdog: no answer")
+	errTooLate  = errors.New("watchdog: renewed, but the answer came too late to rely on")
+)
+
+// Result is what became of one lease in a renewal.
+type Result struct {
+	// Lease is how long Redis keeps a renewed hold, counted from the start
+	// of the call.
+	Lease time.Duration
+	// Err is nil if the lease was renewed, an error that wraps [ErrGone] if
+	// Redis says that the hold is gone, and anything else for a failure that
+	// may pass: it is tried again while validity lasts.
+	Err error
+}
+
+func (w *Watchdog) beginLocked(l *Lease) bool {
+	switch l.state {
+	case live:
+		return true
+	case unused:
+	default:
+		return false
+	}
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if closed {
+		return false
+	}
+	l.dog = w
+	l.timer.Init(check, l)
+	l.state = live
+	w.live.Add(1)
+	return true
+}
+
+func (w *Watchdog) end(l *Lease, as state) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return w.endLocked(l, as)
+}
+
+// endLocked is the one way out of being live. Whoever gets true has the say:
+// to be silent (Stop, Lose) or to call Lost.
+func (w *Watchdog) endLocked(l *Lease, as state) bool {
+	was := l.state
+	if was == unused || was == live {
+		l.state = as
+	}
+	if was != live {
+		return false
+	}
+	l.failure = nil
+	w.cfg.Wheel.Cancel(&l.timer)
+	w.live.Add(-1)
+	return true
+}
+
+func (w *Watchdog) armLocked(l *Lease) {
+	w.cfg.Wheel.Schedule(&l.timer, l.nextLocked())
+}
+
+// renewalAfter returns when a lease is renewed that was confirmed by a call that
+// started at start. Rounding brings those that are due at nearly the same time
+// to the same tick, and so into the same call.
+func (w *Watchdog) renewalAfter(start, lease time.Duration) time.Duration {
+	period := w.cfg.Period
+	if period >= lease-Margin(lease, w.cfg.Wheel.tick) {
+		period = lease / 3
+	}
+	at := start + period
+	if step := period / 8; step > 0 {
+		at -= at % step
+	}
+	return at
+}
+
+// reached rounds down as the wheel does, or a timer that fired early would be
+// armed for its own tick again.
+func (w *Watchdog) reached(at, now time.Duration) bool {
+	return w.cfg.Wheel.tickOf(at) <= w.cfg.Wheel.tickOf(now)
+}
+
+// check is what the wheel calls for a lease. It goes by the state that it finds
+// and not by what the timer was armed for: that may have changed meanwhile.
+func check(arg any) {
+	l := arg.(*Lease)
+	w := l.dog
+	now := w.cfg.Clock.Now()
+	l.mu.Lock()
+	switch {
+	case l.state != live:
+		l.mu.Unlock()
+	case w.reached(l.ValidUntil(), now):
+		w.loseAndUnlock(l, l.failure)
+	case l.kept && !l.busy && w.reached(l.renewAt, now):
+		l.busy = true
+		w.armLocked(l)
+		l.mu.Unlock()
+		w.enqueue(l)
+	default:
+		w.armLocked(l)
+		l.mu.Unlock()
+	}
+}
+
+// loseAndUnlock ends l as lost, releases its lock and calls Lost, unless Close
+// came first. l must be live and its lock held.
+func (w *Watchdog) loseAndUnlock(l *Lease, cause error) {
+	w.mu.Lock()
+	closed := w.closed
+	if !closed {
+		w.running.Add(1)
+	}
+	w.mu.Unlock()
+	if closed {
+		l.mu.Unlock()
+		return
+	}
+	defer w.running.Done()
+	w.endLocked(l, lost)
+	l.mu.Unlock()
+	w.cfg.Lost(l, cause)
+}
+
+// settle takes in the answer for one lease to a call that started at start, when
+// the lease was of the given generation.
+func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, result Result) {
+	now := w.cfg.Clock.Now()
+	l.mu.Lock()
+	l.busy = false
+	if l.state != live || w.ctx.Err() != nil {
+		l.mu.Unlock()
+		return
+	}
+	if l.generation != generation {
+		// The answer is to a question that was overtaken. If the lease is
+		// still kept, renewAt has passed and the next call starts at once.
+		w.armLocked(l)
+		l.mu.Unlock()
+		return
+	}
+	err := w.verdict(start, now, result)
+	switch {
+	case err == nil:
+		l.failure = nil
+		l.renewAt = w.renewalAfter(start, result.Lease)
+		l.raiseValidityLocked(start + result.Lease - Margin(result.Lease, w.cfg.Wheel.tick))
+	case errors.Is(err, ErrGone):
+		w.loseAndUnlock(l, err)
+		w.report(l, err)
+		return
+	default:
+		l.failure = err
+		l.renewAt = now + w.cfg.Retry
+	}
+	w.armLocked(l)
+	l.mu.Unlock()
+	w.report(l, err)
+}
+
+// verdict returns nil only for an answer that somebody can still rely on.
+func (w *Watchdog) verdict(start, now time.Duration, result Result) error {
+	if result.Err != nil {
+		return result.Err
+	}
+	if start+result.Lease-Margin(result.Lease, w.cfg.Wheel.tick) <= now {
+		return errTooLate
+	}
+	return nil
+}
+
+func (w *Watchdog) report(l *Lease, err error) {
+	if w.cfg.Renewed != nil {
+		w.cfg.Renewed(l, err)
+	}
+}

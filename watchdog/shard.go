@@ -1,0 +1,142 @@
+package watchdog
+
+import (
+	"context"
+)
+
+// shard is the queue of leases that are due and share a fate. It exists while
+// the queue is not empty or a call for it is under way, and one goroutine, once
+// woken, takes care of it for that time.
+type shard struct {
+	name        string
+	first, last *Lease // guarded by Watchdog.mu
+	length      int    // guarded by Watchdog.mu
+}
+
+// enqueue appends l to the queue of its shard. The wheel fires in order of time,
+// so that the queue is in order of time.
+func (w *Watchdog) enqueue(l *Lease) {
+	name := ""
+	if w.cfg.Shard != nil {
+		name = w.cfg.Shard(l)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	s := w.shards[name]
+	if s == nil {
+		s = &shard{name: name}
+		w.shards[name] = s
+		w.fresh = append(w.fresh, s)
+		// It is tempting to start the goroutine here, but it would take
+		// the first lease of this tick before the second has come. A
+		// timer in the past fires behind all others of its tick.
+		w.cfg.Wheel.Schedule(&w.gather, 0)
+	}
+	if s.last == nil {
+		s.first = l
+	} else {
+		s.last.queue = l
+	}
+	s.last = l
+	s.length++
+}
+
+// gather starts a goroutine for every shard that has none.
+func gather(arg any) {
+	w := arg.(*Watchdog)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	for i, s := range w.fresh {
+		w.running.Add(1)
+		go w.serve(s)
+		w.fresh[i] = nil
+	}
+	w.fresh = w.fresh[:0]
+}
+
+// batch is the leases of one call, with what settle needs to judge its answers.
+type batch struct {
+	due         []*Lease
+	generations []uint32
+	results     []Result
+}
+
+// serve sends what is due in s until nothing is.
+func (w *Watchdog) serve(s *shard) {
+	defer w.running.Done()
+	var b batch
+	for w.take(s, &b) {
+		w.admit(&b)
+		if len(b.due) > 0 {
+			w.send(s, &b)
+		}
+	}
+}
+
+// take moves the head of the queue into b. If there is nothing, or w is closed,
+// it gives up the shard and returns false: both happen under one lock, so that
+// what is queued later finds no shard and makes a new one.
+func (w *Watchdog) take(s *shard, b *batch) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s.first == nil || w.closed {
+		delete(w.shards, s.name)
+		return false
+	}
+	n := min(s.length, w.cfg.Batch)
+	if cap(b.due) < n {
+		b.due = make([]*Lease, 0, n)
+	}
+	clear(b.due[:cap(b.due)]) // what has ended must not be kept in memory
+	b.due = b.due[:0]
+	for range n {
+		l := s.first
+		s.first, l.queue = l.queue, nil
+		b.due = append(b.due, l)
+	}
+	s.length -= n
+	if s.first == nil {
+		s.last = nil
+	}
+	return true
+}
+
+// admit drops what needs no renewal any more, and notes the generations of the
+// rest. That is done before the start of the call is taken: what changes later
+// than here is treated as if it came after the start, which errs to the safe side.
+func (w *Watchdog) admit(b *batch) {
+	b.generations = b.generations[:0]
+	b.results = b.results[:0]
+	admitted := b.due[:0]
+	for _, l := range b.due {
+		l.mu.Lock()
+		wanted := l.state == live && l.kept
+		l.busy = wanted
+		generation := l.generation
+		l.mu.Unlock()
+		if wanted {
+			admitted = append(admitted, l)
+			b.generations = append(b.generations, generation)
+			b.results = append(b.results, Result{Err: errNoAnswer})
+		}
+	}
+	b.due = admitted
+}
+
+// send makes one call and settles its answers. Validity counts from before the
+// call: Redis cannot have started the lease earlier than that.
+func (w *Watchdog) send(s *shard, b *batch) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.Limit)
+	defer cancel()
+	start := w.cfg.Clock.Now()
+	w.cfg.Renew(ctx, s.name, b.due, b.results)
+	for i, l := range b.due {
+		w.settle(l, b.generations[i], start, b.results[i])
+	}
+}

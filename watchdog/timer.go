@@ -1,0 +1,99 @@
+package watchdog
+
+import "math/bits"
+
+const (
+	levels = 4
+	// A slot of a level is as long as 256 of the level below, and each level
+	// has twice as many: the turn that it is in, and the next one, into which
+	// a slot of the level above can be sorted before it is reached.
+	slotBits = 8
+	slots    = 2 << slotBits
+	slotMask = slots - 1
+	// horizon is the number of ticks that the wheel tells apart: 994 days of
+	// ticks of 10 ms. A timer beyond it waits in the farthest slot and is put
+	// in place from there.
+	horizon = slots << ((levels - 1) * slotBits)
+)
+
+// slotOf returns the slot at a position, counted in slots of that level.
+func slotOf(level int, position uint64) uint16 {
+	return uint16(level*slots) | uint16(position&slotMask)
+}
+
+// Timer is one entry of a [Wheel]. It is meant to be embedded in, or be a field
+// of, what it wakes: arming it allocates nothing. It must be initialised with
+// [Timer.Init], must not be copied after that, and belongs to one wheel.
+type Timer struct {
+	next, prev *Timer // guarded by Wheel.mu; nil while not armed
+	tick       uint64 // guarded by Wheel.mu
+	fire       func(arg any)
+	arg        any
+	slot       uint16 // guarded by Wheel.mu; as of slotOf
+}
+
+// Init sets what the timer calls. It must not be called while the timer is
+// armed. A package-level function with a pointer as arg needs no allocation,
+// which a closure would.
+func (t *Timer) Init(fire func(arg any), arg any) {
+	t.fire, t.arg = fire, arg
+}
+
+// rack is the slots of all levels: rings of timers, in order of arrival, by
+// their first one. The zero value is empty.
+type rack struct {
+	heads    [levels * slots]*Timer
+	occupied [levels]occupancy
+}
+
+func (r *rack) add(t *Timer, slot uint16) {
+	t.slot = slot
+	head := r.heads[slot]
+	if head == nil {
+		t.next, t.prev = t, t
+		r.heads[slot] = t
+		r.occupied[slot/slots].set(slot & slotMask)
+		return
+	}
+	t.next, t.prev = head, head.prev
+	head.prev.next = t
+	head.prev = t
+}
+
+func (r *rack) remove(t *Timer) {
+	if t.next == t {
+		r.heads[t.slot] = nil
+		r.occupied[t.slot/slots].clear(t.slot & slotMask)
+	} else {
+		t.prev.next, t.next.prev = t.next, t.prev
+		if r.heads[t.slot] == t {
+			r.heads[t.slot] = t.next
+		}
+	}
+	t.next, t.prev = nil, nil
+}
+
+// occupancy tells which slots of a level are not empty.
+type occupancy [slots / 64]uint64
+
+func (o *occupancy) set(i uint16)   { o[i/64] |= 1 << (i % 64) }
+func (o *occupancy) clear(i uint16) { o[i/64] &^= 1 << (i % 64) }
+
+// after returns how many slots further on than i the next occupied one is:
+// 1 to 512, where 512 is i itself.
+func (o *occupancy) after(i uint16) (distance uint64, ok bool) {
+	from := (i + 1) & slotMask
+	word := from / 64
+	if rest := o[word] >> (from % 64); rest != 0 {
+		return uint64(bits.TrailingZeros64(rest)) + 1, true
+	}
+	passed := 64 - uint64(from%64)
+	for range o {
+		word = (word + 1) % uint16(len(o))
+		if o[word] != 0 {
+			return passed + uint64(bits.TrailingZeros64(o[word])) + 1, true
+		}
+		passed += 64
+	}
+	return 0, false
+}

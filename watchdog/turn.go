@@ -1,0 +1,95 @@
+package watchdog
+
+// chunk is how many timers are sorted ahead under one hold of the lock. It bounds
+// how long a Schedule, a Cancel or a timer that is due waits for that.
+const chunk = 256
+
+// The position of a level is the current tick in units of its slots. A slot of a
+// higher level may be sorted into the lower ones as soon as it is the next one,
+// since they reach two of its lengths ahead, and must be once it is the current
+// one. In between lies the time to sort it piece by piece: in one piece, a slot
+// of 300,000 timers would make all others late by several ticks.
+
+// upcomingLocked returns the next tick at which there is something to do: a slot
+// of the lowest level is due, or one of a higher level may or must be sorted.
+// The slot of the current tick must be empty.
+func (w *Wheel) upcomingLocked() (tick uint64, ok bool) {
+	for level := range levels {
+		shift := level * slotBits
+		position := w.current >> shift
+		distance, occupied := w.rack.occupied[level].after(uint16(position & slotMask))
+		if !occupied {
+			continue
+		}
+		if level > 0 && distance > 1 {
+			distance-- // it may be sorted one slot ahead
+		}
+		if at := (position + distance) << shift; !ok || at < tick {
+			tick, ok = at, true
+		}
+	}
+	return tick, ok
+}
+
+// turnLocked moves the wheel on to the next tick at which there is something to
+// do, and reports whether that is not after now. Ticks in between cost nothing,
+// so neither does a clock that has jumped by days.
+func (w *Wheel) turnLocked(now uint64) bool {
+	tick, ok := w.upcomingLocked()
+	if !ok || tick > now {
+		w.current = max(w.current, now)
+		return false
+	}
+	w.current = tick
+	// From the top, so that what a level hands down is handed on at once.
+	for level := levels - 1; level > 0; level-- {
+		if shift := level * slotBits; tick&(1<<shift-1) == 0 {
+			for w.sortLocked(level, tick>>shift) {
+			}
+		}
+	}
+	return true
+}
+
+// sortAheadLocked sorts a chunk of what may be sorted, and reports whether there
+// was anything.
+func (w *Wheel) sortAheadLocked() bool {
+	for level := levels - 1; level > 0; level-- {
+		if w.sortLocked(level, w.current>>(level*slotBits)+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// sortLocked moves a chunk of the slot at position, which is the current one of
+// its level or the next, to where it now belongs: a lower level, or the far end
+// of the highest, but never the slot that it is taken from.
+func (w *Wheel) sortLocked(level int, position uint64) bool {
+	slot := slotOf(level, position)
+	for n := range chunk {
+		t := w.rack.heads[slot]
+		if t == nil {
+			return n > 0
+		}
+		w.rack.remove(t)
+		w.placeLocked(t)
+	}
+	return true
+}
+
+// placeLocked puts t into the finest level that reaches as far as its tick. What
+// is due goes into the slot of the current tick, which is emptied before the
+// wheel moves on.
+func (w *Wheel) placeLocked(t *Timer) {
+	tick := max(t.tick, w.current)
+	for level := range levels {
+		shift := level * slotBits
+		if position := tick >> shift; position-w.current>>shift < slots {
+			w.rack.add(t, slotOf(level, position))
+			return
+		}
+	}
+	const top = levels - 1
+	w.rack.add(t, slotOf(top, w.current>>(top*slotBits)+slots-1))
+}

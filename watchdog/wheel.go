@@ -1,0 +1,222 @@
+package watchdog
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	defaultTick = 10 * time.Millisecond
+	// maxNap bounds a sleep while anything is armed. The runtime's timers
+	// stand still with a suspended machine, so only looking at the clock
+	// tells that instants have passed meanwhile.
+	maxNap = time.Second
+)
+
+// Wheel calls functions at given instants of a [Clock]. It rounds down: what is
+// scheduled for an instant is called at the beginning of that instant's tick,
+// up to one tick early and never late by design.
+//
+// Arming, cancelling and firing a [Timer] take constant time and no allocation,
+// however many are armed. A Wheel has one goroutine, from the first Schedule
+// until Close, which sleeps until something is due, and for as long as nothing
+// is armed. All methods are safe for concurrent use.
+type Wheel struct {
+	clock *Clock
+	tick  time.Duration
+
+	wake chan struct{} // of capacity 1: a wake-up is kept, not counted
+	done chan struct{} // closed when the goroutine has ended
+
+	mu      sync.Mutex // guards everything below, and the links of all timers
+	rack    rack
+	current uint64 // the tick that the wheel stands at; its slot is due
+	wakeAt  uint64 // what begins before this tick has to end the sleep; 0: awake
+	armed   int
+	started bool
+	closed  bool
+}
+
+// NewWheel returns a wheel that runs by clock, in steps of tick (10 ms if it is
+// not positive). Close must be called to end its goroutine.
+func NewWheel(clock *Clock, tick time.Duration) *Wheel {
+	if tick <= 0 {
+		tick = defaultTick
+	}
+	return &Wheel{
+		clock: clock,
+		tick:  tick,
+		wake:  make(chan struct{}, 1),
+		done:  make(chan struct{}),
+	}
+}
+
+// Tick returns the length of the wheel's steps.
+func (w *Wheel) Tick() time.Duration { return w.tick }
+
+// Schedule arms t: its function is called at the instant at of the wheel's
+// clock, or up to one tick earlier; at once if at has passed. If t is armed,
+// it is armed anew. After Close, Schedule does nothing.
+//
+// The function is called on the wheel's goroutine, without the wheel's lock:
+// it may call Schedule and Cancel, also for its own timer, and it must be quick,
+// since all others wait for it. It must not call Close. Timers of one tick are
+// called in no particular order, except that one which a timer's function
+// schedules for the past is called after all that are due in this tick.
+func (w *Wheel) Schedule(t *Timer, at time.Duration) {
+	if t.fire == nil {
+		panic("watchdog: Timer is not initialised")
+	}
+	tick := w.tickOf(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	if t.next != nil {
+		w.rack.remove(t)
+		w.armed--
+	}
+	if w.armed == 0 {
+		// An idle wheel does not turn. Left behind, it would sort t
+		// into a coarser level than need be.
+		w.current = max(w.current, w.tickOf(w.clock.Now()))
+	}
+	t.tick = tick
+	w.placeLocked(t)
+	w.armed++
+	if !w.started {
+		w.started = true
+		go w.run()
+		return
+	}
+	// Not earlier than the sleep's end needs no wake-up, even when a level
+	// has to be sorted out before that: that can be done late.
+	if tick < w.wakeAt {
+		w.wakeAt = 0
+		w.signal()
+	}
+}
+
+// Cancel disarms t and reports whether it was armed, in which case its function
+// is not called. If not, the function may be running at this moment.
+func (w *Wheel) Cancel(t *Timer) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.next == nil {
+		return false
+	}
+	w.rack.remove(t)
+	w.armed--
+	return true
+}
+
+// Len returns the number of armed timers.
+func (w *Wheel) Len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed
+}
+
+// Close ends the wheel and waits for its goroutine: nothing is called after it
+// returned. It must not be called from a timer's function, which it would wait
+// for. Further calls wait as well and change nothing.
+func (w *Wheel) Close() {
+	w.mu.Lock()
+	w.closed = true
+	started := w.started
+	w.mu.Unlock()
+	if started {
+		w.signal()
+		<-w.done
+	}
+}
+
+func (w *Wheel) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default: // one is on its way, and everything is looked at after it
+	}
+}
+
+// tickOf rounds down. That is the promise of the whole package: what ends at an
+// instant is ended before it.
+func (w *Wheel) tickOf(at time.Duration) uint64 {
+	return uint64(max(at, 0) / w.tick)
+}
+
+func (w *Wheel) run() {
+	defer close(w.done)
+	alarm := time.NewTimer(maxNap)
+	defer alarm.Stop()
+	for {
+		fire, arg, nap := w.next()
+		switch {
+		case fire != nil:
+			fire(arg)
+			continue
+		case nap == 0:
+			return
+		case nap > 0:
+			alarm.Reset(nap)
+		default:
+			alarm.Stop()
+		}
+		select {
+		case <-w.wake:
+		case <-alarm.C:
+		}
+	}
+}
+
+// next takes out the next timer that is due. If there is none, fire is nil and
+// nap how long to sleep: 0 means that the wheel is closed, less than 0 until
+// something is scheduled.
+//
+// Finding nothing due and setting wakeAt happen under one lock: what is
+// scheduled after that sees wakeAt and signals.
+func (w *Wheel) next() (fire func(arg any), arg any, nap time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wakeAt = 0
+	if w.closed {
+		return nil, nil, 0
+	}
+	if w.armed == 0 {
+		w.wakeAt = math.MaxUint64
+		return nil, nil, -1
+	}
+	if w.dueLocked() == nil {
+		now := w.clock.Now()
+		for w.dueLocked() == nil {
+			switch {
+			case w.turnLocked(w.tickOf(now)):
+			case w.sortAheadLocked():
+				return pause, nil, 0
+			default:
+				return nil, nil, w.napLocked(now)
+			}
+		}
+	}
+	t := w.dueLocked()
+	w.rack.remove(t)
+	w.armed--
+	return t.fire, t.arg, 0
+}
+
+// pause lets go of the lock, and has the clock read again after that.
+func pause(any) {}
+
+// dueLocked returns the next timer of the current tick.
+func (w *Wheel) dueLocked() *Timer { return w.rack.heads[w.current&slotMask] }
+
+// napLocked returns how long nothing is due, and notes the end of that sleep.
+func (w *Wheel) napLocked(now time.Duration) time.Duration {
+	until := now + maxNap
+	w.wakeAt = w.tickOf(until) + 1 // that tick has begun by then
+	if next, ok := w.upcomingLocked(); ok && next < w.wakeAt {
+		until, w.wakeAt = time.Duration(next)*w.tick, next
+	}
+	return until - now
+}
