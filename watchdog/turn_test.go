@@ -22,8 +22,9 @@ func TestOccupancyAfter(t *testing.T) {
 		for from := range uint16(slots) {
 			distance, ok := o.after(from)
 			want := uint64((occupied-from-1)&slotMask) + 1
-			require.True(t, ok)
-			require.Equal(t, want, distance, "from %d to %d", from, occupied)
+			if !ok || distance != want {
+				t.Fatalf("from %d to %d: %d, want %d", from, occupied, distance, want)
+			}
 		}
 		o.clear(occupied)
 	}
@@ -205,4 +206,38 @@ func compareFired(t *testing.T, want, got []*probe, tick time.Duration) {
 		when := got[i].fired()[len(got[i].fired())-1]
 		require.Greater(t, when, got[i].at-tick, "early")
 	}
+}
+
+// A crowded slot is sorted in pieces, before its time, and what is due meanwhile
+// goes first.
+func TestTurnSortsAheadInPieces(t *testing.T) {
+	const crowd, position = 10 * chunk, 5
+	s := newStepper(testTick)
+	timers := make([]Timer, crowd)
+	for i := range timers {
+		timers[i].Init(noop, nil)
+		s.Schedule(&timers[i], (position<<slotBits)*testTick+time.Duration(i%slots/2)*testTick)
+	}
+	slot := slotOf(1, position)
+	ahead := time.Duration((position-1)<<slotBits) * testTick
+	urgent := newProbe(s.clock, 0)
+	urgent.schedule(s.Wheel, ahead+testTick)
+
+	s.moveTo(ahead)
+	for range 3 {
+		fire, _, _ := s.next()
+		require.NotNil(t, fire, "there is more to sort")
+	}
+	s.moveTo(urgent.at)
+	fire, arg, _ := s.next()
+	require.Same(t, urgent, arg)
+	fire(arg)
+	require.NotNil(t, s.rack.heads[slot])
+	for pieces := 3; s.rack.heads[slot] != nil; pieces++ {
+		require.Less(t, pieces, crowd/chunk+1)
+		fire, _, _ := s.next()
+		require.NotNil(t, fire)
+	}
+	assert.Equal(t, crowd, s.Len(), "none has fired")
+	assert.Equal(t, urgent.at, s.clock.Now())
 }

@@ -98,7 +98,7 @@ func TestWheelNoticesASuspension(t *testing.T) {
 func TestWheelJumpsOverEmptyTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		system, clock := newSuspendableClock()
-		w := NewWheel(clock, time.Microsecond)
+		w := NewWheel(clock, time.Millisecond)
 		defer w.Close()
 		probes := make([]*probe, 10_000)
 		var last time.Duration

@@ -26,8 +26,8 @@ func (x *Exchange) forward(reply func(raw []byte)) {
 // Pass lets the request and its reply through. It is for rules that exempt something from the
 // rules after them, or that only count.
 func Pass(x *Exchange) {
-	x.forward(nil)
 	x.rule.fire()
+	x.forward(nil)
 }
 
 // DropReply has the request carried out and loses its reply. The connection stays open, and the
@@ -148,8 +148,9 @@ func CutReplyAt(n int) Action {
 // all of it, Redis never carries it out.
 func CutRequestAt(n int) Action {
 	return func(x *Exchange) {
-		x.conn.send(x.raw[:min(n, len(x.raw))])
 		x.conn.deafen()
+		x.conn.afterPending(x.conn.mute) // should Redis answer, that is not for the client
+		x.conn.send(x.raw[:min(n, len(x.raw))])
 		x.conn.afterPending(func() {
 			x.conn.cut()
 			x.rule.fire()

@@ -15,5 +15,8 @@
 // server such names work, and Java uses them; so nothing is refused here. Who needs two
 // keys of one slot asks [SameSlot] first.
 //
+// For the same reason x and {x} are two locks with one channel and one token key. Wake-ups
+// that were meant for the other do no harm, and tokens of one sequence still grow.
+//
 // Names are bytes: nothing is decoded, normalised or escaped.
 package keys

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"testing"
@@ -81,4 +82,10 @@ func findLeaks(options []goleak.Option) error {
 			return err
 		}
 	}
+}
+
+// Key returns a name for a key that no other test of any run has, for use on the shared server.
+func Key(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("%s:%016x", t.Name(), rand.Uint64())
 }

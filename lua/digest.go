@@ -1,0 +1,6 @@
+package lua
+
+// SHA returns the digest by which Redis knows the script of that name ("acquire" for
+// acquire.lua): what SCRIPT EXISTS takes, and what a trace of a server's commands shows. It
+// panics if there is no such script.
+func SHA(name string) string { return newScript(name).sha.(string) }
