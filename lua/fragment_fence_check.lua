@@ -25,23 +25,20 @@
 local ahead, expiry = false, 0
 if token then
   local stored = redis.call('GET', token)
-  local quarter = math.max(1, math.floor(fence_ttl / 4))
   if fence_ttl < 0 then
     expiry = -1
   end
   if stored then
-    if stored ~= '0' and not string.find(stored, '^%-?[1-9]%d*$') then
+    if not string.find(stored, '^%-?[1-9]%d*$') and stored ~= '0' then
       return redis.error_reply('HOLDFASTCONFLICT the fencing token is not an integer')
     end
     if #stored > 19 or (#stored == 19 and stored >= '9223372036854775807') then
       return redis.error_reply('HOLDFASTCONFLICT the fencing token cannot grow any more')
     end
-    local value = tonumber(stored)
+    local value, quarter = tonumber(stored), fence_ttl * 250
     ahead = value >= now
-    if fence_ttl >= 0 and
-        (ahead or math.floor(value / 1000 / quarter) ~= math.floor(now / 1000 / quarter)) then
-      local life = redis.call('PTTL', token)
-      local wanted = fence_ttl + quarter
+    if fence_ttl >= 0 and (ahead or value - value % quarter ~= now - now % quarter) then
+      local life, wanted = redis.call('PTTL', token), math.ceil(fence_ttl * 1.25)
       if ahead then
         -- A hundred years are for ever, and more would overflow elsewhere.
         wanted = wanted + math.min(3153600000000, math.ceil((value - now) / 1000))
@@ -51,6 +48,6 @@ if token then
       end
     end
   elseif fence_ttl >= 0 then
-    expiry = fence_ttl + quarter
+    expiry = math.ceil(fence_ttl * 1.25)
   end
 end

@@ -1,13 +1,13 @@
 -- Fragment: mints the fencing token that fragment fence_check found to be possible.
 -- Stands after a script's first write.
 --
--- In:   token, now, ahead, expiry (see there)
+-- In:   token, time (the reply of TIME), now, ahead, expiry (see there)
 -- Out:  fence: the new token, 0 without a token key; a string from 2^53 on, because Lua
 --       has no integers beyond it
 -- Calls: SET, or INCR (then GET from 2^53 on; PEXPIRE or PERSIST if the life changes).
 --
--- '%.0f', because a number made into a string by Lua or by Redis may read 1.79e+15.
--- INCR, because + 1 falls above 2^53.
+-- The clock is written from TIME's own digits: a number that Lua or Redis makes into a
+-- string may read 1.79e+15. INCR, because + 1 falls above 2^53.
 local fence = 0
 if token then
   if ahead then
@@ -22,7 +22,7 @@ if token then
     end
   else
     fence = now
-    local text = string.format('%.0f', now)
+    local text = time[1] .. string.sub('00000' .. time[2], -6)
     if expiry > 0 then
       redis.call('SET', token, text, 'PX', string.format('%.0f', expiry))
     elseif expiry < 0 then

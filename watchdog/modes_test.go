@@ -78,52 +78,6 @@ func TestExtendAndShorten(t *testing.T) {
 	})
 }
 
-// A call is under way when somebody takes validity down: its answer is older
-// than that and must not bring validity back up, but renewals go on.
-func TestOvertakenAnswerRaisesNothing(t *testing.T) {
-	for name, overtake := range map[string]func(k *kennel, l *Lease){
-		"Shorten":           func(k *kennel, l *Lease) { k.Shorten(l, 20*time.Second) },
-		"Shorten, no lower": func(k *kennel, l *Lease) { k.Shorten(l, 20*time.Second); k.Shorten(l, time.Hour) },
-		"Guard, then Keep":  func(k *kennel, l *Lease) { k.Guard(l, 20*time.Second); k.Keep(l, 0, 0) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inKennel(t, nil, func(t *testing.T, k *kennel) {
-				k.set(after(2*time.Second, renewAll))
-				l := &Lease{}
-				k.Keep(l, 0, testLease)
-				k.sleepTo(testPeriod + time.Second)
-				overtake(k, l)
-				k.sleepTo(testPeriod + 3*time.Second)
-				assert.Equal(t, 20*time.Second, l.ValidUntil())
-				assert.Empty(t, k.seenOutcomes())
-				calls := k.seenCalls()
-				require.Len(t, calls, 2, "a call that started later")
-				assert.Equal(t, testPeriod+2*time.Second, calls[1].at)
-				k.sleepTo(testPeriod + 4*time.Second)
-				assert.Equal(t, calls[1].at+testLease-testMargin, l.ValidUntil(), "counts again")
-				k.sleepTo(time.Hour)
-				assert.Empty(t, k.seenLosses())
-				k.Stop(l)
-				k.sleepTo(time.Hour + testLimit)
-			})
-		})
-	}
-}
-
-func TestGuardDuringACall(t *testing.T) {
-	inKennel(t, nil, func(t *testing.T, k *kennel) {
-		k.set(after(2*time.Second, renewAll))
-		l := &Lease{}
-		k.Keep(l, 0, testLease)
-		k.sleepTo(testPeriod + time.Second)
-		k.Guard(l, 20*time.Second)
-		k.sleepTo(time.Hour)
-		assert.Len(t, k.seenCalls(), 1)
-		require.Len(t, k.seenLosses(), 1)
-		requireInTime(t, k.seenLosses()[0], 20*time.Second)
-	})
-}
-
 // Validity that ends before the next renewal would be the end of a kept lease.
 func TestShortenBringsTheRenewalForward(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
@@ -137,30 +91,6 @@ func TestShortenBringsTheRenewalForward(t *testing.T) {
 		k.Shorten(l, k.clock.Now())
 		k.sleepTo(time.Second)
 		assert.Len(t, k.seenLosses(), 1, "but what is over is over")
-	})
-}
-
-func TestStopDuringACall(t *testing.T) {
-	inKennel(t, nil, func(t *testing.T, k *kennel) {
-		for _, answer := range []func(){
-			func() { k.set(after(2*time.Second, renewAll)) },
-			func() { k.set(after(2*time.Second, fail(errDown))) },
-			func() { k.set(after(2*time.Second, fail(ErrGone))) },
-		} {
-			answer()
-			l := &Lease{}
-			start, calls := k.clock.Now(), len(k.seenCalls())
-			k.Keep(l, start, testLease)
-			k.sleepTo(start + testPeriod + time.Second)
-			require.Len(t, k.seenCalls(), calls+1)
-			assert.True(t, k.Stop(l))
-			assert.False(t, k.Stop(l))
-			k.sleepTo(start + time.Hour)
-			assert.Len(t, k.seenCalls(), calls+1)
-		}
-		assert.Empty(t, k.seenLosses())
-		assert.Empty(t, k.seenOutcomes())
-		assert.Zero(t, k.wheel.Len())
 	})
 }
 

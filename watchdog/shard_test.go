@@ -46,7 +46,16 @@ func TestHangingShardDelaysNoOther(t *testing.T) {
 }
 
 func TestRenewalsShareCalls(t *testing.T) {
-	inKennel(t, nil, func(t *testing.T, k *kennel) {
+	// A sender that is started too early gets every chance to run ahead.
+	eager := func(cfg *Config) {
+		cfg.Shard = func(*Lease) string {
+			for range 10 {
+				runtime.Gosched()
+			}
+			return ""
+		}
+	}
+	inKennel(t, eager, func(t *testing.T, k *kennel) {
 		const n = 1000
 		leases := make([]Lease, n)
 		for i := range leases {
@@ -121,33 +130,50 @@ func TestShortLeaseIsRenewedInTime(t *testing.T) {
 	})
 }
 
-// Whatever waits in the queue of a shard that hangs and is stopped there is not
-// sent any more.
-func TestStoppedInTheQueueIsNotSent(t *testing.T) {
+// Whatever waits in the queue of a shard that hangs and is stopped or guarded
+// there is not sent any more.
+func TestNotSentFromTheQueue(t *testing.T) {
 	inKennel(t, func(cfg *Config) { cfg.Batch = 1 }, func(t *testing.T, k *kennel) {
 		k.set(hang)
-		leases := make([]Lease, 3)
+		leases := make([]Lease, 4)
 		for i := range leases {
 			k.Keep(&leases[i], 0, testLease)
 		}
 		k.sleepTo(testPeriod)
-		require.Len(t, k.seenCalls(), 1)
-		first := k.seenCalls()[0].due[0]
-		stopped := &leases[1]
-		if first == stopped {
-			stopped = &leases[2]
-		}
+		calls := k.seenCalls()
+		require.Len(t, calls, 1)
+		require.Same(t, &leases[0], calls[0].due[0])
+		stopped, guarded := &leases[1], &leases[2]
 		assert.True(t, k.Stop(stopped))
+		k.Guard(guarded, time.Minute)
 		k.set(renewAll)
 		k.sleepTo(testPeriod + testLimit)
-		for _, c := range k.seenCalls() {
-			assert.NotSame(t, stopped, c.due[0])
-		}
+		calls = k.seenCalls()
+		require.Len(t, calls, 2)
+		assert.Same(t, &leases[3], calls[1].due[0])
+
+		k.Keep(guarded, k.clock.Now(), testLease)
 		k.sleepTo(time.Hour)
-		assert.Empty(t, k.seenLosses())
+		assert.Empty(t, k.seenLosses(), "kept again, it is renewed again")
 		for i := range leases {
 			k.Stop(&leases[i])
 		}
+	})
+}
+
+func TestCloseEmptiesNoQueue(t *testing.T) {
+	inKennel(t, func(cfg *Config) { cfg.Batch = 1 }, func(t *testing.T, k *kennel) {
+		k.set(hang)
+		leases := make([]Lease, 10)
+		for i := range leases {
+			k.Keep(&leases[i], 0, testLease)
+		}
+		k.sleepTo(testPeriod)
+		k.Close()
+		assert.Len(t, k.seenCalls(), 1, "no call is started after Close")
+		k.enqueue(&leases[0])
+		gather(k.Watchdog)
+		assert.Empty(t, k.shards)
 	})
 }
 

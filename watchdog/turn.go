@@ -41,8 +41,8 @@ func (w *Wheel) turnLocked(now uint64) bool {
 		return false
 	}
 	w.current = tick
-	// From the top, so that what a level hands down is handed on at once.
-	for level := levels - 1; level > 0; level-- {
+	// In any order: sorting puts a timer where it belongs in one step.
+	for level := 1; level < levels; level++ {
 		if shift := level * slotBits; tick&(1<<shift-1) == 0 {
 			for w.sortLocked(level, tick>>shift) {
 			}
@@ -54,7 +54,7 @@ func (w *Wheel) turnLocked(now uint64) bool {
 // sortAheadLocked sorts a chunk of what may be sorted, and reports whether there
 // was anything.
 func (w *Wheel) sortAheadLocked() bool {
-	for level := levels - 1; level > 0; level-- {
+	for level := 1; level < levels; level++ {
 		if w.sortLocked(level, w.current>>(level*slotBits)+1) {
 			return true
 		}

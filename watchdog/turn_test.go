@@ -13,45 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOccupancyAfter(t *testing.T) {
-	var o occupancy
-	_, ok := o.after(0)
-	assert.False(t, ok, "empty")
-	for occupied := range uint16(slots) {
-		o.set(occupied)
-		for from := range uint16(slots) {
-			distance, ok := o.after(from)
-			want := uint64((occupied-from-1)&slotMask) + 1
-			if !ok || distance != want {
-				t.Fatalf("from %d to %d: %d, want %d", from, occupied, distance, want)
-			}
-		}
-		o.clear(occupied)
-	}
-	assert.Zero(t, o)
-}
-
-func TestOccupancyAfterFindsTheNearest(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		var o occupancy
-		var set [slots]bool
-		for range 1 + random.IntN(20) {
-			i := uint16(random.IntN(slots))
-			o.set(i)
-			set[i] = true
-		}
-		from := uint16(random.IntN(slots))
-		want := uint64(1)
-		for !set[(uint64(from)+want)&slotMask] {
-			want++
-		}
-		distance, ok := o.after(from)
-		require.True(t, ok)
-		require.Equal(t, want, distance)
-	}
-}
-
 // From every kind of position to every kind of distance, across the boundaries
 // of every level and beyond the horizon.
 func TestTurnAcrossAllBoundaries(t *testing.T) {
@@ -220,6 +181,9 @@ func TestTurnSortsAheadInPieces(t *testing.T) {
 	}
 	slot := slotOf(1, position)
 	ahead := time.Duration((position-1)<<slotBits) * testTick
+	wake, ok := s.upcomingLocked()
+	require.True(t, ok)
+	require.Equal(t, ahead, time.Duration(wake)*testTick, "it wakes up for that")
 	urgent := newProbe(s.clock, 0)
 	urgent.schedule(s.Wheel, ahead+testTick)
 
@@ -240,4 +204,13 @@ func TestTurnSortsAheadInPieces(t *testing.T) {
 	}
 	assert.Equal(t, crowd, s.Len(), "none has fired")
 	assert.Equal(t, urgent.at, s.clock.Now())
+}
+
+// A wheel with nothing to do stands still, and must not sort by where it stood.
+func TestTurnOfAnIdleWheel(t *testing.T) {
+	s := newStepper(testTick)
+	s.moveTo(10 * time.Hour)
+	p := newProbe(s.clock, 0)
+	p.schedule(s.Wheel, 10*time.Hour+time.Second)
+	assert.Less(t, p.timer.slot, uint16(slots), "the lowest level")
 }

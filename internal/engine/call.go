@@ -25,20 +25,27 @@ func within(limit time.Duration) context.Context {
 	return deadline{context.Background(), time.Now().Add(limit)}
 }
 
-var errAbandoned = errors.New("the caller stopped waiting for the reply")
+var (
+	errAbandoned = errors.New("the caller stopped waiting for the reply")
+	errRefused   = errors.New("the client is closed; nothing was sent")
+)
 
 // call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
 // gets what fn returns in the end. go-redis does not stop reading when a context is cancelled, so
 // this is what makes a cancelled call return at once.
 func call[T any](e *Engine, ctx context.Context, fn func() (T, error), late func(T, error)) (T, error) {
+	var zero T
 	if ctx.Done() == nil {
+		if !e.begin() {
+			return zero, errRefused
+		}
+		defer e.calls.Done()
 		return fn()
 	}
-	var zero T
 	f := &flight[T]{landed: make(chan struct{})}
 	if !e.spawn(func() { f.fly(fn, late) }) {
-		return zero, errAbandoned
+		return zero, errRefused
 	}
 	select {
 	case <-f.landed:
@@ -143,6 +150,9 @@ func (e *Engine) knowKind(limit time.Duration) error {
 
 // sharded is the kind of publication, once knowKind has learned it.
 func (e *Engine) sharded() bool {
+	if !e.cfg.Links.Cluster() {
+		return false
+	}
 	sharded, err := e.cfg.Links.Sharded(within(0))
 	return err == nil && sharded
 }

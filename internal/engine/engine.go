@@ -115,7 +115,7 @@ func (e *Engine) newID() string {
 	return e.cfg.ClientID + ":" + strconv.FormatUint(e.nonce.Add(1), 36)
 }
 
-// begin registers a goroutine that Close is to join. It reports false if the engine is closed.
+// begin registers work that Close is to join. It reports false if the engine is closed.
 func (e *Engine) begin() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -41,7 +41,7 @@ func classify(err error) fault {
 		return faultAmbiguous
 	case errors.Is(err, lua.ErrConflict):
 		return faultConflict
-	case errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, errRefused), errors.Is(err, redis.ErrClosed):
 		return faultDefinite
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):

@@ -121,8 +121,8 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 		if l.err != nil {
 			continue
 		}
-		if l.req.Kept {
-			longest = max(longest, l.req.Lease)
+		if l.kept {
+			longest = max(longest, l.lease)
 		} else {
 			longest = max(longest, l.until-now)
 		}
@@ -135,7 +135,7 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	until := validUntil(now, ttl)
 	for _, l := range h.levels {
-		if l.err == nil && l.req.Kept {
+		if l.err == nil && l.kept {
 			h.engine.dog.Shorten(&h.lease, until)
 			return
 		}

@@ -29,8 +29,8 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	until := h.lease.ValidUntil()
-	if !l.req.Kept {
-		until = min(until, validUntil(l.until-l.req.Lease, l.req.Lease))
+	if !l.kept {
+		until = min(until, validUntil(l.until-l.lease, l.lease))
 	}
 	return Held{
 		ID: h.id, Fence: h.fence, Count: len(h.levels), ValidUntil: e.clock.Wall(until),

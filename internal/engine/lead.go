@@ -19,8 +19,8 @@ type leader struct {
 	*waiter
 	engine *Engine
 	doubt  doubt
-	busy   bool          // the last answer was that another has the lock
-	last   error         // of the last attempt that got no answer
+	busy   bool  // the last answer was that another has the lock
+	last   error // of the last attempt that got no answer
 	ticket *wake.Ticket
 	pause  time.Duration
 }
@@ -196,6 +196,10 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	}
 	h := e.newHold(l.req, l.id, sent.reply.Fence, start, l.doubt.notAfter)
 	e.table.win(l.waiter, h)
+	if e.isClosed() {
+		h.orphan() // Close may have looked for holds before this one was listed
+		return nil, errRefused
+	}
 	return h, nil
 }
 

@@ -14,15 +14,16 @@ type Level struct {
 	cancel context.CancelCauseFunc
 	hold   *Hold
 	outer  *Level // what the context given to Lock carried
-	req    Request
+	lease  time.Duration
+	until  time.Duration   // when its own lease runs out in Redis; for levels that are not kept
+	timer  *watchdog.Timer // its own end, if it has one before the hold's
 
 	// Guarded by hold.mu.
-	pending bool // its Lock is still under way; it has no context yet
-	open    bool // not unlocked yet
-	err     error
-	until   time.Duration   // when its own lease runs out in Redis; for levels that are not kept
-	timer   *watchdog.Timer // its own end, if it has one before the hold's
-	reason  Reason          // what that end is called
+	err     error  // why it ended before the hold did
+	kept    bool   // renewed until it is unlocked
+	pending bool   // its Lock is still under way; it has no context yet
+	open    bool   // not unlocked yet
+	reason  Reason // what the end is called that timer is armed for
 }
 
 type levelKey struct{}
@@ -62,7 +63,7 @@ func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
 // attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
-	l := &Level{hold: h, req: req, until: h.start + req.Lease}
+	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, until: h.start + req.Lease}
 	h.mu.Lock()
 	if h.state != live {
 		h.mu.Unlock()
@@ -71,7 +72,7 @@ func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 	l.openLocked(ctx)
 	h.levels = append(h.levels, l)
 	h.mu.Unlock()
-	l.schedule(h.start)
+	l.schedule(h.start, req.MaxHold)
 	return l, true
 }
 
@@ -83,15 +84,13 @@ func (l *Level) openLocked(ctx context.Context) {
 }
 
 // schedule arms the level's own end: a lease that nobody renews, or the longest time it may be held.
-func (l *Level) schedule(start time.Duration) {
+func (l *Level) schedule(start, maxHold time.Duration) {
 	var at time.Duration
-	if !l.req.Kept {
-		at, l.reason = validUntil(start, l.req.Lease), Expired
+	if !l.kept {
+		at, l.reason = validUntil(start, l.lease), Expired
 	}
-	if m := l.req.MaxHold; m > 0 {
-		if end := l.hold.engine.clock.Now() + m; at == 0 || end < at {
-			at, l.reason = end, MaxHold
-		}
+	if end := l.hold.engine.clock.Now() + maxHold; maxHold > 0 && (at == 0 || end < at) {
+		at, l.reason = end, MaxHold
 	}
 	if at == 0 {
 		return
@@ -112,10 +111,12 @@ func (l *Level) expire() {
 	l.err = h.engine.lostError(h.proto, l.reason, nil)
 	err, last := l.err, h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
-	if !last || !h.lose(l.reason, nil) {
-		l.end(err)
-		h.engine.news.lost(err)
+	if last {
+		h.lose(l.reason, nil)
+		return
 	}
+	l.end(err)
+	h.engine.news.lost(err)
 }
 
 // end ends the level's context.

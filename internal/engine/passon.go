@@ -17,6 +17,10 @@ func (e *Engine) passOn(h *Hold) error {
 	var outcome error
 	for first := true; ; first = false {
 		w, runOver := e.table.offer(h)
+		if w != nil && e.isClosed() {
+			e.table.recall(w, w.id)
+			w = nil
+		}
 		if w == nil {
 			err := e.releaseIn(h, end, runOver, true)
 			if first {
@@ -85,7 +89,12 @@ func (e *Engine) sendHandoff(
 // nothing any more, because it needs the hold that is gone.
 func (e *Engine) handed(from *Hold, w *waiter, id string, fence int64, start time.Duration) *Hold {
 	next := e.newHold(w.req, id, fence, start, 0)
-	if e.table.grant(from, w, next) {
+	left := !e.table.grant(from, w, next)
+	if e.isClosed() {
+		next.orphan() // Close may have looked for holds before this one was listed
+		return nil
+	}
+	if !left {
 		return nil
 	}
 	next.mu.Lock()

@@ -44,7 +44,7 @@ func (h *Hold) standing(from *Level) error {
 
 func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level, error) {
 	e := h.engine
-	l := &Level{hold: h, req: req, pending: true}
+	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, pending: true}
 	start := e.clock.Now()
 	l.until = start + req.Lease
 	h.mu.Lock()
@@ -69,7 +69,7 @@ func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level,
 		h.lose(Gone, nil)
 		return nil, h.overCause()
 	}
-	return l.settle(ctx, start, step.TTL, status == lua.Done)
+	return l.settle(ctx, start, step.TTL, req.MaxHold, status == lua.Done)
 }
 
 // push sends a re-entry until it is answered, for as long as the hold is valid.
@@ -125,7 +125,9 @@ func (h *Hold) overCause() error {
 
 // settle opens a level that Redis has confirmed. Only a confirmation that wrote moves validity: one
 // that says "done before" does not tell when.
-func (l *Level) settle(ctx context.Context, start, ttl time.Duration, wrote bool) (*Level, error) {
+func (l *Level) settle(
+	ctx context.Context, start, ttl, maxHold time.Duration, wrote bool,
+) (*Level, error) {
 	h, e := l.hold, l.hold.engine
 	h.mu.Lock()
 	if h.state != live {
@@ -138,14 +140,14 @@ func (l *Level) settle(ctx context.Context, start, ttl time.Duration, wrote bool
 		return nil, cause
 	}
 	l.openLocked(ctx)
-	if wrote && l.req.Kept {
+	if wrote && l.kept {
 		e.dog.Keep(&h.lease, start, ttl)
-	} else if l.req.Kept {
+	} else if l.kept {
 		e.dog.Keep(&h.lease, h.start, 0)
 	} else if wrote {
 		e.dog.Extend(&h.lease, validUntil(start, ttl))
 	}
 	h.mu.Unlock()
-	l.schedule(start)
+	l.schedule(start, maxHold)
 	return l, nil
 }

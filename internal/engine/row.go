@@ -10,7 +10,7 @@ func (r *row) free(w *waiter, except *Hold) bool {
 			return false
 		}
 	}
-	for other := r.first; other != nil && other != w; other = other.next {
+	for other := r.first(); other != nil && other != w; other = other.next {
 		if w.req.Proto.Follows(other.req.Proto.Mode()) {
 			return false
 		}
@@ -22,7 +22,7 @@ func (r *row) free(w *waiter, except *Hold) bool {
 // first who has to wait: nobody overtakes. For an exclusive lock that is the first in line or nobody;
 // readers lead together.
 func (r *row) promote() {
-	for w := r.first; w != nil; w = w.next {
+	for w := r.first(); w != nil; w = w.next {
 		if w.place == offered || !r.free(w, nil) {
 			return
 		}
@@ -33,14 +33,31 @@ func (r *row) promote() {
 	}
 }
 
-func (r *row) append(w *waiter) {
-	w.prev, w.next = r.last, nil
-	if r.last == nil {
-		r.first = w
-	} else {
-		r.last.next = w
+// first is the first in line, nil if nobody waits.
+func (r *row) first() *waiter {
+	if r.line == nil {
+		return nil
 	}
-	r.last = w
+	return r.line.first
+}
+
+// inLine is the line, which is made if there is none.
+func (r *row) inLine() *line {
+	if r.line == nil {
+		r.line = &line{}
+	}
+	return r.line
+}
+
+func (r *row) append(w *waiter) {
+	at := r.inLine()
+	w.prev, w.next = at.last, nil
+	if at.last == nil {
+		at.first = w
+	} else {
+		at.last.next = w
+	}
+	at.last = w
 	w.listed = true
 }
 
@@ -50,12 +67,12 @@ func (r *row) remove(w *waiter) {
 	}
 	w.listed = false
 	if w.prev == nil {
-		r.first = w.next
+		r.line.first = w.next
 	} else {
 		w.prev.next = w.next
 	}
 	if w.next == nil {
-		r.last = w.prev
+		r.line.last = w.prev
 	} else {
 		w.next.prev = w.prev
 	}

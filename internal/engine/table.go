@@ -22,11 +22,17 @@ type part struct {
 	rows map[string]*row
 }
 
-// row is one name. It exists while somebody holds or waits.
+// row is one name. It exists while somebody holds or waits. What only matters while somebody waits is
+// kept apart, since most names that are held are not waited for.
 type row struct {
 	holds []*Hold
-	first *waiter // the line, in order of arrival
-	last  *waiter
+	room  [1]*Hold // the backing of holds for a name with one
+	line  *line
+}
+
+// line is those who wait for a name, in order of arrival.
+type line struct {
+	first, last *waiter
 
 	turns int           // hand-offs since the name was last taken through Redis
 	since time.Duration // when that was
@@ -83,6 +89,7 @@ func (p *part) row(key string) *row {
 			p.rows = make(map[string]*row)
 		}
 		r = &row{}
+		r.holds = r.room[:0]
 		p.rows[key] = r
 	}
 	return r
@@ -90,8 +97,12 @@ func (p *part) row(key string) *row {
 
 // tidy removes a row that nobody needs.
 func (p *part) tidy(key string, r *row) {
-	if len(r.holds) == 0 && r.first == nil {
+	switch {
+	case r.first() != nil:
+	case len(r.holds) == 0:
 		delete(p.rows, key)
+	default:
+		r.line = nil
 	}
 }
 
@@ -142,8 +153,9 @@ func (t *table) win(w *waiter, h *Hold) {
 	r.remove(w)
 	w.place = granted
 	r.holds = append(r.holds, h)
-	r.turns, r.since = 0, t.engine.clock.Now()
+	r.line.turns, r.line.since = 0, t.engine.clock.Now()
 	r.promote()
+	p.tidy(key, r)
 }
 
 // add lists a hold that came without waiting.
@@ -165,8 +177,8 @@ func (t *table) drop(h *Hold, stayOut bool) {
 	defer p.mu.Unlock()
 	r := p.row(key)
 	r.forget(h)
-	if stayOut {
-		r.out = t.engine.clock.Now() + runPause
+	if stayOut && r.line != nil {
+		r.line.out = t.engine.clock.Now() + runPause
 	}
 	r.promote()
 	p.tidy(key, r)
@@ -180,11 +192,11 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(key)
-	w = r.first
+	w = r.first()
 	if w == nil || w.place != queued || !w.req.Proto.Inherits(h.proto.Mode()) || !r.free(w, h) {
 		return nil, false
 	}
-	if r.turns >= runCount || t.engine.clock.Now()-r.since >= runTime {
+	if r.line.turns >= runCount || t.engine.clock.Now()-r.line.since >= runTime {
 		return nil, true
 	}
 	w.place = offered
@@ -201,10 +213,10 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	r := p.row(key)
 	r.forget(from)
 	r.holds = append(r.holds, h)
-	r.turns++
 	if w.place == gone {
 		return false
 	}
+	r.line.turns++
 	r.remove(w)
 	w.place, w.hold = granted, h
 	w.tell()
@@ -247,7 +259,7 @@ func (t *table) outUntil(key string) time.Duration {
 	p := t.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.row(key).out
+	return p.row(key).inLine().out
 }
 
 // answered notes whether Redis answers the leader of a name. It returns since when it does not, so that
@@ -256,12 +268,12 @@ func (t *table) answered(w *waiter, err error) time.Duration {
 	p := t.part(w.req.Proto.Key())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := p.row(w.req.Proto.Key())
-	if r.silent == nil && err != nil {
-		r.heard = t.engine.clock.Now()
+	at := p.row(w.req.Proto.Key()).inLine()
+	if at.silent == nil && err != nil {
+		at.heard = t.engine.clock.Now()
 	}
-	r.silent = err
-	return r.heard
+	at.silent = err
+	return at.heard
 }
 
 // trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
@@ -275,7 +287,7 @@ func (t *table) trouble(w *waiter) error {
 			return nil
 		}
 	}
-	return r.silent
+	return r.inLine().silent
 }
 
 // waiting counts the line of a name, and finds a local hold by its id.
@@ -287,7 +299,7 @@ func (t *table) waiting(key, id string) (waiters int, h *Hold) {
 	if r == nil {
 		return 0, nil
 	}
-	for w := r.first; w != nil; w = w.next {
+	for w := r.first(); w != nil; w = w.next {
 		waiters++
 	}
 	for _, held := range r.holds {

@@ -120,6 +120,10 @@ func (e *Engine) imported(
 ) (*Level, error) {
 	h := e.newHold(req, id, fence, began, unsure.notAfter)
 	e.table.add(h)
+	if e.isClosed() {
+		h.orphan()
+		return nil, e.refuse(req.Proto)
+	}
 	l, ok := h.attach(ctx, req)
 	if !ok {
 		return nil, h.overCause()

@@ -96,10 +96,12 @@ func (h *Hold) release(l *Level) error {
 // finish hands the hold on or releases it, when nobody believes in it any more.
 func (h *Hold) finish() error {
 	e := h.engine
+	if e.begin() {
+		defer e.calls.Done()
+	}
 	e.dog.Stop(&h.lease)
 	h.mu.Lock()
-	h.cause = e.cfg.Words.Released
-	levels := h.endLocked(h.cause)
+	levels := h.endLocked(e.cfg.Words.Released)
 	h.mu.Unlock()
 	for _, l := range levels {
 		l.end(e.cfg.Words.Released)
@@ -140,6 +142,22 @@ func (h *Hold) discard() {
 	h.state = ending
 	h.mu.Unlock()
 	_ = h.finish()
+}
+
+// orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
+// reclaimer.
+func (h *Hold) orphan() {
+	h.mu.Lock()
+	alive := h.state == live
+	if alive {
+		h.endLocked(h.engine.refuse(h.proto))
+	}
+	h.mu.Unlock()
+	if alive {
+		h.engine.dog.Stop(&h.lease)
+		h.engine.reclaim.add(h.proto, h.id, h.doubt)
+		h.engine.table.drop(h, false)
+	}
 }
 
 // past reports whether the node's clock is beyond a not-after, so that nothing can come late.

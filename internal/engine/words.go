@@ -15,7 +15,7 @@ type Words struct {
 }
 
 // Reason says how a hold was lost.
-type Reason int
+type Reason int8
 
 // The reasons, in the order of the public API's.
 const (

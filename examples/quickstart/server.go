@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/embedded"
+)
+
+const urlEnv = "REDIS_URL"
+
+// server is the Redis that the demonstration runs on.
+type server struct {
+	url   string
+	what  string
+	rdb   redis.UniversalClient
+	close func() error
+}
+
+// connect uses the Redis that the environment names, or starts one in this process.
+func connect() (*server, error) {
+	if at := os.Getenv(urlEnv); at != "" {
+		rdb, err := dial(at)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", urlEnv, err)
+		}
+		return &server{url: at, what: "Redis of " + urlEnv, rdb: rdb, close: rdb.Close}, nil
+	}
+	s, err := embedded.Start()
+	if err != nil {
+		return nil, err
+	}
+	at := "redis://" + s.Addr()
+	rdb, err := dial(at)
+	if err != nil {
+		return nil, err
+	}
+	return &server{url: at, what: "an embedded Redis-compatible server", rdb: rdb,
+		close: func() error {
+			defer s.Close()
+			return rdb.Close()
+		}}, nil
+}
+
+// dial understands URLs of a single node, of a cluster and of a Sentinel.
+func dial(at string) (redis.UniversalClient, error) {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
+	switch q := u.Query(); {
+	case q.Has("master_name"):
+		o, err := redis.ParseFailoverURL(at)
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewFailoverClient(o), nil
+	case q.Has("addr"):
+		o, err := redis.ParseClusterURL(at)
+		if err != nil {
+			return nil, err
+		}
+		return redis.NewClusterClient(o), nil
+	}
+	o, err := redis.ParseURL(at)
+	if err != nil {
+		return nil, err
+	}
+	return redis.NewClient(o), nil
+}

@@ -1,0 +1,83 @@
+package rlock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// TestConformance holds the reentrant lock to what every lock of the module promises.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	conformance.Run(t, func(t testing.TB) conformance.Lab {
+		const lease = 600 * time.Millisecond
+		var sent conductMeter
+		var clients [2]*rlock.Client
+		for i := range clients {
+			clients[i] = conductMetered(t, server.Addr(), &sent, &rlock.ClientOptions{Lease: lease})
+		}
+		return conformance.Lab{
+			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
+				return rlock.New(clients[client], name, opts...)
+			},
+			Close: func(client int) error { return clients[client].Close() },
+			Sent:  sent.Load,
+			Lease: lease,
+		}
+	})
+}
+
+// conductMeter counts the bytes that the connections of a client write: the derived clients dial with
+// the application's dialer.
+type conductMeter struct{ atomic.Int64 }
+
+type conductMeteredConn struct {
+	net.Conn
+	sent *conductMeter
+}
+
+func (c conductMeteredConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.sent.Add(int64(n))
+	return n, err
+}
+
+// conductMetered makes a client whose traffic is counted. It is closed with the test, whatever it
+// holds by then.
+func conductMetered(
+	t testing.TB, addr string, sent *conductMeter, opts *rlock.ClientOptions,
+) *rlock.Client {
+	t.Helper()
+	var dialer net.Dialer
+	rdb := redis.NewClient(&redis.Options{
+		Addr: addr,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			sent.Add(1)
+			return conductMeteredConn{conn, sent}, nil
+		},
+	})
+	client, err := rlock.NewClient(rdb, conductQuiet(opts))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = client.Close()
+		if err := rdb.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return client
+}

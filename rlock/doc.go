@@ -1,0 +1,60 @@
+// Package rlock is a reentrant distributed lock on Redis whose holders know in time when they lost it.
+//
+//	client, err := rlock.NewClient(rdb, nil) // one per process
+//	defer client.Close()
+//
+//	lock := rlock.New(client, "order:1001")
+//	err = lock.Do(ctx, func(ctx context.Context) error {
+//		return charge(ctx, order) // may lock order:1001 again with this ctx: it re-enters
+//	})
+//
+// The keys, the channels and the messages are Redisson's: a Go process and a Java process that use one
+// name contend for one lock, and wake one another.
+//
+// # The context is the hold
+//
+// [Lock.Lock] returns a context. It carries the hold: a nested Lock that is given it re-enters, and it
+// ends when the hold ends, with the reason as its cause. There is no owner besides it, no thread, no
+// goroutine id. From that follow three rules.
+//
+//  1. Pass on the context that Lock returned, and no older one. With an older one a nested Lock waits
+//     for itself, and the work does not learn that the lock was lost. Mind := in an inner block, and
+//     [net/http.Request.Context]. A waiter that stood behind its own client for a second is logged.
+//  2. Whoever has the context has the lock: goroutines that are given it are inside together and do
+//     not exclude one another. Take the holds out with [WithoutHolds] for work that has to queue like
+//     everybody else or that outlives the hold; [context.WithoutCancel] alone keeps them in.
+//  3. The returned context is a child of the one given to Lock. A deadline there cuts the work short
+//     as well as the wait ([MaxWait] limits the wait alone), and after unlock it is over, with
+//     everything that was made from it: rows, response bodies, goroutines. To go on after the lock use
+//     [Lock.Do]: the outer context is still there.
+//
+// # What is guaranteed, and what is not
+//
+// While Redis keeps the key and clocks run at nearly one rate, no two holders believe in their hold at
+// one time. A holder stops believing, which is to say that its context ends, before its lease can run
+// out in Redis, whatever happens to the network, to Redis or to replies: its validity is the start of
+// the last confirmed call, plus the lease, minus 1 % and 2 ms for drift and a tick of the wheel.
+//
+// When Redis itself forgets a lock (deleted, evicted, a restart without persistence, a failover to a
+// replica that had not heard of it yet), another may get it at once, and the holder learns of that with
+// its next renewal: there are two for up to a third of a lease. ClientOptions.MinReplicas makes the
+// failover case rarer. A process that is stopped cannot be told anything, and finds its context over
+// only when it runs again. Nothing built on leases can exclude these cases; a fencing token can make
+// them harmless. Every hold has one, Hold.Fence, which grows with every acquisition of a name: storage
+// that keeps the highest one seen, and refuses less, turns a stale holder away.
+//
+// # How it works
+//
+// A lock is a hash at its name, with one field, "<client uuid>:<nonce>", for its hold: the count of its
+// levels. A hold is renewed every third of its lease, with hundreds of others in one script, until it
+// is unlocked. Who waits is woken by Redis's pub/sub, and looks for itself every ClientOptions.MaxPoll
+// in case the message was lost. Inside a process waiters stand in line, first in, first out, and a
+// holder that is done hands the lock to the next by one script; after a run of that the process lets
+// others have it. Across processes no order is promised.
+//
+// Every request may be sent twice, late, or both, and takes effect once: each Lock call has an id that
+// no other call ever uses, steps inside a hold are numbered, and what creates a hold says until when,
+// in the server's time, it may be carried out. A call that is given up leaves nothing behind.
+//
+// Tested on Redis 6.2 to 8 and Valkey 8: single nodes, Sentinel, Cluster.
+package rlock
