@@ -50,6 +50,11 @@ func TestAcquireBusyLockOfJavaAndOfNestedHold(t *testing.T) {
 		run(p, p.reenter(alice, 2, 1, lease))
 		require.Equal(t, lua.Busy, run(p, p.acquire(bob)).Status)
 		require.Equal(t, lua.Already, run(p, p.acquire(alice)).Status)
+
+		p.do("DEL %s", p.lock)
+		p.do("HSET %s %s:n 1 %s 2", p.lock, alice, alice) // fields have no order
+		p.do("PEXPIRE %s 30000", p.lock)
+		require.Equal(t, lua.Already, run(p, p.acquire(alice)).Status)
 	})
 }
 

@@ -37,6 +37,19 @@ func TestRunAfterScriptFlush(t *testing.T) {
 	}
 }
 
+// The script goes over the wire in full only where it is not known.
+func TestRunSendsTheDigestAgain(t *testing.T) {
+	server := startServer(t)
+	p := newPlace(t, server.Client(t))
+	call := p.acquire(alice)
+	for range 5 {
+		run(p, call)
+		lua.RunAll(t.Context(), p.rdb, []*lua.Call[lua.AcquireReply]{call})
+		require.NoError(t, call.Err)
+	}
+	require.Equal(t, int64(1), server.Calls(t, "eval"))
+}
+
 func TestRunAll(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		places := []*place{p, newPlace(t, p.rdb), newPlace(t, p.rdb), newPlace(t, p.rdb)}

@@ -40,7 +40,26 @@ func TestCluster(t *testing.T) {
 		}
 	})
 
+	t.Run("routing", func(t *testing.T) {
+		var calls []*lua.Call[lua.ReleaseReply]
+		for range 64 {
+			p := newPlace(t, nil)
+			_, err := p.release(alice).Run(t.Context(), client)
+			require.NoError(t, err)
+			calls = append(calls, p.release(alice))
+		}
+		lua.RunAll(t.Context(), client, calls)
+		for i, call := range calls {
+			require.NoError(t, call.Err)
+			require.Empty(t, lab.Node(i%2).Info(t, "errorstats")["errorstat_MOVED"],
+				"go-redis did not know where the first key is")
+		}
+	})
+
 	t.Run("sharded publish", func(t *testing.T) {
+		if major, _ := lab.Node(0).Version(); major < 7 {
+			t.Skip("Redis has sharded channels from 7 on")
+		}
 		p := newPlace(t, nil)
 		run := onCluster(t, client)
 		run(p.acquire(alice))

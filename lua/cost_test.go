@@ -27,7 +27,7 @@ func TestCallsInsideScripts(t *testing.T) {
 		{"busy", func() { run(p, p.acquire(bob)) },
 			"hgetall hlen pttl time"},
 		{"inspect", func() { run(p, p.inspect()) },
-			"get hgetall hlen pttl pubsub|numsub"},
+			"get hgetall hlen pttl pubsub"},
 		{"renewal", func() { run(p, p.renew(alice, lease)) },
 			"hmget pexpire"},
 		{"re-entry with a longer lease", func() { run(p, p.reenter(alice, 2, 1, 2*lease)) },
@@ -82,8 +82,9 @@ func (p *place) callsOf(act func()) string {
 	var commands []string
 	for line := range strings.Lines(text) {
 		name, numbers, found := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
+		name, _, _ = strings.Cut(name, "|") // subcommands have their own lines since Redis 7
 		// What comes from the client, not from a script.
-		if !found || slices.Contains([]string{"eval", "evalsha", "config|resetstat"}, name) {
+		if !found || slices.Contains([]string{"eval", "evalsha", "config"}, name) {
 			continue
 		}
 		calls, _, _ := strings.Cut(numbers, ",")

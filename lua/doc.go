@@ -62,6 +62,7 @@
 //
 // # Servers
 //
-// Redis from 6.2 on, Valkey, and miniredis, with which tests of applications run: it knows
-// no SPUBLISH and SHARDNUMSUB (Release and Inspect answer -1 there), and no limit of memory.
+// Redis from 6.2 on, Valkey, and miniredis, with which tests of applications run. Where there
+// are no sharded channels (Redis 6, miniredis) nobody should ask for them; if it is done all
+// the same, Release releases and Inspect inspects, and the number of listeners is -1.
 package lua

@@ -133,6 +133,11 @@ func (p *place) do(format string, args ...any) any {
 	return value
 }
 
+// sharding tells whether the server has sharded channels: Redis from 7 on has.
+func (p *place) sharding() bool {
+	return !p.mini && p.rdb.PubSubShardNumSub(context.Background(), "x").Err() == nil
+}
+
 // holds asserts the whole hash: its fields and its TTL in ms, a second of which may have
 // passed.
 func (p *place) holds(fields map[string]string, ttl int64) {

@@ -13,7 +13,7 @@ import (
 
 // leaseCopies are the ways to a second copy of a request that arrives late.
 var leaseCopies = map[string]func(*faultproxy.Gate) faultproxy.Action{
-	"a duplicate that comes late":                 faultproxy.DuplicateLater,
+	"a duplicate that comes late":                  faultproxy.DuplicateLater,
 	"the first attempt comes late, after a resend": faultproxy.Late,
 }
 

@@ -56,14 +56,25 @@ func (e *Engine) abandonAll() (names []string, orphans []orphan) {
 	return names, orphans
 }
 
-// releaseAll releases in batches, and once more what got no answer, until end.
+// releaseAll releases in batches, and again what got no answer, until end.
 func (e *Engine) releaseAll(orphans []orphan, end time.Duration) {
+	for pause := firstPause; len(orphans) > 0; pause = min(2*pause, lastPause) {
+		orphans = e.releaseOnce(orphans, end)
+		if len(orphans) == 0 || e.clock.Now()+pause >= end {
+			return
+		}
+		time.Sleep(pause) // bounded by end; nothing could cut it short but the end of Close
+	}
+}
+
+// releaseOnce sends one release for each and returns those that got no answer.
+func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orphan) {
 	for len(orphans) > 0 {
 		batch := orphans[:min(len(orphans), renewBatch)]
 		orphans = orphans[len(batch):]
 		left := end - e.clock.Now()
 		if left <= 0 {
-			return
+			return nil
 		}
 		calls := make([]*lua.Call[lua.ReleaseReply], len(batch))
 		for i, o := range batch {
@@ -72,10 +83,11 @@ func (e *Engine) releaseAll(orphans []orphan, end time.Duration) {
 		lua.RunAll(within(min(left, e.limit(e.cfg.Lease))), e.cfg.Links.Traffic, calls)
 		for i, o := range batch {
 			if kind := classify(calls[i].Err); kind == faultAmbiguous || kind == faultTransient {
-				orphans = append(orphans, o)
+				silent = append(silent, o)
 			}
 		}
 	}
+	return silent
 }
 
 // joinCalls waits for calls under way, until end.

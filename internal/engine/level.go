@@ -64,6 +64,9 @@ func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
 // before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, until: h.start + req.Lease}
+	if !h.valid() {
+		h.lose(Expired, nil)
+	}
 	h.mu.Lock()
 	if h.state != live {
 		h.mu.Unlock()
@@ -71,8 +74,8 @@ func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 	}
 	l.openLocked(ctx)
 	h.levels = append(h.levels, l)
+	l.scheduleLocked(h.start, req.MaxHold)
 	h.mu.Unlock()
-	l.schedule(h.start, req.MaxHold)
 	return l, true
 }
 
@@ -83,8 +86,8 @@ func (l *Level) openLocked(ctx context.Context) {
 	l.open, l.pending = true, false
 }
 
-// schedule arms the level's own end: a lease that nobody renews, or the longest time it may be held.
-func (l *Level) schedule(start, maxHold time.Duration) {
+// scheduleLocked arms the level's own end: a lease that nobody renews, or the longest time it may be held.
+func (l *Level) scheduleLocked(start, maxHold time.Duration) {
 	var at time.Duration
 	if !l.kept {
 		at, l.reason = validUntil(start, l.lease), Expired

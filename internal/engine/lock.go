@@ -154,7 +154,7 @@ func (e *Engine) noteStale(w *waiter) {
 	w.stale.Init(func(arg any) {
 		w := arg.(*waiter)
 		if h := e.table.eldest(w.req.Proto.Key()); h != nil {
-			e.cfg.Logger.Warn("waiting behind a hold of this client; is the context older than "+
+			e.news.warn("waiting behind a hold of this client; is the context older than "+
 				"the one that Lock returned?",
 				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.since, "hold", h.id)
 		}

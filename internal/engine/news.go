@@ -9,9 +9,9 @@ import (
 // maxNews bounds the events that wait for an observer that is slower than they come.
 const maxNews = 4096
 
-// news tells the observer. What happens in a caller's own goroutine is told there. What the watchdog
-// finds out is told by a goroutine of its own, so that an observer that blocks, panics or locks again
-// cannot keep renewals waiting.
+// news tells the observer and the log. What happens in a caller's own goroutine is told there. What the
+// watchdog finds out is told by a goroutine of its own, so that an observer or a log that blocks, panics
+// or locks again can keep neither renewals nor losses waiting.
 type news struct {
 	to  Events
 	log *slog.Logger
@@ -51,10 +51,17 @@ func (n *news) renewed(name string, err error) {
 }
 
 func (n *news) lost(err error) {
-	n.log.Warn("a lock was lost", "error", err)
-	if n.to.Lost != nil {
-		n.post(func() { n.to.Lost(err) })
-	}
+	n.post(func() {
+		n.log.Warn("a lock was lost", "error", err)
+		if n.to.Lost != nil {
+			n.to.Lost(err)
+		}
+	})
+}
+
+// warn logs without waiting for it.
+func (n *news) warn(text string, args ...any) {
+	n.post(func() { n.log.Warn(text, args...) })
 }
 
 // post queues an event, and starts the goroutine that tells it if there is none.

@@ -49,7 +49,7 @@ func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
 		r.nudge = make(chan struct{}, 1)
 	}
 	if len(r.orphans) >= maxOrphans {
-		e.cfg.Logger.Warn("too many holds to reclaim; one is left to its lease", "lock", p.Name())
+		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", p.Name())
 		return
 	}
 	r.orphans = append(r.orphans, o)

@@ -147,7 +147,7 @@ func (l *Level) settle(
 	} else if wrote {
 		e.dog.Extend(&h.lease, validUntil(start, ttl))
 	}
+	l.scheduleLocked(start, maxHold)
 	h.mu.Unlock()
-	l.schedule(start, maxHold)
 	return l, nil
 }

@@ -73,7 +73,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 		}
 	}
 	if failed > 0 {
-		e.cfg.Logger.Warn("locks could not be renewed; tried again while they are valid",
+		e.news.warn("locks could not be renewed; tried again while they are valid",
 			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}
 }
@@ -138,7 +138,7 @@ func (e *Engine) sendRenewals(
 			calls[i].Err = e.renewReplicated(ctx, g, calls[i])
 		}
 	case len(calls) == 1:
-		_, _ = calls[0].Run(ctx, e.cfg.Links.Renewal)
+		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, e.cfg.Links.Renewal)
 	default:
 		lua.RunAll(ctx, e.cfg.Links.Renewal, calls)
 	}
@@ -154,7 +154,8 @@ func (e *Engine) renewReplicated(
 	at, _ := ctx.Deadline()
 	return e.replicated(ctx, node, time.Until(at),
 		func(ctx context.Context, conn lua.Conn) (bool, error) {
-			_, err := c.Run(ctx, conn)
+			reply, err := c.Run(ctx, conn)
+			c.Reply = reply
 			return true, err
 		})
 }

@@ -46,6 +46,12 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		e.news.lost(err)
 		return Passage{}, err
 	}
+	if h.doubt > 0 && !e.past(p, h.doubt) {
+		// A late copy of the acquisition could take the lock again under the exported id, after
+		// the importer is done with it. It is refused when its not-after has passed.
+		now := e.clock.Now()
+		e.pause(background, e.clocks.local(e.node(p.Key()), h.doubt, now)-now+time.Millisecond)
+	}
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}

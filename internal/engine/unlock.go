@@ -23,7 +23,7 @@ func (l *Level) Unlock() error {
 		cause := h.cause
 		h.mu.Unlock()
 		l.end(cause)
-		return cause
+		return first(own, cause)
 	}
 	now := e.clock.Now()
 	if h.longestLocked(now) == 0 {

@@ -44,7 +44,9 @@ func bothProtocols(t *testing.T, test func(t *testing.T, l *lab)) {
 
 func newLab(t *testing.T, protocol int) *lab {
 	server := redistest.Shared(t)
-	l := &lab{proxy: faultproxy.Start(t, server.Addr()), direct: server.Client(t), key: redistest.Key(t)}
+	l := &lab{
+		proxy: faultproxy.Start(t, server.Addr()), direct: server.Client(t), key: redistest.Key(t),
+	}
 	l.opts = &redis.Options{
 		Addr: l.proxy.Addr(), Protocol: protocol, MaxRetries: -1, DialerRetries: 1,
 		ReadTimeout: limit, ContextTimeoutEnabled: true,

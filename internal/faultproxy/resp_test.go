@@ -14,7 +14,8 @@ import (
 var values = []string{
 	"+OK\r\n", "-ERR no\r\n", ":42\r\n", "$5\r\na\r\nbc\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n",
 	"*0\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", ",inf\r\n", "(34928903284093284\r\n",
-	"!9\r\nSYNTAX no\r\n", "=7\r\ntxt:abc\r\n", "~2\r\n:1\r\n:2\r\n", "%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n:2\r\n",
+	"!9\r\nSYNTAX no\r\n", "=7\r\ntxt:abc\r\n", "~2\r\n:1\r\n:2\r\n",
+	"%2\r\n+a\r\n:1\r\n+b\r\n*1\r\n:2\r\n",
 	"*2\r\n*1\r\n$1\r\na\r\n%1\r\n+k\r\n_\r\n", ">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n",
 	"|1\r\n+ttl\r\n:9\r\n*1\r\n|1\r\n+x\r\n+y\r\n:1\r\n", "%0\r\n",
 }

@@ -37,6 +37,10 @@ const (
 // renewalPool is enough for one sender per node and the connection that replaces a broken one.
 const renewalPool = 2
 
+// bufferSize suffices for what scripts take and answer; most of go-redis's own 64 KiB per connection
+// would never be used, and is paid for with every attempt to dial a server that is down.
+const bufferSize = 4 << 10
+
 // ErrUnsupported is wrapped by what [From] says of a client that it cannot derive from.
 var ErrUnsupported = errors.New("unsupported client")
 
@@ -71,6 +75,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.MaxConcurrentDials = pool
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
+		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
@@ -98,6 +103,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.MaxConcurrentDials = pool
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
+		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
 		o.PushNotificationProcessor = nil
 		o.NewClient = nil
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.

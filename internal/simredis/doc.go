@@ -21,9 +21,11 @@
 //
 // # Where it differs from Redis
 //
-// The server runs Lua and expires keys, and it knows neither memory limits, replicas, clusters
-// and sharded pub/sub nor MONITOR. A key is gone at the millisecond of its expiry, not one
-// later. Lua prints large numbers in full where Redis prints 1.79e+15. A dead connection is
-// noticed when it is used, since go-redis can look into sockets only. Scripts have to be tested
-// on a real server too.
+// There are no memory limits, replicas, clusters, sharded pub/sub, MONITOR and INFO. A key is gone
+// at the millisecond of its expiry, not one later. Lua writes large numbers in full where Redis
+// writes 1.79e+15, knows no script flags ("#!lua"), and an error that a script does not catch
+// reaches the client as "ERR Error compiling script", with the real one inside. A subscribed
+// connection takes no other commands in RESP3 either. A dead connection is noticed when it is
+// used, since go-redis can look into sockets only. Scripts have to be tested on a real server
+// too.
 package simredis

@@ -91,7 +91,7 @@ func (s *Server) Dial() (net.Conn, error) {
 	s.running.Go(c.receive)
 	s.running.Go(c.execute)
 	s.running.Go(c.reply)
-	return client, nil
+	return &socket{Conn: client}, nil
 }
 
 // SetFault has fault decide over every request from now on; nil lets all of them pass.

@@ -1,0 +1,163 @@
+package conformance
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// limit bounds every wait for something that has to happen. Nothing is measured against it.
+const limit = 20 * time.Second
+
+// Lock is what the suite looks at: a lock, and what is known of a hold without asking Redis.
+type Lock interface {
+	rlock.Locker
+	Held(ctx context.Context) (rlock.Hold, error)
+}
+
+// Lacks says what a kind of lock cannot do; the cases that need it are left out.
+type Lacks uint
+
+const (
+	// Reentry: a Lock with the context of a live hold waits as any other does.
+	Reentry Lacks = 1 << iota
+	// Fencing: holds have no tokens of their own (readers, permits).
+	Fencing
+	// Knowledge: Held answers nothing of use.
+	Knowledge
+	// Tries: TryLock may be busy although nobody holds (a fair lock whose line is not empty).
+	Tries
+)
+
+// Lab is what one case works with.
+type Lab struct {
+	// Lock makes a handle on the lock of that name. Client is 0 or 1.
+	Lock func(client int, name string, opts ...rlock.Option) Lock
+	// Close closes a client. The lab closes both at the end of the test all the same.
+	Close func(client int) error
+	// Sent counts what the clients have sent so far, in any unit.
+	Sent func() int64
+	// Lease is what both clients were made with: long enough for a loaded machine to renew in time,
+	// short enough for a test to see several.
+	Lease time.Duration
+	Lacks Lacks
+}
+
+type contract struct {
+	name  string
+	needs Lacks
+	check func(t *testing.T, lab Lab)
+}
+
+// Run checks all of the contract that the lock does not lack.
+func Run(t *testing.T, open func(t testing.TB) Lab) {
+	var all []contract
+	for _, part := range [][]contract{exclusion, levels, contexts, calls, periods, closing} {
+		all = append(all, part...)
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			lab := open(t)
+			if lab.Lacks&c.needs != 0 {
+				return
+			}
+			t.Parallel()
+			c.check(t, lab)
+		})
+	}
+}
+
+// name returns a lock's name that no other case of any run has.
+func name(t *testing.T) string { return unique(t.Name()) }
+
+// within returns a context for what has to succeed, so that a failure is a failure and not a hang.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// take locks, and fails the test if that fails.
+func take(t *testing.T, ctx context.Context, l rlock.Locker) (context.Context, func() error) {
+	t.Helper()
+	held, unlock, err := l.Lock(ctx)
+	require.NoError(t, err)
+	require.NoError(t, held.Err())
+	return held, unlock
+}
+
+// busy asserts that the lock is held by somebody that is not in a fresh context.
+func busy(t *testing.T, l rlock.Locker, why string) {
+	t.Helper()
+	ctx := within(t)
+	same, unlock, err := l.TryLock(ctx)
+	require.ErrorIs(t, err, rlock.ErrBusy, why)
+	refused(t, ctx, same, unlock)
+}
+
+// free asserts that a fresh context can have the lock at once.
+func free(t *testing.T, l rlock.Locker) {
+	t.Helper()
+	_, unlock, err := l.TryLock(within(t))
+	require.NoError(t, err, "the lock should be free")
+	require.NoError(t, unlock())
+}
+
+// soonFree asserts that the lock comes free. A wait that ended may have had an attempt under way, which
+// then has the lock for the moment that it takes to give it back.
+func soonFree(t *testing.T, l rlock.Locker) {
+	t.Helper()
+	_, unlock := take(t, within(t), l)
+	require.NoError(t, unlock())
+}
+
+// refused asserts what comes with every error: the context that was given, and an unlock that is safe
+// to call and changes nothing.
+func refused(t *testing.T, given, got context.Context, unlock func() error) {
+	t.Helper()
+	require.True(t, given == got, "an error returns the context that was given")
+	require.NotNil(t, unlock)
+	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+}
+
+// only asserts that err is one thing and nothing else of the vocabulary.
+func only(t *testing.T, err, want error) {
+	t.Helper()
+	for _, word := range []error{
+		rlock.ErrBusy, rlock.ErrNotHeld, rlock.ErrLost, rlock.ErrReleased, rlock.ErrClosed,
+		rlock.ErrUnavailable, rlock.ErrKeyConflict,
+	} {
+		if word == want {
+			require.ErrorIs(t, err, word)
+		} else {
+			require.NotErrorIs(t, err, word)
+		}
+	}
+}
+
+// ended waits for a context's end and returns its cause.
+func ended(t *testing.T, ctx context.Context) error {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(limit):
+		t.Fatal("the context should have ended")
+	}
+	return context.Cause(ctx)
+}
+
+// await receives what a goroutine has to send.
+func await[T any](t *testing.T, from <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(limit):
+		t.Fatalf("not within %v: %s", limit, what)
+		panic("unreachable")
+	}
+}

@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+var exclusion = []contract{
+	{"NobodyElseIsInside", 0, nobodyElseIsInside},
+	{"AWaiterGetsInWhenTheHolderLeaves", 0, aWaiterGetsIn},
+	{"TryLockOfABusyLockIsErrBusy", Tries, tryLockOfABusyLock},
+	{"DifferentNamesAreDifferentLocks", 0, differentNames},
+	{"GoroutinesUnderOneLockExcludeOneAnotherOnAnother", 0, goroutinesExcludeOnB},
+	{"TokensGrowWithEveryHold", Fencing | Knowledge, tokensGrow},
+}
+
+func unique(prefix string) string { return prefix + ":" + strconv.FormatUint(rand.Uint64(), 16) }
+
+// The counter is a plain variable: the race detector is a second witness. Handles are made anew all the
+// time, because what is excluded is the name.
+func nobodyElseIsInside(t *testing.T, lab Lab) {
+	const workers, rounds = 3, 15
+	n, ctx := name(t), within(t)
+	inside, total := 0, 0
+	var all sync.WaitGroup
+	for client := range 2 {
+		for range workers {
+			all.Go(func() {
+				for range rounds {
+					err := lab.Lock(client, n).Do(ctx, func(context.Context) error {
+						inside++
+						if inside != 1 {
+							t.Errorf("%d owners inside", inside)
+						}
+						total++
+						inside--
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	require.Equal(t, 2*workers*rounds, total)
+}
+
+func aWaiterGetsIn(t *testing.T, lab Lab) {
+	n := name(t)
+	for _, waiter := range []int{0, 1} {
+		_, unlock := take(t, within(t), lab.Lock(0, n))
+		in := make(chan error, 1)
+		go func() {
+			_, unlock, err := lab.Lock(waiter, n).Lock(within(t))
+			in <- err
+			_ = unlock()
+		}()
+		busy(t, lab.Lock(1, n), "before the holder left")
+		select {
+		case err := <-in:
+			t.Fatalf("the waiter came in beside the holder: %v", err)
+		default:
+		}
+		require.NoError(t, unlock())
+		require.NoError(t, await(t, in, "the waiter comes in"))
+	}
+}
+
+func tryLockOfABusyLock(t *testing.T, lab Lab) {
+	n := name(t)
+	_, unlock := take(t, within(t), lab.Lock(0, n))
+	for client := range 2 {
+		ctx := within(t)
+		same, nothing, err := lab.Lock(client, n).TryLock(ctx)
+		only(t, err, rlock.ErrBusy)
+		require.NoError(t, ctx.Err())
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		refused(t, ctx, same, nothing)
+	}
+	require.NoError(t, unlock())
+	free(t, lab.Lock(1, n))
+	free(t, lab.Lock(0, n))
+}
+
+func differentNames(t *testing.T, lab Lab) {
+	a, b := lab.Lock(0, name(t)), lab.Lock(0, name(t))
+	inA, unlockA := take(t, within(t), a)
+	inB, unlockB := take(t, inA, b)
+	_, err := a.Held(inB)
+	if lab.Lacks&Knowledge == 0 {
+		require.NoError(t, err, "the inner lock hides the outer one's hold")
+	}
+	require.NoError(t, unlockA(), "the outer one first: order does not matter")
+	require.ErrorIs(t, context.Cause(inB), rlock.ErrReleased, "the inner context is a child")
+	busy(t, b, "the hold of the inner lock is not over with its context")
+	free(t, a)
+	require.NoError(t, unlockB())
+	free(t, b)
+}
+
+// Rule 2 of the package comment: what they share is A, and B excludes them.
+func goroutinesExcludeOnB(t *testing.T, lab Lab) {
+	a, b := lab.Lock(0, name(t)), name(t)
+	inA, unlockA := take(t, within(t), a)
+	inside := 0
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 5 {
+				err := lab.Lock(0, b).Do(inA, func(context.Context) error {
+					inside++
+					if inside != 1 {
+						t.Errorf("%d goroutines inside", inside)
+					}
+					inside--
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, unlockA())
+}
+
+// By release, hand-off inside a client and over clients; a re-entry keeps the token.
+func tokensGrow(t *testing.T, lab Lab) {
+	const workers, rounds = 4, 5
+	n, ctx := name(t), within(t)
+	var last int64
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			lock := lab.Lock(worker%2, n)
+			for range rounds {
+				err := lock.Do(ctx, func(ctx context.Context) error {
+					held, err := lock.Held(ctx)
+					if err == nil && held.Fence <= last {
+						t.Errorf("token %d after %d", held.Fence, last)
+					}
+					last = held.Fence
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Positive(t, last)
+}

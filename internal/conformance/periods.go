@@ -1,0 +1,71 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+var periods = []contract{
+	{"AHoldIsRenewedBeyondItsLease", 0, renewedBeyond},
+	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
+	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
+	{"MaxHoldEnds", 0, maxHoldEnds},
+}
+
+// The other client's wait is the clock: it goes on for some leases and never gets in.
+func renewedBeyond(t *testing.T, lab Lab) {
+	n := name(t)
+	held, unlock := take(t, within(t), lab.Lock(0, n))
+	_, _, err := lab.Lock(1, n, rlock.MaxWait(3*lab.Lease)).Lock(within(t))
+	only(t, err, rlock.ErrBusy)
+	require.NoError(t, held.Err())
+	require.NoError(t, unlock())
+	soonFree(t, lab.Lock(1, n))
+}
+
+// Cleaning up after a cancellation needs the exclusion too.
+func renewedAfterTheEnd(t *testing.T, lab Lab) {
+	n := name(t)
+	ctx, cancel := context.WithCancel(within(t))
+	_, unlock := take(t, ctx, lab.Lock(0, n))
+	cancel()
+	_, _, err := lab.Lock(1, n, rlock.MaxWait(2*lab.Lease)).Lock(within(t))
+	only(t, err, rlock.ErrBusy)
+	require.NoError(t, unlock())
+	soonFree(t, lab.Lock(1, n))
+}
+
+// The waiter comes in when the lease is over, and by then the holder knows.
+func fixedLeaseEnds(t *testing.T, lab Lab) {
+	n := name(t)
+	held, unlock := take(t, within(t), lab.Lock(0, n, rlock.FixedLease(lab.Lease)))
+	_, next := take(t, within(t), lab.Lock(1, n))
+	loss(t, context.Cause(held), rlock.LossExpired)
+	loss(t, unlock(), rlock.LossExpired)
+	only(t, unlock(), rlock.ErrNotHeld)
+	require.NoError(t, next(), "a lost hold's unlock leaves the next holder alone")
+}
+
+func maxHoldEnds(t *testing.T, lab Lab) {
+	n := name(t)
+	held, unlock := take(t, within(t), lab.Lock(0, n, rlock.MaxHold(lab.Lease/4)))
+	_, next := take(t, within(t), lab.Lock(1, n))
+	loss(t, context.Cause(held), rlock.LossMaxHold)
+	loss(t, unlock(), rlock.LossMaxHold)
+	require.NoError(t, next())
+}
+
+func loss(t *testing.T, err error, reason rlock.LossReason) {
+	t.Helper()
+	only(t, err, rlock.ErrLost)
+	var lost *rlock.LostError
+	require.True(t, errors.As(err, &lost), "%v", err)
+	require.Equal(t, reason, lost.Reason)
+	require.NotEmpty(t, lost.Name)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+}

@@ -1,0 +1,75 @@
+package rlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Waiters are served one after the other though the replies of hand-offs are lost: each gets a hold of
+// its own with a token of its own.
+func TestHandoffsOfALineWithLostReplies(t *testing.T) {
+	t.Parallel()
+	l := newOnceLab(t)
+	fault := onceFaults(false)[1] // cut after
+	fault.times = 3
+	s := l.inject(fault, lua.SHA("handoff"))
+	h := l.take(l.lock)
+	var line []<-chan onceStood
+	for range 3 {
+		line = append(line, l.stand(t.Context()))
+	}
+	for _, next := range line {
+		require.NoError(t, h.unlock())
+		got := <-next
+		require.NoError(t, got.err)
+		l.fresh(got.onceHold)
+		h = got.onceHold
+	}
+	require.NoError(t, h.unlock())
+	l.free(false)
+	s.struck(t)
+	l.nothingLeft()
+}
+
+// Interleaving 16: the target of a hand-off leaves while the outcome is unknown. The hand-off is settled
+// with that target all the same and then passed on; the one who unlocked learns of nothing.
+func TestHandoffWhoseTargetLeaves(t *testing.T) {
+	for _, fault := range onceFaults(false) {
+		if fault.when != nil && !fault.late {
+			continue
+		}
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			l := newOnceLab(t)
+			from := l.take(l.lock)
+			ctx, leave := context.WithCancel(t.Context())
+			target, second := l.stand(ctx), l.stand(t.Context())
+			s := l.inject(fault, lua.SHA("handoff"))
+			freed := make(chan error, 1)
+			go func() { freed <- from.unlock() }()
+			s.rule.Wait(t, 1)
+			leave()
+			require.NoError(t, <-freed)
+
+			// The target left, or got the lock at the last moment and has a context that is over.
+			if got := <-target; got.err == nil {
+				require.NoError(t, got.unlock())
+			} else {
+				require.ErrorIs(t, got.err, context.Canceled)
+			}
+			got := <-second
+			require.NoError(t, got.err)
+			l.fresh(got.onceHold)
+			require.NoError(t, got.unlock())
+			s.deliver(t, whenFree)
+			l.free(false)
+			l.later(s, l.lock, underOwn)
+			l.later(s, l.rival, underRival)
+			l.nothingLeft()
+		})
+	}
+}

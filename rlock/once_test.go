@@ -1,0 +1,193 @@
+package rlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// onceOp is one operation, up to the point where the hold has one level, or is over.
+type onceOp struct {
+	name, script string
+	held         bool // the hold is not over
+	run          func(l *onceLab, fault func() *onceShot) (onceHold, *onceShot)
+}
+
+var onceOps = []onceOp{
+	{"acquire", "acquire", true, onceAcquire},
+	{"re-enter", "reenter", true, onceReenter},
+	{"leave", "leave", true, onceLeave},
+	{"hand-off", "handoff", true, onceHandoff},
+	{"import", "adopt", true, onceImport},
+	{"renew", "renew", true, onceRenew},
+	{"release", "release", false, onceRelease},
+}
+
+func onceAcquire(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	s := fault()
+	h := l.takeOnly(l.lock, l.Context())
+	s.struck(l)
+	l.fresh(h)
+	return h, s
+}
+
+// onceReenter enters a second level and leaves it.
+func onceReenter(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	h := l.take(l.lock)
+	s := fault()
+	inner := l.takeOnly(l.lock, h.ctx)
+	s.struck(l)
+	l.stands(inner, 2)
+	require.NoError(l, inner.unlock())
+	l.stands(h, 1)
+	return h, s
+}
+
+func onceLeave(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	h := l.take(l.lock)
+	inner := l.takeOnly(l.lock, h.ctx)
+	l.stands(inner, 2)
+	s := fault()
+	require.NoError(l, inner.unlock())
+	s.struck(l)
+	require.ErrorIs(l, inner.unlock(), rlock.ErrNotHeld)
+	require.ErrorIs(l, context.Cause(inner.ctx), rlock.ErrReleased)
+	l.stands(h, 1)
+	return h, s
+}
+
+// onceHandoff unlocks while another goroutine stands in line.
+func onceHandoff(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	from := l.take(l.lock)
+	next := l.stand(l.Context())
+	s := fault()
+	require.NoError(l, from.unlock())
+	s.struck(l)
+	got := <-next
+	require.NoError(l, got.err)
+	l.fresh(got.onceHold)
+	return got.onceHold, s
+}
+
+// onceStood is what a call of Lock that stood in line came back with.
+type onceStood struct {
+	onceHold
+	err error
+}
+
+// stand has a goroutine call Lock, and returns when that stands in line.
+func (l *onceLab) stand(ctx context.Context) <-chan onceStood {
+	l.Helper()
+	waiting := 0
+	l.note(func() { waiting = l.waiting })
+	next := make(chan onceStood, 1)
+	go func() {
+		ctx, unlock, err := l.lock.Lock(ctx)
+		next <- onceStood{onceHold{l.lock, ctx, unlock}, err}
+	}()
+	l.until(func() bool { return l.waiting > waiting }, "it stands in line")
+	return next
+}
+
+// onceImport takes over what the rival exported. The token of the hold stays the same.
+func onceImport(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	from := l.take(l.rival)
+	passport, err := l.rival.Export(from.ctx)
+	require.NoError(l, err)
+	s := fault()
+	ctx, unlock, err := l.lock.Import(l.Context(), passport)
+	require.NoError(l, err)
+	s.struck(l)
+	h := onceHold{l.lock, ctx, unlock}
+	held, err := l.lock.Held(ctx)
+	require.NoError(l, err)
+	require.NotEqual(l, l.id, held.ID)
+	l.id = held.ID
+	l.stands(h, 1)
+	_, _, err = l.rival.Import(l.Context(), passport)
+	require.ErrorIs(l, err, rlock.ErrNotHeld)
+	return h, s
+}
+
+// onceRenew waits for the renewal under test, and for one that is confirmed.
+func onceRenew(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	h := l.take(l.lock)
+	before := 0
+	l.note(func() { before = l.renewed })
+	s := fault()
+	s.struck(l)
+	l.until(func() bool { return l.renewed > before }, "it is renewed")
+	l.stands(h, 1)
+	return h, s
+}
+
+func onceRelease(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	h := l.take(l.lock)
+	s := fault()
+	require.NoError(l, h.unlock())
+	s.struck(l)
+	require.ErrorIs(l, context.Cause(h.ctx), rlock.ErrReleased)
+	require.ErrorIs(l, h.unlock(), rlock.ErrNotHeld)
+	l.free(false)
+	return onceHold{}, s
+}
+
+// G3: whatever happens to one script call, it takes effect once. Counts and tokens are exact, a request
+// that had to be repeated is no error, no later hold is touched by an old copy, and nothing is left in
+// Redis for longer than some command limits (needs.md §2.1-5; interleavings 7, 13, 14, 15).
+func TestEveryRequestTakesEffectOnce(t *testing.T) {
+	for _, op := range onceOps {
+		for _, fault := range onceFaults(op.held) {
+			t.Run(op.name+"/"+fault.name, func(t *testing.T) {
+				t.Parallel()
+				newOnceLab(t).play(op, fault)
+			})
+		}
+	}
+}
+
+func (l *onceLab) play(op onceOp, fault onceFault) {
+	h, s := op.run(l, func() *onceShot { return l.inject(fault, lua.SHA(op.script)) })
+	if op.held {
+		l.live(h, s)
+	}
+	acquired := op.name == "acquire"
+	if acquired && !fault.late {
+		// A copy of an acquisition that succeeded at once cannot be told from a request until its
+		// not-after. From then on it can.
+		l.passed()
+	}
+	s.deliver(l, whenFree)
+	l.free(acquired && fault.late)
+	l.later(s, l.lock, underOwn)
+	l.later(s, l.rival, underRival)
+	l.nothingLeft()
+}
+
+// live goes on with the hold under test until it is unlocked.
+func (l *onceLab) live(h onceHold, s *onceShot) {
+	l.Helper()
+	inner := l.takeOnly(l.lock, h.ctx)
+	l.stands(inner, 2)
+	s.deliver(l, whileNested)
+	l.stands(inner, 2)
+	require.NoError(l, inner.unlock())
+	l.stands(h, 1)
+	s.deliver(l, whileAlone)
+	l.stands(h, 1)
+	require.NoError(l, h.unlock())
+}
+
+// later takes the lock anew, and checks that a copy which comes then does not touch that hold.
+func (l *onceLab) later(s *onceShot, lock *rlock.Lock, moment onceMoment) {
+	l.Helper()
+	h := l.take(lock)
+	s.deliver(l, moment)
+	l.stands(h, 1)
+	require.NoError(l, h.unlock())
+	l.free(false)
+}

@@ -1,0 +1,135 @@
+package rlock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// conductHeldKeys are the locks that somebody holds in Redis; the keys of tokens outlive them.
+func conductHeldKeys(t testing.TB, server *redistest.Server) []string {
+	t.Helper()
+	var held []string
+	for _, key := range server.Keys(t) {
+		if !strings.HasPrefix(key, "redisson_lock_token:") {
+			held = append(held, key)
+		}
+	}
+	return held
+}
+
+// G8: if Redis refuses the hand-off, plain release follows at once, and the line goes on in its order.
+// HMGET is a command that only the hand-off needs; the user may not call it.
+func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	require.NoError(t, server.Client(t).Do(t.Context(), "ACL", "SETUSER", "default", "-hmget").Err())
+	line := conductLineOn(t, proxy.Addr(), nil)
+	lock := rlock.New(line.Client, "l")
+	_, unlock := conductTake(t, conductCtx(t), lock)
+	var waiters [4]<-chan conductGrant
+	for i := range waiters {
+		waiters[i] = line.join(t, conductCtx(t), lock)
+	}
+	require.NoError(t, unlock(), "the fallback is the releaser's business alone")
+	for i, w := range waiters {
+		g := line.in(t, w)
+		for _, later := range waiters[i+1:] {
+			require.Empty(t, later)
+		}
+		require.NoError(t, g.unlock())
+	}
+	require.Positive(t, proxy.Requests(conductScript("handoff")), "it was tried")
+	require.GreaterOrEqual(t, proxy.Requests(conductScript("release")), 1+len(waiters))
+	require.Empty(t, conductHeldKeys(t, server))
+}
+
+// What the hand-off finds at the token's key is nothing that it could go on from: the releaser is done
+// all the same, and the waiter is told what the matter is.
+func TestAHandoffThatFindsABadTokenKey(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	rdb := server.Client(t)
+	line := conductLineOn(t, server.Addr(), nil)
+	lock := rlock.New(line.Client, "l")
+	_, unlock := conductTake(t, conductCtx(t), lock)
+	waiter := line.join(t, conductCtx(t), lock)
+	require.NoError(t, rdb.Set(t.Context(), "redisson_lock_token:{l}", "words", 0).Err())
+	require.NoError(t, unlock(), "the holder held to the end, and could be released")
+	require.ErrorIs(t, conductAwait(t, waiter, "the waiter returns").err, rlock.ErrKeyConflict)
+	require.Empty(t, conductHeldKeys(t, server), "the lock is free")
+	require.Equal(t, "words", rdb.Get(t.Context(), "redisson_lock_token:{l}").Val())
+}
+
+// G8, G10: the new hold has the waiter's own lease and options, not the releaser's.
+func TestAHandoffGivesTheWaitersOwnLease(t *testing.T) {
+	t.Parallel()
+	const long, short = 10 * time.Minute, time.Minute
+	for _, test := range []struct {
+		name           string
+		holder, waiter []rlock.Option
+		from, to       time.Duration
+	}{
+		{"shorter", nil, []rlock.Option{rlock.FixedLease(short)}, long, short},
+		{"longer", []rlock.Option{rlock.FixedLease(short)}, nil, short, long},
+		{"both fixed", []rlock.Option{rlock.FixedLease(time.Hour)},
+			[]rlock.Option{rlock.FixedLease(90 * time.Second)}, time.Hour, 90 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			proxy := faultproxy.Start(t, server.Addr())
+			rdb := server.Client(t)
+			line := conductLineOn(t, proxy.Addr(), &rlock.ClientOptions{Lease: long})
+			pttl := func(want time.Duration) {
+				t.Helper()
+				got := rdb.PTTL(t.Context(), "l").Val()
+				require.LessOrEqual(t, got, want)
+				require.Greater(t, got, want-conductLimit)
+			}
+			held, unlock := conductTake(t, conductCtx(t), rlock.New(line.Client, "l", test.holder...))
+			pttl(test.from)
+			own := rlock.New(line.Client, "l", test.waiter...)
+			waiter := line.join(t, conductCtx(t), own)
+			require.NoError(t, unlock())
+			g := line.in(t, waiter)
+			require.Equal(t, 1, proxy.Requests(conductScript("handoff"))-conductNoScript(proxy, "handoff"))
+			pttl(test.to)
+			hold, err := own.Held(g.ctx)
+			require.NoError(t, err)
+			require.WithinDuration(t, time.Now().Add(test.to), hold.ValidUntil, conductLimit)
+			require.ErrorIs(t, context.Cause(held), rlock.ErrReleased)
+			require.NoError(t, g.unlock())
+		})
+	}
+}
+
+// conductNoScript counts how often a script was sent in full, because the server did not know it.
+func conductNoScript(p *faultproxy.Proxy, name string) int {
+	return p.Requests(faultproxy.And(conductScript(name), faultproxy.Command("eval")))
+}
+
+// A hand-off's target with a short lease of its own loses it on time.
+func TestAFixedLeaseEndsAfterAHandoff(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	line := conductLineOn(t, server.Addr(), nil)
+	name := redistest.Key(t)
+	_, unlock := conductTake(t, conductCtx(t), rlock.New(line.Client, name))
+	waiter := line.join(t, conductCtx(t), rlock.New(line.Client, name, rlock.FixedLease(400*time.Millisecond)))
+	require.NoError(t, unlock())
+	g := line.in(t, waiter)
+	next, again := conductTake(t, conductCtx(t), rlock.New(line.Client, name))
+	require.ErrorIs(t, context.Cause(g.ctx), rlock.ErrLost)
+	require.NoError(t, next.Err())
+	require.ErrorIs(t, g.unlock(), rlock.ErrLost)
+	require.NoError(t, again())
+}

@@ -1,0 +1,153 @@
+package rlock_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// conductScripts are the calls that a proxy has seen, by script.
+type conductScripts struct{ acquire, handoff, release int }
+
+func conductCount(p *faultproxy.Proxy) conductScripts {
+	return conductScripts{
+		acquire: p.Requests(conductScript("acquire")),
+		handoff: p.Requests(conductScript("handoff")),
+		release: p.Requests(conductScript("release")),
+	}
+}
+
+func (s conductScripts) since(before conductScripts) conductScripts {
+	return conductScripts{
+		acquire: s.acquire - before.acquire,
+		handoff: s.handoff - before.handoff,
+		release: s.release - before.release,
+	}
+}
+
+// conductWarm makes the server know the scripts and the client the server's clock, so that from here
+// on every turn costs what it costs.
+func conductWarm(t *testing.T, line conductLine, lock *rlock.Lock) {
+	t.Helper()
+	_, unlock := conductTake(t, conductCtx(t), lock)
+	waiter := line.join(t, conductCtx(t), lock)
+	require.NoError(t, unlock())
+	_, err := lock.Inspect(conductCtx(t))
+	require.NoError(t, err)
+	require.NoError(t, line.in(t, waiter).unlock())
+}
+
+// G8, G12: first in, first out, with one script a turn. The run of hand-offs ends after 64 or 50 ms;
+// then there are a release and an acquisition instead. Each holder puts its successor in line before it
+// leaves, so that the order is not the scheduler's.
+func TestSixtyFourWaitersTakeTurnsInOrder(t *testing.T) {
+	t.Parallel()
+	const waiters, rounds = 64, 8
+	const turns = 1 + waiters*rounds
+	server := redistest.Start(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	// No renewal comes between the counted calls, however slow the machine is.
+	line := conductLineOn(t, proxy.Addr(), &rlock.ClientOptions{Lease: 10 * time.Minute})
+	lock := rlock.New(line.Client, "turns")
+	conductWarm(t, line, lock)
+
+	type turn struct {
+		who int
+		conductGrant
+	}
+	granted := make(chan turn, waiters)
+	enlist := func(who int) {
+		g := line.join(t, conductCtx(t), lock)
+		go func() { granted <- turn{who, <-g} }()
+	}
+	before, calls, began := conductCount(proxy), conductCalls(t, server), time.Now()
+	held, unlock := conductTake(t, conductCtx(t), lock)
+	for who := range waiters {
+		enlist(who)
+	}
+	info, err := lock.Inspect(conductCtx(t))
+	require.NoError(t, err)
+	require.Equal(t, waiters, info.Waiters)
+	last, err := lock.Held(held)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+
+	for n := range turns - 1 {
+		now := conductAwait(t, granted, "the next turn")
+		require.NoError(t, now.err)
+		require.Equal(t, n%waiters, now.who, "turn %d", n)
+		hold, err := lock.Held(now.ctx)
+		require.NoError(t, err)
+		require.Equal(t, 1, hold.Count)
+		require.NotEqual(t, last.ID, hold.ID, "each holder has an id of its own")
+		require.Greater(t, hold.Fence, last.Fence, "each hand-off mints a greater token (G13)")
+		last = hold
+		if n < turns-1-waiters {
+			enlist(now.who)
+		}
+		require.NoError(t, now.unlock())
+	}
+
+	took, sent := time.Since(began), conductCount(proxy).since(before)
+	require.Equal(t, turns, sent.acquire+sent.handoff, "every hold began with one script: %+v", sent)
+	require.Equal(t, turns, sent.handoff+sent.release, "every hold ended with one script: %+v", sent)
+	inspections := int64(1)
+	require.Equal(t, int64(turns+sent.release)+inspections, conductCalls(t, server)-calls,
+		"nothing else was sent: %+v", sent)
+	require.GreaterOrEqual(t, sent.release, (turns+64)/65, "a run is bounded by count")
+	require.LessOrEqual(t, sent.release, 1+turns/65+int(took/(50*time.Millisecond)),
+		"the lock is released no oftener than the runs' bounds say: %+v in %v", sent, took)
+	require.Empty(t, conductHeldKeys(t, server))
+}
+
+// conductCalls counts script calls at the server.
+func conductCalls(t *testing.T, server *redistest.Server) int64 {
+	t.Helper()
+	return server.Calls(t, "evalsha") + server.Calls(t, "eval")
+}
+
+// G12: a process whose callers never pause lets others in. What is bounded is turns, not time: a run is
+// 65 of them, and the other client now and then comes too late for a gap.
+func TestASecondClientGetsInBetween(t *testing.T) {
+	t.Parallel()
+	const runners, wanted = 64, 10
+	server := redistest.Start(t)
+	busy, other := conductClient(t, server.Addr(), nil), conductClient(t, server.Addr(), nil)
+	var turns atomic.Int64
+	ctx, stop := context.WithCancel(conductCtx(t))
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	for range runners {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				_, unlock, err := rlock.New(busy, "shared").Lock(ctx)
+				if err == nil {
+					turns.Add(1)
+					err = unlock()
+				}
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	redistest.Eventually(t, conductLimit, func() bool { return turns.Load() > runners },
+		"the first client is busy")
+	start := turns.Load()
+	for range wanted {
+		_, unlock := conductTake(t, conductCtx(t), rlock.New(other, "shared"))
+		require.NoError(t, unlock())
+	}
+	between := turns.Load() - start
+	t.Logf("%d turns of the other client within %d", wanted, between)
+	require.Less(t, between, int64(wanted*200), "turns of the busy client for %d of the other", wanted)
+}

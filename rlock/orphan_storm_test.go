@@ -1,0 +1,152 @@
+package rlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+const (
+	orphanCalls   = 10_000
+	orphanCallers = 64
+	orphanClients = 4
+	orphanNames   = 100
+)
+
+// orphanStorm counts what came of calls whose contexts end at any point.
+type orphanStorm struct {
+	t      *testing.T
+	path   *faultyPath
+	locks  [orphanClients][orphanNames]*rlock.Lock
+	inside [orphanNames]atomic.Int32
+
+	held    atomic.Int64 // nil error
+	outlast atomic.Int64 // of these, those whose context ended while they held
+	refused atomic.Int64 // the context was over before the call
+	gaveUp  atomic.Int64 // it ended during the call
+	busy    atomic.Int64 // TryLock found the lock held
+}
+
+// G4, need 8: 10,000 calls whose contexts end before, during and after the grant leave nothing behind,
+// and no error means held, always.
+func TestNoCallLeavesAnOrphanWheneverItsContextEnds(t *testing.T) {
+	t.Parallel()
+	p := newFaultyPath(t)
+	p.proxy.Latency(200 * time.Microsecond)
+	p.proxy.On(faultproxy.AnyScript, func(x *faultproxy.Exchange) {
+		faultproxy.Delay(rand.N(3 * time.Millisecond))(x)
+	}).Times(-1)
+	s := &orphanStorm{t: t, path: p}
+	var clients []*rlock.Client
+	for i := range s.locks {
+		clients = append(clients, p.client(rlock.ClientOptions{}))
+		for j := range s.locks[i] {
+			s.locks[i][j] = rlock.New(clients[i], fmt.Sprintf("orphan:%d", j))
+		}
+	}
+	var callers sync.WaitGroup
+	for caller := range orphanCallers {
+		callers.Go(func() {
+			for range orphanCalls / orphanCallers {
+				s.call(caller % orphanClients)
+			}
+		})
+	}
+	callers.Wait()
+	p.cleansUp(faultSoon)
+
+	t.Logf("held %d (context over meanwhile: %d), refused %d, gave up %d, busy %d; grants %d",
+		s.held.Load(), s.outlast.Load(), s.refused.Load(), s.gaveUp.Load(), s.busy.Load(),
+		p.server.Calls(t, "hset"))
+	// The test says something only if every kind occurred, grants that nobody waited for included.
+	require.Greater(t, s.held.Load(), int64(500))
+	require.Positive(t, s.outlast.Load())
+	require.Greater(t, s.refused.Load(), int64(500))
+	require.Greater(t, s.gaveUp.Load(), int64(500))
+	require.Greater(t, p.server.Calls(t, "hset"), s.held.Load(), "no grant was abandoned")
+
+	for _, client := range clients {
+		require.NoError(t, client.Close())
+	}
+	redistest.Eventually(t, faultSoon, func() bool { return len(p.server.PubSubChannels(t)) == 0 },
+		"a closed client is still subscribed")
+}
+
+// call makes one call and checks what came of it.
+func (s *orphanStorm) call(client int) {
+	name := rand.IntN(orphanNames)
+	lock := s.locks[client][name]
+	ctx, cancel, refused := s.doomed()
+	defer cancel()
+	method, try := lock.Lock, rand.IntN(4) == 0
+	if try {
+		method = lock.TryLock
+	}
+	held, unlock, err := method(ctx)
+	switch {
+	case err == nil:
+		assert.False(s.t, refused, "a call with a context that was over succeeded")
+		s.enter(lock, name, held, unlock)
+	case refused:
+		s.refused.Add(1)
+		assert.ErrorIs(s.t, err, context.Canceled)
+	case try && errors.Is(err, rlock.ErrBusy):
+		s.busy.Add(1)
+	default:
+		s.gaveUp.Add(1)
+		assert.Error(s.t, ctx.Err(), "the call gave up before its context did: %v", err)
+		assert.ErrorIs(s.t, err, ctx.Err())
+		assert.True(s.t, errors.Is(err, rlock.ErrBusy) || errors.Is(err, rlock.ErrUnavailable) ||
+			err == ctx.Err(), "%v", err)
+	}
+	if err != nil {
+		assert.ErrorIs(s.t, unlock(), rlock.ErrNotHeld)
+		assert.True(s.t, held == ctx, "on error the context is the one that was given")
+	}
+}
+
+// doomed makes a context that is over, or is cancelled, or has a deadline.
+func (s *orphanStorm) doomed() (_ context.Context, _ context.CancelFunc, refused bool) {
+	after := rand.N(80 * time.Millisecond)
+	kind := rand.IntN(5)
+	if kind >= 3 {
+		ctx, cancel := context.WithTimeout(s.t.Context(), after)
+		return ctx, cancel, false
+	}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	if kind == 0 {
+		cancel()
+		return ctx, cancel, true
+	}
+	timer := time.AfterFunc(after, cancel)
+	return ctx, func() { timer.Stop(); cancel() }, false
+}
+
+// enter checks that a call without an error holds, by the server's word too, and alone.
+func (s *orphanStorm) enter(lock *rlock.Lock, name int, held context.Context, unlock func() error) {
+	s.held.Add(1)
+	assert.Equal(s.t, int32(1), s.inside[name].Add(1), "two hold one lock")
+	hold, err := lock.Held(held)
+	if assert.NoError(s.t, err) {
+		there, err := s.path.direct.HExists(s.t.Context(), lock.Name(), hold.ID).Result()
+		assert.NoError(s.t, err)
+		assert.True(s.t, there, "no error, but Redis has no hold")
+	}
+	if held.Err() != nil {
+		s.outlast.Add(1)
+	}
+	s.inside[name].Add(-1)
+	assert.NoError(s.t, unlock())
+}
