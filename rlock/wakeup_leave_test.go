@@ -3,6 +3,7 @@ package rlock_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func TestWakeUpIsPassedOnByAWaiterThatLeaves(t *testing.T) {
 				holder = rlock.New(p.straight(opts), "leaves")
 			}
 			left := 0
-			const rounds = 60
+			const rounds = 100
 			for range rounds {
 				if p.leaveAtTheRelease(holder, lock) {
 					left++
@@ -53,6 +54,7 @@ func (p *faultyPath) leaveAtTheRelease(holder, lock *rlock.Lock) bool {
 	p.queued(lock, 2)
 	released := make(chan error, 1)
 	go func() { released <- unlock() }()
+	time.Sleep(rand.N(time.Millisecond)) // sometimes before the first is woken, sometimes after
 	cancel()
 	g := faultAwait(p.t, first, faultSoon)
 	if g.err == nil {
@@ -145,7 +147,7 @@ func TestWaitersBehindALocalHolderLearnOfItsLoss(t *testing.T) {
 			require.NoError(p.t, p.direct.PExpire(p.t.Context(), "behind", time.Millisecond).Err())
 		}, rlock.LossGone},
 		"fixed lease over": {[]rlock.Option{rlock.FixedLease(lease)}, func(*faultyPath) {}, rlock.LossExpired},
-		"held too long": {[]rlock.Option{rlock.MaxHold(lease / 2)}, func(*faultyPath) {}, rlock.LossMaxHold},
+		"held too long":    {[]rlock.Option{rlock.MaxHold(lease / 2)}, func(*faultyPath) {}, rlock.LossMaxHold},
 		"renewals lost": {nil, func(p *faultyPath) {
 			p.proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.DropRequest).Times(-1)
 		}, rlock.LossExpired},

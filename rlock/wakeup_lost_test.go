@@ -116,7 +116,7 @@ func TestHandOverWithTheSubscriptionCutBeforeEachRelease(t *testing.T) {
 // them get through, and no channel is left.
 func TestSubscribersKilledInALoop(t *testing.T) {
 	t.Parallel()
-	const clients, callers, turns = 4, 5, 6
+	const clients, callers, turns = 4, 5, 25
 	p := newFaultyPath(t)
 	opts := rlock.ClientOptions{Lease: faultNever, MaxPoll: 200 * time.Millisecond}
 	ctx, stop := context.WithCancel(t.Context())

@@ -27,25 +27,25 @@ func within(limit time.Duration) context.Context {
 
 var (
 	errAbandoned = errors.New("the caller stopped waiting for the reply")
-	errRefused   = errors.New("the client is closed; nothing was sent")
+	errUnsent    = errors.New("the context is over or the client closed; nothing was sent")
 )
 
 // call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
-// gets what fn returns in the end. go-redis does not stop reading when a context is cancelled, so
+// gets what fn returns in the end. If ctx is done before anything was sent, nothing is: a request that
+// nobody waits for could take the lock from those who do. go-redis does not stop reading when a context is cancelled, so
 // this is what makes a cancelled call return at once.
 func call[T any](e *Engine, ctx context.Context, fn func() (T, error), late func(T, error)) (T, error) {
 	var zero T
+	if ctx.Err() != nil || e.isClosed() {
+		return zero, errUnsent
+	}
 	if ctx.Done() == nil {
-		if !e.begin() {
-			return zero, errRefused
-		}
-		defer e.calls.Done()
 		return fn()
 	}
 	f := &flight[T]{landed: make(chan struct{})}
 	if !e.spawn(func() { f.fly(fn, late) }) {
-		return zero, errRefused
+		return zero, errUnsent
 	}
 	select {
 	case <-f.landed:

@@ -159,10 +159,10 @@ func TestClassifyWhatGoRedisReturns(t *testing.T) {
 		requireKind(t, faultAmbiguous, rdb.Ping(ctx).Err())
 	})
 	t.Run("the pool is used up", func(t *testing.T) {
-		rdb := answering(t, "+PONG")
+		rdb := answering(t, "-ERR what")
 		conn := rdb.Conn()
 		defer func() { _ = conn.Close() }()
-		require.NoError(t, conn.Ping(t.Context()).Err())
+		require.EqualError(t, conn.Ping(t.Context()).Err(), "ERR what")
 		requireKind(t, faultTransient, rdb.Ping(t.Context()).Err())
 	})
 	t.Run("closed", func(t *testing.T) {

@@ -13,18 +13,19 @@ func (e *Engine) Close() []string {
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		e.calls.Wait()
+		<-e.done
 		return nil
 	}
 	e.closed = true
 	close(e.closing)
 	e.mu.Unlock()
+	defer close(e.done)
 
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	names, orphans := e.abandonAll()
 	e.releaseAll(orphans, end)
 	e.joinCalls(end)
-	e.releaseAll(e.reclaim.rest(), end)
+	e.releaseAll(e.reclaim.rest(), end) // what the calls that were joined left behind
 	e.dog.Close()
 	_ = e.cfg.Links.Close() // also ends calls that are still under way
 	e.calls.Wait()

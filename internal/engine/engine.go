@@ -60,8 +60,9 @@ type Engine struct {
 	nonce   atomic.Uint64
 	longest atomic.Int64 // the longest lease that was ever asked for
 
-	closing chan struct{}  // closed by the first Close
-	calls   sync.WaitGroup // goroutines that wait for a reply or clean up
+	closing chan struct{}  // closed when Close begins
+	done    chan struct{}  // closed when Close is done
+	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
 	mu      sync.Mutex     // guards closed, and calls against Close
 	closed  bool
 }
@@ -72,7 +73,9 @@ func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLi
 
 // New returns an engine. It sends nothing.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{})}
+	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{}),
+		done: make(chan struct{}),
+	}
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger)
 	e.longest.Store(int64(cfg.Lease))

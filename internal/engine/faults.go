@@ -25,7 +25,7 @@ const (
 // slot, busy with somebody's script, or out of memory, replicas or disk.
 var transientPrefixes = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "OOM",
-	"MISCONF", "NOREPLICAS", "NOSCRIPT", "UNBLOCKED", "ERR max number of clients",
+	"MISCONF", "NOREPLICAS", "NOSCRIPT", "UNBLOCKED", "max number of clients",
 }
 
 // classify sorts an error. A script that Redis answered with an error wrote nothing: our scripts
@@ -41,7 +41,7 @@ func classify(err error) fault {
 		return faultAmbiguous
 	case errors.Is(err, lua.ErrConflict):
 		return faultConflict
-	case errors.Is(err, errRefused), errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, errUnsent), errors.Is(err, redis.ErrClosed):
 		return faultDefinite
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):

@@ -198,7 +198,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	e.table.win(l.waiter, h)
 	if e.isClosed() {
 		h.orphan() // Close may have looked for holds before this one was listed
-		return nil, errRefused
+		return nil, errUnsent
 	}
 	return h, nil
 }

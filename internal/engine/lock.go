@@ -8,6 +8,10 @@ import (
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
 // is the context to go on with.
 func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
+	if !e.begin() {
+		return nil, e.refuse(req.Proto)
+	}
+	defer e.calls.Done()
 	l, err := e.known(ctx, req)
 	if l != nil || err != nil {
 		return l, err
@@ -34,6 +38,10 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 
 // TryLock makes one attempt. It is repeated only if its reply was lost.
 func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
+	if !e.begin() {
+		return nil, e.refuse(req.Proto)
+	}
+	defer e.calls.Done()
 	l, err := e.known(ctx, req)
 	if l != nil || err != nil {
 		return l, err
@@ -57,9 +65,6 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 func (e *Engine) known(ctx context.Context, req Request) (*Level, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
-	}
-	if e.isClosed() {
-		return nil, e.refuse(req.Proto)
 	}
 	e.note(req.Lease)
 	if l := e.carried(ctx, req.Proto); l != nil {
@@ -118,8 +123,8 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 // quit takes w out of the line. A hold that came to it at the last moment is passed on, in the
 // background, because the caller's context is over.
 func (e *Engine) quit(w *waiter) {
-	if h := e.table.leave(w); h != nil {
-		e.spawn(func() { h.discard() })
+	if h := e.table.leave(w); h != nil && !e.spawn(h.discard) {
+		h.orphan()
 	}
 }
 

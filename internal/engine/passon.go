@@ -56,11 +56,11 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 			return e.handed(h, w, id, reply.Fence, start), nil
 		case kind == faultNone && reply.Status == lua.Late:
 			continue
-		case kind == faultNone, kind == faultConflict:
+		case kind == faultNone:
 			return nil, e.vanished(h, w, unsure)
 		case kind == faultAmbiguous:
 			unsure.add(start, notAfter)
-		case kind == faultDefinite, !unsure.any:
+		case kind == faultDefinite, kind == faultConflict, !unsure.any:
 			return nil, e.plainly(h, w, id, unsure, end)
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {

@@ -105,12 +105,9 @@ func (h *Hold) withdraw(l *Level) {
 	h.mu.Lock()
 	l.closeLocked()
 	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
-	if alone {
-		h.state = ending
-	}
 	h.mu.Unlock()
 	if alone {
-		h.engine.spawn(func() { _ = h.finish() })
+		h.engine.spawn(h.discard) // refused when Close is at work, which then ends it
 	}
 }
 

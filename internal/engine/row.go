@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // The methods below need the lock of the part that the row is in.
 
 // free reports whether w may ask Redis: no local hold but except is in its way, and nobody in line
@@ -47,6 +49,12 @@ func (r *row) inLine() *line {
 		r.line = &line{}
 	}
 	return r.line
+}
+
+// over reports that the run of hand-offs has been long enough. The first one is always granted: with
+// long critical sections, every other turn is a real release.
+func (l *line) over(now time.Duration) bool {
+	return l.turns >= runCount || l.turns > 0 && now-l.since >= runTime
 }
 
 func (r *row) append(w *waiter) {

@@ -35,7 +35,7 @@ type line struct {
 	first, last *waiter
 
 	turns int           // hand-offs since the name was last taken through Redis
-	since time.Duration // when that was
+	since time.Duration // when the first of them was
 	out   time.Duration // until then the process leaves the name to others
 
 	silent error         // why Redis does not answer whoever leads; nil while it does
@@ -153,7 +153,7 @@ func (t *table) win(w *waiter, h *Hold) {
 	r.remove(w)
 	w.place = granted
 	r.holds = append(r.holds, h)
-	r.line.turns, r.line.since = 0, t.engine.clock.Now()
+	r.line.turns = 0
 	r.promote()
 	p.tidy(key, r)
 }
@@ -196,7 +196,7 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 	if w == nil || w.place != queued || !w.req.Proto.Inherits(h.proto.Mode()) || !r.free(w, h) {
 		return nil, false
 	}
-	if r.line.turns >= runCount || t.engine.clock.Now()-r.line.since >= runTime {
+	if r.line.over(t.engine.clock.Now()) {
 		return nil, true
 	}
 	w.place = offered
@@ -215,6 +215,9 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	r.holds = append(r.holds, h)
 	if w.place == gone {
 		return false
+	}
+	if r.line.turns == 0 {
+		r.line.since = t.engine.clock.Now()
 	}
 	r.line.turns++
 	r.remove(w)

@@ -21,6 +21,10 @@ type Passage struct {
 // is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
 // so that the hold is never in two processes.
 func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
+	if !e.begin() {
+		return Passage{}, e.refuse(p)
+	}
+	defer e.calls.Done()
 	l := e.carried(ctx, p)
 	if l == nil {
 		return Passage{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
@@ -87,11 +91,12 @@ func (e *Engine) confirmExport(h *Hold) error {
 // twice, and nothing that the exporter sent late can touch it.
 func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level, error) {
 	p := req.Proto
+	if !e.begin() {
+		return nil, e.refuse(p)
+	}
+	defer e.calls.Done()
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
-	}
-	if e.isClosed() {
-		return nil, e.refuse(p)
 	}
 	e.note(req.Lease)
 	id, began := e.newID(), e.clock.Now()

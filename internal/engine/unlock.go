@@ -13,12 +13,21 @@ import (
 // after every context ended; it is bounded by the release timeout.
 func (l *Level) Unlock() error {
 	h, e := l.hold, l.hold.engine
+	open := e.begin() // before the hold is ending, which Close leaves to whoever is ending it
+	if open {
+		defer e.calls.Done()
+	}
 	h.mu.Lock()
 	if !l.closeLocked() {
 		h.mu.Unlock()
 		return &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
 	}
 	own := l.err
+	if !open && h.state == live {
+		h.mu.Unlock()
+		l.end(e.refuse(h.proto))
+		return e.refuse(h.proto)
+	}
 	if h.state != live {
 		cause := h.cause
 		h.mu.Unlock()
@@ -96,9 +105,6 @@ func (h *Hold) release(l *Level) error {
 // finish hands the hold on or releases it, when nobody believes in it any more.
 func (h *Hold) finish() error {
 	e := h.engine
-	if e.begin() {
-		defer e.calls.Done()
-	}
 	e.dog.Stop(&h.lease)
 	h.mu.Lock()
 	levels := h.endLocked(e.cfg.Words.Released)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,8 @@ type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // nothing but renewal
 
-	sentinel bool
+	sentinel bool // the primary may change without the connection's knowing
+	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration
 	sharded  atomic.Int32 // of a cluster: kindUnknown until a node told
 }
@@ -92,6 +94,8 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 const sentinelAddr = "FailoverClient"
 
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
+	// NewFailoverClusterClient makes a cluster client of a Sentinel, whose slots it invents.
+	l := &Links{invented: given.ClusterSlots != nil, sentinel: given.ClusterSlots != nil, life: limits.Life}
 	derive := func(pool int) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
@@ -109,9 +113,14 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
+		if l.invented {
+			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
+			o.ClusterStateReloadInterval = limits.Life
+		}
 		return redis.NewClusterClient(&o)
 	}
-	return &Links{Traffic: derive(given.PoolSize), Renewal: derive(renewalPool), life: limits.Life}
+	l.Traffic, l.Renewal = derive(given.PoolSize), derive(renewalPool)
+	return l
 }
 
 // Close closes the derived clients and with them every connection, those in use included.
@@ -184,16 +193,29 @@ func (l *Links) Sharded(ctx context.Context) (bool, error) {
 	if kind := l.sharded.Load(); kind != kindUnknown {
 		return kind == kindSharded, nil
 	}
-	err := cc.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()
-	kind := int32(kindSharded)
+	kind, err := l.askKind(ctx, cc)
 	if err != nil {
-		if !unknownCommand(err) {
-			return false, err
-		}
-		kind = kindPlain
+		return false, err
 	}
 	l.sharded.CompareAndSwap(kindUnknown, kind)
 	return l.sharded.Load() == kindSharded, nil
+}
+
+func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, error) {
+	if l.invented {
+		info, err := cc.Info(ctx, "cluster").Result()
+		if err != nil || !strings.Contains(info, "cluster_enabled:1") {
+			return kindPlain, err
+		}
+	}
+	err := cc.Do(ctx, "PUBSUB", "SHARDNUMSUB").Err()
+	switch {
+	case err == nil:
+		return kindSharded, nil
+	case unknownCommand(err):
+		return kindPlain, nil
+	}
+	return kindUnknown, err
 }
 
 // unknownCommand tells a node that lacks (or forbids) a command from one that cannot answer now.

@@ -3,6 +3,7 @@ package wake
 import (
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -110,7 +111,7 @@ func (l *line) rehome() {
 
 func (l *line) hand(t *topic) {
 	l.mu.Lock()
-	tickets := t.tickets
+	tickets := slices.Clone(t.tickets) // those that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
 		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, tickets...)

@@ -1,0 +1,232 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const (
+	limit = 30 * time.Second // of a wait for what has to happen
+
+	// never is a poll interval that no test lives to see: who is woken was told by a message.
+	never = time.Hour
+)
+
+// events keeps what a client reported.
+type events struct {
+	mu      sync.Mutex // guards all below
+	renewed map[string][]time.Time
+	failed  map[string][]error
+	lost    []*rlock.LostError
+	waiting map[string]int
+}
+
+func (e *events) observer() *rlock.Observer {
+	e.renewed, e.failed = make(map[string][]time.Time), make(map[string][]error)
+	e.waiting = make(map[string]int)
+	return &rlock.Observer{
+		Waiting: func(name string) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.waiting[name]++
+		},
+		Renewed: func(name string, err error) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			if err != nil {
+				e.failed[name] = append(e.failed[name], err)
+				return
+			}
+			e.renewed[name] = append(e.renewed[name], time.Now())
+		},
+		Lost: func(err *rlock.LostError) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.lost = append(e.lost, err)
+		},
+	}
+}
+
+func (e *events) renewals(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.renewed[name])
+}
+
+func (e *events) failures(name string) []error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]error(nil), e.failed[name]...)
+}
+
+func (e *events) losses() []*rlock.LostError {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]*rlock.LostError(nil), e.lost...)
+}
+
+func (e *events) waits(name string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.waiting[name]
+}
+
+// renewedAgain waits until a lock was renewed n more times.
+func (e *events) renewedAgain(t testing.TB, n int, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		want := e.renewals(name) + n
+		redistest.Eventually(t, limit, func() bool { return e.renewals(name) >= want },
+			fmt.Sprintf("%s was not renewed %d times; failures: %v", name, n, e.failures(name)))
+	}
+}
+
+// newClient makes a client that is closed, with nothing held, when the test ends.
+func newClient(
+	t testing.TB, rdb redis.UniversalClient, opts rlock.ClientOptions,
+) (*rlock.Client, *events) {
+	t.Helper()
+	e := &events{}
+	opts.Observer = e.observer()
+	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	client, err := rlock.NewClient(rdb, &opts)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil && !t.Failed() {
+			t.Error(err)
+		}
+	})
+	return client, e
+}
+
+// within is a context that ends long after whatever is waited for should have happened.
+func within(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// held locks and returns the hold's context, and its unlock.
+func held(t testing.TB, lock *rlock.Lock) (context.Context, func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	got, unlock, err := locked(ctx, lock)
+	require.NoError(t, err)
+	return got, unlock
+}
+
+// locked is Lock, bounded: the hold's context does not end with the bound.
+func locked(ctx context.Context, lock *rlock.Lock) (context.Context, func() error, error) {
+	bounded, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(limit, func() { cancel(errors.New("Lock took too long")) })
+	got, unlock, err := lock.Lock(bounded)
+	if !timer.Stop() || err != nil {
+		cancel(nil)
+	}
+	return got, unlock, err
+}
+
+func alive(t testing.TB, lock *rlock.Lock, ctx context.Context) rlock.Hold {
+	t.Helper()
+	require.NoError(t, ctx.Err(), "%v", context.Cause(ctx))
+	hold, err := lock.Held(ctx)
+	require.NoError(t, err)
+	return hold
+}
+
+// outcome is what came of a Lock in a goroutine.
+type outcome struct {
+	ctx    context.Context
+	unlock func() error
+	err    error
+}
+
+// waiting starts a Lock and returns once it is known to wait.
+func waiting(t testing.TB, e *events, lock *rlock.Lock) <-chan outcome {
+	t.Helper()
+	before := e.waits(lock.Name())
+	c := make(chan outcome, 1)
+	go func() {
+		ctx, unlock, err := locked(context.Background(), lock)
+		c <- outcome{ctx, unlock, err}
+	}()
+	redistest.Eventually(t, limit, func() bool { return e.waits(lock.Name()) > before },
+		"the call does not wait")
+	return c
+}
+
+func arrives(t testing.TB, c <-chan outcome) outcome {
+	t.Helper()
+	select {
+	case o := <-c:
+		require.NoError(t, o.err)
+		return o
+	case <-time.After(limit):
+		require.FailNow(t, "the waiter did not get in")
+		return outcome{}
+	}
+}
+
+// subscribed waits until the channel of a lock has so many subscribers on a server.
+func subscribed(t testing.TB, server *redistest.Server, name string) {
+	t.Helper()
+	channel := keys.Prefix("redisson_lock__channel", name)
+	redistest.Eventually(t, limit, func() bool {
+		for _, c := range server.PubSubChannels(t) {
+			if c == channel {
+				return true
+			}
+		}
+		return false
+	}, "nobody listens on "+channel)
+}
+
+// exists reports whether a lock's key is on a server.
+func exists(t testing.TB, server *redistest.Server, name string) bool {
+	t.Helper()
+	for _, key := range server.Keys(t) {
+		if key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// tagged returns a hash tag whose slot is served by a node of the cluster.
+func tagged(t testing.TB, lab *redistest.ClusterLab, node int, prefix string) string {
+	t.Helper()
+	for i := range 100_000 {
+		tag := prefix + strconv.Itoa(i)
+		slot := keys.Slot(tag)
+		if first, last := node*16384/lab.Len(), (node+1)*16384/lab.Len()-1; slot >= first && slot <= last {
+			return tag
+		}
+	}
+	t.Fatal("no tag found")
+	return ""
+}
+
+func number(t testing.TB, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	require.NoError(t, err)
+	return n
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// G10: what Redis has to keep is the longest lease that a level still needs. A lease that is renewed
+// is needed in full, a fixed one as far as it is not over, and that of a level that ended not at all.
+func TestLongestRemainingLease(t *testing.T) {
+	const now = 100 * s
+	kept := func(lease time.Duration) *Level { return &Level{lease: lease, kept: true} }
+	fixed := func(left time.Duration) *Level { return &Level{lease: time.Hour, until: now + left} }
+	lost := func(l *Level) *Level {
+		l.err = errors.New("it ran out")
+		return l
+	}
+	pending := func(l *Level) *Level {
+		l.pending = true
+		return l
+	}
+	for name, c := range map[string]struct {
+		levels []*Level
+		want   time.Duration
+	}{
+		"none":                             {nil, 0},
+		"renewed":                          {[]*Level{kept(30 * s)}, 30 * s},
+		"the longer of two":                {[]*Level{kept(10 * s), kept(30 * s)}, 30 * s},
+		"fixed, what is left of it":        {[]*Level{fixed(20 * s)}, 20 * s},
+		"fixed and longer than renewed":    {[]*Level{kept(30 * s), fixed(time.Minute)}, time.Minute},
+		"fixed and shorter than renewed":   {[]*Level{kept(30 * s), fixed(5 * s)}, 30 * s},
+		"fixed and over":                   {[]*Level{fixed(-s)}, 0},
+		"fixed and over beside renewed":    {[]*Level{fixed(-s), kept(30 * s)}, 30 * s},
+		"lost":                             {[]*Level{lost(kept(30 * s))}, 0},
+		"lost beside a shorter one":        {[]*Level{lost(kept(30 * s)), fixed(5 * s)}, 5 * s},
+		"one whose Lock is under way":      {[]*Level{fixed(5 * s), pending(kept(30 * s))}, 30 * s},
+		"whole milliseconds, rounded down": {[]*Level{fixed(5*ms + 999*time.Microsecond)}, 5 * ms},
+		"less than a millisecond is none":  {[]*Level{fixed(999 * time.Microsecond)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &Hold{levels: c.levels}
+			require.Equal(t, c.want, h.longestLocked(now))
+			step := h.stepLocked(now)
+			require.Equal(t, Step{Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
+		})
+	}
+}
+
+// G3: no operation number is given out twice.
+func TestStepsAreNumbered(t *testing.T) {
+	h := &Hold{id: "x"}
+	for want := range int64(5) {
+		require.Equal(t, want+1, h.stepLocked(0).Op)
+	}
+}
+
+// A level is taken out once, whatever its place, and the others keep theirs.
+func TestClosingALevel(t *testing.T) {
+	h := &Hold{}
+	var all []*Level
+	for range 4 {
+		all = append(all, &Level{hold: h, open: true})
+	}
+	all[3].open, all[3].pending = false, true
+	h.levels = append(h.levels, all...)
+	for _, c := range []struct {
+		close int
+		left  []*Level
+	}{
+		{1, []*Level{all[0], all[2], all[3]}},
+		{3, []*Level{all[0], all[2]}},
+		{0, []*Level{all[2]}},
+		{2, []*Level{}},
+	} {
+		require.True(t, all[c.close].closeLocked())
+		require.False(t, all[c.close].closeLocked(), "a level is closed once")
+		require.Equal(t, c.left, h.levels)
+	}
+}
+
+// Interleaving 7: what is unknown about an id goes back to its first request, and ends with its last.
+func TestDoubtSpansAllRequests(t *testing.T) {
+	var d doubt
+	require.False(t, d.any)
+	d.add(5*s, 1000)
+	require.Equal(t, doubt{since: 5 * s, notAfter: 1000, any: true}, d)
+	d.add(7*s, 3000)
+	d.add(9*s, 2000)
+	require.Equal(t, doubt{since: 5 * s, notAfter: 3000, any: true}, d)
+}
+
+// G2: validity falls short of the lease by 1 %, 2 ms and a tick.
+func TestValidityEndsBeforeTheLease(t *testing.T) {
+	for lease, short := range map[time.Duration]time.Duration{
+		100 * ms: 13 * ms, s: 22 * ms, 30 * s: 312 * ms, time.Hour: 36*s + 12*ms,
+	} {
+		require.Equal(t, 7*s+lease-short, validUntil(7*s, lease), "%v", lease)
+	}
+}
+
+// Several attempts must fit into the time that a renewal has, and none may take for ever.
+func TestCommandLimit(t *testing.T) {
+	for lease, want := range map[time.Duration]time.Duration{
+		600 * ms: 100 * ms, 6 * s: s, 18 * s: 3 * s, 30 * s: 3 * s, time.Hour: 3 * s,
+	} {
+		require.Equal(t, want, CommandLimit(lease), "%v", lease)
+	}
+	e := &Engine{cfg: Config{Lease: 6 * s}}
+	require.Equal(t, 100*ms, e.limit(600*ms), "a request's own short lease")
+	require.Equal(t, s, e.limit(time.Hour), "the client's, for a longer one")
+}
