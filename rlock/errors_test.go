@@ -201,7 +201,7 @@ func errorsFallsSilent(t *testing.T, lab *errorsLab) error {
 		lab.proxy.Blackhole(true)
 	}()
 	lock := rlock.New(conductClient(t, lab.proxy.Addr(), &rlock.ClientOptions{
-		Lease: errorsLease, MaxPoll: 50 * time.Millisecond,
+		Lease: errorsLease, MaxPoll: 50 * time.Millisecond, ReleaseTimeout: time.Second,
 	}), "l")
 	_, _, err := lock.Lock(ctx)
 	<-quiet

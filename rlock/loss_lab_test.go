@@ -129,13 +129,13 @@ type lossHold struct {
 }
 
 // take acquires n holds, spread over the clients, all at a time.
-func (l *lossLab) take(n int) ([]*lossHold, error) {
+func (l *lossLab) take(n int, opts ...rlock.Option) ([]*lossHold, error) {
 	holds, errs := make([]*lossHold, n), make([]error, n)
 	var all sync.WaitGroup
 	for i := range holds {
 		all.Go(func() {
 			name := fmt.Sprintf("order:%d", i)
-			h := &lossHold{name: name, lock: rlock.New(l.clients[i%len(l.clients)], name)}
+			h := &lossHold{name: name, lock: rlock.New(l.clients[i%len(l.clients)], name, opts...)}
 			h.ctx, h.unlock, errs[i] = h.lock.Lock(context.Background())
 			holds[i] = h
 		})

@@ -68,6 +68,27 @@ func TestAbandonedAcquisitionLeavesNothing(t *testing.T) {
 	}
 }
 
+// The same where the reclaimer looks first and the request comes after that: it goes on to look, until
+// nothing can come any more (interleaving 14c).
+func TestAbandonedAcquisitionThatComesAfterAFirstLook(t *testing.T) {
+	t.Parallel()
+	l := newOnceLab(t)
+	before := l.released()
+	s := l.inject(onceFault{
+		times: 1, when: []onceMoment{whenFree, underRival}, action: onceLate(faultproxy.CutBefore),
+	}, lua.SHA("acquire"))
+	acquire := faultproxy.Script(lua.SHA("acquire"))
+	again := l.proxy.On(acquire, faultproxy.CutBefore).Times(-1) // so that it does not succeed instead
+	l.abandon(t.Context(), s, l.lock.Lock)
+	l.releases(before + 1)
+	s.deliver(t, whenFree)
+	l.free(true)
+	again.Times(0)
+	l.later(s, l.lock, underOwn)
+	l.later(s, l.rival, underRival)
+	l.nothingLeft()
+}
+
 // The same for an import. What it took over and nobody learned of is released, not left to its lease.
 func TestAbandonedImportLeavesNothing(t *testing.T) {
 	for _, fault := range onceAbandonments {

@@ -227,3 +227,14 @@ func (l *onceLab) passed() {
 	end := now().Add(onceLimit)
 	redistest.Eventually(l, oncePatience, func() bool { return now().After(end) }, "time passes")
 }
+
+// releases waits until the client has sent so many releases in all. If it has no reason to, because
+// what may come late is past its time, that ends with half a command's limit.
+func (l *onceLab) releases(n int) {
+	l.Helper()
+	_ = lossPoll(onceLimit/2, func() bool { return l.released() >= n }, "a release")
+}
+
+func (l *onceLab) released() int {
+	return l.proxy.Requests(faultproxy.Script(lua.SHA("release")))
+}

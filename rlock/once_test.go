@@ -151,6 +151,7 @@ func TestEveryRequestTakesEffectOnce(t *testing.T) {
 }
 
 func (l *onceLab) play(op onceOp, fault onceFault) {
+	before := l.released()
 	h, s := op.run(l, func() *onceShot { return l.inject(fault, lua.SHA(op.script)) })
 	if op.held {
 		l.live(h, s)
@@ -160,6 +161,9 @@ func (l *onceLab) play(op onceOp, fault onceFault) {
 		// A copy of an acquisition that succeeded at once cannot be told from a request until its
 		// not-after. From then on it can.
 		l.passed()
+	}
+	if acquired && fault.late {
+		l.releases(before + 2) // the unlock's, and the first look at what may be left, in vain
 	}
 	s.deliver(l, whenFree)
 	l.free(acquired && fault.late)

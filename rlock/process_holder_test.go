@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -118,8 +119,10 @@ func TestHolderStoppedForLongKnowsOfItsLoss(t *testing.T) {
 	require.Equal(t, "0 lost", child.hear())
 	require.Equal(t, "lost", child.hear())
 	require.Equal(t, "lost", child.hear())
-	child.say("losses")
-	require.Equal(t, "1", child.hear())
+	redistest.Eventually(t, faultSoon, func() bool {
+		child.say("losses")
+		return child.hear() == "1"
+	}, "the observer was not told of one loss")
 
 	_, err = lock.Held(g.held)
 	require.NoError(t, err)

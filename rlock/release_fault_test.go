@@ -106,6 +106,45 @@ func TestUnlockThatReachesNobodyIsMadeUpFor(t *testing.T) {
 	}
 }
 
+// G5, G8: the same when the next in line waits here, so that what cannot be sent is a hand-off. Neither the
+// old hold nor the one that it may have become is left, and the waiter gets in under a new one.
+func TestHandOffThatReachesNobodyIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	const timeout = 400 * time.Millisecond
+	for _, fault := range []string{"request lost", "reply lost", "frozen server"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			p := newFaultyPath(t)
+			client := p.client(rlock.ClientOptions{
+				Lease: faultNever, ReleaseTimeout: timeout, MaxPoll: faultNever,
+			})
+			lock := rlock.New(client, "handed")
+			held, unlock := p.hold(lock)
+			waiting := faultCall(t.Context(), lock.Lock)
+			p.queued(lock, 1)
+			handing := faultproxy.Script(lua.SHA("handoff"))
+			var lost *faultproxy.Rule
+			switch fault {
+			case "request lost":
+				lost = p.proxy.On(handing, faultproxy.DropRequest).Times(-1)
+			case "reply lost":
+				lost = p.proxy.On(handing, faultproxy.DropReply).Times(-1)
+			default:
+				p.server.Stop()
+			}
+			releaseBounded(t, unlock, timeout)
+			require.ErrorIs(t, context.Cause(held), rlock.ErrReleased)
+			if lost != nil {
+				require.Positive(t, lost.Fired())
+			} else {
+				p.server.Continue()
+			}
+			faultEnters(t, waiting, faultSoon)
+			p.cleansUp(faultSoon)
+		})
+	}
+}
+
 // G5, need 4, bug 10: the release never gets through while renewals do. The hold is not renewed any more,
 // so that its lease ends it.
 func TestHoldIsNotRenewedAfterAnUnlockThatFailed(t *testing.T) {

@@ -3,13 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // deadline is a context that only has a deadline: go-redis turns it into the connection's, and no
@@ -81,61 +76,6 @@ func (f *flight[T]) fly(fn func() (T, error), late func(T, error)) {
 		return
 	}
 	late(val, err)
-}
-
-// shortfallError says that too few replicas confirmed a write that the primary made.
-type shortfallError struct {
-	got, want int
-	err       error
-}
-
-func (s *shortfallError) Error() string {
-	if s.err != nil {
-		return fmt.Sprintf("WAIT for %d replicas: %v", s.want, s.err)
-	}
-	return fmt.Sprintf("%d of %d replicas confirmed the write in time", s.got, s.want)
-}
-
-func (s *shortfallError) Unwrap() error { return s.err }
-
-// exec runs one script for key within limit. With MinReplicas set the script runs on a connection of
-// its own, and if it wrote, WAIT follows on the same connection: WAIT only knows of the writes of the
-// connection that sends it, so on another one it would answer at once, and falsely.
-func (e *Engine) exec(
-	key string, limit time.Duration, fn func(ctx context.Context, conn lua.Conn) (wrote bool, err error),
-) error {
-	ctx := within(limit)
-	if e.cfg.MinReplicas == 0 {
-		_, err := fn(ctx, e.cfg.Links.Traffic)
-		return err
-	}
-	node, err := e.cfg.Links.Node(ctx, key)
-	if err != nil {
-		return err
-	}
-	return e.replicated(ctx, node, limit, fn)
-}
-
-func (e *Engine) replicated(
-	ctx context.Context, node *redis.Client, limit time.Duration,
-	fn func(ctx context.Context, conn lua.Conn) (wrote bool, err error),
-) error {
-	conn := node.Conn()
-	defer func() { _ = conn.Close() }()
-	wrote, err := fn(ctx, conn)
-	if _, moved := redis.IsMovedError(err); moved {
-		e.cfg.Links.Moved(ctx)
-	}
-	if err != nil || !wrote {
-		return err
-	}
-	at, _ := ctx.Deadline()
-	patience := max(time.Until(at)-limit/10, time.Millisecond)
-	got, err := conn.Wait(ctx, e.cfg.MinReplicas, patience).Result()
-	if err != nil || int(got) < e.cfg.MinReplicas {
-		return &shortfallError{got: int(got), want: e.cfg.MinReplicas, err: err}
-	}
-	return nil
 }
 
 // knowKind makes sure that it is known how releases are published: who acquires has to be able to

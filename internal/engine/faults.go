@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -47,14 +48,24 @@ func classify(err error) fault {
 		errors.Is(err, redis.ErrPoolExhausted):
 		return faultTransient
 	case errors.As(err, &refused):
-		for _, prefix := range transientPrefixes {
-			if redis.HasErrorPrefix(err, prefix) {
-				return faultTransient
-			}
+		if passes(err) {
+			return faultTransient
 		}
 		return faultDefinite
 	}
 	return faultAmbiguous
+}
+
+// passes reports that a server's refusal is of a passing kind. Redis 6.2 wraps what a command inside a
+// script was refused with, so there the text has to be searched.
+func passes(err error) bool {
+	wrapped := redis.HasErrorPrefix(err, "Error running script")
+	for _, prefix := range transientPrefixes {
+		if redis.HasErrorPrefix(err, prefix) || wrapped && strings.Contains(err.Error(), "-"+prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // ours hides a command's own deadline from errors.Is.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/lua"
 )
@@ -112,7 +114,8 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 			switch {
 			case errors.Is(sent.err, errAbandoned):
 				l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
-			case classify(sent.err) == faultAmbiguous:
+			case classify(sent.err) == faultAmbiguous, redis.IsPermissionError(sent.err):
+				// An ACL may forbid what comes after the first write.
 				l.doubt.add(sent.start, sent.notAfter)
 			}
 			return nil, 0, sent.err

@@ -141,26 +141,63 @@ func TestRunOfHandOffsEndsByCount(t *testing.T) {
 	})
 }
 
-// The run's time counts from when the name was taken through Redis, also if nobody waited then.
-func TestRunOfHandOffsCountsFromWhenTheNameWasTaken(t *testing.T) {
-	for name, c := range map[string]struct {
-		held time.Duration
-		over bool
-	}{
-		"a short section is handed on":    {runTime / 2, false},
-		"a section longer than a run not": {runTime, true},
+// The run's time counts from its first hand-off, which is always granted, also if the name was taken
+// long ago: with long sections every other turn is a real release.
+func TestRunOfHandOffsEndsByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		time.Sleep(time.Hour) // the process is older than any run
+		f.come("w0")
+		f.win("w0")
+		time.Sleep(2 * runTime)
+		f.come("w1", "w2", "w3")
+		for i, c := range []struct {
+			held    time.Duration
+			runOver bool
+		}{{0, false}, {runTime - 1, false}, {1, true}} {
+			time.Sleep(c.held)
+			w, runOver := f.table.offer(f.holds[fmt.Sprintf("w%d", i)])
+			require.Equal(t, c.runOver, runOver)
+			if !runOver {
+				to := fmt.Sprintf("w%d", i+1)
+				require.True(t, f.table.grant(f.holds[fmt.Sprintf("w%d", i)], w, f.hold(to)))
+			}
+		}
+	})
+}
+
+// G12: the bound of a run holds also where, at times, nobody stands in line and somebody else looks in.
+func TestRunOfHandOffsIsNotForgotten(t *testing.T) {
+	for name, lookIn := range map[string]func(f *floor){
+		"nobody waits for a moment": func(*floor) {},
+		"a TryLock fails": func(f *floor) {
+			w := &waiter{req: Request{Proto: side{mode: "w", key: "k"}}}
+			require.False(f.t, f.table.enter(w, true))
+		},
+		"a waiter comes and goes": func(f *floor) {
+			f.come("w late")
+			f.table.leave(f.waiters["w late"])
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFloor(t)
-				time.Sleep(time.Hour) // the process is older than any run
-				f.come("w1")
-				f.win("w1")
-				time.Sleep(c.held)
-				f.come("w2")
-				w, runOver := f.table.offer(f.holds["w1"])
-				require.Equal(t, c.over, runOver)
-				require.Equal(t, c.over, w == nil)
+				f.come("w")
+				f.win("w")
+				from := f.holds["w"]
+				for range runCount {
+					lookIn(f)
+					f.come("w next")
+					w, runOver := f.table.offer(from)
+					require.False(t, runOver)
+					next := f.hold("w next")
+					require.True(t, f.table.grant(from, w, next))
+					from = next
+				}
+				lookIn(f)
+				f.come("w next")
+				_, runOver := f.table.offer(from)
+				require.True(t, runOver)
 			})
 		})
 	}

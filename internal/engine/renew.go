@@ -147,12 +147,8 @@ func (e *Engine) sendRenewals(
 func (e *Engine) renewReplicated(
 	ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus],
 ) error {
-	node, err := e.cfg.Links.RenewalNode(ctx, g.keys[0])
-	if err != nil {
-		return err
-	}
 	at, _ := ctx.Deadline()
-	return e.replicated(ctx, node, time.Until(at),
+	return e.replicated(ctx, e.cfg.Links.Renewal, g.keys[0], time.Until(at),
 		func(ctx context.Context, conn lua.Conn) (bool, error) {
 			reply, err := c.Run(ctx, conn)
 			c.Reply = reply

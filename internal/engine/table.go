@@ -101,8 +101,8 @@ func (p *part) tidy(key string, r *row) {
 	case r.first() != nil:
 	case len(r.holds) == 0:
 		delete(p.rows, key)
-	default:
-		r.line = nil
+	case r.line != nil && r.line.turns == 0:
+		r.line = nil // a run of hand-offs is remembered until the name is really released
 	}
 }
 

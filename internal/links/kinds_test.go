@@ -93,10 +93,10 @@ func TestASingleNodeIsOneShardAndNeverSharded(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, sharded, "Redisson publishes with PUBLISH there")
 	require.Empty(t, l.Shard(ctx, "a"))
-	node, err := l.Node(ctx, "a")
+	node, err := links.Node(ctx, l.Traffic, "a")
 	require.NoError(t, err)
 	require.Same(t, l.Traffic, node)
-	node, err = l.RenewalNode(ctx, "a")
+	node, err = links.Node(ctx, l.Renewal, "a")
 	require.NoError(t, err)
 	require.Same(t, l.Renewal, node)
 	l.Moved(ctx)
@@ -115,10 +115,11 @@ func TestAClusterIsShardedWhereItsNodesAre(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "{t}x", "{t}y"} {
 		addr := lab.Node(lab.NodeFor(t, keys.Slot(key))).Addr()
 		require.Equal(t, addr, l.Shard(ctx, key))
-		for _, node := range []func(context.Context, string) (*redis.Client, error){
-			l.Node, l.RenewalNode,
-		} {
-			c, err := node(ctx, key)
+		for _, client := range []redis.UniversalClient{l.Traffic, l.Renewal} {
+			c, err := links.Node(ctx, client, key)
+			require.NoError(t, err)
+			require.Equal(t, addr, c.Options().Addr)
+			c, err = links.NodeAt(ctx, client, addr)
 			require.NoError(t, err)
 			require.Equal(t, addr, c.Options().Addr)
 		}

@@ -102,7 +102,8 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.Command, limits.Command, limits.Command
 		o.DialTimeout = limits.Command
 		o.DialerRetries = 1
-		o.MaxRetries = -1
+		// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
+		o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1, -1
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
 		o.MaxConcurrentDials = pool
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -142,21 +143,32 @@ func (l *Links) Life() time.Duration {
 	return 0
 }
 
-// Node is the client of the one node that serves key. A connection of it does not follow MOVED.
-func (l *Links) Node(ctx context.Context, key string) (*redis.Client, error) {
-	return node(ctx, l.Traffic, key)
-}
-
-// RenewalNode is Node on the connections that are kept for renewal.
-func (l *Links) RenewalNode(ctx context.Context, key string) (*redis.Client, error) {
-	return node(ctx, l.Renewal, key)
-}
-
-func node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Client, error) {
+// Node is the client of the one node that serves key, among those of a derived client. A connection of
+// it follows no redirections.
+func Node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Client, error) {
 	if cc, ok := c.(*redis.ClusterClient); ok {
 		return cc.MasterForKey(ctx, key)
 	}
 	return c.(*redis.Client), nil
+}
+
+// NodeAt is the client of the cluster's primary with that address, to which a redirection pointed.
+func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.Client, error) {
+	cc, ok := c.(*redis.ClusterClient)
+	if !ok {
+		return nil, fmt.Errorf("a redirection to %s by a server that is no cluster", addr)
+	}
+	var at atomic.Pointer[redis.Client]
+	err := cc.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+		if node.Options().Addr == addr {
+			at.Store(node)
+		}
+		return nil
+	})
+	if node := at.Load(); node != nil {
+		return node, nil
+	}
+	return nil, errors.Join(fmt.Errorf("no known primary at %s", addr), err)
 }
 
 // Moved tells a cluster client that its map of the slots is out of date.
@@ -220,5 +232,7 @@ func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, er
 
 // unknownCommand tells a node that lacks (or forbids) a command from one that cannot answer now.
 func unknownCommand(err error) bool {
-	return redis.HasErrorPrefix(err, "ERR") || redis.IsPermissionError(err)
+	var refused redis.Error
+	return errors.As(err, &refused) && strings.HasPrefix(refused.Error(), "ERR ") ||
+		redis.IsPermissionError(err)
 }

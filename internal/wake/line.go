@@ -149,8 +149,9 @@ func (l *line) hangUp() {
 	}
 }
 
-// write sends subscriptions and unsubscriptions that came up while the connection stands. What comes
-// up while there is none is left to read, which subscribes to everything when it builds one.
+// write sends subscriptions and unsubscriptions that come up while the connection stands. When read
+// builds one, it subscribes to everything that there is; what comes up from then on waits until read
+// is done with that, so that there is one order.
 func (l *line) write() {
 	defer l.hub.wg.Done()
 	for {
@@ -162,7 +163,8 @@ func (l *line) write() {
 		l.mu.Lock()
 		ps, sharded, todo := l.ps, l.sharded, l.todo
 		if ps == nil {
-			todo = nil
+			l.mu.Unlock()
+			continue
 		}
 		l.todo = nil
 		for _, c := range todo {

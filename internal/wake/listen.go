@@ -19,10 +19,13 @@ func (l *line) listen() (heard bool, err error) {
 	}
 	ps := l.hub.cfg.Open(ctx)
 	defer func() { _ = ps.Close() }()
-	for _, channel := range l.adopt(ps, sharded) {
+	for _, channel := range l.channels() {
 		if err := l.send(ps, sharded, change{channel, true}); err != nil {
 			return false, err
 		}
+	}
+	if !l.publish(ps, sharded) {
+		return false, ctx.Err()
 	}
 	born := time.Now()
 	asked := false
@@ -65,20 +68,26 @@ func (l *line) patience(born time.Time) (time.Duration, error) {
 	return min(quiet, left), nil
 }
 
-// adopt makes ps the line's connection and returns all channels; whatever joins from now on is the
-// writer's to send, whatever joined before is in the list.
-func (l *line) adopt(ps *redis.PubSub, sharded bool) []string {
+// channels are all that are to be subscribed to now. What changes from here on is in todo.
+func (l *line) channels() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ps, l.sharded, l.todo = ps, sharded, nil
+	l.todo = nil
 	channels := make([]string, 0, len(l.topics))
 	for channel := range l.topics {
 		channels = append(channels, channel)
 	}
-	if l.hub.ctx.Err() != nil {
-		_ = ps.Close() // Close looked for the connection before it was here
-	}
 	return channels
+}
+
+// publish makes ps the line's connection, to which changes are sent. It reports false if the hub was
+// closed meanwhile, which could not close the connection yet.
+func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ps, l.sharded = ps, sharded
+	signal(l.nudge)
+	return l.hub.ctx.Err() == nil
 }
 
 // drop forgets the connection: nothing is confirmed any more.

@@ -1,0 +1,315 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// While a slot is being moved, every script of several keys that are not all in one place is answered
+// with TRYAGAIN, for as long as it lasts (interleaving 17; faults.md 0.7). Scripts of one key work.
+const migrationLease = 1200 * time.Millisecond
+
+// move is a slot on its way from one node to another.
+type move struct {
+	*redistest.ClusterLab
+	slot, from, to int
+	tag            string // its names have this hash tag
+}
+
+func beginMove(t testing.TB, lab *redistest.ClusterLab, tag string) move {
+	t.Helper()
+	m := move{ClusterLab: lab, slot: keys.Slot(tag), tag: tag}
+	m.from = lab.NodeFor(t, m.slot)
+	m.to = (m.from + 1) % lab.Len()
+	return m
+}
+
+func (m move) name(s string) string { return fmt.Sprintf("{%s}:%s", m.tag, s) }
+
+func (m move) start(t testing.TB)                  { m.SetSlotMigrating(t, m.slot, m.from, m.to) }
+func (m move) carry(t testing.TB, names ...string) { m.MoveKeys(t, m.slot, m.from, m.to, names...) }
+func (m move) finish(t testing.TB) {
+	m.MoveKeys(t, m.slot, m.from, m.to)
+	m.FinishSlot(t, m.slot, m.to)
+}
+
+// Several holds of one slot, of which some moved and some did not, are renewed for many periods, and
+// each can be re-entered and unlocked wherever its key is.
+func TestHoldsLiveThroughASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, events := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	m := beginMove(t, lab, "slot")
+	var names []string
+	locks, ctxs := make(map[string]*rlock.Lock), make(map[string]context.Context)
+	unlocks := make(map[string]func() error)
+	for i := range 8 {
+		name := m.name(fmt.Sprint("hold", i))
+		names = append(names, name)
+		locks[name] = rlock.New(client, name)
+		ctxs[name], unlocks[name] = held(t, locks[name])
+	}
+	moved, stayed := names[:4], names[4:]
+	m.start(t)
+	m.carry(t, moved...)
+	events.renewedAgain(t, 4, names...)
+	for _, name := range []string{moved[0], stayed[0]} {
+		inner, unlock, err := locks[name].Lock(ctxs[name])
+		require.NoError(t, err)
+		require.Equal(t, 2, alive(t, locks[name], inner).Count)
+		require.NoError(t, unlock())
+	}
+	for _, name := range []string{moved[1], stayed[1]} {
+		require.NoError(t, unlocks[name](), "unlocked in the middle of it")
+		require.False(t, exists(t, lab.Node(m.from), name) || exists(t, lab.Node(m.to), name))
+	}
+	m.finish(t)
+	rest := []string{moved[0], moved[2], moved[3], stayed[0], stayed[2], stayed[3]}
+	events.renewedAgain(t, 4, rest...)
+	for _, name := range rest {
+		alive(t, locks[name], ctxs[name])
+		require.True(t, exists(t, lab.Node(m.to), name))
+		require.NoError(t, unlocks[name]())
+	}
+	require.Empty(t, events.losses())
+}
+
+// A free name has no lock key and may have a token key on either side: the acquisition falls back to
+// two scripts, and its token is above all earlier ones (G13).
+func TestAFreeNameIsAcquiredDuringASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, events := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	other, _ := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	m := beginMove(t, lab, "slot")
+	fences := make(map[string]int64)
+	fresh, tokenMoved, tokenStayed := m.name("fresh"), m.name("moved"), m.name("stayed")
+	take := func(c *rlock.Client, name string) {
+		t.Helper()
+		lock := rlock.New(c, name)
+		ctx, unlock := held(t, lock)
+		hold := alive(t, lock, ctx)
+		require.Greater(t, hold.Fence, fences[name], name)
+		fences[name] = hold.Fence
+		require.NoError(t, unlock(), name)
+	}
+	take(client, tokenMoved)
+	take(client, tokenStayed)
+	m.start(t)
+	m.carry(t, keys.Prefix("redisson_lock_token", tokenMoved))
+	for range 3 {
+		for _, name := range []string{fresh, tokenMoved, tokenStayed} {
+			take(client, name)
+			take(other, name)
+		}
+	}
+	// TryLock has one attempt, and it is to be enough.
+	lock := rlock.New(client, m.name("try"))
+	ctx, unlock, err := lock.TryLock(context.Background())
+	require.NoError(t, err)
+	_, _, err = rlock.New(other, m.name("try")).TryLock(context.Background())
+	require.ErrorIs(t, err, rlock.ErrBusy)
+	events.renewedAgain(t, 4, m.name("try"))
+	m.finish(t)
+	events.renewedAgain(t, 2, m.name("try"))
+	alive(t, lock, ctx)
+	require.NoError(t, unlock())
+	for _, name := range []string{fresh, tokenMoved, tokenStayed} {
+		take(other, name)
+		take(client, name)
+	}
+	require.Empty(t, events.losses())
+}
+
+// Hand-off is a script of two keys: while the slot moves, plain release takes its place at once, and
+// waiters of this process and of others get in by their poll at the latest. When the slot has moved
+// they are woken by messages again, although the server ended their subscriptions.
+func TestWaitersGetInDuringAndAfterASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 300 * time.Millisecond}
+	client, events := newClient(t, lab.Client(t), opts)
+	other, otherEvents := newClient(t, lab.Client(t), opts)
+	m := beginMove(t, lab, "slot")
+	for _, carried := range []bool{false, true} {
+		name := m.name(fmt.Sprint("contended", carried))
+		here, there := rlock.New(client, name), rlock.New(other, name)
+		ctx, unlock := held(t, here)
+		fence := alive(t, here, ctx).Fence
+		local := waiting(t, events, here)
+		remote := waiting(t, otherEvents, there)
+		if !carried {
+			m.start(t)
+		} else {
+			m.carry(t, name)
+		}
+		require.NoError(t, unlock())
+		for range 2 { // in either order
+			var o outcome
+			lock := here
+			select {
+			case o = <-local:
+			case o = <-remote:
+				lock = there
+			case <-time.After(limit):
+				require.FailNow(t, "no waiter got in")
+			}
+			require.NoError(t, o.err)
+			hold := alive(t, lock, o.ctx)
+			require.Greater(t, hold.Fence, fence)
+			fence = hold.Fence
+			require.NoError(t, o.unlock())
+		}
+	}
+	m.finish(t)
+	require.Empty(t, events.losses())
+	require.Empty(t, otherEvents.losses())
+}
+
+// A hold changes hands while its slot moves: whether its key went already or not, it must not vanish.
+func TestAnExportedHoldIsImportedDuringASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, events := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	other, otherEvents := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	m := beginMove(t, lab, "slot")
+	names := []string{m.name("stays"), m.name("moved")}
+	var ctxs []context.Context
+	for _, name := range names {
+		ctx, _ := held(t, rlock.New(client, name))
+		ctxs = append(ctxs, ctx)
+	}
+	m.start(t)
+	m.carry(t, names[1])
+	for i, name := range names {
+		here, there := rlock.New(client, name), rlock.New(other, name)
+		ctx := ctxs[i]
+		fence := alive(t, here, ctx).Fence
+		token, err := here.Export(ctx)
+		require.NoError(t, err)
+		ctx, unlock, err := there.Import(context.Background(), token)
+		require.NoError(t, err)
+		require.Equal(t, fence, alive(t, there, ctx).Fence)
+		otherEvents.renewedAgain(t, 2, name)
+		require.NoError(t, unlock())
+	}
+	require.Empty(t, events.losses())
+	require.Empty(t, otherEvents.losses())
+}
+
+// The poll interval is beyond the test: after the migration only a message can wake.
+func TestSubscriptionsFollowTheirSlot(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, _ := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	waiter, events := newClient(t, lab.Client(t), rlock.ClientOptions{MaxPoll: never})
+	m := beginMove(t, lab, "slot")
+	moving, resting := m.name("a"), tagged(t, lab, m.from, "rest")
+	var unlocks []func() error
+	var waits []<-chan outcome
+	for _, name := range []string{moving, resting} {
+		// A lease that outlives the test keeps the holder's PTTL from waking the waiter.
+		_, unlock := held(t, rlock.New(client, name, rlock.FixedLease(time.Hour)))
+		unlocks = append(unlocks, unlock)
+		waits = append(waits, waiting(t, events, rlock.New(waiter, name)))
+		subscribed(t, lab.Node(m.from), name)
+	}
+	m.start(t)
+	m.finish(t)
+	subscribed(t, lab.Node(m.to), moving)
+	subscribed(t, lab.Node(m.from), resting)
+	for i, unlock := range unlocks {
+		select {
+		case o := <-waits[i]:
+			require.Fail(t, "got in too early", "%v", o.err)
+		default:
+		}
+		require.NoError(t, unlock())
+		require.NoError(t, arrives(t, waits[i]).unlock())
+	}
+}
+
+// Interleaving 18: go-redis resubscribes channels of two slots in one command, which a cluster refuses,
+// and says nothing. Both waiters must still be woken after their connection was killed.
+func TestKilledSubscribersOfTwoSlotsAreStillWoken(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, _ := newClient(t, lab.Client(t), rlock.ClientOptions{})
+	waiter, events := newClient(t, lab.Client(t), rlock.ClientOptions{MaxPoll: never})
+	names := []string{tagged(t, lab, 0, "a"), tagged(t, lab, 0, "b"), tagged(t, lab, 0, "c")}
+	require.NotEqual(t, keys.Slot(names[0]), keys.Slot(names[1]))
+	admin := lab.Node(0).Client(t)
+	for round := range 3 {
+		var unlocks []func() error
+		var waits []<-chan outcome
+		for _, name := range names {
+			_, unlock := held(t, rlock.New(client, name, rlock.FixedLease(time.Hour)))
+			unlocks = append(unlocks, unlock)
+			waits = append(waits, waiting(t, events, rlock.New(waiter, name)))
+			subscribed(t, lab.Node(0), name)
+		}
+		killed, err := admin.ClientKillByFilter(context.Background(), "type", "pubsub").Result()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, killed, "one connection for all slots of a node")
+		for _, name := range names {
+			subscribed(t, lab.Node(0), name)
+		}
+		for i, unlock := range unlocks {
+			require.NoError(t, unlock(), "round %d", round)
+			require.NoError(t, arrives(t, waits[i]).unlock())
+		}
+	}
+}
+
+// A replica has to confirm, and the key is already where the slot goes: the script is redirected, and
+// WAIT has to follow it there.
+func TestReplicatedHoldsLiveThroughASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	for i := range lab.Len() {
+		clusterReplica(t, lab, i)
+	}
+	client, events := newClient(t, lab.Client(t), rlock.ClientOptions{
+		Lease: 2 * migrationLease, MinReplicas: 1,
+	})
+	m := beginMove(t, lab, "slot")
+	lock := rlock.New(client, m.name("moved"))
+	ctx, unlock := held(t, lock)
+	m.start(t)
+	m.carry(t, lock.Name())
+	events.renewedAgain(t, 3, lock.Name())
+	require.NoError(t, rlock.New(client, m.name("free")).Do(within(t),
+		func(context.Context) error { return nil }))
+	m.finish(t)
+	events.renewedAgain(t, 2, lock.Name())
+	alive(t, lock, ctx)
+	require.NoError(t, unlock())
+	require.Empty(t, events.losses())
+}
+
+// clusterReplica gives a node of the cluster a replica.
+func clusterReplica(t testing.TB, lab *redistest.ClusterLab, of int) {
+	t.Helper()
+	ctx := context.Background()
+	replica := redistest.Start(t, redistest.WithArgs("--cluster-enabled", "yes",
+		"--cluster-node-timeout", "5000"))
+	rdb, primary := replica.Client(t), lab.Node(of).Client(t)
+	id, err := primary.Do(ctx, "cluster", "myid").Text()
+	require.NoError(t, err)
+	require.NoError(t, rdb.ClusterMeet(ctx, "127.0.0.1", fmt.Sprint(lab.Node(of).Port())).Err())
+	redistest.Eventually(t, limit, func() bool {
+		return rdb.ClusterReplicate(ctx, id).Err() == nil
+	}, "the node did not become a replica")
+	redistest.Eventually(t, limit, func() bool {
+		return replica.Info(t, "replication")["master_link_status"] == "up" &&
+			lab.Node(of).Info(t, "replication")["connected_slaves"] == "1"
+	}, "the replica did not catch up")
+}

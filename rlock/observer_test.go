@@ -1,0 +1,212 @@
+package rlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// observed records events in their order, as words.
+type observed struct {
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+func (o *observed) add(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.events = append(o.events, fmt.Sprintf(format, args...))
+}
+
+func (o *observed) all() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.events...)
+}
+
+// observer tells all but renewals, whose number is a matter of time.
+func (o *observed) observer() *rlock.Observer {
+	return &rlock.Observer{
+		Waiting:  func(name string) { o.add("waiting") },
+		Acquired: func(name string, waited time.Duration) { o.add("acquired") },
+		Lost:     func(err *rlock.LostError) { o.add("lost: %v", err.Reason) },
+		Released: func(name string, held time.Duration, err error) {
+			word := "released"
+			for _, known := range errorsOfAll {
+				if errors.Is(err, known) {
+					word += ": " + known.Error()
+				}
+			}
+			o.add("%s", word)
+		},
+	}
+}
+
+// needs 23: each event exactly once for each operation.
+func TestEachEventOnce(t *testing.T) {
+	t.Parallel()
+	const lease = 600 * time.Millisecond
+	lost := "released: " + rlock.ErrLost.Error()
+	for name, test := range map[string]struct {
+		opts []rlock.Option
+		work func(t *testing.T, lock, other *rlock.Lock)
+		want []string
+	}{
+		"lock and unlock": {nil, func(t *testing.T, lock, _ *rlock.Lock) {
+			_, unlock := conductTake(t, conductCtx(t), lock)
+			require.NoError(t, unlock())
+			require.Error(t, unlock(), "the second unlock is no release")
+		}, []string{"acquired", "released"}},
+		"levels": {nil, func(t *testing.T, lock, _ *rlock.Lock) {
+			held, unlock := conductTake(t, conductCtx(t), lock)
+			_, inner := conductTake(t, held, lock)
+			require.NoError(t, inner())
+			require.NoError(t, unlock())
+		}, []string{"acquired", "released"}},
+		"busy": {nil, func(t *testing.T, lock, other *rlock.Lock) {
+			_, unlock := conductTake(t, conductCtx(t), other)
+			_, _, err := lock.TryLock(conductCtx(t))
+			require.ErrorIs(t, err, rlock.ErrBusy)
+			require.NoError(t, unlock())
+		}, nil},
+		"a wait for another client": {nil, func(t *testing.T, lock, other *rlock.Lock) {
+			_, unlock := conductTake(t, conductCtx(t), other)
+			timer := time.AfterFunc(lease, func() { _ = unlock() })
+			defer timer.Stop()
+			_, unlock2 := conductTake(t, conductCtx(t), lock)
+			require.NoError(t, unlock2())
+		}, []string{"waiting", "acquired", "released"}},
+		"a wait that is given up": {[]rlock.Option{rlock.MaxWait(100 * time.Millisecond)},
+			func(t *testing.T, lock, other *rlock.Lock) {
+				_, unlock := conductTake(t, conductCtx(t), other)
+				_, _, err := lock.Lock(conductCtx(t))
+				require.ErrorIs(t, err, rlock.ErrBusy)
+				require.NoError(t, unlock())
+			}, []string{"waiting"}},
+		"a lost hold": {nil, func(t *testing.T, lock, other *rlock.Lock) {
+			held, unlock := conductTake(t, conductCtx(t), lock)
+			require.NoError(t, other.Break(conductCtx(t)))
+			<-held.Done()
+			require.ErrorIs(t, unlock(), rlock.ErrLost)
+			require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+		}, []string{"acquired", "lost: " + rlock.LossGone.String(), lost}},
+		"a loss that unlock finds": {nil, func(t *testing.T, lock, other *rlock.Lock) {
+			_, unlock := conductTake(t, conductCtx(t), lock)
+			require.NoError(t, other.Break(conductCtx(t)))
+			require.ErrorIs(t, unlock(), rlock.ErrLost)
+		}, []string{"acquired", "lost: " + rlock.LossGone.String(), lost}},
+		"a fixed lease": {[]rlock.Option{rlock.FixedLease(200 * time.Millisecond)},
+			func(t *testing.T, lock, _ *rlock.Lock) {
+				held, unlock := conductTake(t, conductCtx(t), lock)
+				<-held.Done()
+				require.ErrorIs(t, unlock(), rlock.ErrLost)
+			}, []string{"acquired", "lost: " + rlock.LossExpired.String(), lost}},
+		"the longest hold": {[]rlock.Option{rlock.MaxHold(100 * time.Millisecond)},
+			func(t *testing.T, lock, _ *rlock.Lock) {
+				held, unlock := conductTake(t, conductCtx(t), lock)
+				<-held.Done()
+				require.ErrorIs(t, unlock(), rlock.ErrLost)
+			}, []string{"acquired", "lost: " + rlock.LossMaxHold.String(), lost}},
+		"export and import": {nil, func(t *testing.T, lock, _ *rlock.Lock) {
+			held, unlock := conductTake(t, conductCtx(t), lock)
+			token, err := lock.Export(held)
+			require.NoError(t, err)
+			require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+			_, unlock, err = lock.Import(conductCtx(t), token)
+			require.NoError(t, err)
+			require.NoError(t, unlock())
+		}, []string{"acquired", "released", "acquired", "released"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, key := redistest.Shared(t), redistest.Key(t)
+			var seen observed
+			client := conductClient(t, server.Addr(), &rlock.ClientOptions{
+				Lease: lease, Observer: seen.observer(),
+			})
+			test.work(t, rlock.New(client, key, test.opts...),
+				rlock.New(conductClient(t, server.Addr(), nil), key))
+			require.NoError(t, client.Close(), "it waits until everything was told")
+			// Lost is told by a goroutine of its own, at some time after the loss.
+			require.ElementsMatch(t, test.want, seen.all())
+			if len(test.want) > 0 {
+				require.Equal(t, test.want[0], seen.all()[0])
+			}
+		})
+	}
+}
+
+// Times and names that events carry.
+func TestEventsTellNamesAndTimes(t *testing.T) {
+	t.Parallel()
+	server, key := redistest.Shared(t), redistest.Key(t)
+	var waited, held []time.Duration
+	var names []string
+	waiting := make(chan struct{}, 1)
+	client := conductClient(t, server.Addr(), &rlock.ClientOptions{Observer: &rlock.Observer{
+		Waiting:  func(name string) { names = append(names, name); waiting <- struct{}{} },
+		Acquired: func(name string, d time.Duration) { names = append(names, name); waited = append(waited, d) },
+		Released: func(name string, d time.Duration, err error) { names = append(names, name); held = append(held, d) },
+	}, KeyName: func(name string) string { return "app:" + name }})
+	_, unlock := conductTake(t, conductCtx(t),
+		rlock.New(conductClient(t, server.Addr(), nil), "app:"+key))
+	freed := make(chan error, 1)
+	var least time.Duration
+	go func() {
+		<-waiting
+		began := time.Now()
+		redistest.Eventually(t, conductLimit, func() bool { return time.Since(began) > 50*time.Millisecond }, "a while")
+		least = time.Since(began)
+		freed <- unlock()
+	}()
+	began := time.Now()
+	inside, unlockOwn := conductTake(t, conductCtx(t), rlock.New(client, key))
+	most := time.Since(began)
+	require.NoError(t, <-freed)
+	require.NoError(t, inside.Err())
+	require.NoError(t, unlockOwn())
+	require.Equal(t, []string{key, key, key}, names, "the name, not the key")
+	require.Len(t, waited, 1)
+	require.Greater(t, waited[0], least)
+	require.LessOrEqual(t, waited[0], most)
+	require.Len(t, held, 1)
+	require.Positive(t, held[0])
+	require.LessOrEqual(t, held[0], time.Since(began)-waited[0])
+}
+
+// needs 23: no observer, and one without functions, cost nothing. Not parallel: it counts the
+// allocations of the whole process.
+func TestNoObserverCostsNothing(t *testing.T) {
+	server := redistest.Shared(t)
+	measure := func(observer *rlock.Observer) float64 {
+		client := conductClient(t, server.Addr(), &rlock.ClientOptions{Observer: observer})
+		lock, ctx := rlock.New(client, redistest.Key(t)), context.Background()
+		return testing.AllocsPerRun(300, func() {
+			_, unlock, err := lock.Lock(ctx)
+			if err == nil {
+				err = unlock()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	none, empty := measure(nil), measure(&rlock.Observer{})
+	full := measure(&rlock.Observer{
+		Waiting:  func(string) {},
+		Acquired: func(string, time.Duration) {},
+		Renewed:  func(string, error) {},
+		Lost:     func(*rlock.LostError) {},
+		Released: func(string, time.Duration, error) {},
+	})
+	require.InDelta(t, none, empty, 1)
+	require.InDelta(t, none, full, 1, "being told of an acquisition and a release allocates nothing either")
+}

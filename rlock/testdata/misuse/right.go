@@ -1,0 +1,20 @@
+// want: compiles
+
+package misuse
+
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+func use(ctx context.Context, lock *rlock.Lock) (err error) {
+	ctx, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = unlock() }()
+	return work(ctx)
+}
+
+func work(context.Context) error { return nil }
