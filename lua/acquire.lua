@@ -40,6 +40,13 @@ if pttl ~= -2 then
   return {0, 0, pttl, now}
 end
 --!include fence_check
---!include hold
+redis.call('HSET', lock, id, 1)
+-- The one call after a first write that can fail, where an administrator took the command
+-- away from this user. A lock without expiry would be held for ever.
+local expires = redis.pcall('PEXPIRE', lock, lease)
+if type(expires) ~= 'number' then
+  redis.call('DEL', lock)
+  return expires
+end
 --!include fence_mint
 return {1, fence, 0, now}

@@ -15,8 +15,8 @@
 -- Publishes nothing.
 --
 -- The new id is what makes the hold be in one process only: whatever the exporter still
--- sends names the old one. DEL is the first write because Redis accepts it at full
--- memory, and after a first write it accepts the rest.
+-- sends names the old one. The order of the writes is that of handoff.lua, for the same
+-- reasons.
 local lock, id, lease = KEYS[1], ARGV[2], ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -30,6 +30,7 @@ if not holds[1] then
   end
   return {2, now}
 end
-redis.call('DEL', lock)
---!include hold
+redis.call('PEXPIRE', lock, lease)
+redis.call('HSET', lock, id, 1)
+redis.call('HDEL', lock, ARGV[1], ARGV[1] .. ':n')
 return {3, now}

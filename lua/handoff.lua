@@ -15,10 +15,11 @@
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing: the lock is not free at any time, so there is nobody to wake.
 --
--- The lock is never without holder in between, a script being one step for everybody
--- else. DEL is the first write because Redis accepts it at full memory, and after a first
--- write it accepts the rest; it also takes the old hold's operation number away. All that
--- may be refused for the data at the keys is read before it.
+-- The key is there all the time: while its slot is being moved, Redis refuses to a script
+-- what touches a key that is not there, and a DEL would leave the lock free, with nobody
+-- told. PEXPIRE is the first write because Redis accepts it at full memory, and after a
+-- first write it accepts the rest. All that may be refused for the data at the keys is
+-- read before it.
 local lock, token = KEYS[1], KEYS[2]
 local id, lease, fence_ttl = ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('TIME')
@@ -38,7 +39,8 @@ if not holds[1] then
   return {2, fence, now}
 end
 --!include fence_check
-redis.call('DEL', lock)
---!include hold
+redis.call('PEXPIRE', lock, lease)
+redis.call('HSET', lock, id, 1)
+redis.call('HDEL', lock, ARGV[1], ARGV[1] .. ':n')
 --!include fence_mint
 return {3, fence, now}

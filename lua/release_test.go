@@ -139,7 +139,9 @@ func TestNoHoldWhereRedisRefusesToExpire(t *testing.T) {
 	} {
 		p.do("HSET %s %s 1", p.lock, alice)
 		refusedByRedis(t, act())
-		p.free()
+		require.Equal(t, map[string]string{alice: "1"},
+			p.rdb.HGetAll(t.Context(), p.lock).Val(), "refused before anything was written")
+		p.do("DEL %s", p.lock)
 	}
 }
 

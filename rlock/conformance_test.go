@@ -38,9 +38,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// conductMeter counts the bytes that the connections of a client write: the derived clients dial with
-// the application's dialer.
-type conductMeter struct{ atomic.Int64 }
+// conductMeter counts what the connections of a client write, in bytes and in calls: the derived
+// clients dial with the application's dialer.
+type conductMeter struct {
+	atomic.Int64
+	writes atomic.Int64
+}
 
 type conductMeteredConn struct {
 	net.Conn
@@ -50,7 +53,19 @@ type conductMeteredConn struct {
 func (c conductMeteredConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	c.sent.Add(int64(n))
+	c.sent.writes.Add(1)
 	return n, err
+}
+
+// dial counts the attempt as well, so that nothing sent means not even dialled.
+func (m *conductMeter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	m.Add(1)
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return conductMeteredConn{conn, m}, nil
 }
 
 // conductMetered makes a client whose traffic is counted. It is closed with the test, whatever it
@@ -59,18 +74,7 @@ func conductMetered(
 	t testing.TB, addr string, sent *conductMeter, opts *rlock.ClientOptions,
 ) *rlock.Client {
 	t.Helper()
-	var dialer net.Dialer
-	rdb := redis.NewClient(&redis.Options{
-		Addr: addr,
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			sent.Add(1)
-			return conductMeteredConn{conn, sent}, nil
-		},
-	})
+	rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: sent.dial})
 	client, err := rlock.NewClient(rdb, conductQuiet(opts))
 	require.NoError(t, err)
 	t.Cleanup(func() {
