@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,11 +44,12 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 			for _, lock := range living {
 				names = append(names, lock.Name())
 			}
-			until := make(map[string]time.Time)
-			fault(lab.Node(0))
 			for _, lock := range dying {
-				until[lock.Name()] = alive(t, lock, ctxs[lock.Name()]).ValidUntil
+				names = append(names, lock.Name())
 			}
+			events.renewedAgain(t, 1, names...)
+			names = names[:len(living)]
+			fault(lab.Node(0))
 			for _, lock := range dying {
 				ctx := ctxs[lock.Name()]
 				select {
@@ -78,6 +80,35 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 			}
 			require.Len(t, events.losses(), each)
 		})
+	}
+}
+
+// The connections for renewal are made when they are first needed, and so is their map of the slots,
+// which any node may be asked for. A frozen one must not cost the holds of the others their renewal.
+func TestTheFirstRenewalDoesNotAskAFrozenNode(t *testing.T) {
+	t.Parallel()
+	const lease, clients = 3 * time.Second, 8
+	lab := redistest.Cluster(t, 3)
+	name := tagged(t, lab, 1, "a")
+	var all []*events
+	var locks []*rlock.Lock
+	for i := range clients {
+		client, events := newClient(t, lab.Client(t), rlock.ClientOptions{
+			Lease: lease, KeyName: func(name string) string { return fmt.Sprintf("{%s}%d", name, i) },
+		})
+		all, locks = append(all, events), append(locks, rlock.New(client, name))
+	}
+	var ctxs []context.Context
+	for _, lock := range locks {
+		ctx, unlock := held(t, lock)
+		ctxs = append(ctxs, ctx)
+		defer func() { require.NoError(t, unlock()) }()
+	}
+	lab.Node(0).Stop()
+	for i, events := range all {
+		redistest.Eventually(t, limit, func() bool { return events.renewals(name) > 0 }, "not renewed")
+		require.Empty(t, events.failures(name))
+		alive(t, locks[i], ctxs[i])
 	}
 }
 

@@ -87,13 +87,16 @@ func (e *events) waits(name string) int {
 	return e.waiting[name]
 }
 
-// renewedAgain waits until a lock was renewed n more times.
+// renewedAgain waits until each of the locks was renewed n more times.
 func (e *events) renewedAgain(t testing.TB, n int, names ...string) {
 	t.Helper()
-	for _, name := range names {
-		want := e.renewals(name) + n
-		redistest.Eventually(t, limit, func() bool { return e.renewals(name) >= want },
-			fmt.Sprintf("%s was not renewed %d times; failures: %v", name, n, e.failures(name)))
+	wants := make([]int, len(names))
+	for i, name := range names {
+		wants[i] = e.renewals(name) + n
+	}
+	for i, name := range names {
+		redistest.Eventually(t, limit, func() bool { return e.renewals(name) >= wants[i] },
+			fmt.Sprintf("%s was not renewed %d times", name, n))
 	}
 }
 

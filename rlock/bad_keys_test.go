@@ -15,34 +15,51 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// badForeigners put something at the lock's key l or at the token's key k that is none of ours.
+var badForeigners = map[string]func(c context.Context, rdb *redis.Client, l, k string){
+	"string":          func(c context.Context, rdb *redis.Client, l, _ string) { rdb.Set(c, l, "v", 0) },
+	"string with TTL": func(c context.Context, rdb *redis.Client, l, _ string) { rdb.Set(c, l, "v", badLife) },
+	"list":            func(c context.Context, rdb *redis.Client, l, _ string) { rdb.RPush(c, l, "a", "b") },
+	"set":             func(c context.Context, rdb *redis.Client, l, _ string) { rdb.SAdd(c, l, "a") },
+	"sorted set": func(c context.Context, rdb *redis.Client, l, _ string) {
+		rdb.ZAdd(c, l, redis.Z{Member: "a"})
+	},
+	"stream": func(c context.Context, rdb *redis.Client, l, _ string) {
+		rdb.XAdd(c, &redis.XAddArgs{Stream: l, Values: map[string]any{"a": "1"}})
+	},
+	"hash of a user":       badHash(badLife, "name", "Ada"),
+	"big hash of a user":   badBigHash,
+	"lock without TTL":     badHash(0, "u:1", "1"),
+	"read-write lock":      badHash(badLife, "mode", "read", "u:1", "1"),
+	"count that is no one": badHash(badLife, "u:1", "many"),
+	"negative count":       badHash(badLife, "u:1", "-1"),
+	"two holders":          badHash(badLife, "u:1", "1", "u:2", "1"),
+	"token that is a word": func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, "word", 0) },
+	"token that is a float": func(c context.Context, rdb *redis.Client, _, k string) {
+		rdb.Set(c, k, "1.5", badLife)
+	},
+	"token at its end":     func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, math.MaxInt64, 0) },
+	"token that is a list": func(c context.Context, rdb *redis.Client, _, k string) { rdb.RPush(c, k, "1") },
+}
+
+// badLife is the TTL of foreign keys that have one.
+const badLife = time.Hour
+
+// badHash puts a hash at the lock's key.
+func badHash(ttl time.Duration, pairs ...any) func(c context.Context, rdb *redis.Client, l, k string) {
+	return func(c context.Context, rdb *redis.Client, l, _ string) {
+		rdb.HSet(c, l, pairs...)
+		if ttl > 0 {
+			rdb.PExpire(c, l, ttl)
+		}
+	}
+}
+
 // G14, needs 20: something that is no such lock stands at the key. That is ErrKeyConflict and not
 // "busy", at once, and nothing is changed.
 func TestForeignKeysAreConflicts(t *testing.T) {
 	t.Parallel()
-	const life = badLife
-	for name, put := range map[string]func(c context.Context, rdb *redis.Client, lock, token string){
-		"string":             func(c context.Context, rdb *redis.Client, l, _ string) { rdb.Set(c, l, "v", 0) },
-		"string with TTL":    func(c context.Context, rdb *redis.Client, l, _ string) { rdb.Set(c, l, "v", life) },
-		"list":               func(c context.Context, rdb *redis.Client, l, _ string) { rdb.RPush(c, l, "a", "b") },
-		"set":                func(c context.Context, rdb *redis.Client, l, _ string) { rdb.SAdd(c, l, "a") },
-		"sorted set":         func(c context.Context, rdb *redis.Client, l, _ string) { rdb.ZAdd(c, l, redis.Z{Member: "a"}) },
-		"stream":             func(c context.Context, rdb *redis.Client, l, _ string) { rdb.XAdd(c, badEntry(l)) },
-		"hash of a user":     func(c context.Context, rdb *redis.Client, l, _ string) { badHash(c, rdb, l, life, "name", "Ada") },
-		"big hash of a user": badBigHash,
-		"lock without TTL":   func(c context.Context, rdb *redis.Client, l, _ string) { badHash(c, rdb, l, 0, "u:1", "1") },
-		"read-write lock": func(c context.Context, rdb *redis.Client, l, _ string) {
-			badHash(c, rdb, l, life, "mode", "read", "u:1", "1")
-		},
-		"count that is no one": func(c context.Context, rdb *redis.Client, l, _ string) { badHash(c, rdb, l, life, "u:1", "many") },
-		"negative count":       func(c context.Context, rdb *redis.Client, l, _ string) { badHash(c, rdb, l, life, "u:1", "-1") },
-		"two holders": func(c context.Context, rdb *redis.Client, l, _ string) {
-			badHash(c, rdb, l, life, "u:1", "1", "u:2", "1")
-		},
-		"token that is a word":  func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, "word", 0) },
-		"token that is a float": func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, "1.5", life) },
-		"token at its end":      func(c context.Context, rdb *redis.Client, _, k string) { rdb.Set(c, k, math.MaxInt64, 0) },
-		"token that is a list":  func(c context.Context, rdb *redis.Client, _, k string) { rdb.RPush(c, k, "1") },
-	} {
+	for name, put := range badForeigners {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rdb, key := redistest.Shared(t).Client(t), redistest.Key(t)
@@ -66,21 +83,7 @@ func TestForeignKeysAreConflicts(t *testing.T) {
 	}
 }
 
-// badLife is the TTL of foreign keys that have one.
-const badLife = time.Hour
-
 func badWork(context.Context) error { panic("called without the lock") }
-
-func badEntry(key string) *redis.XAddArgs {
-	return &redis.XAddArgs{Stream: key, Values: map[string]any{"a": "1"}}
-}
-
-func badHash(c context.Context, rdb *redis.Client, key string, ttl time.Duration, pairs ...any) {
-	rdb.HSet(c, key, pairs...)
-	if ttl > 0 {
-		rdb.PExpire(c, key, ttl)
-	}
-}
 
 func badBigHash(c context.Context, rdb *redis.Client, key, _ string) {
 	for i := range 1000 {
@@ -114,7 +117,7 @@ func badDump(t *testing.T, rdb *redis.Client, keys ...string) string {
 func TestOperatorsLeaveForeignKeysAlone(t *testing.T) {
 	t.Parallel()
 	rdb, key := redistest.Shared(t).Client(t), redistest.Key(t)
-	badHash(t.Context(), rdb, key, 0, "name", "Ada")
+	badHash(0, "name", "Ada")(t.Context(), rdb, key, "")
 	before := badDump(t, rdb, key)
 	lock := rlock.New(conductClient(t, redistest.Shared(t).Addr(), nil), key)
 	require.ErrorIs(t, lock.Break(conductCtx(t)), rlock.ErrKeyConflict)

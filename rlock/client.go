@@ -36,7 +36,8 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 	}
 	conns, err := links.From(rdb, links.Limits{
 		Command: engine.CommandLimit(o.Lease),
-		Life:    o.Lease / 3,
+		// Less than the shortest time between two renewals, so that each asks Sentinel again.
+		Life: o.Lease / 4,
 	})
 	if err != nil {
 		problem := strings.TrimPrefix(err.Error(), links.ErrUnsupported.Error()+": ")

@@ -71,101 +71,104 @@ func (lab *errorsLab) taken(t *testing.T) {
 	t.Cleanup(func() { _ = unlock() })
 }
 
+// errorsSituations: what it is, what else it matches, and what it must not match.
+var errorsSituations = map[string]struct {
+	is, also, not error
+	call          func(t *testing.T, lab *errorsLab) error
+}{
+	"TryLock of a busy lock": {rlock.ErrBusy, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error { lab.taken(t); return lab.try(t) }},
+	"TryLock behind a local holder": {rlock.ErrBusy, nil, nil,
+		func(t *testing.T, lab *errorsLab) error {
+			_, _ = conductTake(t, conductCtx(t), lab.lock)
+			return lab.try(t)
+		}},
+	"a deadline while it is busy": {rlock.ErrBusy, context.DeadlineExceeded, context.Canceled,
+		func(t *testing.T, lab *errorsLab) error { lab.taken(t); return lab.wait(errorsSoon(t)) }},
+	"a deadline while Redis is silent": {rlock.ErrUnavailable, context.DeadlineExceeded, nil,
+		func(t *testing.T, lab *errorsLab) error {
+			lab.proxy.Blackhole(true)
+			return lab.wait(errorsSoon(t))
+		}},
+	"a deadline while Redis falls silent": {rlock.ErrUnavailable, context.DeadlineExceeded, nil,
+		errorsFallsSilent},
+	"Redis silent for a lease": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error {
+			lab.proxy.Blackhole(true)
+			return lab.wait(conductCtx(t))
+		}},
+	"TryLock while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error { lab.proxy.Blackhole(true); return lab.try(t) }},
+	"TryLock while Redis is stopped": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error { lab.server.Stop(); return lab.try(t) }},
+	"TryLock while Redis is gone": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error { lab.server.Kill(); return lab.try(t) }},
+	"MaxWait while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error {
+			lab.proxy.Blackhole(true)
+			lock := rlock.New(lab.client, "l", rlock.MaxWait(300*time.Millisecond))
+			_, _, err := lock.Lock(conductCtx(t))
+			return err
+		}},
+	"Inspect while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error {
+			lab.proxy.Blackhole(true)
+			_, err := lab.lock.Inspect(conductCtx(t))
+			return err
+		}},
+	"unlock while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error {
+			_, unlock := conductTake(t, conductCtx(t), lab.lock)
+			lab.proxy.Blackhole(true)
+			return unlock()
+		}},
+	"unlock of what Redis forgot": {rlock.ErrLost, nil, nil,
+		func(t *testing.T, lab *errorsLab) error {
+			_, unlock := conductTake(t, conductCtx(t), lab.lock)
+			lab.server.FlushAll(t)
+			return unlock()
+		}},
+	"re-entry of a lost hold": {rlock.ErrLost, nil, context.DeadlineExceeded,
+		func(t *testing.T, lab *errorsLab) error {
+			held, _ := conductTake(t, conductCtx(t), lab.lock)
+			lab.server.FlushAll(t)
+			<-held.Done()
+			return lab.wait(context.WithoutCancel(held))
+		}},
+	"Held of a lost hold": {rlock.ErrLost, nil, nil,
+		func(t *testing.T, lab *errorsLab) error {
+			held, _ := conductTake(t, conductCtx(t), lab.lock)
+			lab.server.FlushAll(t)
+			<-held.Done()
+			_, err := lab.lock.Held(held)
+			return err
+		}},
+	"Break of a free lock": {rlock.ErrNotHeld, nil, nil,
+		func(t *testing.T, lab *errorsLab) error { return lab.lock.Break(conductCtx(t)) }},
+	"Export without a hold": {rlock.ErrNotHeld, nil, nil,
+		func(t *testing.T, lab *errorsLab) error {
+			_, err := lab.lock.Export(conductCtx(t))
+			return err
+		}},
+	"Import for the second time": {rlock.ErrNotHeld, nil, rlock.ErrBusy, errorsImportTwice},
+	"a string at the key": {rlock.ErrKeyConflict, nil, rlock.ErrUnavailable,
+		func(t *testing.T, lab *errorsLab) error {
+			require.NoError(t, lab.rdb.Set(t.Context(), "l", "x", 0).Err())
+			return lab.wait(conductCtx(t))
+		}},
+	"a closed client": {rlock.ErrClosed, nil, rlock.ErrUnavailable,
+		func(t *testing.T, lab *errorsLab) error {
+			require.NoError(t, lab.client.Close())
+			return lab.wait(conductCtx(t))
+		}},
+}
+
 // needs 10: every situation has one word, and no word is two situations'. Above all: taken, and Redis
 // not there, are different things (redsync PR#32); a time limit of ours never looks like the caller's
 // (rueidis#630).
 func TestEverySituationHasItsError(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		is, also, not error
-		call          func(t *testing.T, lab *errorsLab) error
-	}{
-		"TryLock of a busy lock": {rlock.ErrBusy, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error { lab.taken(t); return lab.try(t) }},
-		"TryLock behind a local holder": {rlock.ErrBusy, nil, nil,
-			func(t *testing.T, lab *errorsLab) error {
-				_, _ = conductTake(t, conductCtx(t), lab.lock)
-				return lab.try(t)
-			}},
-		"a deadline while it is busy": {rlock.ErrBusy, context.DeadlineExceeded, context.Canceled,
-			func(t *testing.T, lab *errorsLab) error { lab.taken(t); return lab.wait(errorsSoon(t)) }},
-		"a deadline while Redis is silent": {rlock.ErrUnavailable, context.DeadlineExceeded, nil,
-			func(t *testing.T, lab *errorsLab) error {
-				lab.proxy.Blackhole(true)
-				return lab.wait(errorsSoon(t))
-			}},
-		"a deadline while Redis falls silent": {rlock.ErrUnavailable, context.DeadlineExceeded, nil,
-			errorsFallsSilent},
-		"Redis silent for a lease": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error {
-				lab.proxy.Blackhole(true)
-				return lab.wait(conductCtx(t))
-			}},
-		"TryLock while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error { lab.proxy.Blackhole(true); return lab.try(t) }},
-		"TryLock while Redis is stopped": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error { lab.server.Stop(); return lab.try(t) }},
-		"TryLock while Redis is gone": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error { lab.server.Kill(); return lab.try(t) }},
-		"MaxWait while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error {
-				lab.proxy.Blackhole(true)
-				lock := rlock.New(lab.client, "l", rlock.MaxWait(300*time.Millisecond))
-				_, _, err := lock.Lock(conductCtx(t))
-				return err
-			}},
-		"Inspect while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error {
-				lab.proxy.Blackhole(true)
-				_, err := lab.lock.Inspect(conductCtx(t))
-				return err
-			}},
-		"unlock while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error {
-				_, unlock := conductTake(t, conductCtx(t), lab.lock)
-				lab.proxy.Blackhole(true)
-				return unlock()
-			}},
-		"unlock of what Redis forgot": {rlock.ErrLost, nil, nil,
-			func(t *testing.T, lab *errorsLab) error {
-				_, unlock := conductTake(t, conductCtx(t), lab.lock)
-				lab.server.FlushAll(t)
-				return unlock()
-			}},
-		"re-entry of a lost hold": {rlock.ErrLost, nil, context.DeadlineExceeded,
-			func(t *testing.T, lab *errorsLab) error {
-				held, _ := conductTake(t, conductCtx(t), lab.lock)
-				lab.server.FlushAll(t)
-				<-held.Done()
-				return lab.wait(context.WithoutCancel(held))
-			}},
-		"Held of a lost hold": {rlock.ErrLost, nil, nil,
-			func(t *testing.T, lab *errorsLab) error {
-				held, _ := conductTake(t, conductCtx(t), lab.lock)
-				lab.server.FlushAll(t)
-				<-held.Done()
-				_, err := lab.lock.Held(held)
-				return err
-			}},
-		"Break of a free lock": {rlock.ErrNotHeld, nil, nil,
-			func(t *testing.T, lab *errorsLab) error { return lab.lock.Break(conductCtx(t)) }},
-		"Export without a hold": {rlock.ErrNotHeld, nil, nil,
-			func(t *testing.T, lab *errorsLab) error {
-				_, err := lab.lock.Export(conductCtx(t))
-				return err
-			}},
-		"Import for the second time": {rlock.ErrNotHeld, nil, rlock.ErrBusy, errorsImportTwice},
-		"a string at the key": {rlock.ErrKeyConflict, nil, rlock.ErrUnavailable,
-			func(t *testing.T, lab *errorsLab) error {
-				require.NoError(t, lab.rdb.Set(t.Context(), "l", "x", 0).Err())
-				return lab.wait(conductCtx(t))
-			}},
-		"a closed client": {rlock.ErrClosed, nil, rlock.ErrUnavailable,
-			func(t *testing.T, lab *errorsLab) error {
-				require.NoError(t, lab.client.Close())
-				return lab.wait(conductCtx(t))
-			}},
-	} {
+	for name, test := range errorsSituations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := test.call(t, newErrorsLab(t))
@@ -252,9 +255,12 @@ func TestErrorsOfRedisAreWrapped(t *testing.T) {
 func TestAWaitOutlivesPassingErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ ill, well []any }{
-		"full memory":  {[]any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}},
-		"replica":      {[]any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}},
-		"few replicas": {[]any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}},
+		"full memory": {[]any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}},
+		"replica":     {[]any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}},
+		"few replicas": {
+			[]any{"CONFIG", "SET", "min-replicas-to-write", "1"},
+			[]any{"CONFIG", "SET", "min-replicas-to-write", "0"},
+		},
 		"script flush": {[]any{"SCRIPT", "FLUSH"}, []any{"SCRIPT", "FLUSH"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,27 +284,4 @@ func TestAWaitOutlivesPassingErrors(t *testing.T) {
 			require.NoError(t, g.unlock())
 		})
 	}
-}
-
-// What the error says is for people: it names the lock, the matter and the cause, on one line.
-func TestErrorTexts(t *testing.T) {
-	t.Parallel()
-	lost := &rlock.LostError{Name: "a\nb", Reason: rlock.LossGone, Err: errors.New("why")}
-	require.ErrorIs(t, lost, rlock.ErrLost)
-	require.NotErrorIs(t, lost, rlock.ErrBusy)
-	require.EqualError(t, lost.Unwrap(), "why")
-	require.NotContains(t, lost.Error(), "\n")
-	for _, part := range []string{`"a\nb"`, rlock.LossGone.String(), "why"} {
-		require.ErrorContains(t, lost, part)
-	}
-	said := make(map[string]bool)
-	for _, reason := range []rlock.LossReason{rlock.LossExpired, rlock.LossGone, rlock.LossMaxHold, 0, 9} {
-		require.NotEmpty(t, reason.String())
-		require.False(t, said[reason.String()])
-		said[reason.String()] = true
-	}
-	require.EqualError(t, &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"},
-		"rlock: fn must not be nil")
-	require.EqualError(t, &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
-		"rlock: x must be 4, not 3")
 }

@@ -45,14 +45,17 @@ func newLossLab(t *testing.T, clients int, lease time.Duration) *lossLab {
 	for range clients {
 		l.clients = append(l.clients, l.client(t, l.proxy.Addr(), lease))
 	}
-	t.Cleanup(func() {
-		var all sync.WaitGroup
-		for _, c := range l.clients {
-			all.Go(func() { _ = c.Close() }) // where Redis is gone it can only time out
-		}
-		all.Wait()
-	})
+	t.Cleanup(l.close)
 	return l
+}
+
+// close closes the clients, again if that happened before. Where Redis is gone it can only time out.
+func (l *lossLab) close() {
+	var all sync.WaitGroup
+	for _, c := range l.clients {
+		all.Go(func() { _ = c.Close() })
+	}
+	all.Wait()
 }
 
 func (l *lossLab) client(t *testing.T, addr string, lease time.Duration) *rlock.Client {
@@ -128,16 +131,19 @@ type lossHold struct {
 	ended  time.Time // when its context was seen to be over
 }
 
-// take acquires n holds, spread over the clients, all at a time.
+// take acquires n holds, spread over the clients. Each client takes one after the other: it is not the
+// crowd of new connections that is to be tested.
 func (l *lossLab) take(n int, opts ...rlock.Option) ([]*lossHold, error) {
 	holds, errs := make([]*lossHold, n), make([]error, n)
 	var all sync.WaitGroup
-	for i := range holds {
+	for first, client := range l.clients {
 		all.Go(func() {
-			name := fmt.Sprintf("order:%d", i)
-			h := &lossHold{name: name, lock: rlock.New(l.clients[i%len(l.clients)], name, opts...)}
-			h.ctx, h.unlock, errs[i] = h.lock.Lock(context.Background())
-			holds[i] = h
+			for i := first; i < n; i += len(l.clients) {
+				name := fmt.Sprintf("order:%d", i)
+				h := &lossHold{name: name, lock: rlock.New(client, name, opts...)}
+				h.ctx, h.unlock, errs[i] = h.lock.Lock(context.Background())
+				holds[i] = h
+			}
 		})
 	}
 	all.Wait()

@@ -64,7 +64,7 @@ var lossWays = []lossWay{
 		l.proxy.On(faultproxy.AnyScript, faultproxy.CutAfter).Times(-1)
 	}},
 	{name: "blackholed in a renewal", prepare: lossHoldFrom(1), strike: lossBlackhole, sealed: true},
-	{name: "blackholed in a later renewal", prepare: lossHoldFrom(3), renewed: true,
+	{name: "blackholed in a later renewal", prepare: lossHoldFrom(2), renewed: true,
 		strike: lossBlackhole, sealed: true},
 	{name: "frozen with a renewal in its buffer", prepare: lossHoldFrom(1),
 		strike: func(l *lossLab, gate *faultproxy.Gate) {
@@ -96,8 +96,12 @@ func TestLossComesBeforeTheLeaseEnds(t *testing.T) {
 	}
 	errs := make([]error, len(lossWays))
 	var all sync.WaitGroup
+	var turn sync.Mutex
 	for i, way := range lossWays { // most of it is waiting, so all at a time, whatever -parallel says
-		all.Go(func() { errs[i] = way.run(labs[i]) })
+		all.Go(func() {
+			errs[i] = way.run(labs[i], &turn)
+			labs[i].close()
+		})
 	}
 	all.Wait()
 	for i, way := range lossWays {
@@ -105,13 +109,16 @@ func TestLossComesBeforeTheLeaseEnds(t *testing.T) {
 	}
 }
 
-func (way lossWay) run(l *lossLab) error {
+// run takes the holds when it is its turn, has the fault strike, and waits for what comes of it.
+func (way lossWay) run(l *lossLab, turn *sync.Mutex) error {
 	gate := faultproxy.NewGate()
 	var rule *faultproxy.Rule
 	if way.prepare != nil {
 		rule = way.prepare(l.proxy, gate)
 	}
+	turn.Lock()
 	holds, err := l.take(lossRuns)
+	turn.Unlock()
 	if err != nil {
 		return err
 	}

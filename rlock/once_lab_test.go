@@ -35,6 +35,7 @@ type onceLab struct {
 	proxy       *faultproxy.Proxy
 	direct      *redis.Client
 	name, token string
+	own         *rlock.Client // of lock
 	lock, rival *rlock.Lock
 	fence       int64 // of the last hold that was seen
 	id          string
@@ -53,8 +54,8 @@ func newOnceLab(t *testing.T) *onceLab {
 		T: t, proxy: faultproxy.Start(t, server.Addr()), direct: server.Client(t),
 		name: name, token: "redisson_lock_token:{" + name + "}",
 	}
-	client := l.client(l.proxy.Addr())
-	l.lock = rlock.New(client, name)
+	l.own = l.client(l.proxy.Addr())
+	l.lock = rlock.New(l.own, name)
 	l.rival = rlock.New(l.client(server.Addr()), name, rlock.FixedLease(onceLease-time.Second))
 	l.loadScripts()
 	// The first request of a client is answered with the server's time only. Not the one under test.

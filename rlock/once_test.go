@@ -22,6 +22,7 @@ var onceOps = []onceOp{
 	{"re-enter", "reenter", true, onceReenter},
 	{"leave", "leave", true, onceLeave},
 	{"hand-off", "handoff", true, onceHandoff},
+	{"export", "renew", true, onceExport},
 	{"import", "adopt", true, onceImport},
 	{"renew", "renew", true, onceRenew},
 	{"release", "release", false, onceRelease},
@@ -102,15 +103,36 @@ func onceImport(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	ctx, unlock, err := l.lock.Import(l.Context(), passport)
 	require.NoError(l, err)
 	s.struck(l)
-	h := onceHold{l.lock, ctx, unlock}
-	held, err := l.lock.Held(ctx)
+	return l.imported(onceHold{l.lock, ctx, unlock}, passport), s
+}
+
+// onceExport lets a hold go, which confirms it once more, and the rival takes it over.
+func onceExport(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	from := l.take(l.lock)
+	s := fault()
+	passport, err := l.lock.Export(from.ctx)
+	require.NoError(l, err)
+	s.struck(l)
+	require.ErrorIs(l, context.Cause(from.ctx), rlock.ErrReleased)
+	require.ErrorIs(l, from.unlock(), rlock.ErrNotHeld)
+	ctx, unlock, err := l.rival.Import(l.Context(), passport)
+	require.NoError(l, err)
+	return l.imported(onceHold{l.rival, ctx, unlock}, passport), s
+}
+
+// imported checks a hold that was taken over: a new id, the same token, and nobody else gets it.
+func (l *onceLab) imported(h onceHold, passport string) onceHold {
+	l.Helper()
+	held, err := h.lock.Held(h.ctx)
 	require.NoError(l, err)
 	require.NotEqual(l, l.id, held.ID)
 	l.id = held.ID
 	l.stands(h, 1)
-	_, _, err = l.rival.Import(l.Context(), passport)
-	require.ErrorIs(l, err, rlock.ErrNotHeld)
-	return h, s
+	for _, lock := range []*rlock.Lock{l.lock, l.rival} {
+		_, _, err = lock.Import(l.Context(), passport)
+		require.ErrorIs(l, err, rlock.ErrNotHeld)
+	}
+	return h
 }
 
 // onceRenew waits for the renewal under test, and for one that is confirmed.
@@ -175,7 +197,7 @@ func (l *onceLab) play(op onceOp, fault onceFault) {
 // live goes on with the hold under test until it is unlocked.
 func (l *onceLab) live(h onceHold, s *onceShot) {
 	l.Helper()
-	inner := l.takeOnly(l.lock, h.ctx)
+	inner := l.takeOnly(h.lock, h.ctx)
 	l.stands(inner, 2)
 	s.deliver(l, whileNested)
 	l.stands(inner, 2)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -99,7 +100,7 @@ func (l *Lock) Import(
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
-	case err != nil || p.ID == "" || p.Key == "":
+	case err != nil || !strings.Contains(p.ID, ":") || p.Key == "" || p.Fence < 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case p.Key != l.proto.Key():
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "is of another lock: " + p.Key}

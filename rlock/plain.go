@@ -97,7 +97,9 @@ func (p *plain) Acquire(
 // wrote.
 type halfTaken struct{ err error }
 
-func (h *halfTaken) Error() string { return "the lock was taken, but no token minted: " + h.err.Error() }
+func (h *halfTaken) Error() string {
+	return "the lock was taken, but no token minted: " + h.err.Error()
+}
 
 func (p *plain) Handoff(
 	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
@@ -155,4 +157,3 @@ type hashRenewer struct{}
 func (hashRenewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
 	return lua.Renew(keys, ids, ttls)
 }
-

@@ -14,6 +14,7 @@ import (
 
 // G9: a lease of 30 s is kept for a day, by as few renewals as the period asks for.
 func TestWatchdogKeepsALeaseForADay(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		lock := rlock.New(sim.client(t, rlock.ClientOptions{}), "order")
 		hold := timeLock(t, t.Context(), lock)
@@ -84,6 +85,7 @@ func timeEnds(t *testing.T, sim *timeSim, lock *rlock.Lock, hold timeHold, lease
 // The same while the server is frozen in the middle of a renewal, and carries it out when it wakes: what
 // comes late is not believed, and revives nothing.
 func TestValidityEndsExactlyWhileARenewalHangs(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		const lease = 30 * time.Second
 		lock := rlock.New(sim.client(t, rlock.ClientOptions{Lease: lease}), "order")
@@ -105,6 +107,7 @@ func TestValidityEndsExactlyWhileARenewalHangs(t *testing.T) {
 }
 
 func TestFixedLeaseEndsAndIsNeverRenewed(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		const lease = time.Hour
 		client := sim.client(t, rlock.ClientOptions{})
@@ -117,6 +120,7 @@ func TestFixedLeaseEndsAndIsNeverRenewed(t *testing.T) {
 
 // MaxHold ends a hold that the watchdog could keep; first its context, and then it is released.
 func TestMaxHoldEndsTheHoldAndReleasesIt(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		const most = 10 * time.Minute
 		client := sim.client(t, rlock.ClientOptions{})

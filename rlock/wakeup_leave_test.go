@@ -130,6 +130,62 @@ func TestHandOffToAWaiterThatLeftGoesOn(t *testing.T) {
 	p.cleansUp(faultSoon)
 }
 
+// wakeupLateContext ends at a moment of the test's choice, and holds up whoever waits for its end until
+// then: so a wait begins with two reasons to go on at once.
+type wakeupLateContext struct {
+	context.Context
+	asked chan struct{} // gets a value when somebody is about to wait
+	over  chan struct{}
+}
+
+func (c *wakeupLateContext) Done() <-chan struct{} {
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
+	<-c.over
+	return c.over
+}
+
+func (c *wakeupLateContext) Err() error {
+	select {
+	case <-c.over:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+// G6, G8: the lock was handed to a waiter, and its context is over before it could look. If it leaves, the
+// next one gets the lock.
+func TestHandOffToAWaiterThatLeavesWithItGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newFaultyPath(t)
+	lock := rlock.New(p.straight(rlock.ClientOptions{Lease: faultNever, MaxPoll: faultNever}), "given")
+	left := 0
+	for range 40 {
+		_, unlock := p.hold(lock)
+		ctx := &wakeupLateContext{
+			Context: t.Context(), asked: make(chan struct{}, 1), over: make(chan struct{}),
+		}
+		first := faultCall(ctx, lock.Lock)
+		<-ctx.asked
+		second := faultCall(t.Context(), lock.Lock)
+		p.queued(lock, 2)
+		require.NoError(t, unlock()) // with it the first has the lock
+		close(ctx.over)
+		if g := faultAwait(t, first, faultSoon); g.err == nil {
+			require.NoError(t, g.unlock())
+		} else {
+			require.ErrorIs(t, g.err, context.Canceled)
+			left++
+		}
+		faultEnters(t, second, faultSoon)
+	}
+	require.Positive(t, left, "it never left")
+	p.cleansUp(faultSoon)
+}
+
 // G6: waiters behind a holder of their own client have no traffic with Redis. They learn of its loss
 // with it, and the next gets in, while who lost it has not unlocked.
 func TestWaitersBehindALocalHolderLearnOfItsLoss(t *testing.T) {

@@ -78,14 +78,17 @@ func (f *flight[T]) fly(fn func() (T, error), late func(T, error)) {
 	late(val, err)
 }
 
-// knowKind makes sure that it is known how releases are published: who acquires has to be able to
-// release in a way that others hear.
+// knowKind makes sure that, on a cluster, it is known how releases are published, and where every slot
+// is: who acquires has to be able to release in a way that others hear, and to renew though the node
+// that would be asked for the slots first does not answer by then.
 func (e *Engine) knowKind(limit time.Duration) error {
 	if !e.cfg.Links.Cluster() {
 		return nil
 	}
-	_, err := e.cfg.Links.Sharded(within(limit))
-	return err
+	if _, err := e.cfg.Links.Sharded(within(limit)); err != nil {
+		return err
+	}
+	return e.cfg.Links.Ready(within(limit))
 }
 
 // sharded is the kind of publication, once knowKind has learned it.

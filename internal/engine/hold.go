@@ -24,10 +24,12 @@ type Hold struct {
 
 	mu     sync.Mutex // guards all below
 	state  state
+	lost   bool  // it is over, and not because its owner was done with it
 	cause  error // what its contexts end with, once it is over
 	levels []*Level
 	room   [1]*Level // the backing of levels for a hold that never nests
 	op     int64     // the last operation number that was given out
+	left   int64     // that of the last inner unlock, which set the lease in Redis back
 }
 
 type state uint8
@@ -80,6 +82,7 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 		return false
 	}
 	levels := h.endLocked(e.lostError(h.proto, reason, cause))
+	h.lost = true
 	err := h.cause
 	h.mu.Unlock()
 	e.dog.Lose(&h.lease, err)
@@ -147,6 +150,17 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 func (h *Hold) stepLocked(now time.Duration) Step {
 	h.op++
 	return Step{ID: h.id, Count: int64(len(h.levels)), Op: h.op, TTL: h.longestLocked(now)}
+}
+
+// confirmLocked raises validity by what a step's answer says: Redis has kept the hold for ttl since a
+// time that is not before start. That holds for "done before" as well, for the step was not sent before
+// start. It does not hold if an inner unlock was numbered after the step, which set the lease back.
+func (h *Hold) confirmLocked(op int64, start, ttl time.Duration) bool {
+	if op < h.left {
+		return false
+	}
+	h.engine.dog.Extend(&h.lease, validUntil(start, ttl))
+	return true
 }
 
 // renewTTL is the lease that a renewal asks for: the longest that a level needs. It is 0 for a hold

@@ -127,6 +127,9 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 		switch sent.reply.Status {
 		case lua.Busy:
 			l.busy = true
+			if l.doubt.any { // what may hold by this id later has come to it after this request
+				l.doubt.since = sent.start
+			}
 			return nil, sent.reply.PTTL, nil
 		case lua.Held, lua.Already:
 			h, err := l.won(sent)

@@ -20,6 +20,7 @@ type reclaimer struct {
 	mu      sync.Mutex // guards all below
 	orphans []orphan
 	running bool
+	most    int // how many go into one pipeline: fewer after one that broke
 	nudge   chan struct{}
 }
 
@@ -46,7 +47,7 @@ func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.nudge == nil {
-		r.nudge = make(chan struct{}, 1)
+		r.nudge, r.most = make(chan struct{}, 1), renewBatch
 	}
 	if len(r.orphans) >= maxOrphans {
 		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", p.Name())
@@ -71,7 +72,8 @@ func (r *reclaimer) run() {
 			return
 		}
 		if len(due) > 0 {
-			r.put(r.engine.reclaimAll(due))
+			left := r.engine.reclaimAll(due)
+			r.put(left, len(left) == len(due))
 			continue
 		}
 		timer := time.NewTimer(wait)
@@ -97,7 +99,7 @@ func (r *reclaimer) take() (due []orphan, wait time.Duration, ok bool) {
 	wait = lastPause
 	rest := r.orphans[:0]
 	for _, o := range r.orphans {
-		if o.due <= now && len(due) < renewBatch {
+		if o.due <= now && len(due) < max(r.most, 1) {
 			due = append(due, o)
 			continue
 		}
@@ -109,10 +111,18 @@ func (r *reclaimer) take() (due []orphan, wait time.Duration, ok bool) {
 	return due, wait, true
 }
 
-func (r *reclaimer) put(left []orphan) {
+// put takes back what has to be looked at again. If nothing of the batch was settled, the path may be
+// one that breaks now and then, and a pipeline that breaks anywhere fails whole: smaller ones get
+// through.
+func (r *reclaimer) put(left []orphan, none bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphans = append(r.orphans, left...)
+	if none {
+		r.most = max(r.most/2, 1)
+	} else {
+		r.most = min(2*r.most, renewBatch)
+	}
 }
 
 // rest empties the list, for Close.

@@ -69,7 +69,7 @@ func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level,
 		h.lose(Gone, nil)
 		return nil, h.overCause()
 	}
-	return l.settle(ctx, start, step.TTL, req.MaxHold, status == lua.Done)
+	return l.settle(ctx, start, step, req.MaxHold)
 }
 
 // push sends a re-entry until it is answered, for as long as the hold is valid.
@@ -120,10 +120,9 @@ func (h *Hold) overCause() error {
 	return h.cause
 }
 
-// settle opens a level that Redis has confirmed. Only a confirmation that wrote moves validity: one
-// that says "done before" does not tell when.
+// settle opens a level that Redis has confirmed.
 func (l *Level) settle(
-	ctx context.Context, start, ttl, maxHold time.Duration, wrote bool,
+	ctx context.Context, start time.Duration, step Step, maxHold time.Duration,
 ) (*Level, error) {
 	h, e := l.hold, l.hold.engine
 	h.mu.Lock()
@@ -137,12 +136,12 @@ func (l *Level) settle(
 		return nil, cause
 	}
 	l.openLocked(ctx)
-	if wrote && l.kept {
-		e.dog.Keep(&h.lease, start, ttl)
-	} else if l.kept {
-		e.dog.Keep(&h.lease, h.start, 0)
-	} else if wrote {
-		e.dog.Extend(&h.lease, validUntil(start, ttl))
+	confirmed := h.confirmLocked(step.Op, start, step.TTL)
+	switch {
+	case l.kept && confirmed:
+		e.dog.Keep(&h.lease, start, l.lease)
+	case l.kept:
+		e.dog.Keep(&h.lease, start, 0) // which has it renewed at once
 	}
 	l.scheduleLocked(start, maxHold)
 	h.mu.Unlock()

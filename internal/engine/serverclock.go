@@ -35,9 +35,12 @@ func (c *serverClocks) notAfter(node string, now, limit time.Duration) int64 {
 	return (now + r.offset + limit).Microseconds()
 }
 
-// now is the estimated server time in µs, 0 if unknown.
-func (c *serverClocks) now(node string, now time.Duration) int64 {
-	return c.notAfter(node, now, 0)
+// past reports whether the node's clock is beyond notAfter, however far off the estimate may be.
+func (c *serverClocks) past(node string, now time.Duration, notAfter int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.nodes[node]
+	return ok && (now+r.offset-r.slack).Microseconds() > notAfter
 }
 
 // local is the local instant at which the node's clock will show server, by the estimate.

@@ -29,9 +29,12 @@ func (l *Level) Unlock() error {
 		return e.refuse(h.proto)
 	}
 	if h.state != live {
-		cause := h.cause
+		cause, last := h.cause, h.lost && len(h.levels) == 0
 		h.mu.Unlock()
 		l.end(cause)
+		if last {
+			e.news.released(h.proto.Name(), e.clock.Now()-h.since, cause)
+		}
 		return first(own, cause)
 	}
 	now := e.clock.Now()
@@ -41,6 +44,7 @@ func (l *Level) Unlock() error {
 		return first(own, h.release(l))
 	}
 	step := h.stepLocked(now)
+	h.left = step.Op
 	h.superviseLocked(now, step.TTL)
 	h.mu.Unlock()
 	l.end(e.cfg.Words.Released)
@@ -71,10 +75,10 @@ func (h *Hold) leave(step Step) error {
 			})
 		kind := classify(err)
 		switch {
-		case kind == faultNone && reply.Status == lua.Done:
-			e.dog.Extend(&h.lease, validUntil(start, step.TTL))
-			return nil
-		case kind == faultNone && reply.Status == lua.Already:
+		case kind == faultNone && reply.Status != lua.Gone:
+			h.mu.Lock()
+			h.confirmLocked(step.Op, start, step.TTL)
+			h.mu.Unlock()
 			return nil
 		case kind == faultNone, kind == faultConflict:
 			h.lose(Gone, err)
@@ -126,6 +130,8 @@ func (h *Hold) missed(reason Reason, cause error) error {
 	err := e.lostError(h.proto, reason, cause)
 	h.mu.Lock()
 	levels := h.endLocked(err)
+	h.lost = len(levels) > 0 // then the last of them tells that it is released
+	last := !h.lost
 	h.mu.Unlock()
 	for _, l := range levels {
 		l.end(err)
@@ -135,6 +141,9 @@ func (h *Hold) missed(reason Reason, cause error) error {
 	}
 	e.table.drop(h, false)
 	e.news.lost(err)
+	if last {
+		e.news.released(h.proto.Name(), e.clock.Now()-h.since, err)
+	}
 	return err
 }
 
@@ -168,7 +177,7 @@ func (h *Hold) orphan() {
 
 // past reports whether the node's clock is beyond a not-after, so that nothing can come late.
 func (e *Engine) past(p Protocol, notAfter int64) bool {
-	return e.clocks.now(e.node(p.Key()), e.clock.Now()) > notAfter
+	return e.clocks.past(e.node(p.Key()), e.clock.Now(), notAfter)
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

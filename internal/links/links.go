@@ -28,6 +28,7 @@ type Links struct {
 	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration
 	sharded  atomic.Int32 // of a cluster: kindUnknown until a node told
+	mapped   atomic.Bool  // Renewal has the map of the slots
 }
 
 const (
@@ -192,6 +193,17 @@ func (l *Links) Shard(ctx context.Context, key string) string {
 		return ""
 	}
 	return c.Options().Addr
+}
+
+// Ready reads the map of the slots for renewals, unless that was done.
+func (l *Links) Ready(ctx context.Context) error {
+	cc, ok := l.Renewal.(*redis.ClusterClient)
+	if !ok || l.mapped.Load() {
+		return nil
+	}
+	_, err := cc.MasterForKey(ctx, "")
+	l.mapped.Store(err == nil)
+	return err
 }
 
 // Sharded reports whether releases are published with SPUBLISH. Redisson decides so, and both sides

@@ -70,13 +70,14 @@ func (c *conn) execute() {
 	defer c.end()
 	for subscribed := false; ; {
 		args, ok := c.in.pop()
+		// Before it is carried out: a connection that is cut after it is subscribed all the same.
+		subscribed = subscribed || ok && strings.HasSuffix(strings.ToLower(args[0]), "subscribe")
 		if !ok || !c.server.await() || !c.obey(args) {
 			if subscribed {
 				c.unsubscribe()
 			}
 			return
 		}
-		subscribed = subscribed || strings.HasSuffix(strings.ToLower(args[0]), "subscribe")
 	}
 }
 

@@ -1,0 +1,184 @@
+package integration_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+const replicated = 1500 * time.Millisecond // lease; a command then has 250 ms, most of them for WAIT
+
+// Interleaving 12: WAIT goes over the connection that ran the script. On any other one it would answer
+// at once that all is confirmed, and the frozen replica below would go unnoticed.
+func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	replica := redistest.Replica(t, primary)
+	client, _ := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: replicated, MinReplicas: 1})
+	lock := rlock.New(client, "replicated")
+	ctx, unlock := held(t, lock)
+	require.True(t, exists(t, replica, lock.Name()), "confirmed means that the replica has it")
+	inner, unlockInner, err := lock.Lock(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 2, alive(t, lock, inner).Count)
+	require.NoError(t, unlockInner())
+	require.NoError(t, unlock())
+
+	replica.Stop()
+	for _, acquire := range []func(context.Context) (context.Context, func() error, error){
+		lock.Lock, lock.TryLock,
+	} {
+		got, unlock, err := acquire(within(t))
+		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.NotErrorIs(t, err, rlock.ErrBusy)
+		require.ErrorContains(t, err, "0 of 1 replicas")
+		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+		_, err = lock.Held(got)
+		require.ErrorIs(t, err, rlock.ErrNotHeld)
+		redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
+			"the lock was not taken back")
+	}
+	replica.Continue()
+	redistest.Eventually(t, limit, func() bool {
+		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
+	}, "acquisitions do not recover")
+}
+
+// A renewal that no replica confirmed does not count: a failover would lose it. So a replica that stays
+// frozen ends every hold of such a client, within validity, although the primary still has the key. That
+// is the price of MinReplicas. Nothing is counted twice on the way, and what is left is released.
+func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	replica := redistest.Replica(t, primary)
+	client, events := newClient(t, primary.Client(t),
+		rlock.ClientOptions{Lease: replicated, MinReplicas: 1})
+	lock := rlock.New(client, "renewed")
+	ctx, unlock := held(t, lock)
+	events.renewedAgain(t, 2, lock.Name())
+	replica.Stop()
+	_, _, err := lock.Lock(ctx) // a level that no replica confirmed does not count either
+	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	until := alive(t, lock, ctx).ValidUntil
+	require.Equal(t, 1, alive(t, lock, ctx).Count)
+	select {
+	case <-ctx.Done():
+	case <-time.After(limit):
+		require.FailNow(t, "still believed in")
+	}
+	require.Less(t, time.Since(until), replicated, "far too late")
+	var lost *rlock.LostError
+	require.ErrorAs(t, context.Cause(ctx), &lost)
+	require.Equal(t, rlock.LossExpired, lost.Reason)
+	require.ErrorContains(t, lost.Err, "0 of 1 replicas", "the loss says why")
+	require.NotEmpty(t, events.failures(lock.Name()))
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
+		"the lost hold was not released")
+	replica.Continue()
+	redistest.Eventually(t, limit, func() bool {
+		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
+	}, "acquisitions do not recover")
+}
+
+// A replica that is away for less than validity costs nobody a lock.
+func TestAReplicaThatThawsInTimeCostsNothing(t *testing.T) {
+	t.Parallel()
+	const lease = 6 * time.Second
+	primary := redistest.Start(t)
+	replica := redistest.Replica(t, primary)
+	client, events := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: lease, MinReplicas: 1})
+	lock := rlock.New(client, "thaws")
+	ctx, unlock := held(t, lock)
+	replica.Stop()
+	redistest.Eventually(t, limit, func() bool { return len(events.failures(lock.Name())) > 0 },
+		"a renewal was confirmed by a frozen replica")
+	replica.Continue()
+	events.renewedAgain(t, 1, lock.Name())
+	alive(t, lock, ctx)
+	require.Empty(t, events.losses())
+	require.NoError(t, unlock())
+}
+
+// G8 with MinReplicas: the owner is done whatever the replica says; the next in line is told why it has
+// not got the lock, and the lock is free.
+func TestAnUnconfirmedHandOffIsTakenBack(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	replica := redistest.Replica(t, primary)
+	client, events := newClient(t, primary.Client(t), rlock.ClientOptions{MinReplicas: 1})
+	lock := rlock.New(client, "handed")
+	_, unlock := held(t, lock)
+	first := waiting(t, events, lock)
+	require.NoError(t, unlock())
+	o := arrives(t, first) // by hand-off, or by its own asking: confirmed either way
+	require.True(t, exists(t, replica, lock.Name()))
+
+	second := waiting(t, events, lock)
+	replica.Stop()
+	require.NoError(t, o.unlock())
+	select {
+	case got := <-second:
+		require.ErrorIs(t, got.err, rlock.ErrUnavailable)
+		require.ErrorContains(t, got.err, "0 of 1 replicas")
+	case <-time.After(limit):
+		require.FailNow(t, "the waiter was not told")
+	}
+	redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
+		"the lock was not taken back")
+	replica.Continue()
+}
+
+// Who does not ask for replicas does not pay for them.
+func TestWithoutMinReplicasNoWaitIsSent(t *testing.T) {
+	t.Parallel()
+	for want, replicas := range map[bool]int{false: 0, true: 1} {
+		server := redistest.Start(t)
+		redistest.Replica(t, server)
+		client, events := newClient(t, server.Client(t),
+			rlock.ClientOptions{Lease: replicated, MinReplicas: replicas})
+		monitor := server.Monitor(t)
+		lock := rlock.New(client, "monitored")
+		_, unlock := held(t, lock)
+		next := waiting(t, events, lock)
+		events.renewedAgain(t, 1, lock.Name())
+		require.NoError(t, unlock())
+		require.NoError(t, arrives(t, next).unlock())
+		// MONITOR writes in order: behind this line nothing of the above is missing.
+		require.NoError(t, server.Client(t).Echo(context.Background(), "the end").Err())
+		redistest.Eventually(t, limit, func() bool {
+			return strings.Contains(strings.Join(monitor.Lines(), "\n"), "the end")
+		}, "the monitor is behind")
+		lines := strings.ToLower(strings.Join(monitor.Lines(), "\n"))
+		require.Contains(t, lines, `"evalsha"`)
+		require.Equal(t, want, strings.Contains(lines, `"wait"`), "MinReplicas: %d", replicas)
+	}
+}
+
+// A replica as target: every write is refused, nothing is held, and the error says what it was.
+func TestAReplicaIsNoPlaceToLock(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	replica := redistest.Replica(t, primary)
+	client, _ := newClient(t, replica.Client(t), rlock.ClientOptions{Lease: 600 * time.Millisecond})
+	lock := rlock.New(client, "readonly")
+	for _, acquire := range []func(context.Context) (context.Context, func() error, error){
+		lock.TryLock, lock.Lock,
+	} {
+		_, _, err := acquire(within(t))
+		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.ErrorContains(t, err, "READONLY")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_, _, err := lock.Lock(ctx)
+	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, primary.Keys(t))
+}
