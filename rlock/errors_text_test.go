@@ -1,9 +1,12 @@
 package rlock_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/rlock"
@@ -30,4 +33,32 @@ func TestErrorTexts(t *testing.T) {
 		"rlock: fn must not be nil")
 	require.EqualError(t, &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
 		"rlock: x must be 4, not 3")
+}
+
+// rueidis#630, #653: a dial ends with the very error that the caller's own deadline would have. The
+// caller's context is fine, and the error must not say otherwise.
+func TestADialThatTimesOutIsNotTheCallersDeadline(t *testing.T) {
+	t.Parallel()
+	rdb := redis.NewClient(&redis.Options{
+		Addr: "unreachable:6379",
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, context.DeadlineExceeded
+		},
+	})
+	t.Cleanup(func() { _ = rdb.Close() })
+	client, err := rlock.NewClient(rdb, conductQuiet(&rlock.ClientOptions{Lease: errorsLease}))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	lock := rlock.New(client, "l")
+	for name, call := range map[string]func() error{
+		"TryLock": func() error { _, _, err := lock.TryLock(conductCtx(t)); return err },
+		"Lock":    func() error { _, _, err := lock.Lock(conductCtx(t)); return err },
+		"Inspect": func() error { _, err := lock.Inspect(conductCtx(t)); return err },
+		"Break":   func() error { return lock.Break(conductCtx(t)) },
+	} {
+		err := call()
+		errorsOnly(t, err, rlock.ErrUnavailable)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, name)
+	}
 }

@@ -65,13 +65,14 @@ func TestLossOfWhatRedisForgot(t *testing.T) {
 	t.Parallel()
 	const (
 		runs  = 20
-		bound = lossLease/3 + lossLease/6
-		slack = lossLease / 4 // for the scheduler; together still well below validity
+		lease = 6 * time.Second
+		bound = lease/3 + lease/6
+		slack = lease / 4 // for the scheduler; together still well below validity
 	)
 	errs := make([]error, len(lossForgets))
 	var all sync.WaitGroup
 	for i, way := range lossForgets {
-		l := newLossLab(t, 4, lossLease)
+		l := newLossLab(t, 4, lease)
 		all.Go(func() {
 			holds, err := l.take(runs)
 			if err != nil {

@@ -128,6 +128,7 @@ type lossHold struct {
 	ctx    context.Context
 	unlock func() error
 	expiry time.Time // Redis keeps the key until then, at least
+	until  time.Time // valid until then, by its own account
 	ended  time.Time // when its context was seen to be over
 }
 
@@ -180,6 +181,19 @@ func (l *lossLab) look(holds []*lossHold) error {
 		}
 	}
 	return nil
+}
+
+// lossValid checks that no holder believes in its hold for longer than Redis keeps it.
+func lossValid(holds []*lossHold) error {
+	errs := make([]error, len(holds))
+	for i, h := range holds {
+		held, err := h.lock.Held(h.ctx)
+		if h.until = held.ValidUntil; err != nil || !h.until.Before(h.expiry) {
+			errs[i] = fmt.Errorf("%s: valid until %v, %w; Redis keeps it until %v",
+				h.name, h.until, err, h.expiry)
+		}
+	}
+	return firstLoss(errs)
 }
 
 // lossAwait waits until the contexts of all holds are over and notes when. Each is watched by a goroutine

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,8 @@ var observerCases = map[string]struct {
 		_, unlock2 := conductTake(t, conductCtx(t), lock)
 		require.NoError(t, unlock2())
 	}, []string{"waiting", "acquired", "released"}},
+	"a wait here and then there": {nil, observerWaitsTwice,
+		[]string{"acquired", "waiting", "lost: " + rlock.LossGone.String(), "acquired", observerLost, "released"}},
 	"a wait that is given up": {[]rlock.Option{rlock.MaxWait(100 * time.Millisecond)},
 		func(t *testing.T, lock, other *rlock.Lock) {
 			_, unlock := conductTake(t, conductCtx(t), other)
@@ -123,6 +126,32 @@ var observerCases = map[string]struct {
 		require.NoError(t, err)
 		require.NoError(t, unlock())
 	}, []string{"acquired", "released", "acquired", "released"}},
+}
+
+// observerWaitsTwice: the waiter stands behind its own client first, and then another client has the
+// lock. That is one wait.
+func observerWaitsTwice(t *testing.T, lock, other *rlock.Lock) {
+	held, unlock := conductTake(t, conductCtx(t), lock)
+	got := make(chan conductGrant, 1)
+	go func() {
+		held, unlock, err := lock.Lock(conductCtx(t))
+		got <- conductGrant{held, unlock, err}
+	}()
+	redistest.Eventually(t, conductLimit, func() bool {
+		info, err := lock.Inspect(conductCtx(t))
+		return err == nil && info.Waiters == 1
+	}, "it waits here")
+	require.NoError(t, other.Break(conductCtx(t)))
+	_, unlockOther := conductTake(t, conductCtx(t), other)
+	<-held.Done()
+	redistest.Eventually(t, conductLimit, func() bool {
+		return slices.Contains(redistest.Shared(t).PubSubChannels(t), "redisson_lock__channel:{"+lock.Name()+"}")
+	}, "it waits there")
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	require.NoError(t, unlockOther())
+	g := conductAwait(t, got, "it is in")
+	require.NoError(t, g.err)
+	require.NoError(t, g.unlock())
 }
 
 // needs 23: each event exactly once for each operation.

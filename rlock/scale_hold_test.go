@@ -144,6 +144,7 @@ func TestManyWaitersCostRedisAsMuchAsOne(t *testing.T) {
 		}()
 	}
 	inspectSees(t, lock, waiters)
+	inspectSees(t, rlock.New(holder, "order"), 1) // the first one was answered, and listens
 	acquired := faultproxy.Script(lua.SHA("acquire"))
 	// Once to learn the script and once the clock, then before and after subscribing.
 	require.LessOrEqual(t, lab.proxy.Requests(acquired), 4)

@@ -53,7 +53,7 @@ func TestServerClocks(t *testing.T) {
 				clocks.observe("node", a.sent, a.received, a.server.Microseconds())
 			}
 			const now, limit = 30 * s, 3 * s
-			require.Equal(t, (now + c.want).Microseconds(), clocks.now("node", now))
+			require.Equal(t, (now + c.want).Microseconds(), clocks.notAfter("node", now, 0))
 			notAfter := clocks.notAfter("node", now, limit)
 			require.Equal(t, (now + c.want + limit).Microseconds(), notAfter)
 			require.Equal(t, now+limit, clocks.local("node", notAfter, now), "and back")
@@ -65,14 +65,29 @@ func TestServerClocks(t *testing.T) {
 func TestServerClocksKnowEachNodeByItself(t *testing.T) {
 	var clocks serverClocks
 	require.Zero(t, clocks.notAfter("a", s, s))
-	require.Zero(t, clocks.now("a", s))
+	require.Zero(t, clocks.notAfter("a", s, 0))
 	require.Equal(t, 7*s, clocks.local("a", 123, 7*s), "now: nothing better is known")
 	clocks.observe("a", 0, 0, time.Hour.Microseconds())
-	require.Equal(t, (time.Hour + s).Microseconds(), clocks.now("a", s))
-	require.Zero(t, clocks.now("b", s))
+	require.Equal(t, (time.Hour + s).Microseconds(), clocks.notAfter("a", s, 0))
+	require.Zero(t, clocks.notAfter("b", s, 0))
 	clocks.observe("b", 0, 0, (2 * time.Hour).Microseconds())
-	require.Equal(t, (time.Hour + s).Microseconds(), clocks.now("a", s))
-	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.now("b", s))
+	require.Equal(t, (time.Hour + s).Microseconds(), clocks.notAfter("a", s, 0))
+	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.notAfter("b", s, 0))
+}
+
+// G4: what cleans up goes on until nothing can come late any more, so "past" may be said only when the
+// node's clock is beyond the not-after however far off the estimate is.
+func TestPastIsSaidOnlyWhenItIsCertain(t *testing.T) {
+	var clocks serverClocks
+	require.False(t, clocks.past("node", time.Hour, 0), "nothing is known of it")
+	clocks.observe("node", 0, 20*ms, (time.Hour + 10*ms).Microseconds()) // an hour ahead, +-10 ms
+	notAfter := (time.Hour + s).Microseconds()
+	for now, want := range map[time.Duration]bool{
+		0: false, s - ms: false, s: false, s + 10*ms: false, s + 10*ms + time.Microsecond: true,
+		time.Minute: true,
+	} {
+		require.Equal(t, want, clocks.past("node", now, notAfter), "%v", now)
+	}
 }
 
 // Whatever the delays on the way, the estimate is not further off than half of some round trip of the
@@ -88,7 +103,7 @@ func TestServerClockIsNeverOffByMoreThanItsSlack(t *testing.T) {
 			back := time.Duration(random.Int64N(int64(200 * ms)))
 			clocks.observe("node", now, now+out+back, (now + out + offset).Microseconds())
 			now += out + back
-			got := time.Duration(clocks.now("node", now)) * time.Microsecond
+			got := time.Duration(clocks.notAfter("node", now, 0)) * time.Microsecond
 			off := (got - now - offset).Abs()
 			require.LessOrEqual(t, off, 200*ms+2*time.Microsecond, "seed %d", seed)
 			r := clocks.nodes["node"]

@@ -1,0 +1,88 @@
+package rlock_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lossPulse notes when this process was not run: a loaded machine, or one that suspends it, can keep it
+// from doing anything for longer than validity falls short of the lease. A context cannot end while its
+// own process is stopped, and nobody in it can act on the hold then. So such times are taken out of the
+// account; what holds up only the library, and not this process, is not.
+type lossPulse struct {
+	stop chan struct{}
+	done sync.WaitGroup
+
+	mu   sync.Mutex // guards gaps
+	gaps []lossGap
+}
+
+type lossGap struct{ from, to time.Time }
+
+const lossBeat = time.Millisecond
+
+func newLossPulse(t *testing.T) *lossPulse {
+	p := &lossPulse{stop: make(chan struct{})}
+	p.done.Go(p.run)
+	t.Cleanup(func() {
+		close(p.stop)
+		p.done.Wait()
+	})
+	return p
+}
+
+func (p *lossPulse) run() {
+	timer := time.NewTimer(lossBeat)
+	defer timer.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-timer.C:
+		case <-p.stop:
+			return
+		}
+		now := time.Now()
+		if now.Sub(last) > 3*lossBeat {
+			p.mu.Lock()
+			p.gaps = append(p.gaps, lossGap{last, now})
+			p.mu.Unlock()
+		}
+		last = now
+		timer.Reset(lossBeat)
+	}
+}
+
+// stood returns for how long the process was not run between two instants.
+func (p *lossPulse) stood(from, to time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var sum time.Duration
+	for _, gap := range p.gaps {
+		start, end := gap.from, gap.to
+		if start.Before(from) {
+			start = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		if end.After(start) {
+			sum += end.Sub(start)
+		}
+	}
+	return sum
+}
+
+// inTime checks that the context of h ended before Redis could end the lease. Until names the instant
+// at which it was to end by its holder's own account.
+func (p *lossPulse) inTime(h *lossHold) error {
+	late := h.ended.Sub(h.expiry)
+	if late < 0 {
+		return nil
+	}
+	if late -= p.stood(h.until, h.ended); late < 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: the context ended %v after the lease", h.name, late)
+}
