@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,9 @@ func TestADialThatTimesOutIsNotTheCallersDeadline(t *testing.T) {
 		},
 	})
 	t.Cleanup(func() { _ = rdb.Close() })
-	client, err := rlock.NewClient(rdb, conductQuiet(&rlock.ClientOptions{Lease: errorsLease}))
+	client, err := rlock.NewClient(rdb, conductQuiet(&rlock.ClientOptions{
+		Lease: errorsLease, ReleaseTimeout: 500 * time.Millisecond,
+	}))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	lock := rlock.New(client, "l")

@@ -37,7 +37,7 @@ var lossForgets = []struct {
 	}, func(l *lossLab, h *lossHold) error {
 		value, err := l.direct.Get(context.Background(), h.name).Result()
 		if err != nil || value != "precious" {
-			return fmt.Errorf("%s: a stranger's value was touched: %q, %w", h.name, value, err)
+			return fmt.Errorf("%s: a stranger's value was touched: %q, %v", h.name, value, err)
 		}
 		return nil
 	}},
@@ -54,7 +54,7 @@ var lossForgets = []struct {
 func lossAbsent(l *lossLab, h *lossHold) error {
 	n, err := l.direct.Exists(context.Background(), h.name).Result()
 	if err != nil || n != 0 {
-		return fmt.Errorf("%s: something is there: %w", h.name, err)
+		return fmt.Errorf("%s: something is there: %v", h.name, err)
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func lossValid(holds []*lossHold) error {
 	for i, h := range holds {
 		held, err := h.lock.Held(h.ctx)
 		if h.until = held.ValidUntil; err != nil || !h.until.Before(h.expiry) {
-			errs[i] = fmt.Errorf("%s: valid until %v, %w; Redis keeps it until %v",
+			errs[i] = fmt.Errorf("%s: valid until %v, %v; Redis keeps it until %v",
 				h.name, h.until, err, h.expiry)
 		}
 	}

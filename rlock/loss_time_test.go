@@ -167,7 +167,7 @@ func (way lossWay) judge(l *lossLab, h *lossHold) error {
 	if way.sealed {
 		left, err := l.direct.PTTL(context.Background(), h.name).Result()
 		if err != nil || left <= 0 && time.Now().Before(h.expiry) {
-			return fmt.Errorf("%s: at its loss Redis had %v left of it: %w", h.name, left, err)
+			return fmt.Errorf("%s: at its loss Redis had %v left of it: %v", h.name, left, err)
 		}
 	}
 	return lossCheck(h.name, context.Cause(h.ctx), rlock.LossExpired)
@@ -177,7 +177,7 @@ func (way lossWay) judge(l *lossLab, h *lossHold) error {
 func lossCheck(name string, err error, reason rlock.LossReason) error {
 	var lost *rlock.LostError
 	if !errors.Is(err, rlock.ErrLost) || !errors.As(err, &lost) {
-		return fmt.Errorf("%s: not a loss: %w", name, err)
+		return fmt.Errorf("%s: not a loss: %v", name, err)
 	}
 	if lost.Name != name || lost.Reason != reason {
 		return fmt.Errorf("%s: another loss than %v: %w", name, reason, err)
