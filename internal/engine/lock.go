@@ -12,7 +12,7 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.calls.Done()
-	l, err := e.known(ctx, req)
+	l, err := e.known(ctx, req, e.cfg.Lease)
 	if l != nil || err != nil {
 		return l, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.calls.Done()
-	l, err := e.known(ctx, req)
+	l, err := e.known(ctx, req, 2*e.limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
 	}
@@ -61,14 +61,17 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 	return nil, e.unavailable(req.Proto, errStale)
 }
 
-// known settles what needs no waiting: a context that is over, and a lock that ctx carries.
-func (e *Engine) known(ctx context.Context, req Request) (*Level, error) {
+// known settles what needs no waiting in line: a context that is over, and a lock that ctx carries, for
+// which Redis is asked for as long as patience.
+func (e *Engine) known(
+	ctx context.Context, req Request, patience time.Duration,
+) (*Level, error) {
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
 	e.note(req.Lease)
 	if l := e.carried(ctx, req.Proto); l != nil {
-		return l.hold.reenter(ctx, l, req)
+		return l.hold.reenter(ctx, l, req, patience)
 	}
 	return nil, nil
 }

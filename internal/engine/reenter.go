@@ -12,16 +12,18 @@ import (
 // number with the number of the operation, so that a copy that is late or sent twice changes nothing.
 // If the outcome stays unknown, the level does not count here, and the next change of the hold writes
 // the right count; the hold itself is never given up for that.
-func (h *Hold) reenter(ctx context.Context, from *Level, req Request) (*Level, error) {
+func (h *Hold) reenter(
+	ctx context.Context, from *Level, req Request, patience time.Duration,
+) (*Level, error) {
 	if err := h.standing(from); err != nil {
 		return nil, err
 	}
 	if req.MaxWait > 0 {
 		limited, cancel := context.WithTimeout(ctx, req.MaxWait)
 		defer cancel()
-		return h.reenterWithin(limited, ctx, req)
+		return h.reenterWithin(limited, ctx, req, patience)
 	}
-	return h.reenterWithin(ctx, ctx, req)
+	return h.reenterWithin(ctx, ctx, req, patience)
 }
 
 // standing reports why a level that ctx carries cannot be entered again.
@@ -42,7 +44,9 @@ func (h *Hold) standing(from *Level) error {
 	return nil
 }
 
-func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level, error) {
+func (h *Hold) reenterWithin(
+	limited, ctx context.Context, req Request, patience time.Duration,
+) (*Level, error) {
 	e := h.engine
 	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, pending: true}
 	start := e.clock.Now()
@@ -56,7 +60,7 @@ func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level,
 	step := h.stepLocked(start)
 	h.mu.Unlock()
 
-	status, err := h.push(limited, step)
+	status, err := h.push(limited, step, patience)
 	if err != nil {
 		h.withdraw(l)
 		if limited.Err() != nil || e.isClosed() {
@@ -72,10 +76,12 @@ func (h *Hold) reenterWithin(limited, ctx context.Context, req Request) (*Level,
 	return l.settle(ctx, start, step, req.MaxHold)
 }
 
-// push sends a re-entry until it is answered, for as long as the hold is valid.
-func (h *Hold) push(ctx context.Context, step Step) (lua.Status, error) {
+// push sends a re-entry until it is answered, for as long as the hold is valid and patience lasts.
+func (h *Hold) push(
+	ctx context.Context, step Step, patience time.Duration,
+) (lua.Status, error) {
 	e := h.engine
-	limit := e.limit(step.TTL)
+	limit, end := e.limit(step.TTL), e.clock.Now()+patience
 	send := func() (reply lua.StepReply, err error) {
 		err = e.exec(h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			reply, err = h.proto.Reenter(ctx, conn, step)
@@ -90,7 +96,8 @@ func (h *Hold) push(ctx context.Context, step Step) (lua.Status, error) {
 			return reply.Status, nil
 		case kind == faultConflict:
 			return lua.Gone, nil
-		case kind == faultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid():
+		case kind == faultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid(),
+			e.clock.Now() >= end:
 			return 0, err
 		}
 		if !e.pause(ctx, pause) {
