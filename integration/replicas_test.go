@@ -14,12 +14,23 @@ import (
 
 const replicated = 1500 * time.Millisecond // lease; a command then has 250 ms, most of them for WAIT
 
+// replicaOf starts a replica that the primary counts. It does so from the replica's first ACK, which can
+// be a second later than the replica believes that it is one.
+func replicaOf(t testing.TB, primary *redistest.Server) *redistest.Server {
+	t.Helper()
+	replica := redistest.Replica(t, primary)
+	redistest.Eventually(t, limit, func() bool {
+		return strings.Contains(primary.Info(t, "replication")["slave0"], "state=online")
+	}, "the primary does not count its replica")
+	return replica
+}
+
 // Interleaving 12: WAIT goes over the connection that ran the script. On any other one it would answer
 // at once that all is confirmed, and the frozen replica below would go unnoticed.
 func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
-	replica := redistest.Replica(t, primary)
+	replica := replicaOf(t, primary)
 	client, _ := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: replicated, MinReplicas: 1})
 	lock := rlock.New(client, "replicated")
 	ctx, unlock := held(t, lock)
@@ -56,7 +67,7 @@ func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
-	replica := redistest.Replica(t, primary)
+	replica := replicaOf(t, primary)
 	client, events := newClient(t, primary.Client(t),
 		rlock.ClientOptions{Lease: replicated, MinReplicas: 1})
 	lock := rlock.New(client, "renewed")
@@ -92,7 +103,7 @@ func TestAReplicaThatThawsInTimeCostsNothing(t *testing.T) {
 	t.Parallel()
 	const lease = 6 * time.Second
 	primary := redistest.Start(t)
-	replica := redistest.Replica(t, primary)
+	replica := replicaOf(t, primary)
 	client, events := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: lease, MinReplicas: 1})
 	lock := rlock.New(client, "thaws")
 	ctx, unlock := held(t, lock)
@@ -111,7 +122,7 @@ func TestAReplicaThatThawsInTimeCostsNothing(t *testing.T) {
 func TestAnUnconfirmedHandOffIsTakenBack(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
-	replica := redistest.Replica(t, primary)
+	replica := replicaOf(t, primary)
 	client, events := newClient(t, primary.Client(t), rlock.ClientOptions{MinReplicas: 1})
 	lock := rlock.New(client, "handed")
 	_, unlock := held(t, lock)
@@ -140,7 +151,7 @@ func TestWithoutMinReplicasNoWaitIsSent(t *testing.T) {
 	t.Parallel()
 	for want, replicas := range map[bool]int{false: 0, true: 1} {
 		server := redistest.Start(t)
-		redistest.Replica(t, server)
+		replicaOf(t, server)
 		client, events := newClient(t, server.Client(t),
 			rlock.ClientOptions{Lease: replicated, MinReplicas: replicas})
 		monitor := server.Monitor(t)
@@ -165,7 +176,7 @@ func TestWithoutMinReplicasNoWaitIsSent(t *testing.T) {
 func TestAReplicaIsNoPlaceToLock(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
-	replica := redistest.Replica(t, primary)
+	replica := replicaOf(t, primary)
 	client, _ := newClient(t, replica.Client(t), rlock.ClientOptions{Lease: 600 * time.Millisecond})
 	lock := rlock.New(client, "readonly")
 	for _, acquire := range []func(context.Context) (context.Context, func() error, error){

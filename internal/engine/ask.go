@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// doubt is what is unknown about a hold id: since when a request for it may have been carried out
+// without our knowing, and until which server time one may still be.
+type doubt struct {
+	since    time.Duration
+	notAfter int64
+	any      bool
+}
+
+func (d *doubt) add(start time.Duration, notAfter int64) {
+	if !d.any {
+		d.since, d.any = start, true
+	}
+	d.notAfter = max(d.notAfter, notAfter)
+}
+
+// asked is one sending of the acquire script and what came of it.
+type asked struct {
+	start    time.Duration
+	notAfter int64
+	reply    lua.AcquireReply
+	err      error
+}
+
+// ask sends the acquire script. A reply that nobody waits for any more is cleaned up after: what it
+// granted is released, and so is what an earlier request for the same id may still bring about.
+func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) asked {
+	p := req.Proto
+	send := func() (asked, error) {
+		sent := e.sendAcquire(req, id)
+		return sent, sent.err
+	}
+	sent, err := call(e, ctx, send, func(sent asked, err error) {
+		after := before
+		if classify(err) == faultAmbiguous {
+			after.add(sent.start, sent.notAfter)
+		}
+		if after.any || sent.reply.Status == lua.Held || sent.reply.Status == lua.Already {
+			e.reclaim.add(p, id, after.notAfter)
+		}
+	})
+	sent.err = err
+	return sent
+}
+
+func (e *Engine) sendAcquire(req Request, id string) (sent asked) {
+	p, limit := req.Proto, e.limit(req.Lease)
+	if sent.err = e.knowKind(limit); sent.err != nil {
+		return sent
+	}
+	node := e.node(p.Key())
+	sent.start = e.clock.Now()
+	sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
+	ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
+	sent.err = e.exec(p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		sent.reply, err = p.Acquire(ctx, conn, ask)
+		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err
+	})
+	e.clocks.observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+	return sent
+}
