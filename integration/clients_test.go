@@ -79,7 +79,7 @@ func TestClientsOfASingleNode(t *testing.T) {
 		"no retries":         {MaxRetries: -1},
 		"client name":        {ClientName: "app", DisableIdentity: true},
 		"no pipeline pool":   {PipelinePoolSize: -1},
-		"hasty":              {ReadTimeout: time.Nanosecond, DialTimeout: time.Nanosecond, PoolTimeout: 1},
+		"hasty":              {ReadTimeout: time.Nanosecond, WriteTimeout: time.Nanosecond, PoolTimeout: 1},
 		"ephemeral":          {ConnMaxLifetime: 50 * time.Millisecond, ConnMaxIdleTime: 10 * time.Millisecond},
 		"protocol 2, user":   {Protocol: 2, Username: "locks", Password: "secret", DB: 2},
 		"small buffers":      {ReadBufferSize: 1024, WriteBufferSize: 64},

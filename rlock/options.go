@@ -59,7 +59,8 @@ type ClientOptions struct {
 // Observer is a set of functions that are told what happens, for metrics and traces. Nil functions are
 // skipped. Waiting, Acquired and Released are called in the goroutine that locks or unlocks, and hold
 // it up while they run. Renewed and Lost are called one after another in a goroutine of their own; one
-// that blocks delays the next, and never a renewal.
+// that blocks delays the next, and never a renewal. A panic is logged and goes no further. None of them
+// may call Close, which waits for them.
 type Observer struct {
 	// Waiting: the lock is busy and the call waits.
 	Waiting func(name string)

@@ -64,7 +64,7 @@ func (e *Engine) releaseAll(orphans []orphan, end time.Duration) {
 		if len(orphans) == 0 || e.clock.Now()+pause >= end {
 			return
 		}
-		time.Sleep(pause) // bounded by end; nothing could cut it short but the end of Close
+		<-time.After(pause) // bounded by end; there is nothing else to wait for
 	}
 }
 

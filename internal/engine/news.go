@@ -28,19 +28,19 @@ func newNews(to Events, log *slog.Logger) *news { return &news{to: to, log: log}
 
 func (n *news) waiting(name string) {
 	if n.to.Waiting != nil {
-		n.to.Waiting(name)
+		n.guard(func() { n.to.Waiting(name) })
 	}
 }
 
 func (n *news) acquired(name string, waited time.Duration) {
 	if n.to.Acquired != nil {
-		n.to.Acquired(name, waited)
+		n.guard(func() { n.to.Acquired(name, waited) })
 	}
 }
 
 func (n *news) released(name string, held time.Duration, err error) {
 	if n.to.Released != nil {
-		n.to.Released(name, held, err)
+		n.guard(func() { n.to.Released(name, held, err) })
 	}
 }
 
@@ -101,6 +101,8 @@ func (n *news) tell() {
 	}
 }
 
+// guard keeps a panic of the observer from ending a Lock that has succeeded, whose hold nobody would
+// ever unlock then, or a goroutine that others depend on.
 func (n *news) guard(tell func()) {
 	defer func() {
 		if r := recover(); r != nil {
