@@ -18,10 +18,11 @@ type shortfallError struct {
 }
 
 func (s *shortfallError) Error() string {
+	text := fmt.Sprintf("%d of %d replicas confirmed the write in time", s.got, s.want)
 	if s.err != nil {
-		return fmt.Sprintf("WAIT for %d replicas: %v", s.want, s.err)
+		text += ": " + s.err.Error()
 	}
-	return fmt.Sprintf("%d of %d replicas confirmed the write in time", s.got, s.want)
+	return text
 }
 
 func (s *shortfallError) Unwrap() error { return s.err }
@@ -74,12 +75,18 @@ func (e *Engine) onNode(
 		return err
 	}
 	at, _ := ctx.Deadline()
-	patience := max(time.Until(at)-limit/10, time.Millisecond)
+	patience := max(time.Until(at)-waitSlack(limit), time.Millisecond)
 	got, err := conn.Wait(ctx, e.cfg.MinReplicas, patience).Result()
 	if err != nil || int(got) < e.cfg.MinReplicas {
 		return &shortfallError{got: int(got), want: e.cfg.MinReplicas, err: err}
 	}
 	return nil
+}
+
+// waitSlack is what WAIT's own time limit falls short of the command's: an idle server looks at the
+// limits of blocked clients ten times a second, and its answer is worth more than a broken connection.
+func waitSlack(limit time.Duration) time.Duration {
+	return min(max(limit/10, 120*time.Millisecond), limit/2)
 }
 
 // asking sends each command to a node that a slot is being moved to, which serves it only if it is
