@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,7 +20,17 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+// TestMain lets more tests run at a time than there are processors: nearly all they do is wait for leases
+// to pass and for servers to fail over. Whoever gives -parallel has it their way.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "6")
+	}
+	redistest.Main(m)
+}
 
 const (
 	limit = 30 * time.Second // of a wait for what has to happen

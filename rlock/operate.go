@@ -14,8 +14,9 @@ import (
 // Info is what is known of a lock, whoever holds it.
 type Info struct {
 	Holders []Holder
-	// Waiters counts the calls that wait in this process, and every other process that waits as one.
-	// A process counts for about a second longer than it waits.
+	// Waiters counts the calls that wait in this process, and every other process that waits for Redis as
+	// one. A process counts for about a second longer than it waits, and not while those who wait in it
+	// stand behind a holder of its own.
 	Waiters int
 }
 

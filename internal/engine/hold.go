@@ -16,20 +16,19 @@ type Hold struct {
 	id     string
 	fence  int64
 	start  time.Duration // when the call that granted it was first sent
-	since  time.Duration // when it was granted
 
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none.
 	doubt int64
 
-	mu     sync.Mutex // guards all below
-	state  state
-	lost   bool  // it is over, and not because its owner was done with it
-	cause  error // what its contexts end with, once it is over
-	levels []*Level
-	room   [1]*Level // the backing of levels for a hold that never nests
-	op     int64     // the last operation number that was given out
-	left   int64     // that of the last inner unlock, which set the lease in Redis back
+	mu    sync.Mutex // guards all below
+	state state
+	lost  bool   // it is over, and not because its owner was done with it
+	depth int32  // levels, those under way included
+	top   *Level // the newest level, from which the others hang
+	cause error  // what its contexts end with, once it is over
+	op    int64  // the last operation number that was given out
+	left  int64  // that of the last inner unlock, which set the lease in Redis back
 }
 
 type state uint8
@@ -47,9 +46,8 @@ func holdOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
 func (e *Engine) newHold(req Request, id string, fence int64, start time.Duration, doubt int64) *Hold {
 	h := &Hold{
 		engine: e, proto: req.Proto, id: id, fence: fence,
-		start: start, since: e.clock.Now(), doubt: doubt,
+		start: start, doubt: doubt,
 	}
-	h.levels = h.room[:0]
 	h.lease.Owner = h
 	if req.Kept {
 		e.dog.Keep(&h.lease, start, req.Lease)
@@ -101,8 +99,8 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 // listed, because each is still to be unlocked.
 func (h *Hold) endLocked(cause error) []*Level {
 	h.state, h.cause = over, cause
-	levels := make([]*Level, 0, len(h.levels))
-	for _, l := range h.levels {
+	levels := make([]*Level, 0, h.depth)
+	for l := h.top; l != nil; l = l.below {
 		if !l.pending {
 			levels = append(levels, l)
 		}
@@ -120,7 +118,7 @@ func (e *Engine) lostError(p Protocol, reason Reason, cause error) error {
 // longestLocked is the lease that Redis has to keep from now on, for every level that is left.
 func (h *Hold) longestLocked(now time.Duration) time.Duration {
 	var longest time.Duration
-	for _, l := range h.levels {
+	for l := h.top; l != nil; l = l.below {
 		if l.err != nil {
 			continue
 		}
@@ -137,7 +135,7 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 // release that is about to be sent sets the lease in Redis to ttl, so validity must not outlast that.
 func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	until := validUntil(now, ttl)
-	for _, l := range h.levels {
+	for l := h.top; l != nil; l = l.below {
 		if l.err == nil && l.kept {
 			h.engine.dog.Shorten(&h.lease, until)
 			return
@@ -149,7 +147,7 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 // stepLocked numbers the next change of the hold.
 func (h *Hold) stepLocked(now time.Duration) Step {
 	h.op++
-	return Step{ID: h.id, Count: int64(len(h.levels)), Op: h.op, TTL: h.longestLocked(now)}
+	return Step{ID: h.id, Count: int64(h.depth), Op: h.op, TTL: h.longestLocked(now)}
 }
 
 // confirmLocked raises validity by what a step's answer says: Redis has kept the hold for ttl since a

@@ -41,7 +41,10 @@ func TestLongestRemainingLease(t *testing.T) {
 		"less than a millisecond is none":  {[]*Level{fixed(999 * time.Microsecond)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &Hold{levels: c.levels}
+			h := &Hold{}
+			for _, l := range c.levels {
+				h.pushLocked(l)
+			}
 			require.Equal(t, c.want, h.longestLocked(now))
 			step := h.stepLocked(now)
 			require.Equal(t, Step{Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
@@ -65,19 +68,26 @@ func TestClosingALevel(t *testing.T) {
 		all = append(all, &Level{hold: h, open: true})
 	}
 	all[3].open, all[3].pending = false, true
-	h.levels = append(h.levels, all...)
+	for _, l := range all {
+		h.pushLocked(l)
+	}
 	for _, c := range []struct {
 		close int
-		left  []*Level
+		left  []*Level // the newest first
 	}{
-		{1, []*Level{all[0], all[2], all[3]}},
-		{3, []*Level{all[0], all[2]}},
+		{1, []*Level{all[3], all[2], all[0]}},
+		{3, []*Level{all[2], all[0]}},
 		{0, []*Level{all[2]}},
-		{2, []*Level{}},
+		{2, nil},
 	} {
 		require.True(t, all[c.close].closeLocked())
 		require.False(t, all[c.close].closeLocked(), "a level is closed once")
-		require.Equal(t, c.left, h.levels)
+		var left []*Level
+		for l := h.top; l != nil; l = l.below {
+			left = append(left, l)
+		}
+		require.Equal(t, c.left, left)
+		require.EqualValues(t, len(left), h.depth)
 	}
 }
 

@@ -33,7 +33,7 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 		until = min(until, validUntil(l.until-l.lease, l.lease))
 	}
 	return Held{
-		ID: h.id, Fence: h.fence, Count: len(h.levels), ValidUntil: e.clock.Wall(until),
+		ID: h.id, Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
 	}, nil
 }
 

@@ -14,6 +14,7 @@ type Level struct {
 	cancel context.CancelCauseFunc
 	hold   *Hold
 	outer  *Level // what the context given to Lock carried
+	below  *Level // the next older level of its hold; guarded by hold.mu
 	lease  time.Duration
 	until  time.Duration   // when its own lease runs out in Redis; for levels that are not kept
 	timer  *watchdog.Timer // its own end, if it has one before the hold's
@@ -73,7 +74,7 @@ func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 		return nil, false
 	}
 	l.openLocked(ctx)
-	h.levels = append(h.levels, l)
+	h.pushLocked(l)
 	l.scheduleLocked(h.start, req.MaxHold)
 	h.mu.Unlock()
 	return l, true
@@ -137,13 +138,18 @@ func (l *Level) closeLocked() bool {
 	}
 	l.open, l.pending = false, false
 	h := l.hold
-	for i, other := range h.levels {
-		if other == l {
-			copy(h.levels[i:], h.levels[i+1:])
-			h.levels[len(h.levels)-1] = nil
-			h.levels = h.levels[:len(h.levels)-1]
+	for at := &h.top; *at != nil; at = &(*at).below {
+		if *at == l {
+			*at, l.below = l.below, nil
+			h.depth--
 			break
 		}
 	}
 	return true
+}
+
+// pushLocked adds a level.
+func (h *Hold) pushLocked(l *Level) {
+	l.below, h.top = h.top, l
+	h.depth++
 }

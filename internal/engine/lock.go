@@ -164,7 +164,7 @@ func (e *Engine) noteStale(w *waiter) {
 		if h := e.table.eldest(w.req.Proto.Key()); h != nil {
 			e.news.warn("waiting behind a hold of this client; is the context older than "+
 				"the one that Lock returned?",
-				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.since, "hold", h.id)
+				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id)
 		}
 	}, w)
 	e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait)

@@ -28,7 +28,7 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	defer p.mu.Unlock()
 	r := p.row(key)
 	r.forget(from)
-	r.holds = append(r.holds, h)
+	r.keep(h)
 	if w.place == gone {
 		return false
 	}

@@ -56,7 +56,7 @@ func (h *Hold) reenterWithin(
 		h.mu.Unlock()
 		return nil, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
 	}
-	h.levels = append(h.levels, l)
+	h.pushLocked(l)
 	step := h.stepLocked(start)
 	h.mu.Unlock()
 

@@ -1,13 +1,17 @@
 package engine
 
-import "time"
+import (
+	"iter"
+	"slices"
+	"time"
+)
 
 // The methods below need the lock of the part that the row is in.
 
 // free reports whether w may ask Redis: no local hold but except is in its way, and nobody in line
 // before it goes first.
 func (r *row) free(w *waiter, except *Hold) bool {
-	for _, h := range r.holds {
+	for h := range r.holds() {
 		if h != except && w.req.Proto.Excludes(h.proto.Mode()) {
 			return false
 		}
@@ -87,14 +91,48 @@ func (r *row) remove(w *waiter) {
 	w.prev, w.next = nil, nil
 }
 
-// forget takes a hold out of the row, if it is there.
-func (r *row) forget(h *Hold) {
-	for i, other := range r.holds {
-		if other == h {
-			copy(r.holds[i:], r.holds[i+1:])
-			r.holds[len(r.holds)-1] = nil
-			r.holds = r.holds[:len(r.holds)-1]
+// holds are the live local holds, the eldest first.
+func (r *row) holds() iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		if r.hold == nil || !yield(r.hold) || r.more == nil {
 			return
 		}
+		for _, h := range *r.more {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// keep lists a hold.
+func (r *row) keep(h *Hold) {
+	switch {
+	case r.hold == nil:
+		r.hold = h
+	case r.more == nil:
+		r.more = &[]*Hold{h}
+	default:
+		*r.more = append(*r.more, h)
+	}
+}
+
+// forget takes a hold out of the row, if it is there.
+func (r *row) forget(h *Hold) {
+	if r.more == nil {
+		if r.hold == h {
+			r.hold = nil
+		}
+		return
+	}
+	if r.hold == h {
+		r.hold = (*r.more)[0]
+		h = r.hold
+	}
+	if i := slices.Index(*r.more, h); i >= 0 {
+		*r.more = slices.Delete(*r.more, i, i+1)
+	}
+	if len(*r.more) == 0 {
+		r.more = nil
 	}
 }

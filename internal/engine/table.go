@@ -2,6 +2,7 @@ package engine
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,9 +26,9 @@ type part struct {
 // row is one name. It exists while somebody holds or waits. What only matters while somebody waits is
 // kept apart, since most names that are held are not waited for.
 type row struct {
-	holds []*Hold
-	room  [1]*Hold // the backing of holds for a name with one
-	line  *line
+	hold *Hold    // the eldest that lives
+	more *[]*Hold // the others, of a kind of which several can be held
+	line *line
 }
 
 // line is those who wait for a name, in order of arrival.
@@ -89,7 +90,6 @@ func (p *part) row(key string) *row {
 			p.rows = make(map[string]*row)
 		}
 		r = &row{}
-		r.holds = r.room[:0]
 		p.rows[key] = r
 	}
 	return r
@@ -99,7 +99,7 @@ func (p *part) row(key string) *row {
 func (p *part) tidy(key string, r *row) {
 	switch {
 	case r.first() != nil:
-	case len(r.holds) == 0:
+	case r.hold == nil:
 		delete(p.rows, key)
 	case r.line != nil && r.line.turns == 0:
 		r.line = nil // a run of hand-offs is remembered until the name is really released
@@ -152,7 +152,7 @@ func (t *table) win(w *waiter, h *Hold) {
 	r := p.row(key)
 	r.remove(w)
 	w.place = granted
-	r.holds = append(r.holds, h)
+	r.keep(h)
 	r.line.turns = 0
 	r.promote()
 	p.tidy(key, r)
@@ -165,7 +165,7 @@ func (t *table) add(h *Hold) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(key)
-	r.holds = append(r.holds, h)
+	r.keep(h)
 }
 
 // drop takes a hold out and lets the next in line ask Redis. If the release ended a run of hand-offs
@@ -220,7 +220,7 @@ func (t *table) trouble(w *waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(w.req.Proto.Key())
-	for _, h := range r.holds {
+	for h := range r.holds() {
 		if w.req.Proto.Excludes(h.proto.Mode()) {
 			return nil
 		}
@@ -240,7 +240,7 @@ func (t *table) waiting(key, id string) (waiters int, h *Hold) {
 	for w := r.first(); w != nil; w = w.next {
 		waiters++
 	}
-	for _, held := range r.holds {
+	for held := range r.holds() {
 		if held.id == id {
 			h = held
 		}
@@ -253,8 +253,8 @@ func (t *table) eldest(key string) *Hold {
 	p := t.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if r := p.rows[key]; r != nil && len(r.holds) > 0 {
-		return r.holds[0]
+	if r := p.rows[key]; r != nil {
+		return r.hold
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (t *table) all() []*Hold {
 		p := &t.parts[i]
 		p.mu.Lock()
 		for _, r := range p.rows {
-			holds = append(holds, r.holds...)
+			holds = slices.AppendSeq(holds, r.holds())
 		}
 		p.mu.Unlock()
 	}

@@ -56,7 +56,7 @@ func (f *floor) come(who ...string) {
 func (f *floor) hold(name string) *Hold {
 	h := &Hold{
 		engine: f.engine, proto: side{mode: name[:1], key: "k"}, id: "id-" + name,
-		since: f.engine.clock.Now(),
+		start: f.engine.clock.Now(),
 	}
 	f.holds[name] = h
 	return h

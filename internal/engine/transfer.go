@@ -34,7 +34,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		return Passage{}, err
 	}
 	h.mu.Lock()
-	if h.state != live || len(h.levels) != 1 || !l.open {
+	if h.state != live || h.depth != 1 || !l.open {
 		h.mu.Unlock()
 		return Passage{}, ErrNested
 	}
@@ -59,7 +59,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}
-	e.news.released(p.Name(), e.clock.Now()-h.since, nil)
+	e.news.released(p.Name(), e.clock.Now()-h.start, nil)
 	return Passage{ID: h.id, Fence: h.fence}, nil
 }
 

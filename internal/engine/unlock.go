@@ -29,11 +29,11 @@ func (l *Level) Unlock() error {
 		return e.refuse(h.proto)
 	}
 	if h.state != live {
-		cause, last := h.cause, h.lost && len(h.levels) == 0
+		cause, last := h.cause, h.lost && h.depth == 0
 		h.mu.Unlock()
 		l.end(cause)
 		if last {
-			e.news.released(h.proto.Name(), e.clock.Now()-h.since, cause)
+			e.news.released(h.proto.Name(), e.clock.Now()-h.start, cause)
 		}
 		return first(own, cause)
 	}
@@ -82,11 +82,22 @@ func (h *Hold) leave(step Step) error {
 			return nil
 		case kind == faultNone, kind == faultConflict:
 			h.lose(Gone, err)
-			return h.overCause()
+			return h.loss()
 		case kind == faultDefinite, e.clock.Now()+pause >= end, !h.rest(pause):
 			return e.unavailable(h.proto, err)
 		}
 	}
+}
+
+// loss is why the hold was lost, nil if it was not: somebody may have released it while a level was on its
+// way out, which then is out all the same.
+func (h *Hold) loss() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.lost {
+		return nil
+	}
+	return h.cause
 }
 
 // rest pauses between two attempts of a release, which no context can end.
@@ -120,7 +131,7 @@ func (h *Hold) finish() error {
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
-	e.news.released(h.proto.Name(), e.clock.Now()-h.since, err)
+	e.news.released(h.proto.Name(), e.clock.Now()-h.start, err)
 	return err
 }
 
@@ -142,7 +153,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 	e.table.drop(h, false)
 	e.news.lost(err)
 	if last {
-		e.news.released(h.proto.Name(), e.clock.Now()-h.since, err)
+		e.news.released(h.proto.Name(), e.clock.Now()-h.start, err)
 	}
 	return err
 }
