@@ -14,15 +14,27 @@ import (
 
 const replicated = 1500 * time.Millisecond // lease; a command then has 250 ms, most of them for WAIT
 
-// replicaOf starts a replica that the primary counts. It does so from the replica's first ACK, which can
-// be a second later than the replica believes that it is one.
+// replicaOf starts a replica that confirms writes.
 func replicaOf(t testing.TB, primary *redistest.Server) *redistest.Server {
 	t.Helper()
 	replica := redistest.Replica(t, primary)
-	redistest.Eventually(t, limit, func() bool {
-		return strings.Contains(primary.Info(t, "replication")["slave0"], "state=online")
-	}, "the primary does not count its replica")
+	confirming(t, primary, "probe")
 	return replica
+}
+
+// confirming waits until a replica confirms writes. The primary sends it commands only after its first
+// ACK, which can come a second after the replica believes that it has caught up.
+func confirming(t testing.TB, primary *redistest.Server, key string) {
+	t.Helper()
+	ctx := context.Background()
+	rdb := primary.Client(t)
+	conn := rdb.Conn()
+	defer func() { _ = conn.Close() }()
+	redistest.Eventually(t, limit, func() bool {
+		require.NoError(t, conn.Set(ctx, key, "", 0).Err())
+		return conn.Wait(ctx, 1, 50*time.Millisecond).Val() == 1
+	}, "the replica confirms nothing")
+	require.NoError(t, conn.Del(ctx, key).Err())
 }
 
 // Interleaving 12: WAIT goes over the connection that ran the script. On any other one it would answer

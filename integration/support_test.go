@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redistest"
@@ -29,7 +30,11 @@ func TestMain(m *testing.M) {
 	if !given {
 		_ = flag.Set("test.parallel", "6")
 	}
-	redistest.Main(m)
+	// go-redis itself never closes what a failover cluster client learns of its Sentinels by.
+	const redis = "github.com/redis/go-redis/v9."
+	redistest.Main(m, goleak.IgnoreAnyFunction(redis+"(*sentinelFailover).listen"),
+		goleak.IgnoreAnyFunction(redis+"(*channel).initMsgChan.func1"),
+		goleak.IgnoreAnyFunction(redis+"(*channel).initHealthCheck.func1"))
 }
 
 const (
