@@ -107,21 +107,27 @@ func TestClientsOfASingleNode(t *testing.T) {
 		require.NoError(t, rdb.Close())
 		life(t, rdb, "client:closed")
 	})
-	t.Run("url", func(t *testing.T) {
-		t.Parallel()
-		opts, err := redis.ParseURL("redis://locks:secret@" + server.Addr() + "/3?protocol=2&pool_size=2")
-		require.NoError(t, err)
-		rdb := redis.NewUniversalClient(&redis.UniversalOptions{
-			Addrs: []string{opts.Addr}, DB: opts.DB, Username: opts.Username, Password: opts.Password,
-			Protocol: opts.Protocol, PoolSize: opts.PoolSize,
-		})
-		t.Cleanup(func() { _ = rdb.Close() })
-		life(t, rdb, "client:url")
-		_, unlock := heldBy(t, rdb, "where")
-		require.EqualValues(t, 1, rdb.Exists(ctx, "where").Val(), "in database 3, as the URL says")
-		require.Zero(t, admin.Exists(ctx, "where").Val())
-		require.NoError(t, unlock())
+}
+
+// What a REDIS_URL says is what the locks use.
+func TestClientOfAURL(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	ctx := context.Background()
+	admin := server.Client(t)
+	require.NoError(t, admin.Do(ctx, "acl", "setuser", "locks", "on", ">secret", "~*", "&*", "+@all").Err())
+	opts, err := redis.ParseURL("redis://locks:secret@" + server.Addr() + "/3?protocol=2&pool_size=2")
+	require.NoError(t, err)
+	rdb := redis.NewUniversalClient(&redis.UniversalOptions{
+		Addrs: []string{opts.Addr}, DB: opts.DB, Username: opts.Username, Password: opts.Password,
+		Protocol: opts.Protocol, PoolSize: opts.PoolSize,
 	})
+	t.Cleanup(func() { _ = rdb.Close() })
+	life(t, rdb, "client:url")
+	_, unlock := heldBy(t, rdb, "where")
+	require.EqualValues(t, 1, rdb.Exists(ctx, "where").Val(), "in database 3, as the URL says")
+	require.Zero(t, admin.Exists(ctx, "where").Val())
+	require.NoError(t, unlock())
 }
 
 func heldBy(t *testing.T, rdb redis.UniversalClient, name string) (context.Context, func() error) {

@@ -51,15 +51,7 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 			names = names[:len(living)]
 			fault(lab.Node(0))
 			for _, lock := range dying {
-				ctx := ctxs[lock.Name()]
-				select {
-				case <-ctx.Done():
-				case <-time.After(limit):
-					require.FailNow(t, "a lock of the dead node is believed in")
-				}
-				var lost *rlock.LostError
-				require.ErrorAs(t, context.Cause(ctx), &lost)
-				require.Equal(t, rlock.LossExpired, lost.Reason)
+				expires(t, ctxs[lock.Name()])
 			}
 			events.renewedAgain(t, 6, names...)
 			for _, lock := range living {
@@ -81,6 +73,19 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 			require.Len(t, events.losses(), each)
 		})
 	}
+}
+
+// expires waits until a hold is reported lost because its validity is over.
+func expires(t testing.TB, ctx context.Context) {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(limit):
+		require.FailNow(t, "a lock of the dead node is believed in")
+	}
+	var lost *rlock.LostError
+	require.ErrorAs(t, context.Cause(ctx), &lost)
+	require.Equal(t, rlock.LossExpired, lost.Reason)
 }
 
 // The connections for renewal are made when they are first needed, and so is their map of the slots,

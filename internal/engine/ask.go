@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -60,7 +61,7 @@ func (e *Engine) sendAcquire(req Request, id string) (sent asked) {
 	sent.start = e.clock.Now()
 	sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-	sent.err = e.exec(p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	sent.err = e.exec(crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		sent.reply, err = p.Acquire(ctx, conn, ask)
 		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err

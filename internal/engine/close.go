@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -22,6 +23,7 @@ func (e *Engine) Close() []string {
 	defer close(e.done)
 
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
+	_ = crash.At(crash.Close)
 	names, orphans := e.abandonAll()
 	e.releaseAll(orphans, end)
 	e.joinCalls(end)

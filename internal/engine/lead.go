@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/lua"
 )
@@ -175,6 +176,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	patience := min(pttl+time.Millisecond, e.cfg.MaxPoll)
 	var reason <-chan struct{}
 	if l.ticket == nil {
+		_ = crash.At(crash.Subscribe)
 		l.ticket = e.hub.Join(l.req.Proto.Channel())
 		reason = l.ticket.Ready()
 	}
@@ -182,7 +184,9 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-reason:
+		_ = crash.At(crash.Subscribed)
 	case <-l.ticket.C():
+		_ = crash.At(crash.Wake)
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.closing:

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
 )
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
@@ -29,6 +31,7 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 		if err != nil {
 			return nil, err
 		}
+		_ = crash.At(crash.Granted)
 		if l, ok := h.attach(ctx, req); ok {
 			e.news.acquired(req.Proto.Name(), e.clock.Now()-start)
 			return l, nil
@@ -108,6 +111,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		}
 		if !told {
 			told = true
+			_ = crash.At(crash.Enqueue)
 			e.news.waiting(w.req.Proto.Name())
 			e.noteStale(w)
 		}

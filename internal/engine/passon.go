@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -76,7 +77,7 @@ func (e *Engine) sendHandoff(
 	node, sent := e.node(key), e.clock.Now()
 	notAfter = e.clocks.notAfter(node, sent, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
-	err = e.exec(key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	err = e.exec(crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		reply, err = req.Proto.Handoff(ctx, conn, h.id, ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
@@ -180,7 +181,12 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 }
 
 func (e *Engine) sendRelease(p Protocol, id string, limit time.Duration) (lua.ReleaseReply, error) {
-	return p.Release(id, e.sharded(), false).Run(within(limit), e.cfg.Links.Traffic)
+	var reply lua.ReleaseReply
+	err := exchange(crash.Release, func() (err error) {
+		reply, err = p.Release(id, e.sharded(), false).Run(within(limit), e.cfg.Links.Traffic)
+		return err
+	})
+	return reply, err
 }
 
 // overheard reports whether a release reached anybody but this client. Without sharded messages a

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -141,11 +142,14 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 		calls[i] = o.proto.Release(o.id, e.sharded(), true)
 	}
 	sent := e.clock.Now()
-	lua.RunAll(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
+	lost := exchange(crash.Reclaim, func() error {
+		lua.RunAll(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
+		return nil
+	})
 	now := e.clock.Now()
 	var left []orphan
 	for i, o := range due {
-		reply, err := calls[i].Reply, calls[i].Err
+		reply, err := calls[i].Reply, first(lost, calls[i].Err)
 		kind := classify(err)
 		if kind == faultNone {
 			e.clocks.observe(e.node(o.proto.Key()), sent, now, reply.Now)

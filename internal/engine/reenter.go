@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -83,7 +84,7 @@ func (h *Hold) push(
 	e := h.engine
 	limit, end := e.limit(step.TTL), e.clock.Now()+patience
 	send := func() (reply lua.StepReply, err error) {
-		err = e.exec(h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		err = e.exec(crash.Reenter, h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			reply, err = h.proto.Reenter(ctx, conn, step)
 			return reply.Status == lua.Done, err
 		})

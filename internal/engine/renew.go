@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -130,6 +131,18 @@ func (g *group) singles() []*group {
 // sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
 // With MinReplicas each goes over a connection of its own, on which WAIT can follow.
 func (e *Engine) sendRenewals(
+	ctx context.Context, groups []*group, calls []*lua.Call[[]lua.RenewStatus],
+) {
+	lost := exchange(crash.Renew, func() error {
+		e.sendEach(ctx, groups, calls)
+		return nil
+	})
+	for _, c := range calls {
+		c.Err = first(lost, c.Err)
+	}
+}
+
+func (e *Engine) sendEach(
 	ctx context.Context, groups []*group, calls []*lua.Call[[]lua.RenewStatus],
 ) {
 	switch {

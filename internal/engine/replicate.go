@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/lua"
 )
@@ -31,13 +32,29 @@ func (s *shortfallError) Unwrap() error { return s.err }
 type script func(ctx context.Context, conn lua.Conn) (wrote bool, err error)
 
 // exec runs one script for key within limit.
-func (e *Engine) exec(key string, limit time.Duration, run script) error {
+func (e *Engine) exec(
+	x crash.Exchange, key string, limit time.Duration, run script,
+) error {
 	ctx := within(limit)
-	if e.cfg.MinReplicas == 0 {
-		_, err := run(ctx, e.cfg.Links.Traffic)
+	return exchange(x, func() error {
+		if e.cfg.MinReplicas == 0 {
+			_, err := run(ctx, e.cfg.Links.Traffic)
+			return err
+		}
+		return e.replicated(ctx, e.cfg.Links.Traffic, key, limit, run)
+	})
+}
+
+// exchange sends by way of the crash points before and after it.
+func exchange(x crash.Exchange, send func() error) error {
+	if err := crash.At(x.Send); err != nil {
 		return err
 	}
-	return e.replicated(ctx, e.cfg.Links.Traffic, key, limit, run)
+	err := send()
+	if lost := crash.At(x.Reply); lost != nil {
+		return lost
+	}
+	return err
 }
 
 // replicated runs one script on a connection of its own and, if it wrote, has WAIT follow on the same

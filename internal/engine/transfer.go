@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -160,7 +161,7 @@ func (e *Engine) askAdopt(
 		sent.start = e.clock.Now()
 		sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
 		ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-		sent.err = e.exec(p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		sent.err = e.exec(crash.Adopt, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			var err error
 			sent.reply, err = p.Adopt(ctx, conn, from, ask)
 			return sent.reply.Status == lua.Done || sent.reply.Status == lua.Already, err

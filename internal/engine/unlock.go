@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -67,7 +68,7 @@ func (h *Hold) leave(step Step) error {
 	start := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var reply lua.StepReply
-		err := e.exec(h.proto.Key(), min(limit, end-e.clock.Now()),
+		err := e.exec(crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
 			func(ctx context.Context, conn lua.Conn) (bool, error) {
 				var err error
 				reply, err = h.proto.Leave(ctx, conn, step)
@@ -127,6 +128,7 @@ func (h *Hold) finish() error {
 	for _, l := range levels {
 		l.end(e.cfg.Words.Released)
 	}
+	_ = crash.At(crash.Unlock)
 	err := e.passOn(h)
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
 		e.reclaim.add(h.proto, h.id, h.doubt)

@@ -1,0 +1,77 @@
+package integration_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// The poll interval is beyond the test: after the migration only a message can wake.
+func TestSubscriptionsFollowTheirSlot(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, _ := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
+	waiter, events := newClient(t, lab.Client(t), rlock.ClientOptions{MaxPoll: never})
+	m := beginMove(t, lab, "slot")
+	moving, resting := m.name("a"), tagged(t, lab, m.from, "rest")
+	var unlocks []func() error
+	var waits []<-chan outcome
+	for _, name := range []string{moving, resting} {
+		// A lease that outlives the test keeps the holder's PTTL from waking the waiter.
+		_, unlock := held(t, rlock.New(client, name, rlock.FixedLease(time.Hour)))
+		unlocks = append(unlocks, unlock)
+		waits = append(waits, waiting(t, events, rlock.New(waiter, name)))
+		subscribed(t, lab.Node(m.from), name)
+	}
+	m.start(t)
+	m.finish(t)
+	subscribed(t, lab.Node(m.to), moving)
+	subscribed(t, lab.Node(m.from), resting)
+	for i, unlock := range unlocks {
+		select {
+		case o := <-waits[i]:
+			require.Fail(t, "got in too early", "%v", o.err)
+		default:
+		}
+		require.NoError(t, unlock())
+		require.NoError(t, arrives(t, waits[i]).unlock())
+	}
+}
+
+// Interleaving 18: go-redis resubscribes channels of two slots in one command, which a cluster refuses,
+// and says nothing. Both waiters must still be woken after their connection was killed.
+func TestKilledSubscribersOfTwoSlotsAreStillWoken(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	client, _ := newClient(t, lab.Client(t), rlock.ClientOptions{})
+	waiter, events := newClient(t, lab.Client(t), rlock.ClientOptions{MaxPoll: never})
+	names := []string{tagged(t, lab, 0, "a"), tagged(t, lab, 0, "b"), tagged(t, lab, 0, "c")}
+	require.NotEqual(t, keys.Slot(names[0]), keys.Slot(names[1]))
+	admin := lab.Node(0).Client(t)
+	for round := range 3 {
+		var unlocks []func() error
+		var waits []<-chan outcome
+		for _, name := range names {
+			_, unlock := held(t, rlock.New(client, name, rlock.FixedLease(time.Hour)))
+			unlocks = append(unlocks, unlock)
+			waits = append(waits, waiting(t, events, rlock.New(waiter, name)))
+			subscribed(t, lab.Node(0), name)
+		}
+		killed, err := admin.ClientKillByFilter(context.Background(), "type", "pubsub").Result()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, killed, "one connection for all slots of a node")
+		for _, name := range names {
+			subscribed(t, lab.Node(0), name)
+		}
+		for i, unlock := range unlocks {
+			require.NoError(t, unlock(), "round %d", round)
+			require.NoError(t, arrives(t, waits[i]).unlock())
+		}
+	}
+}
