@@ -29,7 +29,7 @@ type leader struct {
 }
 
 // lead tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
-// poll interval. It returns the hold and the start that its lease counts from.
+// poll interval.
 func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := &leader{waiter: w, engine: e, pause: firstPause}
 	defer l.unsubscribe()

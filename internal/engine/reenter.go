@@ -115,7 +115,11 @@ func (h *Hold) withdraw(l *Level) {
 	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if alone {
-		h.engine.spawn(h.discard) // refused when Close is at work, which then ends it
+		h.engine.spawn(func() { // refused when Close is at work, which then ends it
+			if h.claim() {
+				_ = h.finish()
+			}
+		})
 	}
 }
 

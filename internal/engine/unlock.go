@@ -118,8 +118,15 @@ func (h *Hold) release(l *Level) error {
 	return h.finish()
 }
 
-// finish hands the hold on or releases it, when nobody believes in it any more.
+// finish lets a hold go that its owner is done with.
 func (h *Hold) finish() error {
+	err := h.letGo()
+	h.engine.news.released(h.proto.Name(), h.engine.clock.Now()-h.start, err)
+	return err
+}
+
+// letGo hands the hold on or releases it, when nobody believes in it any more.
+func (h *Hold) letGo() error {
 	e := h.engine
 	e.dog.Stop(&h.lease)
 	h.mu.Lock()
@@ -133,7 +140,6 @@ func (h *Hold) finish() error {
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
-	e.news.released(h.proto.Name(), e.clock.Now()-h.start, err)
 	return err
 }
 
@@ -162,14 +168,20 @@ func (h *Hold) missed(reason Reason, cause error) error {
 
 // discard releases a hold that nobody ever got to see.
 func (h *Hold) discard() {
+	if h.claim() {
+		_ = h.letGo()
+	}
+}
+
+// claim makes the caller the one who ends the hold.
+func (h *Hold) claim() bool {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.state != live {
-		h.mu.Unlock()
-		return
+		return false
 	}
 	h.state = ending
-	h.mu.Unlock()
-	_ = h.finish()
+	return true
 }
 
 // orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
