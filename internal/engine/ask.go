@@ -35,8 +35,8 @@ type asked struct {
 // granted is released, and so is what an earlier request for the same id may still bring about.
 func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) asked {
 	p := req.Proto
-	send := func() (asked, error) {
-		sent := e.sendAcquire(req, id)
+	send := func(ctx context.Context) (asked, error) {
+		sent := e.sendAcquire(ctx, req, id)
 		return sent, sent.err
 	}
 	sent, err := call(e, ctx, send, func(sent asked, err error) {
@@ -52,16 +52,16 @@ func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) 
 	return sent
 }
 
-func (e *Engine) sendAcquire(req Request, id string) (sent asked) {
+func (e *Engine) sendAcquire(ctx context.Context, req Request, id string) (sent asked) {
 	p, limit := req.Proto, e.limit(req.Lease)
-	if sent.err = e.knowKind(limit); sent.err != nil {
+	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
 		return sent
 	}
 	node := e.node(p.Key())
 	sent.start = e.clock.Now()
 	sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-	sent.err = e.exec(crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	sent.err = e.exec(ctx, crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		sent.reply, err = p.Acquire(ctx, conn, ask)
 		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err

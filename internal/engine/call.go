@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// deadline is a context that only has a deadline: go-redis turns it into the connection's, and no
-// timer has to be made for it.
+// deadline is a context with a deadline of its own: go-redis turns that into the connection's, and no
+// timer has to be made for it. The end of the context that it is made from keeps a request from being
+// sent that still waits for a connection; once it is sent, only the deadline counts, since a connection
+// that is given up in the middle would have to be made anew.
 type deadline struct {
 	context.Context
 	at time.Time
@@ -16,8 +18,8 @@ type deadline struct {
 
 func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
-func within(limit time.Duration) context.Context {
-	return deadline{context.Background(), time.Now().Add(limit)}
+func within(ctx context.Context, limit time.Duration) context.Context {
+	return deadline{ctx, time.Now().Add(limit)}
 }
 
 var (
@@ -28,18 +30,20 @@ var (
 // call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
 // gets what fn returns in the end. If ctx is done before anything was sent, nothing is: a request that
-// nobody waits for could take the lock from those who do. go-redis does not stop reading when a context is cancelled, so
-// this is what makes a cancelled call return at once.
-func call[T any](e *Engine, ctx context.Context, fn func() (T, error), late func(T, error)) (T, error) {
+// nobody waits for could take the lock from those who do. go-redis does not stop reading when a context
+// is cancelled, so this is what makes a cancelled call return at once.
+func call[T any](
+	e *Engine, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) (T, error) {
 	var zero T
 	if ctx.Err() != nil || e.isClosed() {
 		return zero, errUnsent
 	}
 	if ctx.Done() == nil {
-		return fn()
+		return fn(ctx)
 	}
 	f := &flight[T]{landed: make(chan struct{})}
-	if !e.spawn(func() { f.fly(fn, late) }) {
+	if !e.spawn(func() { f.fly(ctx, fn, late) }) {
 		return zero, errUnsent
 	}
 	select {
@@ -68,8 +72,10 @@ type flight[T any] struct {
 	err    error
 }
 
-func (f *flight[T]) fly(fn func() (T, error), late func(T, error)) {
-	val, err := fn()
+func (f *flight[T]) fly(
+	ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) {
+	val, err := fn(ctx)
 	f.val, f.err = val, err
 	if f.state.CompareAndSwap(waited, taken) {
 		close(f.landed)
@@ -81,14 +87,14 @@ func (f *flight[T]) fly(fn func() (T, error), late func(T, error)) {
 // knowKind makes sure that, on a cluster, it is known how releases are published, and where every slot
 // is: who acquires has to be able to release in a way that others hear, and to renew though the node
 // that would be asked for the slots first does not answer by then.
-func (e *Engine) knowKind(limit time.Duration) error {
+func (e *Engine) knowKind(ctx context.Context, limit time.Duration) error {
 	if !e.cfg.Links.Cluster() {
 		return nil
 	}
-	if _, err := e.cfg.Links.Sharded(within(limit)); err != nil {
+	if _, err := e.cfg.Links.Sharded(within(ctx, limit)); err != nil {
 		return err
 	}
-	return e.cfg.Links.Ready(within(limit))
+	return e.cfg.Links.Ready(within(ctx, limit))
 }
 
 // sharded is the kind of publication, once knowKind has learned it.
@@ -96,7 +102,7 @@ func (e *Engine) sharded() bool {
 	if !e.cfg.Links.Cluster() {
 		return false
 	}
-	sharded, err := e.cfg.Links.Sharded(within(0))
+	sharded, err := e.cfg.Links.Sharded(within(background, 0))
 	return err == nil && sharded
 }
 

@@ -83,7 +83,7 @@ func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orph
 		for i, o := range batch {
 			calls[i] = o.proto.Release(o.id, e.sharded(), false)
 		}
-		lua.RunAll(within(min(left, e.limit(e.cfg.Lease))), e.cfg.Links.Traffic, calls)
+		lua.RunAll(within(background, min(left, e.limit(e.cfg.Lease))), e.cfg.Links.Traffic, calls)
 		for i, o := range batch {
 			if kind := classify(calls[i].Err); kind == faultAmbiguous || kind == faultTransient {
 				silent = append(silent, o)

@@ -85,11 +85,11 @@ func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error)
 		return lua.InspectReply{}, e.refuse(p)
 	}
 	limit := e.limit(e.cfg.Lease)
-	reply, err := call(e, ctx, func() (lua.InspectReply, error) {
-		if err := e.knowKind(limit); err != nil {
+	reply, err := call(e, ctx, func(ctx context.Context) (lua.InspectReply, error) {
+		if err := e.knowKind(ctx, limit); err != nil {
 			return lua.InspectReply{}, err
 		}
-		return p.Inspect(within(limit), e.cfg.Links.Traffic, e.sharded())
+		return p.Inspect(within(ctx, limit), e.cfg.Links.Traffic, e.sharded())
 	}, func(lua.InspectReply, error) {})
 	if errors.Is(err, errAbandoned) {
 		return reply, e.gaveUp(ctx, ctx, p, false, nil)
@@ -126,8 +126,8 @@ func (e *Engine) Break(ctx context.Context, p Protocol) error {
 func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) error {
 	limit, end := e.limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		_, err := call(e, ctx, func() (lua.ReleaseReply, error) {
-			return e.sendRelease(p, id, limit)
+		_, err := call(e, ctx, func(ctx context.Context) (lua.ReleaseReply, error) {
+			return e.sendRelease(ctx, p, id, limit)
 		}, func(lua.ReleaseReply, error) {})
 		kind := classify(err)
 		if kind == faultNone {

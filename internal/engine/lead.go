@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -186,7 +187,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	case <-reason:
 		_ = crash.At(crash.Subscribed)
 	case <-l.ticket.C():
-		_ = crash.At(crash.Wake)
+		l.woken(ctx, reason)
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.closing:
@@ -194,6 +195,22 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	select {
 	case <-l.ticket.C(): // the attempt that follows covers every wake-up so far
 	default:
+	}
+}
+
+// woken tells a message from the confirmation of the subscription, which wakes as well. After a message
+// a process that has had a run of its own lets one release pass: otherwise two processes that are quick
+// would pass the lock to one another for ever, and one that is slower to wake would never get it.
+func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
+	select {
+	case <-subscribed:
+		_ = crash.At(crash.Subscribed)
+		return
+	default:
+	}
+	_ = crash.At(crash.Wake)
+	if l.engine.table.owes(l.waiter) {
+		l.engine.pause(ctx, time.Millisecond+rand.N(runPause))
 	}
 }
 

@@ -77,7 +77,7 @@ func (e *Engine) sendHandoff(
 	node, sent := e.node(key), e.clock.Now()
 	notAfter = e.clocks.notAfter(node, sent, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
-	err = e.exec(crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	err = e.exec(background, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		reply, err = req.Proto.Handoff(ctx, conn, h.id, ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
@@ -157,7 +157,7 @@ func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error)
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
 	limit := e.limit(e.cfg.Lease)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := e.sendRelease(h.proto, h.id, min(limit, end-e.clock.Now()))
+		reply, err := e.sendRelease(background, h.proto, h.id, min(limit, end-e.clock.Now()))
 		switch kind := classify(err); {
 		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
 			e.table.drop(h, runOver && e.overheard(h.proto, reply.Receivers))
@@ -180,10 +180,12 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	}
 }
 
-func (e *Engine) sendRelease(p Protocol, id string, limit time.Duration) (lua.ReleaseReply, error) {
+func (e *Engine) sendRelease(
+	ctx context.Context, p Protocol, id string, limit time.Duration,
+) (lua.ReleaseReply, error) {
 	var reply lua.ReleaseReply
 	err := exchange(crash.Release, func() (err error) {
-		reply, err = p.Release(id, e.sharded(), false).Run(within(limit), e.cfg.Links.Traffic)
+		reply, err = p.Release(id, e.sharded(), false).Run(within(ctx, limit), e.cfg.Links.Traffic)
 		return err
 	})
 	return reply, err
@@ -204,7 +206,7 @@ func (e *Engine) overheard(p Protocol, receivers int64) bool {
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.
 func (e *Engine) takeBack(p Protocol, id string) {
-	_, err := e.sendRelease(p, id, e.limit(e.cfg.Lease))
+	_, err := e.sendRelease(background, p, id, e.limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, lua.ErrConflict) {
 		e.reclaim.add(p, id, 0)
 	}

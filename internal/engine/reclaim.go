@@ -143,7 +143,7 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 	}
 	sent := e.clock.Now()
 	lost := exchange(crash.Reclaim, func() error {
-		lua.RunAll(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
+		lua.RunAll(within(background, e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
 		return nil
 	})
 	now := e.clock.Now()

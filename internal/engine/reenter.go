@@ -83,8 +83,8 @@ func (h *Hold) push(
 ) (lua.Status, error) {
 	e := h.engine
 	limit, end := e.limit(step.TTL), e.clock.Now()+patience
-	send := func() (reply lua.StepReply, err error) {
-		err = e.exec(crash.Reenter, h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	send := func(ctx context.Context) (reply lua.StepReply, err error) {
+		err = e.exec(ctx, crash.Reenter, h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			reply, err = h.proto.Reenter(ctx, conn, step)
 			return reply.Status == lua.Done, err
 		})

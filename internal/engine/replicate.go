@@ -33,9 +33,9 @@ type script func(ctx context.Context, conn lua.Conn) (wrote bool, err error)
 
 // exec runs one script for key within limit.
 func (e *Engine) exec(
-	x crash.Exchange, key string, limit time.Duration, run script,
+	ctx context.Context, x crash.Exchange, key string, limit time.Duration, run script,
 ) error {
-	ctx := within(limit)
+	ctx = within(ctx, limit)
 	return exchange(x, func() error {
 		if e.cfg.MinReplicas == 0 {
 			_, err := run(ctx, e.cfg.Links.Traffic)

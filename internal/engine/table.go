@@ -38,6 +38,7 @@ type line struct {
 	turns int           // hand-offs since the name was last taken through Redis
 	since time.Duration // when the first of them was
 	out   time.Duration // until then the process leaves the name to others
+	owes  bool          // it has had a run, and lets one release of others pass
 
 	silent error         // why Redis does not answer whoever leads; nil while it does
 	heard  time.Duration // when it last did, as far as that matters: while silent is set
@@ -101,7 +102,7 @@ func (p *part) tidy(key string, r *row) {
 	case r.first() != nil:
 	case r.hold == nil:
 		delete(p.rows, key)
-	case r.line != nil && r.line.turns == 0:
+	case r.line != nil && r.line.turns == 0 && !r.line.owes:
 		r.line = nil // a run of hand-offs is remembered until the name is really released
 	}
 }
@@ -178,7 +179,7 @@ func (t *table) drop(h *Hold, stayOut bool) {
 	r := p.row(key)
 	r.forget(h)
 	if stayOut && r.line != nil {
-		r.line.out = t.engine.clock.Now() + runPause
+		r.line.out, r.line.owes = t.engine.clock.Now()+runPause, true
 	}
 	r.promote()
 	p.tidy(key, r)
@@ -226,6 +227,17 @@ func (t *table) trouble(w *waiter) error {
 		}
 	}
 	return r.inLine().silent
+}
+
+// owes reports whether the process is to let a release of others pass, which it then has done.
+func (t *table) owes(w *waiter) bool {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.row(w.req.Proto.Key()).inLine()
+	owes := at.owes
+	at.owes = false
+	return owes
 }
 
 // waiting counts the line of a name, and finds a local hold by its id.

@@ -70,7 +70,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		c := h.proto.Renewer().Renew(
 			[]string{h.proto.Key()}, []string{h.id}, []int64{ttl.Milliseconds()})
-		status, err := c.Run(within(e.limit(e.cfg.Lease)), e.cfg.Links.Traffic)
+		status, err := c.Run(within(background, e.limit(e.cfg.Lease)), e.cfg.Links.Traffic)
 		switch kind := classify(err); {
 		case kind == faultNone && status[0] == lua.Renewed:
 			return nil
@@ -156,12 +156,12 @@ func (e *Engine) askAdopt(
 ) adopted {
 	p := req.Proto
 	limit := e.limit(req.Lease)
-	send := func() (sent adopted, err error) {
+	send := func(ctx context.Context) (sent adopted, err error) {
 		node := e.node(p.Key())
 		sent.start = e.clock.Now()
 		sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
 		ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-		sent.err = e.exec(crash.Adopt, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		sent.err = e.exec(ctx, crash.Adopt, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			var err error
 			sent.reply, err = p.Adopt(ctx, conn, from, ask)
 			return sent.reply.Status == lua.Done || sent.reply.Status == lua.Already, err

@@ -68,7 +68,7 @@ func (h *Hold) leave(step Step) error {
 	start := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var reply lua.StepReply
-		err := e.exec(crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
+		err := e.exec(background, crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
 			func(ctx context.Context, conn lua.Conn) (bool, error) {
 				var err error
 				reply, err = h.proto.Leave(ctx, conn, step)

@@ -55,6 +55,12 @@ func newContainer(image string, port int, dir string, args []string) (b backend,
 		_ = docker.Close()
 		return nil, fmt.Errorf("%w (Docker: %w)", errNoServer, err)
 	}
+	// An engine that is named but does not answer is passed over for the one at the usual place.
+	if want := os.Getenv("DOCKER_HOST"); want != "" && docker.DaemonHost() != want {
+		_ = docker.Close()
+		return nil, fmt.Errorf("%w (Docker: DOCKER_HOST is %s, and no engine answers there)",
+			errNoServer, want)
+	}
 	if !onHostNetwork() {
 		args = append(args[:len(args):len(args)], "--bind", "0.0.0.0", "--protected-mode", "no")
 	}

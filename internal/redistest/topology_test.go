@@ -50,7 +50,12 @@ func TestClusterMigration(t *testing.T) {
 	defer func() { require.NoError(t, bare.Close()) }()
 	err := bare.MGet(ctx, "{x}a", "{x}b").Err()
 	require.Error(t, err)
-	require.True(t, strings.HasPrefix(err.Error(), "TRYAGAIN"), err)
+	if major, _ := lab.Node(from).Version(); major < 7 {
+		// Redis 6 sends who asks for both to the target, which has not got both either.
+		require.True(t, strings.HasPrefix(err.Error(), "ASK"), err)
+	} else {
+		require.True(t, strings.HasPrefix(err.Error(), "TRYAGAIN"), err)
+	}
 
 	lab.MoveKeys(t, slot, from, to)
 	lab.FinishSlot(t, slot, to)

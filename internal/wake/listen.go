@@ -160,11 +160,11 @@ func (l *line) handle(msg any) error {
 // message while the subscription did not stand.
 func (t *topic) confirm() {
 	t.confirmed = true
-	t.wakeAll()
 	if !t.opened {
 		t.opened = true
 		close(t.ready)
 	}
+	t.wakeAll()
 }
 
 func (t *topic) wakeAll() {
