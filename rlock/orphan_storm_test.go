@@ -32,6 +32,7 @@ type orphanStorm struct {
 	trouble *faultproxy.Rule
 	locks   [orphanClients][orphanNames]*rlock.Lock
 	inside  [orphanNames]atomic.Int32
+	span    atomic.Int64 // the longest that a context lives, ns
 
 	held    atomic.Int64 // nil error
 	outlast atomic.Int64 // of these, those whose context ended while they held
@@ -76,6 +77,10 @@ func (s *orphanStorm) run(calls int) {
 		for j := range s.locks[i] {
 			s.locks[i][j] = rlock.New(clients[i], fmt.Sprintf("orphan:%d", j))
 		}
+	}
+	s.span.Store(int64(80 * time.Millisecond))
+	if s.cuts {
+		s.span.Store(int64(320 * time.Millisecond)) // connections are made again all the time
 	}
 	var callers sync.WaitGroup
 	for caller := range orphanCallers {
@@ -128,7 +133,7 @@ func (s *orphanStorm) call(client int) {
 	case try && (errors.Is(err, rlock.ErrBusy) || s.cuts && errors.Is(err, rlock.ErrUnavailable)):
 		s.failed.Add(1)
 	default:
-		s.gaveUp.Add(1)
+		s.adapt(s.gaveUp.Add(1))
 		assert.Error(s.t, ctx.Err(), "the call gave up before its context did: %v", err)
 		assert.ErrorIs(s.t, err, ctx.Err())
 		assert.True(s.t, errors.Is(err, rlock.ErrBusy) || errors.Is(err, rlock.ErrUnavailable) ||
@@ -140,12 +145,16 @@ func (s *orphanStorm) call(client int) {
 	}
 }
 
+// adapt lets contexts live longer on a machine so busy that hardly any call succeeds.
+func (s *orphanStorm) adapt(gaveUp int64) {
+	if gaveUp%128 == 0 && s.held.Load()*4 < gaveUp && s.span.Load() < int64(4*time.Second) {
+		s.span.Store(s.span.Load() * 2)
+	}
+}
+
 // doomed makes a context that is over, or is cancelled, or has a deadline.
 func (s *orphanStorm) doomed() (_ context.Context, _ context.CancelFunc, refused bool) {
-	after := rand.N(80 * time.Millisecond)
-	if s.cuts {
-		after *= 4 // connections have to be made again all the time
-	}
+	after := rand.N(time.Duration(s.span.Load()))
 	kind := rand.IntN(5)
 	if kind >= 3 {
 		ctx, cancel := context.WithTimeout(s.t.Context(), after)

@@ -14,6 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
+var errRefusedWrite = errors.New("redis refused to extend it (too few replicas, or an access rule?)")
+
 var errHeldOver = errors.New("the hold has ended here")
 
 // group is what one renewal script is asked: holds of one kind, and on a cluster of one slot.
@@ -183,7 +185,7 @@ func (g *group) report(c *lua.Call[[]lua.RenewStatus], results []watchdog.Result
 		case c.Reply[i] == lua.RenewConflict:
 			r.Err = fmt.Errorf("%w: %w", watchdog.ErrGone, lua.ErrConflict)
 		default:
-			r.Err = fmt.Errorf("renewal was refused with %d", c.Reply[i])
+			r.Err = errRefusedWrite
 		}
 	}
 }

@@ -82,6 +82,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
+		o.Dialer = undaunted(given.Dialer)
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 		}
@@ -97,6 +98,12 @@ const sentinelAddr = "FailoverClient"
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	// NewFailoverClusterClient makes a cluster client of a Sentinel, whose slots it invents.
 	l := &Links{invented: given.ClusterSlots != nil, sentinel: given.ClusterSlots != nil, life: limits.Life}
+	dialer := given.Dialer
+	if dialer == nil {
+		dialer = redis.NewDialer(&redis.Options{
+			DialTimeout: limits.Command, TLSConfig: given.TLSConfig,
+		})
+	}
 	derive := func(pool int) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
@@ -115,6 +122,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
+		o.Dialer = undaunted(dialer)
 		if l.invented {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life

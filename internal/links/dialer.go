@@ -1,0 +1,47 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// dial is what go-redis makes connections with.
+type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// undaunted keeps dials that fail from being counted. After as many failures as a pool has places,
+// go-redis lets nothing through for up to a second at a time, and answers with the old error, though
+// the server is back; a hold with a short lease is lost in that time. So a dial that fails gives a
+// connection that fails at its first use, with the same error.
+func undaunted(d dial) dial {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := d(ctx, network, addr)
+		if err == nil {
+			return conn, nil
+		}
+		if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "dial" {
+			err = &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		// go-redis takes one layer off what fails in the handshake.
+		return stillborn{fmt.Errorf("%w", err)}, nil
+	}
+}
+
+// stillborn is a connection that was never made.
+type stillborn struct{ err error }
+
+func (s stillborn) Read([]byte) (int, error)         { return 0, s.err }
+func (s stillborn) Write([]byte) (int, error)        { return 0, s.err }
+func (s stillborn) Close() error                     { return nil }
+func (s stillborn) LocalAddr() net.Addr              { return nowhere{} }
+func (s stillborn) RemoteAddr() net.Addr             { return nowhere{} }
+func (s stillborn) SetDeadline(time.Time) error      { return nil }
+func (s stillborn) SetReadDeadline(time.Time) error  { return nil }
+func (s stillborn) SetWriteDeadline(time.Time) error { return nil }
+
+type nowhere struct{}
+
+func (nowhere) Network() string { return "none" }
+func (nowhere) String() string  { return "not connected" }
