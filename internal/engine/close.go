@@ -52,7 +52,7 @@ func (e *Engine) abandonAll() (names []string, orphans []orphan) {
 		for _, l := range levels {
 			l.end(cause)
 		}
-		e.table.drop(h, false)
+		e.table.drop(h, 0)
 		names = append(names, h.proto.Name())
 		orphans = append(orphans, orphan{proto: h.proto, id: h.id, notAfter: h.doubt})
 	}

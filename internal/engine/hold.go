@@ -90,7 +90,7 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	if reason != Gone {
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
-	e.table.drop(h, false)
+	e.table.drop(h, 0)
 	e.news.lost(err)
 	return true
 }

@@ -199,8 +199,9 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 }
 
 // woken tells a message from the confirmation of the subscription, which wakes as well. After a message
-// a process that has had a run of its own lets one release pass: otherwise two processes that are quick
-// would pass the lock to one another for ever, and one that is slower to wake would never get it.
+// a process that has had a run of its own lets as many releases pass as others heard of its end:
+// otherwise processes that are quick would pass the lock to one another for ever, and one that is slower
+// to wake would never get it.
 func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	select {
 	case <-subscribed:

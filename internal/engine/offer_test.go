@@ -82,7 +82,7 @@ func TestOffer(t *testing.T) {
 			require.Nil(t, again, "it is offered once")
 			settle(f, w)
 			for _, h := range f.holds {
-				f.table.drop(h, false)
+				f.table.drop(h, 0)
 			}
 			for _, w := range f.waiters {
 				f.table.leave(w)
@@ -131,7 +131,7 @@ func TestRunOfHandOffsEndsByCount(t *testing.T) {
 		w, runOver := f.table.offer(last)
 		require.Nil(t, w)
 		require.True(t, runOver)
-		f.table.drop(last, true)
+		f.table.drop(last, 1)
 		next := fmt.Sprintf("w%d", runCount+1)
 		require.Equal(t, f.engine.clock.Now()+runPause, f.table.outUntil("k"), "it stays out")
 		f.win(next) // and a new run begins when the name was taken through Redis

@@ -118,7 +118,7 @@ func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 		e.news.lost(err)
 	}
 	e.table.recall(w, w.id)
-	e.table.drop(h, false)
+	e.table.drop(h, 0)
 	return err
 }
 
@@ -139,7 +139,7 @@ func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err erro
 	e.reclaim.add(h.proto, h.id, 0)
 	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
 	e.table.recall(w, e.newID())
-	e.table.drop(h, false)
+	e.table.drop(h, 0)
 	return e.unavailable(h.proto, err)
 }
 
@@ -149,7 +149,7 @@ func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error)
 	e.takeBack(w.req.Proto, id)
 	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
 	e.table.reject(w, err)
-	e.table.drop(h, false)
+	e.table.drop(h, 0)
 }
 
 // releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
@@ -160,11 +160,15 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		reply, err := e.sendRelease(background, h.proto, h.id, min(limit, end-e.clock.Now()))
 		switch kind := classify(err); {
 		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
-			e.table.drop(h, runOver && e.overheard(h.proto, reply.Receivers))
+			others := 0
+			if runOver {
+				others = e.others(h.proto, reply.Receivers)
+			}
+			e.table.drop(h, others)
 			return nil
 		case kind == faultNone, kind == faultConflict:
 			lost := e.lostError(h.proto, Gone, err)
-			e.table.drop(h, false)
+			e.table.drop(h, 0)
 			e.news.lost(lost)
 			return lost
 		case kind == faultAmbiguous:
@@ -174,7 +178,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
 			e.reclaim.add(h.proto, h.id, 0)
-			e.table.drop(h, false)
+			e.table.drop(h, 0)
 			return e.unavailable(h.proto, err)
 		}
 	}
@@ -191,16 +195,16 @@ func (e *Engine) sendRelease(
 	return reply, err
 }
 
-// overheard reports whether a release reached anybody but this client. Without sharded messages a
-// cluster's node counts only its own subscribers, so there it has to be supposed.
-func (e *Engine) overheard(p Protocol, receivers int64) bool {
+// others counts the clients, besides this one, that a release reached. Without sharded messages a
+// cluster's node counts only its own subscribers; there it is supposed to be one.
+func (e *Engine) others(p Protocol, receivers int64) int {
 	if e.cfg.Links.Cluster() && !e.sharded() {
-		return true
+		return 1
 	}
 	if e.hub.Subscribed(p.Channel()) {
 		receivers--
 	}
-	return receivers > 0
+	return int(max(receivers, 0))
 }
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what

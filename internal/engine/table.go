@@ -38,7 +38,7 @@ type line struct {
 	turns int           // hand-offs since the name was last taken through Redis
 	since time.Duration // when the first of them was
 	out   time.Duration // until then the process leaves the name to others
-	owes  bool          // it has had a run, and lets one release of others pass
+	owes  int           // releases of others that it lets pass, having had a run
 
 	silent error         // why Redis does not answer whoever leads; nil while it does
 	heard  time.Duration // when it last did, as far as that matters: while silent is set
@@ -102,7 +102,7 @@ func (p *part) tidy(key string, r *row) {
 	case r.first() != nil:
 	case r.hold == nil:
 		delete(p.rows, key)
-	case r.line != nil && r.line.turns == 0 && !r.line.owes:
+	case r.line != nil && r.line.turns == 0 && r.line.owes == 0:
 		r.line = nil // a run of hand-offs is remembered until the name is really released
 	}
 }
@@ -170,16 +170,16 @@ func (t *table) add(h *Hold) {
 }
 
 // drop takes a hold out and lets the next in line ask Redis. If the release ended a run of hand-offs
-// and others heard of it, the process first stays out for a while.
-func (t *table) drop(h *Hold, stayOut bool) {
+// and others heard of it, the process first stays out for a while, and owes each of them a turn.
+func (t *table) drop(h *Hold, others int) {
 	key := h.proto.Key()
 	p := t.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(key)
 	r.forget(h)
-	if stayOut && r.line != nil {
-		r.line.out, r.line.owes = t.engine.clock.Now()+runPause, true
+	if others > 0 && r.line != nil {
+		r.line.out, r.line.owes = t.engine.clock.Now()+runPause, min(others, maxOwed)
 	}
 	r.promote()
 	p.tidy(key, r)
@@ -235,9 +235,11 @@ func (t *table) owes(w *waiter) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.row(w.req.Proto.Key()).inLine()
-	owes := at.owes
-	at.owes = false
-	return owes
+	if at.owes == 0 {
+		return false
+	}
+	at.owes--
+	return true
 }
 
 // waiting counts the line of a name, and finds a local hold by its id.

@@ -94,7 +94,7 @@ func (f *floor) empty() {
 	}
 }
 
-func (f *floor) drop(name string) { f.table.drop(f.holds[name], false) }
+func (f *floor) drop(name string) { f.table.drop(f.holds[name], 0) }
 
 // G7, G12: one of an exclusive lock's waiters asks Redis, the first; the line is first in first out.
 func TestExclusiveLineIsFirstInFirstOut(t *testing.T) {

@@ -44,7 +44,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 	h.mu.Unlock()
 	valid := e.dog.Stop(&h.lease) && h.valid()
 	l.end(e.cfg.Words.Released)
-	defer e.table.drop(h, false)
+	defer e.table.drop(h, 0)
 	if !valid {
 		e.reclaim.add(p, h.id, h.doubt)
 		err := e.lostError(p, Expired, nil)

@@ -158,7 +158,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 	if reason != Gone {
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
-	e.table.drop(h, false)
+	e.table.drop(h, 0)
 	e.news.lost(err)
 	if last {
 		e.news.released(h.proto.Name(), e.clock.Now()-h.start, err)
@@ -196,7 +196,7 @@ func (h *Hold) orphan() {
 	if alive {
 		h.engine.dog.Stop(&h.lease)
 		h.engine.reclaim.add(h.proto, h.id, h.doubt)
-		h.engine.table.drop(h, false)
+		h.engine.table.drop(h, 0)
 	}
 }
 
