@@ -91,11 +91,8 @@ func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error)
 		}
 		return p.Inspect(within(ctx, limit), e.cfg.Links.Traffic, e.sharded())
 	}, func(lua.InspectReply, error) {})
-	if errors.Is(err, errAbandoned) {
-		return reply, e.gaveUp(ctx, ctx, p, false, nil)
-	}
 	if err != nil {
-		return reply, e.unavailable(p, err)
+		return reply, e.ended(ctx, p, err)
 	}
 	return reply, nil
 }
@@ -135,7 +132,7 @@ func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) error {
 		}
 		if kind == faultConflict || kind == faultDefinite ||
 			e.clock.Now()+pause >= end || !e.pause(ctx, pause) {
-			return e.unavailable(p, err)
+			return e.ended(ctx, p, err)
 		}
 	}
 }

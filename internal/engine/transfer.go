@@ -122,9 +122,17 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 			if unsure.any {
 				e.reclaim.add(p, id, unsure.notAfter)
 			}
-			return nil, e.unavailable(p, sent.err)
+			return nil, e.ended(ctx, p, sent.err)
 		}
 	}
+}
+
+// ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
+func (e *Engine) ended(ctx context.Context, p Protocol, err error) error {
+	if classify(err) != faultConflict && (ctx.Err() != nil || e.isClosed()) {
+		return e.gaveUp(ctx, ctx, p, false, err)
+	}
+	return e.unavailable(p, err)
 }
 
 func (e *Engine) imported(
