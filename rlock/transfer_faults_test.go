@@ -129,9 +129,16 @@ func TestAbandonedImportLeavesNoOrphan(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
 	a, b := lab.outside(t, rlock.ClientOptions{}), lab.client(t, rlock.ClientOptions{})
-	timeLock(t, t.Context(), rlock.New(b, "clock")).unlock()
+	// The server is to know the script: what it answers to the first request is held back.
+	warm := timeLock(t, t.Context(), rlock.New(a, "warm"))
+	token, err := rlock.New(a, "warm").Export(warm.ctx)
+	require.NoError(t, err)
+	_, unlock, err := rlock.New(b, "warm").Import(t.Context(), token)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+
 	hold := timeLock(t, t.Context(), rlock.New(a, key))
-	token, err := rlock.New(a, key).Export(hold.ctx)
+	token, err = rlock.New(a, key).Export(hold.ctx)
 	require.NoError(t, err)
 	gate := faultproxy.NewGate()
 	rule := lab.on("adopt", faultproxy.HoldReply(gate))
