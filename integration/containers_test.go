@@ -19,6 +19,10 @@ import (
 // where there is one.
 const dockerVariable = "HOLDFAST_DOCKER"
 
+// imagesVariable names other images than the official ones, in a list with spaces, for machines that cannot
+// pull: scripts/docker-engine.sh makes one of the machine's own server.
+const imagesVariable = "HOLDFAST_DOCKER_IMAGES"
+
 // The life of a lock on official images, each in a container.
 func TestContainers(t *testing.T) {
 	if missing := noDocker(); missing != "" {
@@ -27,7 +31,11 @@ func TestContainers(t *testing.T) {
 		}
 		t.Skipf("not run: %s; install or start Docker (all other tests run on local processes)", missing)
 	}
-	for _, image := range []string{"redis:6.2-alpine", "redis:8-alpine", "valkey/valkey:8-alpine"} {
+	images := strings.Fields(os.Getenv(imagesVariable))
+	if len(images) == 0 {
+		images = []string{"redis:6.2-alpine", "redis:8-alpine", "valkey/valkey:8-alpine"}
+	}
+	for _, image := range images {
 		t.Run(image, func(t *testing.T) {
 			life(t, contained(t, image), "container")
 		})

@@ -67,7 +67,8 @@ type passport struct {
 
 // Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere.
 // Its context ends (with ErrReleased), its unlock returns ErrNotHeld, and the lock stays held in Redis,
-// by nobody, for one lease: so it is never in two processes. A hold with several levels cannot be
+// by nobody, for the Client's lease (or what is left of a longer fixed one): so it is never in two
+// processes. A hold with several levels cannot be
 // exported. On error nothing was exported and the hold is over.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err := l.check(ctx); err != nil {

@@ -1,0 +1,207 @@
+package crashpoints_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// found is what a pair came to.
+type found struct {
+	fired   int
+	fresh   time.Duration // how long a fresh client waited after it
+	starved bool          // the subject got no processor, or Redis was away, for so long that a loss is no wonder
+	words   []string      // of the calls of which the table wants to know: those that failed
+	cut     int64
+}
+
+// check holds everything against what was promised.
+func (l *lab) check() found {
+	l.t.Helper()
+	f := found{fired: l.fired, cut: l.cut}
+	require.Equal(l.t, 1, l.fired, "the strike did not happen once; last words: %s", l.last(8))
+	f.fresh = l.fresh()
+	redistest.Eventually(l.t, l.patience(), func() bool { return l.rival.since(l.gone) },
+		"the rival is stuck")
+	require.NoError(l.t, l.rival.close())
+	f.starved, f.words = l.checkCalls()
+	stays := l.stays()
+	assert.Empty(l.t, overlap(stays, l.forgiven()))
+	assert.Empty(l.t, disorder(stays))
+	l.checkProof()
+	l.checkRemains()
+	return f
+}
+
+// patience is how long others may wait for the lock when the subject is done: for the end of its lease only
+// if that lease is a short one.
+func (l *lab) patience() time.Duration { return shortLease(l.lease) + maxPoll + slack }
+
+func shortLease(lease time.Duration) time.Duration {
+	if lease > 10*time.Second {
+		return 0
+	}
+	return lease
+}
+
+// fresh has a client that nobody knew before take the lock, and says how long that took.
+func (l *lab) fresh() time.Duration {
+	l.t.Helper()
+	fresh := newRival(l.t, "fresh", l.server.Options())
+	start := now()
+	st, err := fresh.enter(l.t.Context(), patience)
+	took := now() - start
+	require.NoError(l.t, err)
+	require.NotNil(l.t, st)
+	st.leave()
+	require.NoError(l.t, st.unlock())
+	require.NoError(l.t, fresh.close())
+	assert.Less(l.t, took, l.patience(), "a fresh client's wait")
+	l.reports = append(l.reports, report{Kind: stayed, Stay: &st.stay})
+	return took
+}
+
+// stays are everybody's, each as it was reported last.
+func (l *lab) stays() []stay {
+	known := make(map[int]stay)
+	for _, r := range l.reports {
+		if r.Kind == stayed && r.Stay.Who == "subject" {
+			known[r.Stay.ID] = *r.Stay
+		}
+	}
+	var all []stay
+	for _, s := range known {
+		all = append(all, s)
+	}
+	for _, r := range l.reports {
+		if r.Kind == stayed && r.Stay.Who == "fresh" {
+			all = append(all, *r.Stay)
+		}
+	}
+	l.rival.mu.Lock()
+	defer l.rival.mu.Unlock()
+	for _, s := range l.rival.stays {
+		all = append(all, s)
+	}
+	return all
+}
+
+// forgiven is until when two may believe at a time: a Redis that came back without its data has forgotten
+// holds, which the subject believes in until the lease that was confirmed last is over. The rival's end in
+// a moment anyway.
+func (l *lab) forgiven() time.Duration {
+	if l.action == redisEmpty {
+		return l.killed + l.lease
+	}
+	return 0
+}
+
+// checkCalls looks at how every call of the subject ended, and when.
+func (l *lab) checkCalls() (starved bool, words []string) {
+	l.t.Helper()
+	var stall time.Duration
+	for _, r := range l.reports {
+		switch r.Kind {
+		case stalled:
+			stall, _ = time.ParseDuration(r.Text)
+		case leaked, "nonsense":
+			assert.Fail(l.t, r.Kind, r.Text)
+		}
+	}
+	starved = max(stall, l.down) > l.lease/3
+	if l.action == stop {
+		assert.Greater(l.t, stall, l.lease/2, "the subject was not stopped")
+	}
+	limit := 3*shortLease(l.lease) + releaseTimeout + l.patience()
+	for _, r := range l.reports {
+		if c := r.Call; c != nil {
+			assert.Less(l.t, c.Took, limit, c.Name)
+			assert.Contains(l.t, l.allowed(c, starved), c.Word, "%s: %s", c.Name, c.Error)
+			if c.Word != "nil" {
+				words = append(words, c.Name+": "+c.Word+" ("+c.Error+")")
+			}
+		}
+	}
+	return starved, words
+}
+
+// allowed are the words that a call may end with.
+func (l *lab) allowed(c *callReport, starved bool) []string {
+	switch {
+	case strings.HasSuffix(c.Name, " after"):
+		return []string{"nil"} // all was well again
+	case l.action.transparent() && !starved:
+		return []string{c.Want}
+	case l.action == cancel && !starved:
+		return []string{c.Want, "canceled"}
+	}
+	words := []string{c.Want, "lost", "unavailable"}
+	switch {
+	case strings.HasPrefix(c.Name, "lock"), c.Name == "reenter", c.Name == "import":
+		return append(words, "busy", "canceled", "not-held")
+	case strings.HasPrefix(c.Name, "unlock"), c.Name == "leave":
+		return append(words, "not-held")
+	case strings.HasPrefix(c.Name, "close"):
+		return append(words, "nil", "held")
+	}
+	return words
+}
+
+// checkProof asks for what shows that an action hit what it was for, besides its having happened.
+func (l *lab) checkProof() {
+	l.t.Helper()
+	if l.action == pubsubKill && (l.point == crash.Subscribed || l.point == crash.Wake) {
+		assert.Positive(l.t, l.cut, "no subscription was cut")
+	}
+	for w := range l.rival.words {
+		known := []string{"nil", "busy", "canceled", "unavailable", "lost", "not-held"}
+		assert.True(l.t, slices.Contains(known, w), "the rival was told %q", w)
+	}
+}
+
+// checkRemains waits until Redis has nothing but the token, and nobody is subscribed.
+func (l *lab) checkRemains() {
+	l.t.Helper()
+	token := keys.Prefix("redisson_lock_token", lockName)
+	var left []string
+	redistest.Eventually(l.t, l.patience(), func() bool {
+		left = slices.DeleteFunc(l.server.Keys(l.t), func(k string) bool { return k == token })
+		return len(left) == 0
+	}, "keys are left")
+	redistest.Eventually(l.t, slack, func() bool { return len(l.server.PubSubChannels(l.t)) == 0 },
+		"somebody is still subscribed")
+}
+
+// overlap describes the first two stays that overlap; "" if there are none, or none later than forgiven.
+func overlap(stays []stay, forgiven time.Duration) string {
+	stays = slices.Clone(stays)
+	slices.SortFunc(stays, func(a, b stay) int { return int(a.From - b.From) })
+	for i, a := range stays {
+		for _, b := range stays[i+1:] {
+			if b.From <= a.To && min(a.To, b.To) > forgiven {
+				return fmt.Sprintf("%+v and %+v overlap", a, b)
+			}
+		}
+	}
+	return ""
+}
+
+// disorder describes the first stay whose token is not above that of one that was over before.
+func disorder(stays []stay) string {
+	for _, a := range stays {
+		for _, b := range stays {
+			if a.To < b.From && (b.Fence < a.Fence || b.Fence == a.Fence && !b.Moved) {
+				return fmt.Sprintf("the token of %+v is not above that of %+v", b, a)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,134 @@
+package crashpoints_test
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+)
+
+// action is what goes wrong at a point.
+type action string
+
+const (
+	fail       action = "error"       // the point returns an error, of the most harmless kind that is true
+	delay      action = "delay"       // two command limits pass
+	longDelay  action = "long-delay"  // two leases pass
+	cancel     action = "cancel"      // the context of the calls under way ends
+	kill       action = "kill"        // the process dies by SIGKILL
+	stop       action = "stop"        // the process is stopped for more than a lease, and continued
+	drop       action = "drop"        // nothing more is heard: before sending nothing is sent, after it the reply is lost
+	redisEmpty action = "redis-empty" // Redis is killed, and comes back without its data
+	redisAOF   action = "redis-aof"   // Redis is killed, and comes back with them
+	pubsubKill action = "pubsub-kill" // all subscriptions are cut
+	flush      action = "flush"       // Redis forgets all scripts
+)
+
+func actions() []action {
+	return []action{
+		fail, delay, longDelay, cancel, kill, stop, drop, redisEmpty, redisAOF, pubsubKill, flush,
+	}
+}
+
+// transparent actions cost time and nothing else: every call has to end as if nothing had happened. A Redis
+// that comes back with its data in a fraction of a lease is among them.
+func (a action) transparent() bool {
+	switch a {
+	case fail, delay, drop, redisAOF, pubsubKill, flush:
+		return true
+	}
+	return false
+}
+
+// lease is the subject's. Where a loss would be a failure it is longer, so that a loaded machine is not
+// taken for a fault of ours; and where nothing may be left to the end of a lease, it is so long that this
+// would show.
+func (a action) lease(s scenario) time.Duration {
+	switch {
+	case !a.transparent() && a != cancel:
+		return 600 * time.Millisecond
+	case a == delay, s == renewal, s == transfer && a == cancel: // what is not imported stays for a lease
+		return 1800 * time.Millisecond
+	}
+	return 30 * time.Second
+}
+
+// isExchange reports whether the point is one of a request, and of which side.
+func isExchange(p crash.Point) (send, reply bool) {
+	for _, x := range []crash.Exchange{crash.Acquire, crash.Reenter, crash.Leave, crash.Release,
+		crash.Handoff, crash.Adopt, crash.Renew, crash.Reclaim} {
+		send, reply = send || p == x.Send, reply || p == x.Reply
+	}
+	return send, reply
+}
+
+// senseless says why a pair is left out; "" if it is not.
+func senseless(p crash.Point, a action) string {
+	send, reply := isExchange(p)
+	switch {
+	case a == drop && !send && !reply:
+		return "nothing is sent there, so no reply can be lost"
+	case a == cancel && (p == crash.Reclaim.Send || p == crash.Reclaim.Reply):
+		return "it cleans up after a call whose context has ended: there is none left to cancel"
+	}
+	return ""
+}
+
+// scenario is what the subject goes through; see the methods of subject of these names.
+type scenario string
+
+const (
+	plain     scenario = "plain"     // lock, unlock
+	nested    scenario = "nested"    // lock, re-enter, leave, unlock
+	waiting   scenario = "waiting"   // lock while the rival holds
+	line      scenario = "line"      // two wait behind a holder of the same client, who hands on
+	renewal   scenario = "renewal"   // hold until long after a renewal
+	transfer  scenario = "transfer"  // export, import by another client
+	abandoned scenario = "abandoned" // an acquisition that its context ends before the reply is read
+	closing   scenario = "closing"   // Close, with a hold and a waiter
+)
+
+// course is the way to a point: the scenario, and at which passing of the point the strike falls.
+type course struct {
+	scenario scenario
+	passing  int
+}
+
+// grant is the passing at which a client that is new asks in earnest: the first time it only learns what
+// time it is on the server.
+const grant = 2
+
+func courseTo(p crash.Point) course {
+	switch p {
+	case crash.Acquire.Send, crash.Acquire.Reply:
+		return course{plain, grant}
+	case crash.Release.Send, crash.Release.Reply, crash.Unlock:
+		return course{plain, 1}
+	case crash.Reenter.Send, crash.Reenter.Reply, crash.Leave.Send, crash.Leave.Reply:
+		return course{nested, 1}
+	case crash.Subscribe, crash.Subscribed, crash.Wake:
+		return course{waiting, 1}
+	case crash.Enqueue, crash.Handoff.Send, crash.Handoff.Reply:
+		return course{line, 1}
+	case crash.Granted:
+		return course{line, 2} // the first is the holder's own
+	case crash.Renew.Send, crash.Renew.Reply:
+		return course{renewal, 1}
+	case crash.Adopt.Send, crash.Adopt.Reply:
+		return course{transfer, grant}
+	case crash.Reclaim.Send, crash.Reclaim.Reply:
+		return course{abandoned, 1}
+	case crash.Close:
+		return course{closing, 1}
+	}
+	return course{}
+}
+
+// lockName is the name that all contend for: every pair has a Redis of its own.
+const lockName = "struck"
+
+const (
+	maxPoll        = time.Second
+	releaseTimeout = 2 * time.Second
+	slack          = 5 * time.Second // for a loaded machine, on top of what is promised
+	patience       = 40 * time.Second
+)

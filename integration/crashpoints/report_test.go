@@ -1,0 +1,83 @@
+package crashpoints_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// report is a line that the subject writes: what it went through and when.
+type report struct {
+	Kind  string        // one of the kinds below
+	At    time.Duration // by the clock that all processes share
+	Point crash.Point   `json:",omitempty"`
+	Stay  *stay         `json:",omitempty"`
+	Call  *callReport   `json:",omitempty"`
+	Text  string        `json:",omitempty"`
+}
+
+// The kinds of reports.
+const (
+	passed  = "passed"  // a point
+	fired   = "fired"   // the strike is about to fall
+	resumed = "resumed" // the process was stopped, and runs again
+	stayed  = "stayed"  // a stay as it is known by now; a later one of the same id replaces it
+	called  = "called"  // a call has returned
+	stalled = "stalled" // for how long the process got no processor, at the worst
+	leaked  = "leaked"  // goroutines that are left at the end
+	done    = "done"
+)
+
+// stay is for how long somebody believed to hold: the first and the last moment of which it is certain.
+type stay struct {
+	Who      string
+	ID       int
+	From, To time.Duration
+	Fence    int64
+	Moved    bool // it goes on with a hold of another client, whose token it keeps
+}
+
+type callReport struct {
+	Name  string
+	Took  time.Duration
+	Word  string
+	Want  string // the word, if the action is a transparent one
+	Error string
+}
+
+// word is an error in one word of the vocabulary; "alien" is what is none of it.
+func word(err error) string {
+	if err == nil {
+		return "nil"
+	}
+	said := ""
+	for _, w := range []struct {
+		word string
+		is   error
+	}{
+		{"busy", rlock.ErrBusy}, {"unavailable", rlock.ErrUnavailable}, {"lost", rlock.ErrLost},
+		{"not-held", rlock.ErrNotHeld}, {"closed", rlock.ErrClosed}, {"released", rlock.ErrReleased},
+	} {
+		if errors.Is(err, w.is) {
+			said = w.word
+			break
+		}
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "alien" // nobody here has a deadline that ends before all is over
+	case errors.Is(err, context.Canceled) && (said == "busy" || said == "unavailable"):
+		return "canceled"
+	case err == context.Canceled: // before anything was sent
+		return "canceled"
+	case said != "":
+		return said
+	case strings.HasPrefix(err.Error(), "rlock: closed with locks still held"):
+		return "held"
+	}
+	return "alien"
+}

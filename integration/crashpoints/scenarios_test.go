@@ -1,0 +1,159 @@
+package crashpoints_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// play goes through the scenario. A step that fails ends it: what comes of the rest is known.
+func (s *subject) play() {
+	map[scenario]func(){
+		plain: s.plain, nested: s.nested, waiting: s.plain, line: s.line, renewal: s.renewal,
+		transfer: s.transfer, abandoned: s.abandoned, closing: s.closing,
+	}[s.Scenario]()
+}
+
+func (s *subject) plain() {
+	if st := s.enter("lock", "nil", s.ctx, s.lock); st != nil {
+		s.work(st)
+		s.exit("unlock", "nil", st)
+	}
+}
+
+func (s *subject) nested() {
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	var leave func() error
+	err := s.call("reenter", "nil", func() (err error) {
+		_, leave, err = s.lock.Lock(st.held)
+		return err
+	})
+	if err == nil {
+		_ = s.call("leave", "nil", leave)
+	}
+	s.work(st)
+	s.exit("unlock", "nil", st)
+}
+
+// line has two calls wait behind a hold of the same client.
+func (s *subject) line() {
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	waiters, standing := s.waiters(2, "nil")
+	standing()
+	s.work(st)
+	s.exit("unlock", "nil", st)
+	waiters.Wait()
+}
+
+// waiters starts calls that wait in line; standing waits until all of them do, or are done.
+func (s *subject) waiters(n int, want string) (waiters *sync.WaitGroup, standing func()) {
+	waiters = new(sync.WaitGroup)
+	stood := s.passings(crash.Enqueue)
+	left := make(chan struct{}, n)
+	for range n {
+		waiters.Go(func() {
+			defer func() { left <- struct{}{} }()
+			if st := s.enter("lock in line", want, s.ctx, s.lock); st != nil {
+				s.work(st)
+				s.exit("unlock in line", "nil", st)
+			}
+		})
+	}
+	return waiters, func() {
+		for end := now() + slack; now() < end; time.Sleep(time.Millisecond) {
+			if s.passings(crash.Enqueue)-stood+len(left) >= n {
+				return
+			}
+		}
+	}
+}
+
+// renewal holds until a renewal was struck and there was time for another two.
+func (s *subject) renewal() {
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	s.await(s.struck)
+	s.workFor(st, s.Lease*2/3+s.Lease/10)
+	s.exit("unlock", "nil", st)
+}
+
+// transfer takes the hold to another client of this process.
+func (s *subject) transfer() {
+	other := s.newClient()
+	defer func() { _ = s.call("close", "nil", other.Close) }()
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	var token string
+	st.leave()
+	err := s.call("export", "nil", func() (err error) {
+		token, err = s.lock.Export(st.held)
+		return err
+	})
+	if err != nil {
+		_ = s.call("unlock", "nil", st.unlock)
+		return
+	}
+	moved := &staying{stay: stay{Moved: true}, lock: rlock.New(other, lockName)}
+	err = s.call("import", "nil", func() (err error) {
+		moved.held, moved.unlock, err = moved.lock.Import(s.ctx, token)
+		return err
+	})
+	if err != nil {
+		return
+	}
+	if moved = s.begin(moved); moved != nil {
+		s.work(moved)
+		s.exit("unlock", "nil", moved)
+	}
+}
+
+// abandoned has its context end when Redis has granted the lock and the reply was not acted on yet, so
+// that the hold has to be reclaimed.
+func (s *subject) abandoned() {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	returned := make(chan struct{})
+	var replies atomic.Int32
+	s.before = func(p crash.Point) {
+		if p == crash.Acquire.Reply && replies.Add(1) == grant {
+			cancel()
+			s.await(returned)
+		}
+	}
+	st := s.enter("lock abandoned", "canceled", ctx, s.lock)
+	close(returned)
+	if st != nil {
+		s.exit("unlock", "nil", st)
+		return
+	}
+	s.await(s.struck)
+	s.plain()
+}
+
+// closing closes the client while one call holds and another waits. The holder goes on until its hold
+// ends by that.
+func (s *subject) closing() {
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	waiters, standing := s.waiters(1, "closed")
+	standing()
+	_ = s.call("close with a hold", "held", s.client.Close)
+	s.exit("unlock", "closed", st)
+	waiters.Wait()
+}

@@ -1,0 +1,85 @@
+package crashpoints_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/engine"
+)
+
+// refusal is an error that Redis answers with.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// RedisError makes it one of go-redis.
+func (refusal) RedisError() {}
+
+// strike is what happens at every point: nothing, except at one passing of one of them.
+func (s *subject) strike(p crash.Point) error {
+	s.tell(report{Kind: passed, Point: p})
+	if s.before != nil {
+		s.before(p)
+	}
+	s.mu.Lock()
+	s.counts[p]++
+	mine := p == s.Point && s.counts[p] == s.Passing
+	s.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	s.tell(report{Kind: fired, Point: p})
+	defer close(s.struck)
+	return s.fall(p)
+}
+
+// fall is the action itself, or this process's part in it.
+func (s *subject) fall(p crash.Point) error {
+	send, reply := isExchange(p)
+	switch s.Action {
+	case fail:
+		switch {
+		case send:
+			return refusal("LOADING struck before it was sent")
+		case reply:
+			return os.ErrDeadlineExceeded
+		}
+		return errors.New("struck") // to be ignored
+	case drop:
+		if send {
+			return os.ErrDeadlineExceeded
+		}
+		return io.EOF
+	case delay:
+		time.Sleep(2 * engine.CommandLimit(s.Lease))
+	case longDelay:
+		time.Sleep(2 * s.Lease)
+	case cancel:
+		s.cancel()
+	case kill:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case stop:
+		// The signal may be taken by another thread, a little later.
+		for start := now(); now()-start < s.Lease; time.Sleep(10 * time.Millisecond) {
+			if now()-start < s.Lease/2 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			}
+		}
+		s.tell(report{Kind: resumed})
+	default: // what is done to Redis is the parent's part
+		s.await(s.going)
+	}
+	return nil
+}
+
+// passings is how often a point was passed.
+func (s *subject) passings(p crash.Point) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[p]
+}

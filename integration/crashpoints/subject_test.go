@@ -1,0 +1,181 @@
+package crashpoints_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// subjectEnv holds, as JSON, what a subject is to do.
+const subjectEnv = "HOLDFAST_TEST_CRASHPOINT"
+
+type orders struct {
+	Addr     string
+	Point    crash.Point
+	Passing  int
+	Action   action
+	Scenario scenario
+	Lease    time.Duration
+}
+
+// subject is the process that is struck.
+type subject struct {
+	orders
+	rdb    *redis.Client
+	client *rlock.Client
+	lock   *rlock.Lock
+	ctx    context.Context // of the scenario's calls
+	cancel context.CancelFunc
+	going  chan struct{} // closed when the parent has done its part of the strike
+	healed chan struct{} // closed when nothing is wrong any more
+	struck chan struct{} // closed when the strike is over
+
+	before func(crash.Point) // what a scenario does at a point, apart from the strike
+
+	out    sync.Mutex // guards standard output
+	mu     sync.Mutex // guards all below
+	counts map[crash.Point]int
+	stays  map[*staying]bool
+	ids    int
+	stall  time.Duration
+}
+
+// subjectMain is the whole life of a subject.
+func subjectMain() {
+	s := &subject{
+		going: make(chan struct{}), healed: make(chan struct{}), struck: make(chan struct{}),
+		counts: make(map[crash.Point]int), stays: make(map[*staying]bool),
+	}
+	if err := json.Unmarshal([]byte(os.Getenv(subjectEnv)), &s.orders); err != nil {
+		panic(err)
+	}
+	go s.listen()
+	go s.beat()
+	leaks := goleak.IgnoreCurrent()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.rdb = redis.NewClient(&redis.Options{Addr: s.Addr})
+	s.client = s.newClient()
+	s.lock = rlock.New(s.client, lockName)
+	crash.Set(s.strike)
+	s.play()
+	s.after()
+	s.call("close", "nil", s.client.Close)
+	s.cancel()
+	_ = s.rdb.Close()
+	s.leaks(leaks)
+	s.mu.Lock()
+	s.tell(report{Kind: stalled, Text: s.stall.String()})
+	s.mu.Unlock()
+	s.tell(report{Kind: done})
+}
+
+func (s *subject) newClient() *rlock.Client {
+	client, err := rlock.NewClient(s.rdb, &rlock.ClientOptions{
+		Lease: s.Lease, MaxPoll: maxPoll, ReleaseTimeout: releaseTimeout,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	return client
+}
+
+// after is what the same process has to be capable of when all is well again: to get the lock.
+func (s *subject) after() {
+	s.await(s.struck)
+	s.await(s.healed)
+	client := s.client
+	if s.Scenario == closing {
+		client = s.newClient()
+		defer func() { s.call("close again", "nil", client.Close) }()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience/2)
+	defer cancel()
+	if st := s.enter("lock after", "nil", ctx, rlock.New(client, lockName)); st != nil {
+		s.exit("unlock after", "nil", st)
+	}
+}
+
+// await waits for c, but not for ever: that nothing came shows in what is missing from the reports.
+func (s *subject) await(c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-time.After(patience / 4):
+	}
+}
+
+// listen hears what the parent says, and ends with it.
+func (s *subject) listen() {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		switch lines.Text() {
+		case "go":
+			close(s.going)
+		case "healed":
+			close(s.healed)
+		}
+	}
+	os.Exit(1)
+}
+
+// beat measures how badly this process is starved of processors.
+func (s *subject) beat() {
+	const beat = 5 * time.Millisecond
+	for last := now(); ; {
+		time.Sleep(beat)
+		at := now()
+		s.mu.Lock()
+		s.stall = max(s.stall, at-last-beat)
+		s.mu.Unlock()
+		last = at
+	}
+}
+
+// tell writes a report at once, so that it outlives this process.
+func (s *subject) tell(r report) {
+	r.At = now()
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	s.out.Lock()
+	defer s.out.Unlock()
+	_, _ = os.Stdout.Write(append(text, '\n'))
+}
+
+// call reports what fn came to.
+func (s *subject) call(name, want string, fn func() error) error {
+	start := now()
+	err := fn()
+	c := &callReport{Name: name, Took: now() - start, Word: word(err), Want: want}
+	if err != nil {
+		c.Error = err.Error()
+	}
+	s.tell(report{Kind: called, Call: c})
+	return err
+}
+
+// leaks reports goroutines that are left. A go-redis client that could not connect has one that sleeps
+// for a second before it sees that the client was closed.
+func (s *subject) leaks(known goleak.Option) {
+	for end := now() + slack; ; {
+		err := goleak.Find(known)
+		if err == nil {
+			return
+		}
+		if now() > end {
+			s.tell(report{Kind: leaked, Text: fmt.Sprint(err)})
+			return
+		}
+	}
+}

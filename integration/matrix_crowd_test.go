@@ -1,0 +1,138 @@
+package integration_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// crowd is what the turns of many waiters cost.
+type crowd struct{ turns, acquire, handoff, release int }
+
+func (c crowd) perTurn() float64 { return float64(c.acquire+c.handoff+c.release) / float64(c.turns) }
+
+// crowdTurns has so many callers of each of some clients wait for one lock, then lets them in, and counts
+// the scripts that were run from the first unlock on.
+func crowdTurns(t *testing.T, clients, waiters int) crowd {
+	t.Helper()
+	server := redistest.Start(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	// Nothing is renewed or looked at meanwhile, however slow the machine is.
+	opts := rlock.ClientOptions{Lease: time.Hour, MaxPoll: never}
+	holder, _ := newClient(t, server.Client(t), opts)
+	_, unlock := held(t, rlock.New(holder, "crowded"))
+	var all sync.WaitGroup
+	for range clients {
+		rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+		t.Cleanup(func() { _ = rdb.Close() })
+		client, events := newClient(t, rdb, opts)
+		lock := rlock.New(client, "crowded")
+		for range waiters {
+			all.Go(func() {
+				if err := lock.Do(within(t), func(context.Context) error { return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		redistest.Eventually(t, limit, func() bool { return events.waits("crowded") == waiters }, "not all wait")
+	}
+	subscribed(t, server, "crowded")
+	count := func(script string) int { return proxy.Requests(faultproxy.Script(lua.SHA(script))) }
+	before := crowd{0, count("acquire"), count("handoff"), count("release")}
+	require.NoError(t, unlock())
+	all.Wait()
+	c := crowd{
+		clients * waiters, count("acquire") - before.acquire, count("handoff") - before.handoff,
+		count("release") - before.release,
+	}
+	t.Logf("%d clients with %d waiters each: %+v, %.2f scripts a turn", clients, waiters, c, c.perTurn())
+	return c
+}
+
+// What Redis does for a turn does not grow with the number of waiters of a process: there is one script
+// for each, and now and then a real release, an attempt before it is heard of, and one after.
+func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
+	t.Parallel()
+	few, many := crowdTurns(t, 1, 10), crowdTurns(t, 1, 200)
+	require.LessOrEqual(t, many.perTurn(), 1.5)
+	require.LessOrEqual(t, many.perTurn(), few.perTurn()+0.2)
+}
+
+// Nor does a release wake a herd: of each process that waits only the first in line asks, once when it is
+// told and once more if it asked while it was told.
+func TestAReleaseWakesOneWaiterOfEachProcess(t *testing.T) {
+	t.Parallel()
+	const clients = 4
+	c := crowdTurns(t, clients, 50)
+	// Of each client some may be sent twice, since the server did not know the script yet.
+	require.GreaterOrEqual(t, c.handoff+c.release, c.turns, "every turn ends with one script")
+	require.LessOrEqual(t, c.handoff+c.release, c.turns+3*clients)
+	releases := c.release + 1 // and the holder's
+	// A grant to come after a run of hand-offs may be looked for twice, too.
+	require.LessOrEqual(t, c.acquire, 3*clients*releases, "%+v", c)
+	require.LessOrEqual(t, c.perTurn(), 2.0)
+}
+
+// One processor, and goroutines that never let go of it: renewals are late, but not by so much that a hold
+// is lost, and nobody is inside with another.
+//
+// It is not parallel, so that the processor is taken from nobody else.
+func TestABusyProcessorCostsNoHold(t *testing.T) {
+	server := redistest.Start(t)
+	client, events := newClient(t, server.Client(t), rlock.ClientOptions{Lease: 6 * time.Second})
+	kept := rlock.New(client, "kept")
+	ctx, unlock := held(t, kept)
+	var stop atomic.Bool
+	var spinners sync.WaitGroup
+	defer spinners.Wait()
+	defer stop.Store(true)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 4 {
+		spinners.Go(func() {
+			for !stop.Load() {
+			}
+		})
+	}
+	bustle(t, server.Client(t), 6*time.Second, "starved", 2)
+	events.renewedAgain(t, 2, kept.Name())
+	alive(t, kept, ctx)
+	require.NoError(t, unlock())
+	require.Empty(t, events.losses())
+}
+
+// A subscriber that cannot keep up with what others publish is thrown out by the server, again and again.
+// Whoever waits listens anew, and gets in without having to poll.
+func TestASubscriberThrownOutForBeingSlowIsStillWoken(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.WithArgs("--client-output-buffer-limit", "pubsub 16kb 0 0"))
+	admin := server.Client(t)
+	client, events := newClient(t, server.Client(t), rlock.ClientOptions{MaxPoll: never})
+	holder, _ := newClient(t, server.Client(t), rlock.ClientOptions{})
+	lock := rlock.New(client, "slow")
+	flood := make([]byte, 1<<20) // more than the limit: it cannot be delivered
+	for range 5 {
+		_, unlock := held(t, rlock.New(holder, lock.Name()))
+		waiter := waiting(t, events, lock)
+		subscribed(t, server, lock.Name())
+		before := server.Calls(t, "subscribe")
+		heard, err := admin.Publish(context.Background(), "redisson_lock__channel:{slow}", flood).Result()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, heard)
+		redistest.Eventually(t, limit, func() bool { return server.Calls(t, "subscribe") > before },
+			"it does not listen again")
+		require.NoError(t, unlock())
+		require.NoError(t, arrives(t, waiter).unlock())
+	}
+	require.Empty(t, events.losses())
+}
