@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, where that takes no question:
 #
-#	scripts/install.sh redis|cc|make
+#	scripts/install.sh redis|cc|make|jdk|jdk17
 #
 # Fails where it may not or cannot; what the user is told then is the caller's business.
 set -eu
@@ -66,5 +66,11 @@ dnf-cc) install gcc glibc-devel ;;
 apk-cc) install gcc musl-dev ;;
 *-redis) install redis || install valkey ;; # newer distributions have Valkey alone
 *-make) install make ;;
+# A JDK, the distribution's default or 17, and Maven.
+apt-get-jdk) install default-jdk-headless maven ;;
+apt-get-jdk17) install openjdk-17-jdk-headless maven ;;
+dnf-jdk) install java-devel maven ;;
+dnf-jdk17) install java-17-openjdk-devel maven ;;
+apk-jdk17) install openjdk17-jdk maven ;;
 *) exit 1 ;;
 esac
