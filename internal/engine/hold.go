@@ -87,7 +87,11 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	for _, l := range levels {
 		l.end(err)
 	}
-	if reason != Gone {
+	switch reason {
+	case Expired:
+		// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
+		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id, h.doubt)
+	case MaxHold:
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
 	e.table.drop(h, 0)

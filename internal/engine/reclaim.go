@@ -35,6 +35,11 @@ type orphan struct {
 
 // add takes over a hold id. It does not wait.
 func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
+	r.addFrom(r.engine.clock.Now(), p, id, notAfter)
+}
+
+// addFrom is add for a hold that must not be released before an instant.
+func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, notAfter int64) {
 	e := r.engine
 	now := e.clock.Now()
 	late := now
@@ -42,8 +47,8 @@ func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
 		late = max(now, e.clocks.local(e.node(p.Key()), notAfter, now))
 	}
 	o := orphan{
-		proto: p, id: id, notAfter: notAfter, due: now, pause: firstPause,
-		end: late + time.Duration(e.longest.Load()) + maxLimit,
+		proto: p, id: id, notAfter: notAfter, due: max(now, due), pause: firstPause,
+		end: max(late, due) + time.Duration(e.longest.Load()) + maxLimit,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,146 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+)
+
+// settle bounds how long the remains of a run may take to go, once nothing keeps them.
+const settle = 15 * time.Second
+
+// paused waits until no client is in a call. One that does not pause is stuck.
+func (r *run) paused(limit time.Duration) error {
+	for _, s := range r.seats {
+		line, err := s.current().hear(limit)
+		if err != nil {
+			return err
+		}
+		if line != linePaused {
+			return fmt.Errorf("%s said %q instead of %q", s.current().name, line, linePaused)
+		}
+	}
+	return nil
+}
+
+// emptied waits until only tokens are left in Redis: a hold that nobody released ends with its lease.
+func (r *run) emptied() error {
+	left, err := r.gone(r.cfg.Lease+settle, func() ([]string, error) {
+		return Leftovers(r.server.Keys(r.t), isToken), nil
+	})
+	r.report.Keys = len(left)
+	return within(err, "keys", left)
+}
+
+// isToken tells whether a key is that of a fencing token, which outlives the holds of its name.
+func isToken(key string) bool {
+	for _, name := range names {
+		if key == keys.Prefix("redisson_lock_token", name) {
+			return true
+		}
+	}
+	return false
+}
+
+// audit closes the clients and looks for what is left of them, in themselves and in Redis.
+func (r *run) audit() error {
+	if err := r.sayAll(sayClose); err != nil {
+		return err
+	}
+	for _, s := range r.seats {
+		p := s.current()
+		line, err := p.hear(settle)
+		if err != nil {
+			return err
+		}
+		f := parse(line)
+		if word, n := f.word(), int(f.number()); word != lineLeft || n != 0 || f.err != nil {
+			r.report.Goroutines += n
+			return fmt.Errorf("goroutines of %s: %s", p.name, line)
+		}
+		if err := p.ended(settle); err != nil {
+			return err
+		}
+	}
+	if err := r.emptied(); err != nil {
+		return err
+	}
+	left, err := r.gone(settle, func() ([]string, error) { return r.server.PubSubChannels(r.t), nil })
+	if err := within(err, "subscriptions", left); err != nil {
+		return err
+	}
+	left, err = r.gone(settle, r.connections)
+	return within(err, "connections", left)
+}
+
+// connections lists those of Redis's connections that are not this run's own.
+func (r *run) connections() ([]string, error) {
+	id, err := r.admin.ClientID(context.Background()).Result()
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.admin.ClientList(context.Background()).Result()
+	if err != nil {
+		return nil, err
+	}
+	var others []string
+	for line := range strings.Lines(list) {
+		if !strings.HasPrefix(line, fmt.Sprintf("id=%d ", id)) {
+			others = append(others, strings.TrimSpace(line))
+		}
+	}
+	return others, nil
+}
+
+// gone asks until nothing is listed any more, and returns what still is at the end of the limit.
+func (r *run) gone(limit time.Duration, list func() ([]string, error)) (left []string, err error) {
+	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		left, err = list()
+		if err != nil || len(left) == 0 || time.Now().After(end) {
+			return left, err
+		}
+	}
+}
+
+func within(err error, what string, left []string) error {
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("%d %s are left: %s", len(left), what, strings.Join(left[:min(len(left), 10)], "\n"))
+	}
+	return err
+}
+
+// fail notes down that a fault could not be injected, which fails the run.
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = errors.Join(r.err, err)
+}
+
+func (r *run) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// lenient is the test that the server and the proxies belong to. A late request that meets a connection
+// that another fault cuts is not delivered, which is what networks do: it is counted.
+type lenient struct {
+	testing.TB
+	undelivered atomic.Int64
+}
+
+// Errorf implements testing.TB.
+func (l *lenient) Errorf(format string, args ...any) {
+	l.Helper()
+	if strings.Contains(format, "late request could not be delivered") {
+		l.undelivered.Add(1)
+		return
+	}
+	l.TB.Errorf(format, args...)
+}

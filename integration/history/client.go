@@ -1,0 +1,188 @@
+package history
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// What a client process is told, in its environment.
+const (
+	envAddr    = "HOLDFAST_HISTORY_ADDR" // its presence makes a process a client
+	envNumber  = "HOLDFAST_HISTORY_NUMBER"
+	envLease   = "HOLDFAST_HISTORY_LEASE"
+	envSeed    = "HOLDFAST_HISTORY_SEED"
+	envWorkers = "HOLDFAST_HISTORY_WORKERS"
+)
+
+// names are what the clients contend for: few enough for queues in every process.
+var names = []string{"history-a", "history-b", "history-c", "history-d", "history-e"}
+
+// What a client process is told later, line by line.
+const (
+	sayRoam  = "roam"  // operations of every kind, until "pause"
+	sayLive  = "live"  // a number of operations, each of which must succeed
+	sayPause = "pause" // finish what is under way
+	sayClose = "close" // close the client, tell what is left, and end
+)
+
+// Client runs this process as a client if it was started as one, and then does not return. Programs
+// that call Run, or tests of them, call it first.
+func Client() {
+	if os.Getenv(envAddr) == "" {
+		return
+	}
+	if err := runClient(os.Stdin, os.Stdout); err != nil {
+		fmt.Println(lineBad, strings.ReplaceAll(err.Error(), "\n", " | "))
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// client is a client process.
+type client struct {
+	rdb     *redis.Client
+	rlock   *rlock.Client
+	lease   time.Duration
+	workers []*worker
+	stop    atomic.Bool
+	running sync.WaitGroup
+
+	mu  sync.Mutex // guards out
+	out io.Writer
+}
+
+func newClient(out io.Writer) (*client, error) {
+	number, err := strconv.Atoi(os.Getenv(envNumber))
+	if err != nil {
+		return nil, err
+	}
+	seed, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	workers, err := strconv.Atoi(os.Getenv(envWorkers))
+	if err != nil {
+		return nil, err
+	}
+	c := &client{out: out}
+	if c.lease, err = time.ParseDuration(os.Getenv(envLease)); err != nil {
+		return nil, err
+	}
+	c.rdb = redis.NewClient(&redis.Options{Addr: os.Getenv(envAddr), Dialer: dialFrom(number)})
+	c.rlock, err = rlock.NewClient(c.rdb, &rlock.ClientOptions{
+		Lease: c.lease, MaxPoll: c.lease / 3, ReleaseTimeout: 2 * c.lease,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	for i := range workers {
+		c.workers = append(c.workers, newWorker(c, strconv.Itoa(i), rand.New(rand.NewPCG(seed, uint64(i)))))
+	}
+	return c, err
+}
+
+// dialFrom gives every client an address of its own, so that whoever looks at the connections can tell
+// whose they are. Only Linux has all of 127/8.
+func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: time.Second}
+	if runtime.GOOS == "linux" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+number))}
+	}
+	return dialer.DialContext
+}
+
+// runClient does what it is told, until it is told to close. The end of its input means that the run is
+// dead.
+func runClient(in io.Reader, out io.Writer) error {
+	c, err := newClient(out)
+	if err != nil {
+		return err
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		order, argument, _ := strings.Cut(lines.Text(), " ")
+		switch order {
+		case sayRoam:
+			c.start(func(w *worker) {
+				for !c.stop.Load() {
+					w.roam()
+				}
+			})
+		case sayLive:
+			each, err := strconv.Atoi(argument)
+			if err != nil {
+				return err
+			}
+			c.start(func(w *worker) {
+				for range each {
+					w.live()
+				}
+			})
+			c.running.Wait()
+			c.tell(linePaused + "\n")
+		case sayPause:
+			c.stop.Store(true)
+			c.running.Wait()
+			c.tell(linePaused + "\n")
+		case sayClose:
+			return c.close()
+		default:
+			return fmt.Errorf("unknown order %q", lines.Text())
+		}
+	}
+	return errors.New("the run has ended")
+}
+
+func (c *client) start(work func(*worker)) {
+	c.stop.Store(false)
+	for _, w := range c.workers {
+		c.running.Go(func() { work(w) })
+	}
+}
+
+// close closes the client and tells how many goroutines are left besides this one, and what they do.
+func (c *client) close() error {
+	if err := c.rlock.Close(); err != nil {
+		return err // which would name locks that were not unlocked
+	}
+	if err := c.rdb.Close(); err != nil {
+		return err
+	}
+	var leaks error
+	// go-redis's dials outlive its clients by up to a second.
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		if leaks = goleak.Find(); leaks == nil {
+			break
+		}
+	}
+	what := "none"
+	if leaks != nil {
+		what = strings.Join(strings.Fields(leaks.Error()), " ")
+	}
+	c.tell(fmt.Sprintln(lineLeft, runtime.NumGoroutine()-1, what))
+	return nil
+}
+
+// tell writes a line, in one piece.
+func (c *client) tell(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := io.WriteString(c.out, line); err != nil {
+		os.Exit(1) // nobody listens any more
+	}
+}

@@ -1,0 +1,188 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+)
+
+// fault is a kind of fault. inject returns how often it happened: a lost reply needs a request, which a
+// client that waits may not send.
+type fault struct {
+	name   string
+	inject func(*run, *rand.Rand) int
+}
+
+// kinds are all faults, in the order in which a report names them.
+var kinds = []fault{
+	{"reply dropped", onScripts(faultproxy.DropReply)},
+	{"reply cut short", onScripts(faultproxy.CutReplyAt(2))},
+	{"cut after the effect", onScripts(faultproxy.CutAfter)},
+	{"cut before the effect", onScripts(faultproxy.CutBefore)},
+	{"request dropped", onScripts(faultproxy.DropRequest)},
+	{"request cut short", onScripts(faultproxy.CutRequestAt(9))},
+	{"request duplicated", onScripts(faultproxy.Duplicate)},
+	{"request duplicated later", gated(faultproxy.DuplicateLater)},
+	{"request late", gated(faultproxy.Late)},
+	{"request held", gated(faultproxy.HoldRequest)},
+	{"reply held", gated(faultproxy.HoldReply)},
+	{"request delayed", delayed},
+	{"latency", latency},
+	{"messages swallowed", swallow},
+	{"client blackholed", blackhole},
+	{"connections killed", killConnections("normal")},
+	{"subscriptions killed", killConnections("pubsub")},
+	{"scripts flushed", flushScripts},
+	{"client stopped briefly", stopClient(3, 6)},
+	{"client stopped for long", stopClient(12, 20)},
+	{"client killed", killClient},
+	{"server stopped briefly", stopServer(3, 7)},
+	{"server stopped for long", stopServer(11, 16)},
+}
+
+// between is a duration from a to b tenths of the lease.
+func (r *run) between(random *rand.Rand, a, b int) time.Duration {
+	return r.cfg.Lease * time.Duration(10*a+random.IntN(10*(b-a)+1)) / 100
+}
+
+// fired waits until a rule has fired so often, or for two leases. It ends the rule and returns how often
+// it fired.
+func (r *run) fired(rule *faultproxy.Rule, n int) int {
+	for end := time.Now().Add(2 * r.cfg.Lease); rule.Fired() < n && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	rule.Times(0)
+	return min(rule.Fired(), n)
+}
+
+// onScripts does something to one to three requests of one client, the next ones that match.
+func onScripts(action faultproxy.Action) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		n := 1 + random.IntN(3)
+		rule := r.seats[random.IntN(len(r.seats))].proxy.On(faultproxy.AnyScript, action).Times(n)
+		return min(r.fired(rule, n), 1)
+	}
+}
+
+// gated holds back what a request or its copy would do, for up to two leases: beyond every not-after,
+// and beyond the hold itself.
+func gated(action func(*faultproxy.Gate) faultproxy.Action) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		gate := faultproxy.NewGate()
+		rule := r.seats[random.IntN(len(r.seats))].proxy.On(faultproxy.AnyScript, action(gate))
+		later := r.between(random, 1, 20)
+		if r.fired(rule, 1) == 0 {
+			gate.Open()
+			return 0
+		}
+		r.background(func() {
+			time.Sleep(later)
+			gate.Open()
+		})
+		return 1
+	}
+}
+
+func delayed(r *run, random *rand.Rand) int {
+	n := 1 + random.IntN(3)
+	rule := r.seats[random.IntN(len(r.seats))].proxy.On(
+		faultproxy.AnyScript, faultproxy.Delay(r.between(random, 1, 12))).Times(n)
+	return min(r.fired(rule, 1), 1)
+}
+
+// latency slows the whole path of one client, by less than the time that a command has, or by more.
+func latency(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	s.proxy.Latency(r.between(random, 0, 2) / 2)
+	r.lasting(random, 2, 10, func() { s.proxy.Latency(0) })
+	return 1
+}
+
+func swallow(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	s.proxy.SwallowMessages(true)
+	r.lasting(random, 5, 20, func() { s.proxy.SwallowMessages(false) })
+	return 1
+}
+
+// blackhole cuts one client off, for less than its lease or for more.
+func blackhole(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	s.proxy.Blackhole(true)
+	r.lasting(random, 3, 20, func() { s.proxy.Blackhole(false) })
+	return 1
+}
+
+func killConnections(kind string) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		killed := 0
+		for range 1 + random.IntN(4) {
+			n, err := r.admin.ClientKillByFilter(context.Background(), "TYPE", kind).Result()
+			if err != nil {
+				r.fail(fmt.Errorf("CLIENT KILL: %w", err))
+			}
+			killed += int(n)
+			time.Sleep(r.between(random, 0, 1))
+		}
+		return min(killed, 1)
+	}
+}
+
+func flushScripts(r *run, random *rand.Rand) int {
+	for range 1 + random.IntN(20) {
+		if err := r.admin.ScriptFlush(context.Background()).Err(); err != nil {
+			r.fail(fmt.Errorf("SCRIPT FLUSH: %w", err))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return 1
+}
+
+// stopClient stops a client process for so many tenths of its lease.
+func stopClient(from, to int) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		s := r.seats[random.IntN(len(r.seats))]
+		if !s.seize() { // it stands still, or is being replaced
+			return 0
+		}
+		if err := s.current().signal(syscall.SIGSTOP); err != nil {
+			r.fail(err)
+		}
+		r.lasting(random, from, to, func() {
+			defer s.yield()
+			if err := s.current().signal(syscall.SIGCONT); err != nil {
+				r.fail(err)
+			}
+		})
+		return 1
+	}
+}
+
+// killClient kills a client process, and lets another one take its seat.
+func killClient(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	if !s.seize() {
+		return 0
+	}
+	defer s.yield()
+	if err := r.replace(s); err != nil {
+		r.fail(err)
+		return 0
+	}
+	return 1
+}
+
+// stopServer stops Redis for so many tenths of a lease. What it was sent meanwhile it carries out when it
+// runs again.
+func stopServer(from, to int) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		r.server.Stop()
+		time.Sleep(r.between(random, from, to)) // the fault itself
+		r.server.Continue()
+		return 1
+	}
+}

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// told makes a record of what one client said.
+func told(lines ...string) (*record, *process) {
+	r, p := newRecord(), &process{name: "client-0.0"}
+	for _, line := range lines {
+		r.take(p, line)
+	}
+	return r, p
+}
+
+func TestRecordOfAHold(t *testing.T) {
+	t.Parallel()
+	h := Hold{Client: "3", Name: "a", ID: "id:1", Fence: 7, Start: 100}
+	r, _ := told(holdLine(h, 900), endLine("id:1", 250), lineUnlock+" lock:ok")
+	require.NoError(t, r.verdict())
+	h.Client, h.End = "client-0.0/3", 250
+	require.Equal(t, []Hold{h}, r.holds)
+	require.Equal(t, 1, r.count("lock:ok", "lock:lost"))
+}
+
+// The holds of a killed process end with it, or with the validity that it knew of, and stay in the record:
+// whoever got the lock before that would overlap.
+func TestRecordOfAKilledProcess(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ validUntil, alive, want time.Duration }{{900, 500, 500}, {400, 500, 400}} {
+		r, p := told(holdLine(Hold{Client: "3", Name: "a", ID: "id:1", Fence: 7, Start: 100}, c.validUntil))
+		r.take(&process{name: "client-1.0"},
+			holdLine(Hold{Client: "0", Name: "a", ID: "id:2", Fence: 8, Start: 300}, 900))
+		r.killed(p, c.alive)
+		require.Len(t, r.holds, 1)
+		require.Equal(t, c.want, r.holds[0].End)
+		require.Equal(t, 2, r.acquisitions())
+		r.take(&process{name: "client-1.0"}, endLine("id:2", 350))
+		require.ErrorContains(t, r.verdict(), "overlaps: 1")
+	}
+}
+
+func TestRecordThatIsWrong(t *testing.T) {
+	t.Parallel()
+	first := holdLine(Hold{Client: "3", Name: "a", ID: "id:1", Fence: 7, Start: 100}, 900)
+	later := holdLine(Hold{Client: "4", Name: "a", ID: "id:2", Fence: 6, Start: 300}, 900)
+	for name, c := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"told by the client": {[]string{lineBad + " a lock that bites"}, "bites"},
+		"garbage":            {[]string{"fatal error: stack overflow"}, "fatal"},
+		"half a line":        {[]string{"hold 3 a id:1"}, "too short"},
+		"no number":          {[]string{"end id:1 soon"}, "soon"},
+		"end of nothing":     {[]string{endLine("id:1", 10)}, "never began"},
+		"without an end":     {[]string{first}, "never ended"},
+		"overlap":            {[]string{first, later, endLine("id:1", 301), endLine("id:2", 400)}, "overlaps"},
+		"order":              {[]string{first, later, endLine("id:1", 200), endLine("id:2", 400)}, "order"},
+	} {
+		r, _ := told(c.lines...)
+		require.ErrorContains(t, r.verdict(), c.want, name)
+	}
+}
+
+func TestMissingFaults(t *testing.T) {
+	t.Parallel()
+	r := &Report{Faults: make(map[string]int)}
+	require.Len(t, r.missing(), len(kinds))
+	for _, k := range kinds {
+		r.Faults[k.name]++
+	}
+	require.Empty(t, r.missing())
+	require.Equal(t, len(kinds), r.Injected())
+}

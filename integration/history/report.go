@@ -1,0 +1,91 @@
+package history
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is the figures of a run.
+type Report struct {
+	Config       Config
+	Duration     time.Duration
+	Acquisitions int            // of the whole run
+	Calls        map[string]int // by operation and outcome
+	Unlocks      map[string]int // by outcome
+	Faults       map[string]int // by kind
+	Undelivered  int            // late requests that another fault took away
+	Overlaps     int
+	Disorder     int
+	LongestWait  time.Duration // of a call that went on after the faults had ended
+	Waiter       Call          // whose it was
+	LongestLive  time.Duration // of a call in the liveness phase
+	Keys         int           // left besides tokens
+	Goroutines   int           // left in the clients
+}
+
+// take puts down the figures of a record.
+func (r *Report) take(of *record) {
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	r.Acquisitions = len(of.holds) + len(of.open)
+	r.Overlaps, r.Disorder = len(Overlaps(of.holds)), len(Disorder(of.holds))
+	r.Unlocks = maps.Clone(of.unlocks)
+	r.Calls = make(map[string]int)
+	for _, c := range of.calls {
+		r.Calls[c.Op+":"+c.Outcome]++
+	}
+}
+
+// missing names the kinds of faults that never happened.
+func (r *Report) missing() (names []string) {
+	for _, k := range kinds {
+		if r.Faults[k.name] == 0 {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// Injected is how many faults happened.
+func (r *Report) Injected() (n int) {
+	for _, of := range r.Faults {
+		n += of
+	}
+	return n
+}
+
+// Print writes the figures as a table.
+func (r *Report) Print(to io.Writer) error {
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	row := func(what string, figure any) { fmt.Fprintf(table, "%s\t%v\n", what, figure) }
+	row("seed", r.Config.Seed)
+	row("duration", r.Duration.Round(time.Millisecond))
+	row("acquisitions", r.Acquisitions)
+	row("overlaps", r.Overlaps)
+	row("tokens out of order", r.Disorder)
+	row("longest wait after heal", r.LongestWait.Round(time.Millisecond))
+	row("longest wait in liveness", r.LongestLive.Round(time.Millisecond))
+	row("keys left", r.Keys)
+	row("goroutines left", r.Goroutines)
+	row("faults", r.Injected())
+	for _, k := range kinds {
+		row("  "+k.name, r.Faults[k.name])
+	}
+	row("late requests undelivered", r.Undelivered)
+	row("calls", counts(r.Calls))
+	row("unlocks", counts(r.Unlocks))
+	return table.Flush()
+}
+
+func counts(of map[string]int) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		words = append(words, fmt.Sprintf("%s %d", name, of[name]))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,198 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// run is one run under way.
+type run struct {
+	cfg    Config
+	server *redistest.Server
+	admin  *redis.Client // straight to the server
+	seats  []*seat
+	record *record
+	report *Report
+	t      testing.TB
+	late   sync.WaitGroup // what faults still have to end
+
+	mu  sync.Mutex // guards err
+	err error      // of a fault that could not be injected
+}
+
+// Run carries out a run and returns its figures, and what was wrong with it. The report is there in any
+// case, as far as it got.
+func Run(t testing.TB, cfg Config) (*Report, error) {
+	t.Helper()
+	report := &Report{Config: cfg, Faults: make(map[string]int)}
+	cfg, err := cfg.fill()
+	if err != nil {
+		return report, err
+	}
+	lab := &lenient{TB: t}
+	server := redistest.Start(lab)
+	r := &run{
+		cfg: cfg, server: server, record: newRecord(), report: report, t: t, admin: redis.NewClient(&redis.Options{
+			Addr: server.Addr(), ReadTimeout: 30 * time.Second, MaxRetries: 3,
+		}),
+	}
+	t.Cleanup(func() { _ = r.admin.Close() })
+	for i := range cfg.Clients {
+		r.seats = append(r.seats, &seat{number: i, proxy: faultproxy.Start(lab, server.Addr())})
+	}
+	defer r.clear()
+	start := time.Now()
+	err = r.phases()
+	report.Duration = time.Since(start)
+	report.Undelivered = int(lab.undelivered.Load())
+	report.take(r.record)
+	return report, errors.Join(err, r.failure(), r.record.verdict())
+}
+
+// clear kills what still runs. After a run that went well there is nothing.
+func (r *run) clear() {
+	r.late.Wait()
+	for _, s := range r.seats {
+		if p := s.current(); p != nil {
+			p.kill()
+		}
+	}
+}
+
+func (r *run) phases() error {
+	for _, phase := range []struct {
+		name string
+		run  func() error
+	}{
+		{"warm-up", r.warmUp}, {"faults", r.inject}, {"heal", r.heal},
+		{"liveness", r.liveness}, {"audit", r.audit},
+	} {
+		start := time.Now()
+		err := phase.run()
+		r.cfg.Log("%s: %v, %d acquisitions so far", phase.name, time.Since(start).Round(time.Millisecond),
+			r.record.acquisitions())
+		if err != nil {
+			return fmt.Errorf("%s: %w", phase.name, err)
+		}
+	}
+	return nil
+}
+
+// warmUp starts the clients and waits until they are at work.
+func (r *run) warmUp() error {
+	for _, s := range r.seats {
+		if err := r.occupy(s); err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(warmUpTime); r.record.acquisitions() < warmUp; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("void: %d acquisitions within %v", r.record.acquisitions(), warmUpTime)
+		}
+	}
+	return nil
+}
+
+// inject spreads the faults over the acquisitions: the next one comes when its share of them was made,
+// or after two leases, since faults are what makes them rare. All kinds have their turn before any of
+// them comes again.
+func (r *run) inject() error {
+	random := rand.New(rand.NewPCG(r.cfg.Seed, 1))
+	from, end := r.record.acquisitions(), time.Now().Add(r.cfg.Limit)
+	due := func(fault int) bool {
+		return r.record.acquisitions()-from >= fault*r.cfg.Acquisitions/r.cfg.Faults
+	}
+	var order []int
+	for happened := 0; happened < r.cfg.Faults; {
+		if len(order) == 0 {
+			order = random.Perm(len(kinds))
+		}
+		for patience := time.Now().Add(2 * r.cfg.Lease); !due(happened) && time.Now().Before(patience); {
+			time.Sleep(time.Millisecond)
+		}
+		n := kinds[order[0]].inject(r, random)
+		r.report.Faults[kinds[order[0]].name] += n
+		order, happened = order[1:], happened+n
+		if err := r.failure(); err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d faults within %v", happened, r.cfg.Limit)
+		}
+	}
+	for !due(r.cfg.Faults) {
+		time.Sleep(time.Millisecond)
+		if time.Now().After(end) {
+			return fmt.Errorf("%d acquisitions within %v", r.record.acquisitions()-from, r.cfg.Limit)
+		}
+	}
+	return nil
+}
+
+// heal ends the faults, and waits until no call is under way and no lock held.
+func (r *run) heal() error {
+	r.late.Wait()
+	healed := monotonic()
+	if err := r.sayAll(sayPause); err != nil {
+		return err
+	}
+	if err := r.paused(r.cfg.bound()); err != nil {
+		return err
+	}
+	r.report.LongestWait, r.report.Waiter = LongestWait(r.record.returned(), healed)
+	if r.report.LongestWait > r.cfg.bound() {
+		return fmt.Errorf("%+v took %v after the heal", r.report.Waiter, r.report.LongestWait)
+	}
+	if missing := r.report.missing(); len(missing) > 0 {
+		return fmt.Errorf("never happened: %s", strings.Join(missing, ", "))
+	}
+	return r.emptied()
+}
+
+// liveness has every worker do operations that must all succeed, now that nothing is wrong.
+func (r *run) liveness() error {
+	from := monotonic()
+	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {
+		return err
+	}
+	if err := r.paused(2 * r.cfg.bound()); err != nil {
+		return err
+	}
+	calls := r.record.returned()
+	if failed := Failures(calls, from); len(failed) > 0 {
+		return fmt.Errorf("%d calls: %s", len(failed), strings.Join(failed[:min(len(failed), 10)], "\n"))
+	}
+	calls = slices.DeleteFunc(calls, func(c Call) bool { return c.Called < from })
+	if want := liveEach * r.cfg.Workers * r.cfg.Clients; len(calls) != want {
+		return fmt.Errorf("%d calls instead of %d", len(calls), want)
+	}
+	var slowest Call
+	r.report.LongestLive, slowest = LongestWait(calls, from)
+	if r.report.LongestLive > r.cfg.bound() {
+		return fmt.Errorf("%+v took %v", slowest, r.report.LongestLive)
+	}
+	if unlocks := r.record.count("live:"+outcomeUnavailable, "live:"+outcomeLost); unlocks > 0 {
+		return fmt.Errorf("%d unlocks failed", unlocks)
+	}
+	return r.emptied()
+}
+
+func (r *run) sayAll(order string) error {
+	for _, s := range r.seats {
+		if err := s.current().say(order); err != nil {
+			return err
+		}
+	}
+	return nil
+}

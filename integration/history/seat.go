@@ -1,0 +1,78 @@
+package history
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+)
+
+// seat is the place of one client process: a number, a path to Redis, and one process after the other.
+type seat struct {
+	number int
+	proxy  *faultproxy.Proxy
+
+	mu         sync.Mutex // guards all below
+	process    *process
+	generation int
+	seized     bool
+}
+
+// seize claims the process for a fault that stops or kills it.
+func (s *seat) seize() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.seized
+	s.seized = true
+	return !was
+}
+
+func (s *seat) yield() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seized = false
+}
+
+func (s *seat) current() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
+// occupy starts the next process of the seat.
+func (r *run) occupy(s *seat) error {
+	s.mu.Lock()
+	generation := s.generation
+	s.generation++
+	s.mu.Unlock()
+	p, err := launch(s.number, generation, s.proxy.Addr(), r.cfg, r.record)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.process = p
+	s.mu.Unlock()
+	return p.say(sayRoam)
+}
+
+// replace kills the process of a seat and starts the next one.
+func (r *run) replace(s *seat) error {
+	p := s.current()
+	alive := monotonic()
+	p.kill()
+	r.record.killed(p, alive)
+	return r.occupy(s)
+}
+
+// background does something that heal waits for.
+func (r *run) background(do func()) { r.late.Go(do) }
+
+// lasting ends a fault later, while others happen: after so many tenths of a lease.
+func (r *run) lasting(random *rand.Rand, from, to int, end func()) {
+	d := r.between(random, from, to)
+	r.background(func() {
+		time.Sleep(d) // the fault itself
+		end()
+	})
+}

@@ -1,0 +1,120 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// stay is the time that a worker spends inside a lock.
+type stay struct {
+	Hold
+	worker     *worker
+	lock       *rlock.Lock
+	held       context.Context
+	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was told
+	lost       bool
+}
+
+// begin tells of the hold. It reports false if that was over before anybody could believe in it.
+func (s *stay) begin() bool {
+	hold, err := s.lock.Held(s.held)
+	if err != nil {
+		return false
+	}
+	s.ID, s.Fence, s.End = hold.ID, hold.Fence, s.Start
+	s.learn(hold)
+	s.worker.client.tell(holdLine(s.Hold, s.validUntil))
+	return true
+}
+
+// wheelTick is how much earlier than ValidUntil the context of a hold may end: timers round down. What
+// ended that way is released, so another may have it before ValidUntil.
+const wheelTick = 10 * time.Millisecond
+
+// learn notes down how long the hold is certain to go on. The clock is read before the time that is left,
+// so that a pause in between brings the end forward.
+func (s *stay) learn(hold rlock.Hold) {
+	now := monotonic()
+	s.validUntil = now + time.Until(hold.ValidUntil) - wheelTick
+}
+
+// look notes down how long the hold was believed in: until now, if it is still there; and else, if its
+// validity ended, for as long as it was certain to go on.
+func (s *stay) look() {
+	if s.lost {
+		return
+	}
+	now := monotonic()
+	hold, err := s.lock.Held(s.held)
+	if err == nil {
+		s.End = now
+		s.learn(hold)
+		s.same(hold, 1)
+		return
+	}
+	s.lost = true
+	var lost *rlock.LostError
+	switch {
+	case !errors.As(err, &lost):
+		s.worker.bad("a hold that was not unlocked is not held: %v", err)
+	case lost.Reason == rlock.LossExpired:
+		s.End = max(s.End, min(now, s.validUntil))
+	default:
+		s.worker.bad("Redis keeps everything, and yet: %v", err)
+	}
+}
+
+// same checks that a hold is the one that was begun, and has so many levels.
+func (s *stay) same(hold rlock.Hold, count int) {
+	if hold.ID != s.ID || hold.Fence != s.Fence || hold.Count != count {
+		s.worker.bad("hold %s with token %d became %+v at depth %d", s.ID, s.Fence, hold, count)
+	}
+}
+
+// remain stays inside for a while, or until the hold is lost, and maybe goes in once more meanwhile. At
+// last it looks whether it is still inside.
+func (s *stay) remain(span time.Duration, nest bool) {
+	if nest && s.worker.random.IntN(5) == 0 {
+		s.nest()
+	}
+	for end := s.Start + span; !s.lost; {
+		left := end - monotonic()
+		if left <= 0 {
+			break
+		}
+		done := s.held.Done()
+		if s.held.Err() != nil {
+			done = nil // the caller's deadline passed: the hold goes on
+		}
+		timer := time.NewTimer(min(left, tick))
+		select {
+		case <-timer.C:
+		case <-done:
+		}
+		timer.Stop()
+		s.look()
+	}
+	s.look()
+}
+
+// nest enters the lock again, by the context that carries it.
+func (s *stay) nest() {
+	inner, unlock, err := s.lock.Lock(s.held)
+	if err != nil {
+		// A deadline that ends this context has not ended the hold.
+		over := s.held.Err() != nil && errors.Is(err, context.DeadlineExceeded)
+		if !over {
+			s.worker.outcome("nested", err)
+		}
+		return
+	}
+	if hold, err := s.lock.Held(inner); err == nil {
+		s.same(hold, 2)
+	}
+	if err := unlock(); err != nil {
+		s.worker.outcome("inner-unlock", err)
+	}
+}

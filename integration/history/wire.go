@@ -1,0 +1,67 @@
+package history
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a client process tells the run, one line each. Lines are short enough for a pipe to take them
+// whole, so that a process that is killed leaves no half of one behind.
+const (
+	lineHold   = "hold"   // client name id fence start valid-until
+	lineEnd    = "end"    // id end: it is about to unlock, or has lost the hold
+	lineCall   = "call"   // client op outcome called returned
+	lineUnlock = "unlock" // outcome
+	lineBad    = "bad"    // what must never be, in words
+	linePaused = "paused" // none of its goroutines is in a call
+	lineLeft   = "left"   // goroutines after Close, and what they are
+)
+
+// Outcomes of a call in one word. Whatever is none of these fails the run.
+const (
+	outcomeOK          = "ok"
+	outcomeBusy        = "busy"
+	outcomeUnavailable = "unavailable"
+	outcomeLost        = "lost"
+	outcomeOver        = "context-over"
+)
+
+func holdLine(h Hold, validUntil time.Duration) string {
+	return fmt.Sprintln(lineHold, h.Client, h.Name, h.ID, h.Fence, int64(h.Start), int64(validUntil))
+}
+
+func endLine(id string, end time.Duration) string { return fmt.Sprintln(lineEnd, id, int64(end)) }
+
+func callLine(c Call) string {
+	return fmt.Sprintln(lineCall, c.Client, c.Op, c.Outcome, int64(c.Called), int64(c.Returned))
+}
+
+// fields takes a line apart. The first number that is none is remembered.
+type fields struct {
+	words []string
+	err   error
+}
+
+func (f *fields) word() string {
+	if len(f.words) == 0 {
+		f.err = fmt.Errorf("the line is too short")
+		return ""
+	}
+	w := f.words[0]
+	f.words = f.words[1:]
+	return w
+}
+
+func (f *fields) number() int64 {
+	n, err := strconv.ParseInt(f.word(), 10, 64)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return n
+}
+
+func (f *fields) stamp() time.Duration { return time.Duration(f.number()) }
+
+func parse(line string) *fields { return &fields{words: strings.Fields(line)} }

@@ -1,0 +1,113 @@
+package mutants
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// root is the module's directory, as seen from this package's.
+const root = "../.."
+
+// patience bounds the tests of one mutant; those that are chosen take a second or two.
+const patience = 60 * time.Second
+
+// Every mutant is built, and noticed by the tests that are there for it.
+func TestMutantsAreCaught(t *testing.T) {
+	for _, m := range table {
+		t.Run(m.name, func(t *testing.T) {
+			program := m.build(t)
+			code, output := runTests(t, program, m.in, m.by)
+			require.Equal(t, 1, code, "the tests did not fail:\n%s", output)
+			// A crash or a timeout would show that something is wrong, but not that anybody looks.
+			require.Contains(t, output, "--- FAIL: Test", "no test has failed:\n%s", output)
+		})
+	}
+}
+
+// The same tests pass on what is not mutated, so what fails above fails for the mutant.
+func TestUnmutatedPasses(t *testing.T) {
+	patterns := make(map[string][]string)
+	for _, m := range table {
+		patterns[m.in] = append(patterns[m.in], m.by)
+	}
+	for in, by := range patterns {
+		code, output := runTests(t, compile(t, in, ""), in, strings.Join(by, "|"))
+		require.Zero(t, code, output)
+		require.NotContains(t, output, "no tests to run")
+	}
+}
+
+// Refactorings keep the table up to date: what a mutant replaces stands where it says, once.
+func TestTableIsUpToDate(t *testing.T) {
+	names := make(map[string]bool)
+	for _, m := range table {
+		require.False(t, names[m.name], "two are called %q", m.name)
+		names[m.name] = true
+		m.mutate(t)
+	}
+	require.GreaterOrEqual(t, len(table), 10)
+}
+
+// mutate returns the mutated file.
+func (m mutant) mutate(t *testing.T) []byte {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, m.file))
+	require.NoError(t, err)
+	require.Equal(t, 1, bytes.Count(source, []byte(m.old)), "%q: %s should contain once: %s", m.name, m.file, m.old)
+	return bytes.Replace(source, []byte(m.old), []byte(m.new), 1)
+}
+
+// build compiles the tests of the mutant. One that does not compile was not caught.
+func (m mutant) build(t *testing.T) (program string) {
+	t.Helper()
+	dir := t.TempDir()
+	mutated := filepath.Join(dir, "mutated")
+	require.NoError(t, os.WriteFile(mutated, m.mutate(t), 0o600))
+	original, err := filepath.Abs(filepath.Join(root, m.file))
+	require.NoError(t, err)
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutated}})
+	require.NoError(t, err)
+	file := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(file, overlay, 0o600))
+	return compile(t, m.in, file)
+}
+
+// compile compiles the tests of a package, with an overlay unless that is "".
+func compile(t *testing.T, in, overlay string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "mutant.test")
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, "./"+in)...)
+	cmd.Dir = root
+	output, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return program
+}
+
+// runTests runs tests of a package by its compiled program.
+func runTests(t *testing.T, program, in, by string) (code int, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "-test.run", by, "-test.failfast", "-test.v", "-test.parallel=4")
+	cmd.Dir = filepath.Join(root, in)
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, ctx.Err(), "the tests did not end: %s", text)
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return cmd.ProcessState.ExitCode(), string(text)
+}

@@ -1,0 +1,112 @@
+package mutants
+
+// mutant is one way to break the locks.
+type mutant struct {
+	name string
+	file string // from the module's root
+	old  string // what stands there, exactly once
+	new  string
+	in   string // the package whose tests must notice
+	by   string // -run: the tests that must
+}
+
+// table lists the mutants: scripts, the watchdog, and the engine.
+var table = []mutant{
+	{
+		name: "release does not look whose hold it is",
+		file: "lua/release.lua",
+		old:  `redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0`,
+		new:  `redis.call('EXISTS', KEYS[1]) == 0`,
+		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
+	}, {
+		name: "release wakes nobody",
+		file: "lua/release.lua",
+		old:  `local receivers = redis.pcall(ARGV[3], ARGV[2], '0')`,
+		new:  `local receivers = 0`,
+		in:   "lua", by: "^TestRelease$",
+	}, {
+		name: "renewal does not look whose hold it is",
+		file: "lua/renew.lua",
+		old:  `elseif not hold[1] then`,
+		new:  `elseif redis.call('EXISTS', lock) == 0 then`,
+		in:   "lua", by: "^TestRenewCreatesNothing$",
+	}, {
+		name: "hand-off does not look whose hold it is",
+		file: "lua/handoff.lua",
+		old:  `if not holds[1] then`,
+		new:  `if redis.call('EXISTS', lock) == 0 then`,
+		in:   "lua", by: "^TestHandoff",
+	}, {
+		name: "an acquisition may come as late as it likes",
+		file: "lua/acquire.lua",
+		old:  `if now > tonumber(ARGV[3]) then`,
+		new:  `if false then`,
+		in:   "lua", by: "^TestAcquireLate$",
+	}, {
+		name: "an acquisition that is resent mints again",
+		file: "lua/acquire.lua",
+		old:  `if pttl ~= -2 then`,
+		new:  `if pttl ~= -2 and redis.call('HEXISTS', lock, id) == 0 then`,
+		in:   "lua", by: "^TestAcquireResend$",
+	}, {
+		name: "a token is the clock's, though a greater one was given out",
+		file: "lua/fragment_fence_check.lua",
+		old:  `ahead = value >= now`,
+		new:  `ahead = false`,
+		in:   "lua", by: "^TestTokenAheadOfTheClock$",
+	}, {
+		name: "a re-entry that is late counts",
+		file: "lua/reenter.lua",
+		old:  `if hold[2] and tonumber(hold[2]) >= tonumber(op) then`,
+		new:  `if false then`,
+		in:   "lua", by: "^TestStepsResentOrLate$",
+	}, {
+		name: "validity counts from the reply to a renewal",
+		file: "watchdog/renew.go",
+		old:  `l.raiseValidityLocked(start + result.Lease`,
+		new:  `l.raiseValidityLocked(now + result.Lease`,
+		in:   "watchdog", by: "^TestValidityCountsFromTheStart$",
+	}, {
+		name: "validity ends, and nobody is told",
+		file: "watchdog/renew.go",
+		old:  `w.cfg.Lost(l, cause)`,
+		new:  `_ = cause`,
+		in:   "watchdog", by: "^TestLostWhenFailuresLast$",
+	}, {
+		name: "a hold that is gone is believed in until its validity ends",
+		file: "watchdog/renew.go",
+		old:  `case errors.Is(err, ErrGone):`,
+		new:  `case errors.Is(err, ErrGone) && now < 0:`,
+		in:   "watchdog", by: "^TestGoneIsLostAtOnce$",
+	}, {
+		name: "renewal survives unlock",
+		file: "watchdog/watchdog.go",
+		old:  `return w.end(l, stopped)`,
+		new:  `return l != nil`,
+		in:   "watchdog", by: "^TestStopDuringACall$|^TestOneEndOnly$",
+	}, {
+		name: "validity counts from the reply to an acquisition",
+		file: "internal/engine/lead.go",
+		old:  `sent.reply.Fence, start, l.doubt.notAfter)`,
+		new:  `sent.reply.Fence, e.clock.Now(), l.doubt.notAfter)`,
+		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+	}, {
+		name: "an acquisition that had to be sent twice is valid from the second time",
+		file: "internal/engine/lead.go",
+		old:  `start = min(start, l.doubt.since)`,
+		new:  `start = max(start, l.doubt.since)`,
+		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+	}, {
+		name: "contexts end after the release",
+		file: "internal/engine/unlock.go",
+		old:  "	l.end(e.cfg.Words.Released)\n	return h.finish()\n",
+		new:  "	defer l.end(e.cfg.Words.Released)\n	return h.finish()\n",
+		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
+	}, {
+		name: "nobody reclaims what may be held",
+		file: "internal/engine/reclaim.go",
+		old:  `r.orphans = append(r.orphans, o)`,
+		new:  `_ = o`,
+		in:   "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
+	},
+}
