@@ -19,6 +19,7 @@ test: ## run all tests under the race detector, on a real server
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
 	go test -race -shuffle=on -timeout 15m ./...
+	@scripts/test-valkey.sh
 
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh

@@ -1,0 +1,67 @@
+package integration_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// A failover to a replica that had not heard of the lock: the hazard that the documentation tells of.
+// Another client gets the lock at once; the holder learns of it within a renewal period and a command's
+// limit, and what it writes until then carries the lower token.
+func TestALossyFailoverIsToldAsALoss(t *testing.T) {
+	t.Parallel()
+	const lease = 3 * time.Second
+	primary := redistest.Start(t)
+	replica := replicaOf(t, primary)
+	var target atomic.Pointer[string]
+	aim := func(s *redistest.Server) {
+		addr := s.Addr()
+		target.Store(&addr)
+	}
+	aim(primary)
+	rdb := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, *target.Load())
+	}})
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	holder, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
+	other, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
+
+	// The replica keeps what it has, and hears of nothing more.
+	ctx := context.Background()
+	require.NoError(t, replica.Client(t).ReplicaOf(ctx, "127.0.0.1", "1").Err())
+	mine := rlock.New(holder, "failover")
+	stale, unlock := held(t, mine)
+	fence := alive(t, mine, stale).Fence
+	require.False(t, exists(t, replica, "failover"))
+
+	primary.Kill()
+	require.NoError(t, replica.Client(t).ReplicaOf(ctx, "NO", "ONE").Err())
+	aim(replica)
+	failed := time.Now()
+
+	theirs := rlock.New(other, "failover")
+	fresh, release := held(t, theirs)
+	require.Greater(t, alive(t, theirs, fresh).Fence, fence, "storage can turn the stale holder away")
+	select {
+	case <-stale.Done():
+	case <-time.After(limit):
+		t.Fatal("the stale holder was never told")
+	}
+	require.Less(t, time.Since(failed), lease, "it was told before its lease would have been over")
+	var lost *rlock.LostError
+	require.ErrorAs(t, context.Cause(stale), &lost)
+	require.Equal(t, rlock.LossGone, lost.Reason)
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	require.NoError(t, fresh.Err(), "and the new holder is left alone")
+	require.NoError(t, release())
+}
