@@ -56,5 +56,5 @@
 // no other call ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.
 //
-// Tested on Redis 6.2 to 8 and Valkey 8: single nodes, Sentinel, Cluster.
+// It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster.
 package rlock
