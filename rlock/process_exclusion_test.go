@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -45,7 +46,7 @@ func processContender() {
 	stays := make([][]processStay, processCallers)
 	for caller := range stays {
 		all.Go(func() {
-			for end := processNow() + span; processNow() < end; {
+			for end := stamp.Now() + span; stamp.Now() < end; {
 				s, err := processEnter(lock)
 				processCheck(err)
 				s.caller = caller
@@ -64,12 +65,12 @@ func processContender() {
 // processEnter takes the lock, stays inside for a moment, and leaves.
 func processEnter(lock *rlock.Lock) (s processStay, err error) {
 	stay := func(fence int64) {
-		s = processStay{from: processNow(), fence: fence}
+		s = processStay{from: stamp.Now(), fence: fence}
 		time.Sleep(50 * time.Microsecond) // so that a second one inside would show
-		s.to = processNow()
+		s.to = stamp.Now()
 	}
 	if os.Getenv(processGuard) == "none" {
-		stay(int64(processNow()))
+		stay(int64(stamp.Now()))
 		return s, nil
 	}
 	err = lock.Do(context.Background(), func(ctx context.Context) error {

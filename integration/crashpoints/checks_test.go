@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // found is what a pair came to.
@@ -56,9 +57,9 @@ func shortLease(lease time.Duration) time.Duration {
 func (l *lab) fresh() time.Duration {
 	l.t.Helper()
 	fresh := newRival(l.t, "fresh", l.server.Options())
-	start := now()
+	start := stamp.Now()
 	st, err := fresh.enter(l.t.Context(), patience)
-	took := now() - start
+	took := stamp.Now() - start
 	require.NoError(l.t, err)
 	require.NotNil(l.t, st)
 	st.leave()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // lab is one pair: its Redis, its subject, its rival, and what is known so far.
@@ -106,7 +107,7 @@ func (l *lab) run() {
 		select {
 		case r, ok := <-l.lines:
 			if !ok || r.Kind == done {
-				l.gone = now()
+				l.gone = stamp.Now()
 				require.Equal(l.t, l.action != kill, ok, "whether it lived to the end; last words: %s", l.last(8))
 				return
 			}
@@ -194,11 +195,11 @@ func (l *lab) strike() {
 		}
 	case redisEmpty, redisAOF:
 		l.server.Kill()
-		l.killed = now()
+		l.killed = stamp.Now()
 		l.say("go")
 		time.Sleep(100 * time.Millisecond) // the fault itself: some calls find nobody
 		l.server.Restart()
-		l.down = now() - l.killed
+		l.down = stamp.Now() - l.killed
 	case pubsubKill:
 		n, err := l.direct.ClientKillByFilter(ctx, "TYPE", "pubsub").Result()
 		require.NoError(l.t, err)

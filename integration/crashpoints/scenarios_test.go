@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -70,7 +71,7 @@ func (s *subject) waiters(n int, want string) (waiters *sync.WaitGroup, standing
 		})
 	}
 	return waiters, func() {
-		for end := now() + slack; now() < end; time.Sleep(time.Millisecond) {
+		for end := stamp.Now() + slack; stamp.Now() < end; time.Sleep(time.Millisecond) {
 			if s.passings(crash.Enqueue)-stood+len(left) >= n {
 				return
 			}

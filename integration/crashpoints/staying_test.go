@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -22,7 +23,7 @@ type staying struct {
 // hold is over already. What is believed is what Held says: a process that was stopped cannot be told
 // anything, and has to ask.
 func (st *staying) begin() *staying {
-	from := now()
+	from := stamp.Now()
 	hold, err := st.lock.Held(st.held)
 	if err != nil {
 		return nil
@@ -57,7 +58,7 @@ func (st *staying) watch() {
 
 // look takes the time before it asks: if the answer is yes, that moment was inside.
 func (st *staying) look() bool {
-	at := now()
+	at := stamp.Now()
 	if _, err := st.lock.Held(st.held); err != nil {
 		return false
 	}

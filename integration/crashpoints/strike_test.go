@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // refusal is an error that Redis answers with.
@@ -65,8 +66,8 @@ func (s *subject) fall(p crash.Point) error {
 		select {}
 	case stop:
 		// The signal may be taken by another thread, a little later.
-		for start := now(); now()-start < s.Lease; time.Sleep(10 * time.Millisecond) {
-			if now()-start < s.Lease/2 {
+		for start := stamp.Now(); stamp.Now()-start < s.Lease; time.Sleep(10 * time.Millisecond) {
+			if stamp.Now()-start < s.Lease/2 {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			}
 		}

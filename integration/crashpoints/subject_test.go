@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -131,9 +132,9 @@ func (s *subject) listen() {
 // beat measures how badly this process is starved of processors.
 func (s *subject) beat() {
 	const beat = 5 * time.Millisecond
-	for last := now(); ; {
+	for last := stamp.Now(); ; {
 		time.Sleep(beat)
-		at := now()
+		at := stamp.Now()
 		s.mu.Lock()
 		s.stall = max(s.stall, at-last-beat)
 		s.mu.Unlock()
@@ -143,7 +144,7 @@ func (s *subject) beat() {
 
 // tell writes a report at once, so that it outlives this process.
 func (s *subject) tell(r report) {
-	r.At = now()
+	r.At = stamp.Now()
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err)
@@ -155,9 +156,9 @@ func (s *subject) tell(r report) {
 
 // call reports what fn came to.
 func (s *subject) call(name, want string, fn func() error) error {
-	start := now()
+	start := stamp.Now()
 	err := fn()
-	c := &callReport{Name: name, Took: now() - start, Word: word(err), Want: want}
+	c := &callReport{Name: name, Took: stamp.Now() - start, Word: word(err), Want: want}
 	if err != nil {
 		c.Error = err.Error()
 	}
@@ -168,12 +169,12 @@ func (s *subject) call(name, want string, fn func() error) error {
 // leaks reports goroutines that are left. A go-redis client that could not connect has one that sleeps
 // for a second before it sees that the client was closed.
 func (s *subject) leaks(known goleak.Option) {
-	for end := now() + slack; ; {
+	for end := stamp.Now() + slack; ; {
 		err := goleak.Find(known)
 		if err == nil {
 			return
 		}
-		if now() > end {
+		if stamp.Now() > end {
 			s.tell(report{Kind: leaked, Text: fmt.Sprint(err)})
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // run is one run under way.
@@ -143,7 +144,7 @@ func (r *run) inject() error {
 // heal ends the faults, and waits until no call is under way and no lock held.
 func (r *run) heal() error {
 	r.late.Wait()
-	healed := monotonic()
+	healed := stamp.Now()
 	if err := r.sayAll(sayPause); err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (r *run) heal() error {
 
 // liveness has every worker do operations that must all succeed, now that nothing is wrong.
 func (r *run) liveness() error {
-	from := monotonic()
+	from := stamp.Now()
 	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // seat is the place of one client process: a number, a path to Redis, and one process after the other.
@@ -59,7 +60,7 @@ func (r *run) occupy(s *seat) error {
 // replace kills the process of a seat and starts the next one.
 func (r *run) replace(s *seat) error {
 	p := s.current()
-	alive := monotonic()
+	alive := stamp.Now()
 	p.kill()
 	r.record.killed(p, alive)
 	return r.occupy(s)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -37,7 +38,7 @@ const wheelTick = 10 * time.Millisecond
 // learn notes down how long the hold is certain to go on. The clock is read before the time that is left,
 // so that a pause in between brings the end forward.
 func (s *stay) learn(hold rlock.Hold) {
-	now := monotonic()
+	now := stamp.Now()
 	s.validUntil = now + time.Until(hold.ValidUntil) - wheelTick
 }
 
@@ -47,7 +48,7 @@ func (s *stay) look() {
 	if s.lost {
 		return
 	}
-	now := monotonic()
+	now := stamp.Now()
 	hold, err := s.lock.Held(s.held)
 	if err == nil {
 		s.End = now
@@ -81,7 +82,7 @@ func (s *stay) remain(span time.Duration, nest bool) {
 		s.nest()
 	}
 	for end := s.Start + span; !s.lost; {
-		left := end - monotonic()
+		left := end - stamp.Now()
 		if left <= 0 {
 			break
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -85,9 +86,9 @@ type lockFunc func(context.Context) (context.Context, func() error, error)
 
 // enter takes the lock, stays inside for a while, and leaves; and tells of all of it.
 func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lockFunc, span time.Duration) {
-	c := Call{Client: w.name, Op: op, Called: monotonic()}
+	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := take(ctx)
-	start := monotonic()
+	start := stamp.Now()
 	c.Returned, c.Outcome = start, w.outcome(op, err)
 	w.client.tell(callLine(c))
 	if err != nil {
@@ -100,7 +101,7 @@ func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lo
 		w.client.tell(endLine(s.ID, s.End))
 	}
 	outcome := w.outcome("unlock", unlock())
-	if op == "live" && outcome == outcomeLost && monotonic()-start > w.client.lease/4 {
+	if op == "live" && outcome == outcomeLost && stamp.Now()-start > w.client.lease/4 {
 		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay so much later
 	}
 	w.client.tell(fmt.Sprintln(lineUnlock, op+":"+outcome))

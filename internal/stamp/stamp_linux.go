@@ -1,4 +1,4 @@
-package history
+package stamp
 
 import (
 	"syscall"
@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// monotonic reads CLOCK_MONOTONIC, which all processes of a machine share. Go's own monotonic reading
-// counts from the start of each process.
-func monotonic() time.Duration {
+// Now reads CLOCK_MONOTONIC.
+func Now() time.Duration {
 	const clockMonotonic = 1
 	var ts syscall.Timespec
 	_, _, errno := syscall.Syscall(
