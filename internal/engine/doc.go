@@ -48,7 +48,8 @@
 //
 // # Locks of the mutexes
 //
-// A part of the table, a hold, the reclaimer and the news have a mutex each. None is held while another
-// of them is taken, except that the watchdog's own are innermost, and none is held across a network
-// call or a call of the application's functions.
+// A part of the table, a hold, the reclaimer, the news and the engine have a mutex each. The table's and
+// a hold's are never held together. The reclaimer takes the news's and the engine's under its own; those
+// two, the clocks' and the watchdog's are innermost. None is held across a network call or a call of the
+// application's functions.
 package engine

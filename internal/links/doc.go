@@ -14,7 +14,7 @@
 // its own limits: Traffic for acquisitions, releases and subscriptions, and Renewal, which nothing
 // else can keep busy. The application's client is read for its options and never closed.
 //
-// Behind a Sentinel both live at most a third of a lease per connection. go-redis closes the
+// Behind a Sentinel a connection of either lives at most a quarter of a lease. go-redis closes the
 // connections to a deposed primary only in the pool of the client that was built with
 // NewFailoverClient; a derived one would renew on the old primary for as long as it answers, while
 // the key runs out on the new one and somebody else takes the lock.
