@@ -23,23 +23,70 @@ type AcquireReply struct {
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
 	PTTL   time.Duration // Busy and Already: what is left of the lease that stands
 	Now    int64         // server time in µs
+	Ticket int64         // Busy, where waiters stand in a queue: this one's place
+	Lapsed bool          // with a Ticket: Redis had given up the waiters of this client
+
+	// Also, with Busy, is a channel on which the holder tells of its release besides the usual one. It is
+	// not the script's, but added by who knows the keys.
+	Also string
+}
+
+// Acquirer makes calls of [Acquire] that differ in nothing but the hold id, the lease and the not-after.
+// What they share is checked and made ready for sending once.
+type Acquirer struct {
+	lock, token, lease, fenceTTL any
+	leaseTTL                     int64 // what lease was made of
+	keys                         int
+	invalid                      error
+}
+
+// PrepareAcquire takes Lock, Token, Lease and FenceTTL. Calls with that lease cost least.
+func PrepareAcquire(a AcquireArgs) *Acquirer {
+	p := &Acquirer{
+		lock: a.Lock, token: a.Token, lease: a.Lease, leaseTTL: a.Lease, fenceTTL: a.FenceTTL, keys: 2,
+		invalid: check("acquire", checkKey("lock", a.Lock), checkFenceTTL(a.FenceTTL)),
+	}
+	if a.Token == "" {
+		p.keys = 1
+	}
+	return p
+}
+
+// Call takes the lock if it is free. Times are in ms, and in µs of the server's clock.
+func (p *Acquirer) Call(id string, lease, notAfter int64) *Call[AcquireReply] {
+	err := p.invalid
+	if err == nil {
+		err = check("acquire", checkID(id), checkTTL("lease", lease))
+	}
+	if err != nil {
+		return refuse[AcquireReply](err)
+	}
+	args := make([]any, 0, 9)
+	args = append(args, "evalsha", acquireScript.sha, p.keys, p.lock)
+	if p.keys == 2 {
+		args = append(args, p.token)
+	}
+	ttl := p.lease
+	if lease != p.leaseTTL {
+		ttl = lease
+	}
+	args = append(args, id, ttl, notAfter, p.fenceTTL)
+	return &Call[AcquireReply]{script: &acquireScript, args: args, ints: acquireReply}
 }
 
 // Acquire takes the lock if it is free.
 func Acquire(a AcquireArgs) *Call[AcquireReply] {
-	if err := check("acquire",
-		checkKey("lock", a.Lock), checkID(a.ID),
-		checkTTL("lease", a.Lease), checkFenceTTL(a.FenceTTL)); err != nil {
-		return refuse[AcquireReply](err)
-	}
-	if a.Token == "" {
-		return newCall(&acquireScript, 1, decodeAcquire,
-			a.Lock, a.ID, a.Lease, a.NotAfter, a.FenceTTL)
-	}
-	return newCall(&acquireScript, 2, decodeAcquire,
-		a.Lock, a.Token, a.ID, a.Lease, a.NotAfter, a.FenceTTL)
+	return PrepareAcquire(a).Call(a.ID, a.Lease, a.NotAfter)
 }
 
+func acquireReply(v []int64) (AcquireReply, error) {
+	if len(v) != 4 {
+		return AcquireReply{}, wrongLength(v, 4)
+	}
+	return AcquireReply{Status: Status(v[0]), Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3]}, nil
+}
+
+// decodeAcquire is acquireReply for scripts of other primitives, which may answer with text as well.
 func decodeAcquire(value any) (AcquireReply, error) {
 	r := newReader(value, 4)
 	reply := AcquireReply{Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}

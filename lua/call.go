@@ -26,7 +26,10 @@ type Call[R any] struct {
 	script  *script
 	args    []any // of EVALSHA; never written after the call was made
 	decode  func(value any) (R, error)
-	invalid error // set: the call must not be sent
+	ints    func(values []int64) (R, error) // set instead of decode: the reply is numbers
+	invalid error                           // set: the call must not be sent
+	orElse  *Call[R]
+	run     func(ctx context.Context, conn Conn) (R, error) // set: instead of sending
 }
 
 // newCall returns a call of s with that many keys. The arguments begin with the keys.
@@ -53,23 +56,35 @@ func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 		var none R
 		return none, c.invalid
 	}
-	cmd := newOnce(ctx, c.args)
+	if c.run != nil {
+		return c.run(ctx, conn)
+	}
+	cmd := c.command(ctx, c.args)
 	err := conn.Process(ctx, cmd)
 	if unknownScript(err) {
-		cmd = newOnce(ctx, c.full())
+		cmd = c.command(ctx, c.full())
 		err = conn.Process(ctx, cmd)
+	}
+	if c.orElse != nil && redis.IsTryAgainError(err) {
+		return c.orElse.Run(ctx, conn)
 	}
 	return c.result(cmd, err)
 }
 
 // RunAll sends the calls in one pipeline, on a cluster one per node, and leaves in each
 // its own Reply and Err. Calls whose script the server did not know follow in a second
-// pipeline. A call must not be in two RunAlls at a time, nor twice in one.
+// pipeline, and so do the stand-ins of those that a moving slot refused. A call must not be in two
+// RunAlls at a time, nor twice in one.
 func RunAll[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
+	if functions(calls) {
+		runFunctions(ctx, client, calls)
+		return
+	}
 	unknown := runPipeline(ctx, client, calls, false)
 	if len(unknown) > 0 {
 		runPipeline(ctx, client, unknown, true)
 	}
+	runStandIns(ctx, client, calls)
 }
 
 // runPipeline sends the calls, with their scripts in full or by digest, and returns those
@@ -78,7 +93,7 @@ func runPipeline[R any](
 	ctx context.Context, client Pipeliner, calls []*Call[R], full bool,
 ) (unknown []*Call[R]) {
 	pipe := client.Pipeline()
-	sent := make([]once, len(calls))
+	sent := make([]redis.Cmder, len(calls))
 	for i, c := range calls {
 		if c.invalid != nil {
 			c.Err = c.invalid
@@ -88,7 +103,7 @@ func runPipeline[R any](
 		if full {
 			args = c.full()
 		}
-		sent[i] = newOnce(ctx, args)
+		sent[i] = c.command(ctx, args)
 		_ = pipe.Process(ctx, sent[i]) // only queues
 	}
 	if pipe.Len() == 0 {
@@ -100,7 +115,7 @@ func runPipeline[R any](
 			continue
 		}
 		err := sent[i].Err()
-		if err == nil && sent[i].Val() == nil {
+		if err == nil && !answered(sent[i]) {
 			// Never run: a hook of the client may have ended the pipeline before.
 			err = failure
 		}
@@ -121,33 +136,21 @@ func (c *Call[R]) full() []any {
 	return args
 }
 
-func (c *Call[R]) result(cmd once, err error) (R, error) {
+// command makes what is sent: of a script that answers with numbers only, one that reads nothing else.
+func (c *Call[R]) command(ctx context.Context, args []any) redis.Cmder {
+	if c.ints != nil {
+		return newOnceInts(ctx, args)
+	}
+	return newOnce(ctx, args)
+}
+
+func (c *Call[R]) result(cmd redis.Cmder, err error) (R, error) {
 	if err != nil {
 		var none R
 		return none, classify(err)
 	}
-	return c.decode(cmd.Val())
-}
-
-func unknownScript(err error) bool {
-	return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT")
-}
-
-// once is a command that go-redis sends one time only. Its own retries, after a timeout
-// or a lost connection, would run a script again without the caller knowing which attempt
-// answered. A MOVED, ASK or READONLY answer is still followed: such a command did not run.
-type once struct{ *redis.Cmd }
-
-func newOnce(ctx context.Context, args []any) once {
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3) // behind the digest and the number of keys
-	return once{cmd}
-}
-
-// NoRetry implements [redis.Cmder].
-func (once) NoRetry() bool { return true }
-
-// Clone implements [redis.Cmder]: a copy is sent one time only as well.
-func (o once) Clone() redis.Cmder {
-	return once{o.Cmd.Clone().(*redis.Cmd)}
+	if ints, ok := cmd.(onceInts); ok {
+		return c.ints(ints.Val())
+	}
+	return c.decode(cmd.(once).Val())
 }

@@ -12,6 +12,13 @@ var inspectScript = newScript("inspect")
 type Holder struct {
 	ID    string // the field: one of ours, or Redisson's <client>:<thread>
 	Count int64
+	TTL   time.Duration // where holders have leases of their own; 0: the reply's PTTL
+}
+
+// Queued is one waiter, where they stand in a queue.
+type Queued struct {
+	ID    string
+	Since int64 // server time of its arrival, µs
 }
 
 // InspectReply is the answer to [Inspect].
@@ -20,6 +27,7 @@ type InspectReply struct {
 	Holders     []Holder
 	Fence       int64 // the newest token of the name; 0: there is none
 	Subscribers int64 // of the channel, at this node; negative: the server does not tell
+	Queue       []Queued
 }
 
 // Inspect tells who holds the lock. token may be "".

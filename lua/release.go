@@ -17,20 +17,50 @@ type ReleaseReply struct {
 	Now       int64  // WantNow: server time in µs, read before the hold was looked at
 }
 
-// Release ends a hold, whatever count stands, and wakes the waiters.
-func Release(a ReleaseArgs) *Call[ReleaseReply] {
-	if err := check("release",
-		checkKey("lock", a.Lock), checkID(a.ID), checkKey("channel", a.Channel)); err != nil {
+// Releaser makes calls of [Release] for one lock.
+type Releaser struct {
+	lock, channel any
+	invalid       error
+}
+
+// PrepareRelease takes Lock and Channel.
+func PrepareRelease(a ReleaseArgs) *Releaser {
+	return &Releaser{
+		lock: a.Lock, channel: a.Channel,
+		invalid: check("release", checkKey("lock", a.Lock), checkKey("channel", a.Channel)),
+	}
+}
+
+// Call ends a hold, whatever count stands, and wakes the waiters.
+func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
+	err := p.invalid
+	if err == nil {
+		err = check("release", checkID(id))
+	}
+	if err != nil {
 		return refuse[ReleaseReply](err)
 	}
-	publish, wantNow := "PUBLISH", 0
-	if a.Sharded {
+	publish, now := "PUBLISH", 0
+	if sharded {
 		publish = "SPUBLISH"
 	}
-	if a.WantNow {
-		wantNow = 1
+	if wantNow {
+		now = 1
 	}
-	return newCall(&releaseScript, 1, decodeRelease, a.Lock, a.ID, a.Channel, publish, wantNow)
+	args := append(make([]any, 0, 8), "evalsha", releaseScript.sha, 1, p.lock, id, p.channel, publish, now)
+	return &Call[ReleaseReply]{script: &releaseScript, args: args, ints: releaseReply}
+}
+
+// Release ends a hold, whatever count stands, and wakes the waiters.
+func Release(a ReleaseArgs) *Call[ReleaseReply] {
+	return PrepareRelease(a).Call(a.ID, a.Sharded, a.WantNow)
+}
+
+func releaseReply(v []int64) (ReleaseReply, error) {
+	if len(v) != 3 {
+		return ReleaseReply{}, wrongLength(v, 3)
+	}
+	return ReleaseReply{Status: Status(v[0]), Receivers: v[1], Now: v[2]}, nil
 }
 
 func decodeRelease(value any) (ReleaseReply, error) {

@@ -94,6 +94,15 @@ func (r *reader) fence(i int) int64 {
 
 // ttl reads a TTL in milliseconds. Whoever gave a key one of more than 292 years, which a
 // Duration cannot hold, does not mind a shorter answer.
-func (r *reader) ttl(i int) time.Duration {
-	return time.Duration(min(r.int(i), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+func (r *reader) ttl(i int) time.Duration { return milliseconds(r.int(i)) }
+
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
+
+// EnqueueReply is the answer of a script that registers waiters.
+type EnqueueReply struct {
+	Status  Status  // Done or Late
+	Tickets []int64 // places in the queue, one per waiter
+	Now     int64   // server time in µs
 }

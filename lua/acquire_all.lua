@@ -1,0 +1,63 @@
+-- Takes several free locks for one hold each, or none, and mints a fencing token for each.
+--
+-- KEYS[2i-1]  lock
+-- KEYS[2i]    token: string, the newest fencing token of the name
+-- ARGV[1]     hold id, used for this acquisition only; the same at every lock
+-- ARGV[2]     not-after, server time in us
+-- ARGV[3]     life of an unused token, ms; negative: for ever
+-- ARGV[3+i]   lease, ms
+--
+-- Returns {status, which, PTTL of the lock in question, server time in us, fencing tokens}:
+--   -1 late: read after not-after, nothing written
+--    0 busy: another holds lock number which, for PTTL ms at most; nothing written
+--    1 held: by this call, the last of them at least
+--    2 already: by earlier copies of this call; nothing written
+-- Publishes nothing.
+--
+-- All locks are looked at before the first write, and all tokens: what was written stays
+-- when a script fails later. A lock that an earlier copy of this call has taken is left as
+-- it is: the caller has not believed in it yet, and counts from when it sent that copy.
+-- The first write is HSET, which Redis refuses at full memory.
+local id, fence_ttl, n = ARGV[1], tonumber(ARGV[3]), #KEYS / 2
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[2]) then
+  return {-1, 0, 0, now, {}}
+end
+local plans, fences, status = {}, {}, 2
+for i = 1, n do
+  local lock, token, fields = KEYS[2 * i - 1], KEYS[2 * i], nil
+  local pttl = redis.call('PTTL', lock)
+  if pttl == -2 then
+    --!include fence_check
+    plans[i], status = {ahead, expiry}, 1
+  else
+    --!include hash
+    if fields[1] ~= id and fields[3] ~= id then
+      return {0, i, pttl, now, {}}
+    end
+    fences[i] = redis.call('GET', token)
+  end
+end
+for i = 1, n do
+  if plans[i] then
+    redis.call('HSET', KEYS[2 * i - 1], id, 1)
+    local expires = redis.pcall('PEXPIRE', KEYS[2 * i - 1], ARGV[3 + i])
+    if type(expires) ~= 'number' then
+      for j = 1, i do
+        if plans[j] then
+          redis.call('DEL', KEYS[2 * j - 1])
+        end
+      end
+      return expires
+    end
+  end
+end
+for i = 1, n do
+  if plans[i] then
+    local token, ahead, expiry = KEYS[2 * i], plans[i][1], plans[i][2]
+    --!include fence_mint
+    fences[i] = fence
+  end
+end
+return {status, 0, 0, now, fences}

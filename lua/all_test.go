@@ -1,0 +1,254 @@
+package lua_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// set is several locks of one test that are taken together.
+type set []*place
+
+// setOf is as many locks on the server of p.
+func setOf(p *place, n int) set {
+	all := set{p}
+	for len(all) < n {
+		other := newPlace(p.t, p.rdb)
+		other.mini = p.mini
+		all = append(all, other)
+	}
+	return all
+}
+
+func (s set) members(lease int64) []lua.Member {
+	all := make([]lua.Member, len(s))
+	for i, p := range s {
+		all[i] = lua.Member{Lock: p.lock, Token: p.token, Lease: lease}
+	}
+	return all
+}
+
+func (s set) acquire(id string) *lua.Call[lua.AcquireAllReply] {
+	return lua.AcquireAll(s.members(lease), id, never, fenceTTL)
+}
+
+func (s set) release(ids ...string) *lua.Call[[]lua.ReleaseReply] {
+	all := make([]lua.ReleaseArgs, len(s))
+	for i, p := range s {
+		all[i] = lua.ReleaseArgs{Lock: p.lock, ID: ids[i%len(ids)], Channel: p.channel}
+	}
+	return lua.ReleaseAll(all)
+}
+
+// unchanged asserts that act writes nothing to any of the locks and tokens.
+func (s set) unchanged(act func()) {
+	s[0].t.Helper()
+	before := make([]map[string]string, len(s))
+	for i, p := range s {
+		before[i] = p.picture()
+	}
+	act()
+	for i, p := range s {
+		require.Equal(p.t, before[i], p.picture(), "lock %d", i)
+	}
+}
+
+func TestAcquireAll(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 3)
+		before := p.now()
+		got := run(p, all.acquire(alice))
+		require.Equal(t, lua.Held, got.Status)
+		require.Len(t, got.Fences, len(all))
+		require.GreaterOrEqual(t, got.Now, before)
+		for i, member := range all {
+			member.heldOnce(alice)
+			require.Equal(t, got.Now, got.Fences[i], "the first token is the clock")
+			require.Equal(t, got.Fences[i], member.stored())
+		}
+		for _, reply := range run(p, all.release(alice)) {
+			require.Equal(t, lua.ReleaseReply{Status: lua.Done}, reply)
+		}
+		later := run(p, all.acquire(bob))
+		for i, member := range all {
+			member.heldOnce(bob)
+			require.Greater(t, later.Fences[i], got.Fences[i])
+		}
+	})
+}
+
+// Each member has a lease and a token of its own: one may be ahead of the clock, another new.
+func TestAcquireAllKeepsMembersApart(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 3)
+		ahead := p.now() + 3_600_000_000
+		p.do("SET %s %d", all[1].token, ahead)
+		p.do("SET %s %d", all[2].token, int64(1)<<53+1)
+		members := all.members(lease)
+		members[2].Lease = 5_000
+		got := run(p, lua.AcquireAll(members, alice, never, fenceTTL))
+		require.Equal(t, []int64{got.Now, ahead + 1, int64(1)<<53 + 2}, got.Fences)
+		all[0].heldOnce(alice)
+		all[1].heldOnce(alice)
+		all[2].holds(map[string]string{alice: "1"}, 5_000)
+		require.EqualValues(t, -1, all[1].pttl(all[1].token), "found without an expiry, it never gets one")
+		require.Positive(t, all[0].pttl(all[0].token))
+	})
+}
+
+func TestAcquireAllLate(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 2)
+		late := lua.AcquireAll(all.members(lease), alice, p.now()-1, fenceTTL)
+		all.unchanged(func() {
+			got := run(p, late)
+			require.Equal(t, lua.Late, got.Status)
+			require.Positive(t, got.Now)
+			require.Empty(t, got.Fences)
+		})
+		run(p, all.acquire(alice))
+		all.unchanged(func() {
+			require.Equal(t, lua.Late, run(p, late).Status, "even where it would be recognised")
+		})
+	})
+}
+
+// Which one is busy is told, wherever it stands, and none is taken.
+func TestAcquireAllBusy(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 3)
+		for i, member := range all {
+			run(member, member.acquire(bob))
+			p.do("PEXPIRE %s 7000", member.lock)
+			all.unchanged(func() {
+				got := run(p, all.acquire(alice))
+				require.Equal(t, lua.Busy, got.Status)
+				require.Equal(t, i, got.Which)
+				require.InDelta(t, 7*time.Second, got.PTTL, float64(time.Second))
+				require.Positive(t, got.Now)
+				require.Empty(t, got.Fences)
+			})
+			run(member, member.release(bob))
+		}
+		p.do("HSET %s 8743c9c0-0795-4907-87fd-6c719a6b4586:51 3", all[1].lock)
+		p.do("PEXPIRE %s 30000", all[1].lock)
+		require.Equal(t, 1, run(p, all.acquire(alice)).Which, "of a Java client")
+	})
+}
+
+func TestAcquireAllResend(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 3)
+		call := all.acquire(alice)
+		first := run(p, call)
+		run(all[1], all[1].reenter(alice, 2, 1, lease))
+		all.unchanged(func() {
+			second := run(p, call)
+			require.Equal(t, lua.Already, second.Status)
+			require.Equal(t, first.Fences, second.Fences)
+		})
+		p.do("DEL %s", all[2].token)
+		got := run(p, call)
+		require.Equal(t, lua.Already, got.Status)
+		require.Equal(t, []int64{first.Fences[0], first.Fences[1], 0}, got.Fences, "its token was lost")
+	})
+}
+
+// What an earlier copy took and nobody took away is left as it is, and only the rest is taken.
+func TestAcquireAllPartlyTaken(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 3)
+		call := all.acquire(alice)
+		first := run(p, call)
+		p.do("DEL %s", all[1].lock)
+		p.do("PEXPIRE %s 9000", all[0].lock)
+		second := run(p, call)
+		require.Equal(t, lua.Held, second.Status)
+		require.Equal(t, first.Fences[0], second.Fences[0])
+		require.Greater(t, second.Fences[1], first.Fences[1])
+		require.Equal(t, first.Fences[2], second.Fences[2])
+		all[0].holds(map[string]string{alice: "1"}, 9000)
+		all[1].heldOnce(alice)
+
+		p.do("DEL %s", all[2].lock)
+		run(all[2], all[2].acquire(bob))
+		all.unchanged(func() {
+			got := run(p, call)
+			require.Equal(t, lua.Busy, got.Status)
+			require.Equal(t, 2, got.Which)
+		})
+	})
+}
+
+// Something that is no lock at any of the keys, or no token, is a conflict, and nothing is written.
+func TestAcquireAllAmongStrangers(t *testing.T) {
+	for name, commands := range strangers {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, p *place) {
+				all := setOf(p, 3)
+				for _, command := range commands {
+					p.do(command, all[2].lock)
+				}
+				all.unchanged(func() { conflict(p, all.acquire(alice)) })
+			})
+		})
+	}
+	for name, token := range map[string]string{
+		"a word": "x", "a fraction": "1.5", "a number that cannot grow": "9223372036854775807",
+	} {
+		t.Run("the token is "+name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, p *place) {
+				all := setOf(p, 2)
+				p.do("SET %s %s", all[1].token, token)
+				all.unchanged(func() { conflict(p, all.acquire(alice)) })
+			})
+		})
+	}
+}
+
+func TestAcquireAllBadArguments(t *testing.T) {
+	good := lua.Member{Lock: "a", Token: "t", Lease: lease}
+	for name, call := range map[string]*lua.Call[lua.AcquireAllReply]{
+		"an empty key":   lua.AcquireAll([]lua.Member{good, {Token: "t", Lease: lease}}, alice, never, fenceTTL),
+		"no token":       lua.AcquireAll([]lua.Member{good, {Lock: "b", Lease: lease}}, alice, never, fenceTTL),
+		"no lease":       lua.AcquireAll([]lua.Member{good, {Lock: "b", Token: "u"}}, alice, never, fenceTTL),
+		"an empty id":    lua.AcquireAll([]lua.Member{good}, "", never, fenceTTL),
+		"no life at all": lua.AcquireAll([]lua.Member{good}, alice, never, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := call.Run(t.Context(), nil)
+			require.Error(t, err, "and nothing is sent")
+		})
+	}
+}
+
+func TestFullMemoryRefusesAll(t *testing.T) {
+	places, fill := fullPlaces(t, 4)
+	taken, wanted := set(places[:2]), set(places[2:])
+	run(taken[0], taken.acquire(alice))
+	fill()
+	wanted.unchanged(func() { outOfMemory(wanted[0], wanted.acquire(bob)) })
+	taken.unchanged(func() {
+		require.Equal(t, lua.Already, run(taken[0], taken.acquire(alice)).Status)
+		require.Equal(t, lua.Busy, run(taken[0], taken.acquire(bob)).Status)
+	})
+	for i, reply := range run(taken[0], taken.release(alice)) {
+		require.Equal(t, lua.Done, reply.Status)
+		taken[i].free()
+	}
+}
+
+// Where an administrator took PEXPIRE away, no lock without an expiry is left behind.
+func TestAcquireAllWithoutPermissionToExpire(t *testing.T) {
+	p := newPlace(t, limited(t, "-pexpire"))
+	all := setOf(p, 3)
+	_, err := all.acquire(alice).Run(t.Context(), p.rdb)
+	refusedByRedis(t, err)
+	for _, member := range all {
+		member.free()
+		require.Zero(t, member.stored())
+	}
+}

@@ -1,0 +1,143 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	countAcquireScript = newScript("count_acquire")
+	countCancelScript  = newScript("count_cancel")
+	countReleaseScript = newScript("count_release")
+	countSetScript     = newScript("count_set")
+	countDrainScript   = newScript("count_drain")
+	countLookScript    = newScript("count_look")
+)
+
+// MaxCount is the greatest number of permits, and the greatest count of a latch: Redisson reads 32
+// bits.
+const MaxCount = math.MaxInt32
+
+// Request is the key by which a script knows that it was carried out before. It is for what has no
+// place for an id in Redisson's layout, and lies in the slot of what is changed.
+type Request struct {
+	Key      string
+	Life     int64 // ms; longer than anybody sends the request again
+	NotAfter int64 // server time in µs, after which nothing must happen any more
+}
+
+func (r Request) check() error {
+	return errors.Join(checkKey("request", r.Key), checkTTL("life", r.Life))
+}
+
+// Counter is a semaphore whose permits nobody owns: a number.
+type Counter struct {
+	Free    string // its key
+	Channel string // on which the waiters listen
+	Sharded bool   // publish by SPUBLISH, as clusters do
+}
+
+func (c Counter) check() error {
+	return errors.Join(checkKey("permits", c.Free), checkKey("channel", c.Channel))
+}
+
+// CountReply is the answer to what changes or reads a number.
+type CountReply struct {
+	Status Status // Done, Already, Late, or Busy where that is said
+	Value  int64
+	Now    int64 // server time in µs; 0: not told
+}
+
+func decodeCount(value any) (CountReply, error) {
+	r := newReader(value, 3)
+	reply := CountReply{Status: r.status(0), Value: r.int(1), Now: r.int(2)}
+	return reply, r.err
+}
+
+// CountAcquire takes permits if as many are free.
+func CountAcquire(c Counter, count int64, r Request) *Call[AcquireReply] {
+	if err := check("count_acquire", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
+		return refuse[AcquireReply](err)
+	}
+	return newCall(&countAcquireScript, 2, decodeAcquire, c.Free, r.Key, count, r.NotAfter, r.Life)
+}
+
+// CountCancel gives back what a CountAcquire under that request took, and keeps late copies of it
+// from taking any.
+func CountCancel(c Counter, r Request) *Call[ReleaseReply] {
+	if err := check("count_cancel", c.check(), r.check()); err != nil {
+		return refuse[ReleaseReply](err)
+	}
+	return newCall(&countCancelScript, 2, decodeRelease,
+		c.Free, r.Key, r.Life, c.Channel, publishKind(c.Sharded))
+}
+
+// CountRelease adds permits. The reply's Value is how many are free then. If there would be more than
+// [MaxCount], its error tells by [Capacity] how many fit.
+func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
+	if err := check("count_release", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&countReleaseScript, 2, decodeCount,
+		c.Free, r.Key, count, r.NotAfter, r.Life, c.Channel, publishKind(c.Sharded), int64(MaxCount))
+}
+
+// CountSet makes a semaphore with so many permits, unless it is there: then the status is Busy.
+func CountSet(c Counter, count int64, r Request) *Call[CountReply] {
+	if err := check("count_set", c.check(), r.check(), checkCount(count, 0, MaxCount)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&countSetScript, 2, decodeCount,
+		c.Free, r.Key, count, r.NotAfter, r.Life, c.Channel, publishKind(c.Sharded))
+}
+
+// CountDrain takes all permits that are free. The reply's Value is how many.
+func CountDrain(c Counter, r Request) *Call[CountReply] {
+	if err := check("count_drain", c.check(), r.check()); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&countDrainScript, 2, decodeCount, c.Free, r.Key, r.NotAfter, r.Life)
+}
+
+// CountLook reads the number at a key; none is 0.
+func CountLook(key string) *Call[CountReply] {
+	if err := check("count_look", checkKey("key", key)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&countLookScript, 1, decodeCount, key)
+}
+
+// capacityMark starts the error replies to requests for more than there is, or than there may be.
+const capacityMark = "HOLDFASTCAPACITY "
+
+// Capacity tells whether a script refused a number for being too great, and the greatest that it would
+// have taken. Nothing was written then.
+func Capacity(err error) (most int64, refused bool) {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return 0, false
+	}
+	text, found := strings.CutPrefix(reply.Error(), capacityMark)
+	if !found {
+		return 0, false
+	}
+	most, bad := strconv.ParseInt(text, 10, 64)
+	return most, bad == nil
+}
+
+// score reads how long a time, in ms of the server's clock, is from now.
+func (r *reader) score(value any, now int64) time.Duration {
+	text, _ := value.(string)
+	at, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		r.fail(fmt.Errorf("lua: the time of an expiry was expected, not %v", value))
+	}
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(max(int64(min(at, 1e18))-now, 0), most)) * time.Millisecond
+}

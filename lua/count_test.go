@@ -1,0 +1,228 @@
+package lua_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// tally is a counting semaphore of one test, and a latch at the same key.
+type tally struct {
+	*sem
+	keys  lua.Counter
+	latch lua.Latch
+}
+
+func tallies(t *testing.T, test func(t *testing.T, c *tally)) {
+	t.Helper()
+	everywhere(t, func(t *testing.T, p *place) { test(t, newTally(p)) })
+}
+
+func newTally(p *place) *tally {
+	s := newSem(p)
+	return &tally{
+		s, lua.Counter{Free: p.lock, Channel: p.channel}, lua.Latch{Count: p.lock, Channel: p.channel},
+	}
+}
+
+// is asserts the number that stands there, "" for none.
+func (c *tally) is(want string) {
+	c.t.Helper()
+	require.Equal(c.t, want, c.rdb.Get(c.t.Context(), c.lock).Val())
+}
+
+// twice sends a call once and then again: the second time it is recognised, and changes nothing. It
+// returns the first answer.
+func (c *tally) twice(call *lua.Call[lua.CountReply]) lua.CountReply {
+	c.t.Helper()
+	first := run(c.place, call)
+	require.Equal(c.t, lua.Done, first.Status)
+	require.Positive(c.t, first.Now)
+	c.unchanged(func() {
+		again := run(c.place, call)
+		require.Equal(c.t, lua.Already, again.Status)
+	})
+	return first
+}
+
+func (c *tally) late(r lua.Request) lua.Request {
+	r.Key += ":late"
+	r.NotAfter = c.now() - 1
+	return r
+}
+
+func TestCountingIsExactHoweverOftenItIsSent(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		require.Equal(t, int64(3), c.twice(lua.CountSet(c.keys, 3, c.request())).Value)
+		c.is("3")
+		taken := c.request()
+		require.Equal(t, lua.Held, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
+		c.is("1")
+		c.unchanged(func() {
+			require.Equal(t, lua.Already, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, c.request())).Status)
+			for _, reply := range []lua.CountReply{
+				run(c.place, lua.CountSet(c.keys, 3, c.late(taken))),
+				run(c.place, lua.CountRelease(c.keys, 3, c.late(taken))),
+				run(c.place, lua.CountDrain(c.keys, c.late(taken))),
+			} {
+				require.Equal(t, lua.Late, reply.Status)
+				require.Positive(t, reply.Now)
+			}
+			require.Equal(t, lua.Late, run(c.place, lua.CountAcquire(c.keys, 1, c.late(taken))).Status)
+		})
+		require.Equal(t, int64(6), c.twice(lua.CountRelease(c.keys, 5, c.request())).Value)
+		drain := lua.CountDrain(c.keys, c.request())
+		require.Equal(t, int64(6), c.twice(drain).Value)
+		require.Equal(t, int64(6), run(c.place, drain).Value, "the answer of the first")
+		c.is("0")
+		require.Equal(t, int64(0), run(c.place, lua.CountDrain(c.keys, c.request())).Value)
+		require.Equal(t, []string{"3", "6"}, heard())
+	})
+}
+
+// bug 36: none left is not the same as not there.
+func TestASemaphoreWithNothingLeftIsThere(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		c.twice(lua.CountSet(c.keys, 0, c.request()))
+		c.is("0")
+		c.unchanged(func() {
+			got := run(c.place, lua.CountSet(c.keys, 5, c.request()))
+			require.Equal(t, lua.CountReply{Status: lua.Busy, Value: 0, Now: got.Now}, got)
+		})
+		require.Empty(t, heard(), "zero wakes nobody")
+	})
+}
+
+func TestANegativeNumberOfPermits(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		c.do("SET %s -3", c.lock)
+		require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 1, c.request())).Status)
+		require.Zero(t, run(c.place, lua.CountDrain(c.keys, c.request())).Value)
+		c.is("-3")
+		require.Equal(t, int64(-3), run(c.place, lua.CountLook(c.lock)).Value)
+		require.Equal(t, int64(-1), c.twice(lua.CountRelease(c.keys, 2, c.request())).Value)
+		require.Empty(t, heard(), "Redisson's listener fails on a negative number")
+	})
+}
+
+func TestMorePermitsThanRedissonCounts(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		c.twice(lua.CountSet(c.keys, math.MaxInt32-2, c.request()))
+		c.unchanged(func() {
+			_, err := lua.CountRelease(c.keys, 3, c.request()).Run(t.Context(), c.rdb)
+			most, refused := lua.Capacity(err)
+			require.True(t, refused, "%v", err)
+			require.Equal(t, int64(2), most)
+		})
+		c.twice(lua.CountRelease(c.keys, 2, c.request()))
+		c.is(fmt.Sprint(math.MaxInt32))
+	})
+}
+
+// A number that somebody else made greater is told as Redisson can read it.
+func TestPublishedNumbersFitInto32Bits(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		taken := c.request()
+		c.do("SET %s 9000000000", c.lock)
+		run(c.place, lua.CountAcquire(c.keys, 5, taken))
+		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, taken)).Status)
+		c.is("9000000000")
+		require.Equal(t, []string{"2147483647"}, heard())
+	})
+}
+
+func TestACancelledRequestTakesNothing(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		run(c.place, lua.CountSet(c.keys, 3, c.request()))
+		taken, never := c.request(), c.request()
+		run(c.place, lua.CountAcquire(c.keys, 2, taken))
+		c.is("1")
+		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, taken)).Status)
+		c.is("3")
+		require.Equal(t, lua.Gone, run(c.place, lua.CountCancel(c.keys, never)).Status)
+		c.unchanged(func() {
+			got := run(c.place, lua.CountCancel(c.keys, taken))
+			require.Equal(t, lua.Gone, got.Status, "once")
+			require.Positive(t, got.Now)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, never)).Status)
+		})
+		require.Equal(t, []string{"3", "3"}, heard())
+		c.lives(taken.Key, lease)
+	})
+}
+
+func TestAnExpiryOfTheNumberStays(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		c.do("SET %s 3 PX 20000", c.lock)
+		run(c.place, lua.CountAcquire(c.keys, 1, c.request()))
+		run(c.place, lua.CountRelease(c.keys, 4, c.request()))
+		run(c.place, lua.CountDrain(c.keys, c.request()))
+		c.is("0")
+		c.lives(c.lock, 20000)
+	})
+}
+
+func TestALatchCountsDown(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		open := func() lua.Status { return run(c.place, lua.LatchWait(c.lock)).Status }
+		require.Equal(t, lua.Held, open())
+		c.twice(lua.LatchSet(c.latch, 3, c.request()))
+		require.Equal(t, lua.Busy, open())
+		c.unchanged(func() {
+			got := run(c.place, lua.LatchSet(c.latch, 9, c.request()))
+			require.Equal(t, []any{lua.Busy, int64(3)}, []any{got.Status, got.Value})
+			require.Equal(t, lua.Late, run(c.place, lua.LatchSet(c.latch, 9, c.late(c.request()))).Status)
+			require.Equal(t, lua.Late, run(c.place, lua.LatchDown(c.latch, c.late(c.request()))).Status)
+			require.Equal(t, lua.Late, run(c.place, lua.LatchDelete(c.latch, c.late(c.request()))).Status)
+		})
+		for _, left := range []int64{2, 1, 0} {
+			require.Equal(t, left, c.twice(lua.LatchDown(c.latch, c.request())).Value)
+		}
+		c.free()
+		require.Equal(t, lua.Held, open())
+		require.Equal(t, lua.Done, run(c.place, lua.LatchDown(c.latch, c.request())).Status, "of nothing")
+		require.Equal(t, lua.Done, run(c.place, lua.LatchDelete(c.latch, c.request())).Status, "of nothing")
+		c.free()
+		require.Equal(t, []string{"1", "0"}, heard())
+	})
+}
+
+// A deletion that is sent again must not end the count that began since.
+func TestALatchIsDeletedOnce(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		heard := c.listen(false)
+		run(c.place, lua.LatchSet(c.latch, 3, c.request()))
+		remove := lua.LatchDelete(c.latch, c.request())
+		require.Equal(t, lua.Done, run(c.place, remove).Status)
+		c.free()
+		run(c.place, lua.LatchSet(c.latch, 2, c.request()))
+		require.Equal(t, lua.Already, run(c.place, remove).Status)
+		c.is("2")
+		require.Equal(t, []string{"1", "0", "1"}, heard(), "Redisson's deletion says 1, and its waiters stay")
+	})
+}
+
+// Redisson can leave a zero behind: that is an open latch.
+func TestALatchAtZeroIsOpen(t *testing.T) {
+	tallies(t, func(t *testing.T, c *tally) {
+		c.do("SET %s 0", c.lock)
+		require.Equal(t, lua.Held, run(c.place, lua.LatchWait(c.lock)).Status)
+		run(c.place, lua.LatchSet(c.latch, 2, c.request()))
+		c.is("2")
+		c.do("SET %s 0", c.lock)
+		run(c.place, lua.LatchDown(c.latch, c.request()))
+		c.free()
+	})
+}

@@ -1,0 +1,195 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+var (
+	fairAcquireScript = newScript("fair_acquire")
+	fairEnqueueScript = newScript("fair_enqueue")
+	fairReleaseScript = newScript("fair_release")
+)
+
+// Fair names what a fair lock is made of. All keys and channels lie in one slot.
+type Fair struct {
+	Lock  string // the hash that the reentrant lock has too
+	Token string // of the newest fencing token
+
+	Queue  string // waiters' ids by ticket
+	Alive  string // clients that wait, and till when they live
+	State  string // the queue's record
+	Client string // channel of a client, but for the client: <Client><client id>
+
+	Channel     string // for those who do not know of the queue
+	JavaQueue   string // list of the threads that wait in Redisson's fair lock
+	JavaTimes   string // when each of them gives up
+	JavaChannel string // channel of one of them, but for its name
+}
+
+// FairTimes are the times of a fair lock's queue, in ms.
+type FairTimes struct {
+	Life   int64 // a client that is not heard of for so long is taken for dead
+	Step   int64 // the queue's clock goes on by that from one call to the next at most
+	Keep   int64 // the queue's keys outlive the last call by that
+	Grant  int64 // an invitation stands so long
+	Settle int64 // a queue that was lost has so long to come back
+	Run    int64 // the lock goes from one to the next so long without being free
+	Pause  int64 // and then stays free so long, if anybody else listens
+}
+
+// FairArgs says what [FairAcquire] takes, and for whom.
+type FairArgs struct {
+	ID       string // <client id>:<nonce>; of this acquisition only
+	Lease    int64  // ms
+	NotAfter int64  // server time in µs, after which nothing must happen any more
+	FenceTTL int64  // ms for which an unused token is kept at least; negative: for ever
+	Ticket   int64  // what it was given before; 0: nothing
+	Once     bool   // it does not wait, and so gets no place
+	Sharded  bool   // publish by SPUBLISH, as clusters do
+}
+
+// FairReply is the answer to [FairAcquire].
+type FairReply struct {
+	AcquireReply      // PTTL: for how long the waiter need not ask again
+	Foreign      bool // Busy: who holds the lock tells nobody in the queue of its release
+}
+
+// FairAcquire takes the lock if it is the waiter's turn, and else keeps its place.
+func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
+	if err := check("fair acquire",
+		f.check(), t.check(), checkFairID(a.ID), checkTTL("lease", a.Lease),
+		checkFenceTTL(a.FenceTTL), checkTicket(a.Ticket)); err != nil {
+		return refuse[FairReply](err)
+	}
+	waits := 1
+	if a.Once {
+		waits = 0
+	}
+	return newCall(&fairAcquireScript, 5, decodeFairAcquire,
+		f.Lock, f.Token, f.Queue, f.Alive, f.State,
+		a.ID, a.Lease, a.NotAfter, a.FenceTTL, a.Ticket, waits,
+		t.Life, t.Step, t.Keep, t.Grant, t.Settle, f.Client, publication(a.Sharded))
+}
+
+func decodeFairAcquire(value any) (FairReply, error) {
+	r := newReader(value, 7)
+	reply := FairReply{AcquireReply: AcquireReply{
+		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
+		Ticket: r.int(4), Lapsed: r.int(5) == 1,
+	}, Foreign: r.int(6) == 1}
+	return reply, r.err
+}
+
+// Place is a waiter and the ticket that it had before; 0: none.
+type Place struct {
+	ID     string
+	Ticket int64
+}
+
+// maxPlaces is how many waiters one call takes: the arguments of one ZADD are bounded by Lua's stack.
+const maxPlaces = 1000
+
+// FairEnqueue gives waiters their places in the queue: those who had one the same, the others behind
+// everybody, in the order given.
+func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
+	if len(places) == 0 || len(places) > maxPlaces {
+		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
+	}
+	args := []any{f.Queue, notAfter, t.Keep}
+	for _, w := range places {
+		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
+			return refuse[EnqueueReply](err)
+		}
+		args = append(args, w.ID, w.Ticket)
+	}
+	if err := check("fair enqueue", f.check(), t.check()); err != nil {
+		return refuse[EnqueueReply](err)
+	}
+	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, len(places)) }
+	return newCall(&fairEnqueueScript, 1, decode, args...)
+}
+
+func decodeFairEnqueue(value any, size int) (EnqueueReply, error) {
+	if values, ok := value.([]any); ok && len(values) == 2 {
+		size = 0 // late
+	}
+	r := newReader(value, 2+size)
+	reply := EnqueueReply{Status: r.status(0), Now: r.int(1)}
+	for i := range size {
+		reply.Tickets = append(reply.Tickets, r.int(2+i))
+	}
+	return reply, r.err
+}
+
+// FairReleaseArgs says what [FairRelease] ends.
+type FairReleaseArgs struct {
+	ID      string
+	Sharded bool // publish by SPUBLISH
+	WantNow bool // tell the server's time, also where the script does not need it
+	Unsure  bool // PUBLISH does not count those who listen at other nodes
+}
+
+// FairRelease ends a hold, whatever count stands, and invites the next waiter; or takes a waiter out
+// of the queue, and an invitation from it.
+func FairRelease(f Fair, t FairTimes, a FairReleaseArgs) *Call[ReleaseReply] {
+	if err := check("fair release", f.check(), t.check(), checkFairID(a.ID)); err != nil {
+		return refuse[ReleaseReply](err)
+	}
+	wantNow, unsure := 0, 0
+	if a.WantNow {
+		wantNow = 1
+	}
+	if a.Unsure {
+		unsure = 1
+	}
+	return newCall(&fairReleaseScript, 6, decodeRelease,
+		f.Lock, f.Queue, f.Alive, f.State, f.JavaQueue, f.JavaTimes,
+		a.ID, f.Channel, f.Client, f.JavaChannel, publication(a.Sharded), wantNow,
+		t.Step, t.Keep, t.Grant, t.Run, t.Pause, unsure)
+}
+
+func publication(sharded bool) string {
+	if sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func (f Fair) check() error {
+	for _, key := range [...]string{
+		f.Lock, f.Token, f.Queue, f.Alive, f.State, f.Client, f.Channel,
+		f.JavaQueue, f.JavaTimes, f.JavaChannel,
+	} {
+		if err := checkKey("key or channel", key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t FairTimes) check() error {
+	for _, ms := range [...]int64{t.Life, t.Step, t.Keep, t.Grant, t.Settle, t.Run, t.Pause} {
+		if err := checkTTL("time of the queue", ms); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFairID wants a client in front of the last colon, since a client lives or dies as a whole.
+func checkFairID(id string) error {
+	if strings.LastIndexByte(id, ':') < 1 {
+		return fmt.Errorf("the hold id %q names no client", id)
+	}
+	return nil
+}
+
+func checkTicket(ticket int64) error {
+	if ticket < 0 || ticket > maxExact {
+		return errors.New("no ticket: " + strconv.FormatInt(ticket, 10))
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package lua
+
+import "errors"
+
+var (
+	latchSetScript  = newScript("latch_set")
+	latchDownScript = newScript("latch_down")
+	latchWaitScript = newScript("latch_wait")
+)
+
+// Latch is a count that is waited for to reach zero.
+type Latch struct {
+	Count   string // its key
+	Channel string // on which the waiters listen
+	Sharded bool   // publish by SPUBLISH, as clusters do
+}
+
+func (l Latch) check() error {
+	return errors.Join(checkKey("count", l.Count), checkKey("channel", l.Channel))
+}
+
+// LatchSet starts a count, unless one is running: then the status is Busy.
+func LatchSet(l Latch, count int64, r Request) *Call[CountReply] {
+	if err := check("latch_set", l.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&latchSetScript, 2, decodeCount,
+		l.Count, r.Key, count, r.NotAfter, r.Life, l.Channel, publishKind(l.Sharded))
+}
+
+// LatchDown counts down by one. The reply's Value is what is left.
+func LatchDown(l Latch, r Request) *Call[CountReply] { return latchDown(l, r, 1) }
+
+// LatchDelete ends the count, whatever stands there.
+func LatchDelete(l Latch, r Request) *Call[CountReply] { return latchDown(l, r, 0) }
+
+func latchDown(l Latch, r Request, step int) *Call[CountReply] {
+	if err := check("latch_down", l.check(), r.check()); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&latchDownScript, 2, decodeCount,
+		l.Count, r.Key, step, r.NotAfter, r.Life, l.Channel, publishKind(l.Sharded))
+}
+
+// LatchWait looks whether the latch is open: then the status is Held. It changes nothing.
+func LatchWait(count string) *Call[AcquireReply] {
+	if err := check("latch_wait", checkKey("count", count)); err != nil {
+		return refuse[AcquireReply](err)
+	}
+	return newCall(&latchWaitScript, 1, decodeAcquire, count)
+}

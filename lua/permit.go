@@ -1,0 +1,149 @@
+package lua
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	permitAcquireScript  = newScript("permit_acquire")
+	permitReleaseScript  = newScript("permit_release")
+	permitRenewScript    = newScript("permit_renew")
+	permitInspectScript  = newScript("permit_inspect")
+	permitCapacityScript = newScript("permit_capacity")
+)
+
+// MaxPermits is how many permits one hold may have: each is a member of the sorted set.
+const MaxPermits = 10_000
+
+// Permits are the keys of a semaphore whose permits have leases, in one slot.
+type Permits struct {
+	Free    string // key of the number of permits that are free
+	Leases  string // key of the sorted set of those that are taken
+	Channel string // on which the waiters listen
+	Sharded bool   // publish by SPUBLISH, as clusters do
+}
+
+func (p Permits) check() error {
+	return errors.Join(checkKey("permits", p.Free), checkKey("leases", p.Leases),
+		checkKey("channel", p.Channel))
+}
+
+func (p Permits) kind() string { return publishKind(p.Sharded) }
+
+func publishKind(sharded bool) string {
+	if sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
+func checkCount(count, least, most int64) error {
+	if count < least || count > most {
+		return fmt.Errorf("%d permits are not between %d and %d", count, least, most)
+	}
+	return nil
+}
+
+// PermitHold is a hold of some permits.
+type PermitHold struct {
+	ID    string // of this acquisition only
+	Count int64  // how many permits it has
+}
+
+// PermitAcquire takes permits if as many are free. If there will never be as many, its error tells
+// by [Capacity] how many there are in all.
+func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[AcquireReply] {
+	if err := check("permit_acquire", p.check(), checkID(h.ID),
+		checkCount(h.Count, 1, MaxPermits), checkTTL("lease", lease)); err != nil {
+		return refuse[AcquireReply](err)
+	}
+	return newCall(&permitAcquireScript, 2, decodeAcquire,
+		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind())
+}
+
+// PermitRelease gives back the permits of a hold, of which Count may be 0 where it is not known.
+func PermitRelease(p Permits, h PermitHold) *Call[ReleaseReply] {
+	if err := check("permit_release", p.check(), checkID(h.ID),
+		checkCount(h.Count, 0, MaxPermits)); err != nil {
+		return refuse[ReleaseReply](err)
+	}
+	return newCall(&permitReleaseScript, 2, decodeRelease,
+		p.Free, p.Leases, h.ID, h.Count, p.Channel, p.kind())
+}
+
+// PermitReleaseOne gives back one permit by its name in the set, which may be anything: Redisson's
+// are 16 random bytes.
+func PermitReleaseOne(p Permits, permit string) *Call[ReleaseReply] {
+	if err := check("permit_release", p.check()); err != nil {
+		return refuse[ReleaseReply](err)
+	}
+	return newCall(&permitReleaseScript, 2, decodeRelease,
+		p.Free, p.Leases, permit, -1, p.Channel, p.kind())
+}
+
+// PermitRenew lengthens the leases of holds that have count permits each, of one slot on a cluster:
+// ids[i] in the set leases[i], to ttls[i] ms from now at least.
+func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewStatus] {
+	if len(leases) == 0 || len(ids) != len(leases) || len(ttls) != len(leases) {
+		return refuse[[]RenewStatus](fmt.Errorf(
+			"lua: permit_renew: %d sets, %d ids and %d TTLs", len(leases), len(ids), len(ttls)))
+	}
+	args := make([]any, 0, 3*len(leases)+1)
+	for _, set := range leases {
+		args = append(args, set)
+	}
+	args = append(args, count)
+	for i, id := range ids {
+		if err := check("permit_renew", checkKey("leases", leases[i]), checkID(id),
+			checkCount(count, 1, MaxPermits), checkTTL("TTL", ttls[i])); err != nil {
+			return refuse[[]RenewStatus](err)
+		}
+		args = append(args, id, ttls[i])
+	}
+	decode := func(value any) ([]RenewStatus, error) { return decodeRenew(value, len(leases)) }
+	return newCall(&permitRenewScript, len(leases), decode, args...)
+}
+
+// PermitCapacity sets how many permits there are in all. Its reply's Value is how many are free.
+func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
+	if err := check("permit_capacity", p.check(), r.check(),
+		checkCount(capacity, 0, MaxCount)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&permitCapacityScript, 3, decodeCount,
+		p.Free, p.Leases, r.Key, capacity, r.NotAfter, r.Life, p.Channel, p.kind())
+}
+
+// PermitInspect tells who holds permits: one holder for each permit, by its name in the set. Where
+// the slot is being moved it does not look what stands at the key of the free ones.
+func PermitInspect(p Permits) *Call[InspectReply] {
+	if err := check("permit_inspect", p.check()); err != nil {
+		return refuse[InspectReply](err)
+	}
+	count := "NUMSUB"
+	if p.Sharded {
+		count = "SHARDNUMSUB"
+	}
+	single := newCall(&permitInspectScript, 1, decodePermits, p.Leases, p.Channel, count)
+	return newCall(&permitInspectScript, 2, decodePermits, p.Leases, p.Free, p.Channel, count).
+		OrElse(single)
+}
+
+func decodePermits(value any) (InspectReply, error) {
+	r := newReader(value, 3)
+	now := r.int(0)
+	reply := InspectReply{PTTL: -2 * time.Millisecond, Subscribers: r.int(1)}
+	fields, ok := r.values[2].([]any)
+	if !ok {
+		r.fail(fmt.Errorf("lua: permits were expected, not %v", r.values[2]))
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		permit, _ := fields[i].(string)
+		ttl := r.score(fields[i+1], now)
+		reply.PTTL = max(reply.PTTL, ttl)
+		reply.Holders = append(reply.Holders, Holder{ID: permit, Count: 1, TTL: ttl})
+	}
+	return reply, r.err
+}

@@ -1,0 +1,85 @@
+-- Takes permits for a hold.
+--
+-- KEYS[1]  permits: string, how many are free; absent: no capacity was set yet
+-- KEYS[2]  leases: sorted set, permit -> the time of its expiry, ms of the server's clock
+-- ARGV[1]  hold id, used for this acquisition only; its permits are <hold id>/0, /1, ...
+-- ARGV[2]  how many
+-- ARGV[3]  lease, ms
+-- ARGV[4]  not-after, server time in us
+-- ARGV[5]  channel
+-- ARGV[6]  PUBLISH or SPUBLISH
+--
+-- Returns {status, 0, time in ms, server time in us}:
+--   -1 late: read after not-after, nothing written
+--    0 busy: not enough are free, and the next lease ends in that time; nothing written
+--    1 held: taken by this call
+--    2 already: this hold id has them, by an earlier copy of this call, for that time
+-- or the error HOLDFASTCAPACITY <n> if there will never be as many, n being all there are.
+-- Publishes how many are left, if some of those are from expired leases.
+--
+-- What is free and what is in the set add up to the capacity, always. A permit whose time
+-- has come is free as well, though it still stands in the set: it is moved over when it is
+-- needed, and with it up to 500 others, so that neither one call nor the set has to deal
+-- with all that a crashed program left. They are removed by rank, which takes no list.
+-- The first write is INCRBY, which Redis refuses at full memory. The two writes behind it
+-- can be forbidden to this user, and are undone then: otherwise permits would be lost, or
+-- made from nothing.
+local permits, leases = KEYS[1], KEYS[2]
+local id, count = ARGV[1], tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+  return {-1, 0, 0, now}
+end
+local ms = math.floor(now / 1000)
+local past = string.format('%.0f', ms)
+local stands = redis.call('ZSCORE', leases, id .. '/0')
+if stands then
+  return {2, 0, math.max(tonumber(stands) - ms, 0), now}
+end
+local found = redis.call('GET', permits)
+--!include count_number
+local expired = 0
+if number < count then
+  expired = redis.call('ZCOUNT', leases, '-inf', past)
+end
+if number + expired < count then
+  local all = number + redis.call('ZCARD', leases)
+  if found and all < count then
+    return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', math.max(all, 0)))
+  end
+  local first = redis.call('ZRANGEBYSCORE', leases, '(' .. past, '+inf', 'WITHSCORES',
+    'LIMIT', 0, 1)
+  return {0, 0, first[2] and tonumber(first[2]) - ms or 3600000, now}
+end
+local moved = math.min(expired, math.max(count - number, 500))
+redis.call('INCRBY', permits, string.format('%.0f', moved - count))
+if moved > 0 then
+  local removed = redis.pcall('ZREMRANGEBYRANK', leases, 0, moved - 1)
+  if type(removed) ~= 'number' then
+    redis.call('INCRBY', permits, string.format('%.0f', count - moved))
+    return removed
+  end
+end
+local expiry = string.format('%.0f', math.ceil(now / 1000) + ARGV[3])
+for from = 0, count - 1, 500 do
+  local members = {}
+  for i = from, math.min(from + 500, count) - 1 do
+    members[#members + 1] = expiry
+    members[#members + 1] = id .. '/' .. i
+  end
+  local added = redis.pcall('ZADD', leases, unpack(members))
+  if type(added) ~= 'number' then
+    redis.call('INCRBY', permits, string.format('%.0f', count))
+    return added
+  end
+end
+-- Redisson can give a semaphore an expiry: then both keys go together.
+local life = redis.call('PTTL', permits)
+if life > 0 then
+  redis.call('PEXPIRE', leases, life)
+end
+local total = moved > 0 and number + moved - count or 0
+local channel, kind = ARGV[5], ARGV[6]
+--!include count_publish
+return {1, 0, 0, now}

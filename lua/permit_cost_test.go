@@ -1,0 +1,46 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// What each script about permits pays inside Redis.
+func TestCallsInsidePermitScripts(t *testing.T) {
+	c := newTally(newPlace(t, startServer(t).Client(t)))
+	s := c.sem
+	taken := c.request()
+	for _, step := range []struct {
+		name  string
+		act   func()
+		calls string // in alphabetical order
+	}{
+		{"capacity", func() { s.capacity(3) },
+			"exists get incrby psetex publish time zcard zcount"},
+		{"acquisition", func() { run(s.place, s.take(alice, 2)) },
+			"get incrby pttl time zadd zscore"},
+		{"resend", func() { run(s.place, s.take(alice, 2)) },
+			"time zscore"},
+		{"busy", func() { run(s.place, s.take(bob, 2)) },
+			"get time zcard zcount zrangebyscore zscore"},
+		{"renewal", func() { s.extend(alice, 2, lease) },
+			"time zadd zremrangebyscore zscore"},
+		{"release", func() { run(s.place, s.back(alice, 2)) },
+			"get incrby publish time zrem zscore"},
+		{"release of nothing", func() { run(s.place, s.back(alice, 2)) },
+			"time zscore"},
+		{"counted acquisition", func() { run(s.place, lua.CountAcquire(c.keys, 1, taken)) },
+			"decrby get*2 psetex time"},
+		{"counted release", func() { run(s.place, lua.CountRelease(c.keys, 1, c.request())) },
+			"get getex incrby psetex publish time"},
+		{"look", func() { run(s.place, lua.LatchWait(c.lock)) },
+			"get"},
+		{"count down", func() { run(s.place, lua.LatchDown(c.latch, c.request())) },
+			"decrby get getex psetex time"},
+	} {
+		require.Equal(t, step.calls, s.callsOf(step.act), step.name)
+	}
+}

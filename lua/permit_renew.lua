@@ -1,0 +1,46 @@
+-- Renews the leases of many holds of as many permits each.
+--
+-- KEYS[i]      leases
+-- ARGV[1]      how many permits each hold has
+-- ARGV[2i]     hold id
+-- ARGV[2i+1]   time that the lease must have left at least, ms
+--
+-- Returns one number per key: 1 renewed; 0 gone: the hold is not there, or its lease was
+-- over; -1 conflict: the key is no sorted set; -2 Redis refused for another reason.
+-- Publishes nothing.
+--
+-- Every call is a pcall: one bad key must not cost the others their leases.
+-- A lease that is over is not revived: its permits count as free. XX creates nothing, and
+-- GT only lengthens, so a late copy does no harm.
+-- ZADD alone is refused at full memory. The range that ends before it begins removes
+-- nothing, but is a first write that is accepted, after which ZADD is too.
+local time = redis.call('TIME')
+local now = (time[1] * 1000000 + time[2]) / 1000
+local count, open = tonumber(ARGV[1]), false
+local answers = {}
+for i = 1, #KEYS do
+  local leases, id, answer = KEYS[i], ARGV[2 * i], 1
+  local stands = redis.pcall('ZSCORE', leases, id .. '/0')
+  if type(stands) == 'table' then
+    answer = string.find(stands.err, 'WRONGTYPE', 1, true) and -1 or -2
+  elseif not stands or tonumber(stands) <= math.floor(now) then
+    answer = 0
+  else
+    if not open then
+      open = type(redis.pcall('ZREMRANGEBYSCORE', leases, 1, 0)) == 'number'
+    end
+    local expiry = string.format('%.0f', math.ceil(now) + ARGV[2 * i + 1])
+    for from = 0, count - 1, 500 do
+      local members = {}
+      for k = from, math.min(from + 500, count) - 1 do
+        members[#members + 1] = expiry
+        members[#members + 1] = id .. '/' .. k
+      end
+      if type(redis.pcall('ZADD', leases, 'XX', 'GT', unpack(members))) ~= 'number' then
+        answer = -2
+      end
+    end
+  end
+  answers[i] = answer
+end
+return answers

@@ -1,0 +1,135 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// numberless are things at a key that are no number of permits.
+var numberless = map[string]string{
+	"lock":        "HSET %s a:1 1",
+	"list":        "RPUSH %s x",
+	"sorted set":  "ZADD %s 1 x",
+	"text":        "SET %s x",
+	"empty":       "SETRANGE %s 0 \x00",
+	"fraction":    "SET %s 1.5",
+	"exponent":    "SET %s 1e5",
+	"long number": "SET %s 1234567890123456",
+}
+
+// everyCall makes one call of each script that looks at the number.
+func everyCall(c *tally) map[string]func() error {
+	send := func(run func() error) func() error { return run }
+	counts := map[string]*lua.Call[lua.CountReply]{
+		"capacity": lua.PermitCapacity(c.sem.keys, 3, c.request()),
+		"release":  lua.CountRelease(c.keys, 1, c.request()),
+		"set":      lua.CountSet(c.keys, 1, c.request()),
+		"drain":    lua.CountDrain(c.keys, c.request()),
+		"look":     lua.CountLook(c.lock),
+		"start":    lua.LatchSet(c.latch, 1, c.request()),
+		"down":     lua.LatchDown(c.latch, c.request()),
+		"delete":   lua.LatchDelete(c.latch, c.request()),
+	}
+	all := map[string]func() error{
+		"take":    send(func() error { _, err := c.take(alice, 1).Run(c.t.Context(), c.rdb); return err }),
+		"inspect": send(func() error { _, err := lua.PermitInspect(c.sem.keys).Run(c.t.Context(), c.rdb); return err }),
+		"acquire": send(func() error {
+			_, err := lua.CountAcquire(c.keys, 1, c.request()).Run(c.t.Context(), c.rdb)
+			return err
+		}),
+		"cancel": send(func() error {
+			_, err := lua.CountCancel(c.keys, c.request()).Run(c.t.Context(), c.rdb)
+			return err
+		}),
+		"wait": send(func() error { _, err := lua.LatchWait(c.lock).Run(c.t.Context(), c.rdb); return err }),
+	}
+	for name, call := range counts {
+		all[name] = func() error { _, err := call.Run(c.t.Context(), c.rdb); return err }
+	}
+	return all
+}
+
+// A lock, a list or a text at the name is a conflict, and nothing changes: never "none free", for which
+// one would wait, and never a deletion.
+func TestStrangersAtTheNumber(t *testing.T) {
+	for name, command := range numberless {
+		t.Run(name, func(t *testing.T) {
+			tallies(t, func(t *testing.T, c *tally) {
+				c.do(command, c.lock)
+				for name, send := range everyCall(c) {
+					c.unchanged(func() { require.ErrorIs(t, send(), lua.ErrConflict, name) })
+				}
+				keys, err := c.rdb.Keys(t.Context(), "*"+c.lock+"*").Result()
+				require.NoError(t, err)
+				require.Equal(t, []string{c.lock}, keys, "nothing is remembered either")
+			})
+		})
+	}
+}
+
+func TestStrangersAtTheLeases(t *testing.T) {
+	for name, command := range map[string]string{
+		"lock": "HSET %s a:1 1", "text": "SET %s x", "list": "RPUSH %s x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			semaphores(t, func(t *testing.T, s *sem) {
+				s.do("SET %s 3", s.lock)
+				s.do(command, s.token)
+				s.unchanged(func() {
+					conflict(s.place, s.take(alice, 1))
+					conflict(s.place, s.back(alice, 1))
+					conflict(s.place, lua.PermitInspect(s.keys))
+					conflict(s.place, lua.PermitCapacity(s.keys, 5, s.request()))
+					require.Equal(t, []lua.RenewStatus{lua.RenewConflict}, s.extend(alice, 1, lease))
+				})
+			})
+		})
+	}
+}
+
+// Bad arguments are refused before anything is sent.
+func TestBadPermitArguments(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}))
+	t.Cleanup(func() { _ = p.rdb.Close() })
+	c := newTally(p)
+	r := c.request()
+	none := lua.Permits{Leases: "x", Channel: "x"}
+	hold := func(id string, n int64) lua.PermitHold { return lua.PermitHold{ID: id, Count: n} }
+	for name, err := range map[string]error{
+		"no key":         sent(c, lua.PermitAcquire(none, hold(alice, 1), lease, never)),
+		"no id":          sent(c, lua.PermitAcquire(c.sem.keys, hold("", 1), lease, never)),
+		"zero":           sent(c, lua.PermitAcquire(c.sem.keys, hold(alice, 0), lease, never)),
+		"too many":       sent(c, lua.PermitAcquire(c.sem.keys, hold(alice, lua.MaxPermits+1), lease, never)),
+		"no lease":       sent(c, lua.PermitAcquire(c.sem.keys, hold(alice, 1), 0, never)),
+		"negative":       sent(c, lua.PermitRelease(c.sem.keys, hold(alice, -1))),
+		"no permit":      sent(c, lua.PermitReleaseOne(none, "x")),
+		"no holds":       sent(c, lua.PermitRenew(nil, nil, 1, nil)),
+		"renew zero":     sent(c, lua.PermitRenew([]string{"x"}, []string{alice}, 0, []int64{lease})),
+		"capacity":       sent(c, lua.PermitCapacity(c.sem.keys, -1, r)),
+		"inspect":        sent(c, lua.PermitInspect(none)),
+		"acquire":        sent(c, lua.CountAcquire(c.keys, 0, r)),
+		"no request":     sent(c, lua.CountAcquire(c.keys, 1, lua.Request{Life: 1})),
+		"no life":        sent(c, lua.CountRelease(c.keys, 1, lua.Request{Key: "x"})),
+		"release":        sent(c, lua.CountRelease(c.keys, lua.MaxCount+1, r)),
+		"set":            sent(c, lua.CountSet(c.keys, -1, r)),
+		"drain":          sent(c, lua.CountDrain(lua.Counter{}, r)),
+		"cancel":         sent(c, lua.CountCancel(lua.Counter{}, r)),
+		"look":           sent(c, lua.CountLook("")),
+		"latch set":      sent(c, lua.LatchSet(c.latch, 0, r)),
+		"latch down":     sent(c, lua.LatchDown(lua.Latch{}, r)),
+		"latch wait":     sent(c, lua.LatchWait("")),
+		"latch too many": sent(c, lua.LatchSet(c.latch, lua.MaxCount+1, r)),
+	} {
+		require.ErrorContains(t, err, "lua: ", name)
+	}
+}
+
+func sent[R any](c *tally, call *lua.Call[R]) error {
+	_, err := call.Run(c.t.Context(), c.rdb)
+	return err
+}

@@ -1,0 +1,84 @@
+-- Takes a free lock at one of several independent nodes: one vote.
+--
+-- KEYS[1]  lock: hash <hold id> -> count, with an expiry
+-- KEYS[2]  token: string, the newest fencing token of the name at this node
+-- ARGV[1]  hold id, of this attempt only
+-- ARGV[2]  lease, ms
+-- ARGV[3]  not-after, server time in us
+-- ARGV[4]  token that the client proposes; 0: none
+-- ARGV[5]  how far the proposal may be ahead of this node's clock, us; negative: it is the
+--          token of a hold that stands elsewhere, and is taken as it is
+-- ARGV[6]  life of an unused token, ms; negative: for ever
+-- ARGV[7]  least uptime of a server that may vote, s; 0: it is not looked at
+--
+-- Returns {status, accepted, token, PTTL of the lock, server time in us}:
+--   -2 young: the server has not been up for long enough, nothing written
+--   -1 late: read after not-after, nothing written
+--    0 busy: another holds it, for PTTL ms at most; nothing written
+--    1 held: taken by this call
+--    2 already: this hold id has it, by an earlier copy of this call
+-- accepted is 1 if the proposal is now the stored token or below it; then token is the
+-- proposal, else the least that this node would take. Publishes nothing.
+--
+-- A proposal is accepted if it is above the stored token and not behind the clock. So it
+-- is above all that was confirmed here before, and above what a server that forgot
+-- everything had confirmed a guard time ago, for that was not much ahead of the clock
+-- either. It is written only while the hold stands: who came before is over by then.
+-- All that may be refused for the data at the keys is read before the first write, which
+-- is HSET, because Redis refuses that at full memory.
+local lock, token, id, fence_ttl = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[6])
+local raise, window = ARGV[4], tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[3]) then
+  return {-1, 0, 0, 0, now}
+end
+if ARGV[7] ~= '0' then
+  local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+  if not uptime or tonumber(uptime) < tonumber(ARGV[7]) then
+    return {-2, 0, 0, 0, now}
+  end
+end
+local pttl, mine = redis.call('PTTL', lock), false
+if pttl ~= -2 then
+  local fields
+  --!include hash
+  if fields[1] ~= id and fields[3] ~= id then
+    return {0, 0, 0, pttl, now}
+  end
+  mine = true
+end
+--!include quorum_fence
+if bad then
+  return bad
+end
+local wish = tonumber(raise)
+local newer = wish > stored
+local accepted = newer and (window < 0 or (now <= wish and wish <= now + window))
+if not mine then
+  redis.call('HSET', lock, id, 1)
+  -- Where an administrator took a command away from this user: a lock without expiry
+  -- would be held for ever.
+  local expires = redis.pcall('PEXPIRE', lock, ARGV[2])
+  if type(expires) ~= 'number' then
+    redis.call('DEL', lock)
+    return expires
+  end
+end
+if accepted then
+  --!include quorum_raise
+  if raised.err then
+    if not mine then
+      redis.call('DEL', lock)
+    end
+    return raised
+  end
+end
+local status = 1
+if mine then
+  status = 2
+end
+if accepted or ((mine or window < 0) and wish > 0 and not newer) then
+  return {status, 1, wish, pttl, now}
+end
+return {status, 0, math.max(stored + 1, now), pttl, now}

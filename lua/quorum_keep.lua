@@ -1,0 +1,50 @@
+-- Renews holds at one of several independent nodes, and raises their fencing tokens there.
+--
+-- KEYS[2i-1]  lock
+-- KEYS[2i]    token
+-- ARGV[1]     life of an unused token, ms; negative: for ever
+-- ARGV[3i-1]  hold id
+-- ARGV[3i]    TTL that the lock must have now at least, ms
+-- ARGV[3i+1]  fencing token of the hold
+--
+-- Returns one number per hold: 1 renewed, and its token is stored; 0 gone: the hold is not
+-- there; -1 conflict: something else is at a key; -2 Redis refused for another reason.
+-- Publishes nothing.
+--
+-- Only where the hold stands is its token written: elsewhere it would prove nothing, since
+-- somebody who came before may still be about to be granted there.
+-- Every call is a pcall: one bad key must not cost the others their leases. PEXPIRE comes
+-- first, which Redis accepts at full memory; after it SET passes too. It creates nothing: a
+-- hold that is gone stays gone. A nested hold may have been given a longer lease since.
+local fence_ttl = tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local answers = {}
+for i = 1, #KEYS / 2 do
+  local lock, token = KEYS[2 * i - 1], KEYS[2 * i]
+  local id, ttl, raise = ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1]
+  local hold = redis.pcall('HMGET', lock, id, id .. ':n')
+  local answer = 1
+  if hold.err then
+    answer = string.find(hold.err, 'WRONGTYPE', 1, true) and -1 or -2
+  elseif not hold[1] then
+    answer = 0
+  else
+    --!include quorum_fence
+    if bad then
+      answer = -1
+    elseif not hold[2] or redis.call('PTTL', lock) < tonumber(ttl) then
+      if type(redis.pcall('PEXPIRE', lock, ttl)) ~= 'number' then
+        answer = -2
+      end
+    end
+    if answer == 1 and stored < tonumber(raise) then
+      --!include quorum_raise
+      if raised.err then
+        answer = -2
+      end
+    end
+  end
+  answers[i] = answer
+end
+return answers

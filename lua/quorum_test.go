@@ -1,0 +1,269 @@
+package lua_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const quorumWindow = int64(15_000_000)
+
+// quorumAsk is an acquisition that proposes a token.
+func (p *place) quorumAsk(id string, fence int64) lua.QuorumAcquireArgs {
+	return lua.QuorumAcquireArgs{
+		Lock: p.lock, Token: p.token, ID: id, Lease: lease, NotAfter: never, Fence: fence,
+		Window: quorumWindow, FenceTTL: fenceTTL,
+	}
+}
+
+func (p *place) quorumKeep(id string, ttl, fence int64) *lua.Call[lua.QuorumReply] {
+	return lua.QuorumKeep([]lua.QuorumHold{
+		{Lock: p.lock, Token: p.token, ID: id, TTL: ttl, Fence: fence},
+	}, fenceTTL)
+}
+
+func (p *place) quorumStep(id string, count, op, ttl, fence int64, leave bool) *lua.Call[lua.QuorumReply] {
+	return lua.QuorumStep(lua.QuorumStepArgs{Lock: p.lock, Token: p.token, ID: id, Count: count, Op: op,
+		TTL: ttl, Fence: fence, FenceTTL: fenceTTL, Leave: leave})
+}
+
+// A node takes the token that it is offered if that is above the stored one, not behind its clock, and not
+// far ahead of it. Else it grants all the same, and says what it would take.
+func TestQuorumAcquireTakesTheTokenItIsOffered(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		ahead := p.now() + 5_000_000
+		got := run(p, lua.QuorumAcquire(p.quorumAsk(alice, ahead)))
+		require.Equal(t, lua.Held, got.Status)
+		require.True(t, got.Accepted)
+		require.Equal(t, ahead, got.Fence)
+		require.Equal(t, ahead, p.stored())
+		p.heldOnce(alice)
+		require.Greater(t, p.pttl(p.token), time.Duration(fenceTTL)*time.Millisecond)
+
+		run(p, p.release(alice))
+		for name, fence := range map[string]int64{
+			"not above":           ahead,
+			"behind the clock":    p.now() - 1_000_000,
+			"far ahead":           p.now() + 10*quorumWindow,
+			"nothing is proposed": 0,
+		} {
+			got = run(p, lua.QuorumAcquire(p.quorumAsk(bob, fence)))
+			require.Equal(t, lua.Held, got.Status, name)
+			require.False(t, got.Accepted, name)
+			require.Equal(t, ahead+1, got.Fence, name)
+			require.Equal(t, ahead, p.stored(), "what is not accepted is not stored")
+			p.heldOnce(bob)
+			run(p, p.release(bob))
+		}
+		p.do("DEL %s", p.token)
+		got = run(p, lua.QuorumAcquire(p.quorumAsk(bob, 7)))
+		require.False(t, got.Accepted)
+		require.Equal(t, got.Now, got.Fence, "the least it takes is its clock")
+		require.Zero(t, p.stored())
+	})
+}
+
+func TestQuorumAcquireBusyLateAndResent(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		fence := p.now() + 1_000_000
+		late := p.quorumAsk(alice, fence)
+		late.NotAfter = p.now() - 1
+		p.unchanged(func() {
+			require.Equal(t, lua.Late, run(p, lua.QuorumAcquire(late)).Status)
+		})
+		first := run(p, lua.QuorumAcquire(p.quorumAsk(alice, fence)))
+		p.unchanged(func() {
+			again := run(p, lua.QuorumAcquire(p.quorumAsk(alice, fence)))
+			require.Equal(t, lua.Already, again.Status)
+			require.True(t, again.Accepted)
+			require.Equal(t, first.Fence, again.Fence)
+			busy := run(p, lua.QuorumAcquire(p.quorumAsk(bob, fence+1)))
+			require.Equal(t, lua.Busy, busy.Status)
+			require.Positive(t, busy.PTTL)
+			require.False(t, busy.Accepted)
+		})
+	})
+}
+
+// A hold that stands elsewhere brings its own token, however old that is, and lowers nothing.
+func TestQuorumAcquireOfAHoldThatStandsElsewhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		seed := p.quorumAsk(alice, 1000)
+		seed.Window = -1
+		got := run(p, lua.QuorumAcquire(seed))
+		require.True(t, got.Accepted)
+		require.Equal(t, int64(1000), got.Fence)
+		require.Equal(t, int64(1000), p.stored())
+		run(p, p.release(alice))
+
+		p.do("SET %s 2000", p.token)
+		got = run(p, lua.QuorumAcquire(seed))
+		require.Equal(t, lua.Held, got.Status)
+		require.True(t, got.Accepted)
+		require.Equal(t, int64(2000), p.stored())
+		require.Negative(t, p.pttl(p.token), "a token key without expiry never gets one")
+	})
+}
+
+// Only where the hold stands is its token stored.
+func TestQuorumKeepRaisesTheTokenOfAStandingHold(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, lua.QuorumAcquire(p.quorumAsk(alice, 0)))
+		require.Zero(t, p.stored())
+		p.do("PEXPIRE %s 2000", p.lock)
+		got := run(p, p.quorumKeep(alice, lease, 5000))
+		require.Equal(t, []lua.RenewStatus{lua.Renewed}, got.Kept)
+		p.heldOnce(alice)
+		require.Equal(t, int64(5000), p.stored())
+
+		require.Equal(t, []lua.RenewStatus{lua.Renewed}, run(p, p.quorumKeep(alice, lease, 4000)).Kept)
+		require.Equal(t, int64(5000), p.stored(), "it never falls")
+		p.unchanged(func() {
+			require.Equal(t, []lua.RenewStatus{lua.RenewGone}, run(p, p.quorumKeep(bob, lease, 9000)).Kept)
+		})
+		run(p, p.release(alice))
+		p.unchanged(func() {
+			require.Equal(t, []lua.RenewStatus{lua.RenewGone}, run(p, p.quorumKeep(alice, lease, 9000)).Kept)
+		})
+	})
+}
+
+// One bad key costs the others nothing.
+func TestQuorumKeepOfManyWithBadOnes(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		places := []*place{p, newPlace(t, p.rdb), newPlace(t, p.rdb), newPlace(t, p.rdb)}
+		var holds []lua.QuorumHold
+		for _, at := range places {
+			run(at, lua.QuorumAcquire(at.quorumAsk(alice, 0)))
+			holds = append(holds, lua.QuorumHold{Lock: at.lock, Token: at.token, ID: alice, TTL: lease, Fence: 77})
+		}
+		p.do("DEL %s", places[0].lock)
+		p.do("SET %s x", places[0].lock)
+		p.do("DEL %s", places[1].lock)
+		p.do("RPUSH %s x", places[2].token)
+		got := run(p, lua.QuorumKeep(holds, fenceTTL))
+		require.Equal(t, []lua.RenewStatus{
+			lua.RenewConflict, lua.RenewGone, lua.RenewConflict, lua.Renewed,
+		}, got.Kept)
+		require.Equal(t, int64(77), places[3].stored())
+	})
+}
+
+// Levels are written as absolute counts with growing numbers, as Reenter and Leave do it.
+func TestQuorumStep(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, lua.QuorumAcquire(p.quorumAsk(alice, 0)))
+		deeper := p.quorumStep(alice, 2, 1, 2*lease, 500, false)
+		require.Equal(t, lua.Done, run(p, deeper).Status)
+		p.holds(nested(alice, "2", "1"), 2*lease)
+		require.Equal(t, int64(500), p.stored())
+		p.unchanged(func() { require.Equal(t, lua.Already, run(p, deeper).Status) })
+
+		require.Equal(t, lua.Done, run(p, p.quorumStep(alice, 1, 2, lease, 500, true)).Status)
+		p.holds(nested(alice, "1", "2"), lease)
+		p.unchanged(func() {
+			require.Equal(t, lua.Already, run(p, deeper).Status)
+			require.Equal(t, lua.Gone, run(p, p.quorumStep(bob, 2, 1, lease, 900, false)).Status)
+		})
+	})
+}
+
+func TestQuorumReleaseAndInspect(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, lua.QuorumAcquire(p.quorumAsk(alice, p.now()+1_000_000)))
+		seen := run(p, lua.QuorumInspect(p.lock, p.token, p.channel)).Seen
+		require.Equal(t, alice, seen.Holders[0].ID)
+		require.Equal(t, p.stored(), seen.Fence)
+		release := lua.QuorumRelease(lua.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true})
+		got := run(p, release)
+		require.Equal(t, lua.Done, got.Status)
+		require.Positive(t, got.Now)
+		p.free()
+		require.Equal(t, lua.Gone, run(p, release).Status)
+	})
+}
+
+func TestQuorumScriptsTellConflicts(t *testing.T) {
+	for name, commands := range strangers {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, p *place) {
+				for _, command := range commands {
+					p.do(command, p.lock)
+				}
+				p.unchanged(func() { conflict(p, lua.QuorumAcquire(p.quorumAsk(alice, 5))) })
+			})
+		})
+	}
+	for name, text := range map[string]string{
+		"no number": "x", "beyond what can be compared": "9007199254740993", "with a fraction": "1.5",
+	} {
+		t.Run("token "+name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, p *place) {
+				p.do("SET %s %s", p.token, text)
+				p.unchanged(func() { conflict(p, lua.QuorumAcquire(p.quorumAsk(alice, 5))) })
+				p.free()
+			})
+		})
+	}
+}
+
+// At full memory nothing is taken, and what is held is kept, with its token.
+func TestQuorumScriptsAtFullMemory(t *testing.T) {
+	places, fill := fullPlaces(t, 3)
+	fresh, kept, left := places[0], places[1], places[2]
+	for _, p := range places[1:] {
+		run(p, lua.QuorumAcquire(p.quorumAsk(alice, 0)))
+	}
+	run(left, left.quorumStep(alice, 2, 1, 2*lease, 0, false))
+	fill()
+	fresh.unchanged(func() { outOfMemory(fresh, lua.QuorumAcquire(fresh.quorumAsk(alice, fresh.now()+1_000_000))) })
+	require.Equal(t, []lua.RenewStatus{lua.Renewed}, run(kept, kept.quorumKeep(alice, lease, 123)).Kept)
+	require.Equal(t, int64(123), kept.stored())
+	kept.unchanged(func() { outOfMemory(kept, kept.quorumStep(alice, 2, 1, lease, 123, false)) })
+	require.Equal(t, lua.Done, run(left, left.quorumStep(alice, 1, 2, lease, 123, true)).Status)
+	left.holds(nested(alice, "1", "2"), lease)
+	require.Equal(t, int64(123), left.stored())
+	require.Equal(t, lua.Done, run(kept, lua.QuorumRelease(lua.ReleaseArgs{
+		Lock: kept.lock, ID: alice, Channel: kept.channel,
+	})).Status)
+}
+
+// An administrator who takes a command away must not make a lock that stands for ever, or without token.
+func TestQuorumAcquireWhereRedisRefuses(t *testing.T) {
+	for _, command := range []string{"-pexpire", "-set"} {
+		t.Run(command, func(t *testing.T) {
+			p := newPlace(t, nil)
+			p.rdb = limited(t, command)
+			_, err := lua.QuorumAcquire(p.quorumAsk(alice, p.now()+1_000_000)).Run(t.Context(), p.rdb)
+			require.Error(t, err)
+			p.free()
+		})
+	}
+}
+
+func TestQuorumArgumentsThatAreNotSent(t *testing.T) {
+	p := &place{lock: "l", token: "t"}
+	for _, change := range []func(a *lua.QuorumAcquireArgs){
+		func(a *lua.QuorumAcquireArgs) { a.Lock = "" },
+		func(a *lua.QuorumAcquireArgs) { a.Token = "" },
+		func(a *lua.QuorumAcquireArgs) { a.ID = "x" },
+		func(a *lua.QuorumAcquireArgs) { a.Lease = 0 },
+		func(a *lua.QuorumAcquireArgs) { a.Fence = -1 },
+		func(a *lua.QuorumAcquireArgs) { a.Fence = 1 << 53 },
+		func(a *lua.QuorumAcquireArgs) { a.FenceTTL = 0 },
+	} {
+		a := p.quorumAsk(alice, 1)
+		change(&a)
+		refused(t, lua.QuorumAcquire(a))
+	}
+	refused(t, lua.QuorumKeep(nil, -1))
+	refused(t, p.quorumKeep(alice, 0, 1))
+	refused(t, p.quorumKeep("x", 1, 1))
+	refused(t, p.quorumStep(alice, 0, 1, 1, 1, false))
+	refused(t, p.quorumStep(alice, 1, 1, 1, -1, false))
+	refused(t, lua.QuorumRelease(lua.ReleaseArgs{Lock: "l", ID: "x", Channel: "c"}))
+	refused(t, lua.QuorumInspect("", "t", "c"))
+}

@@ -1,0 +1,45 @@
+-- Passes an exported reader's hold to its importer, under a new hold id.
+--
+-- KEYS[1]  lock
+-- KEYS[2]  hold key 1 of the exported hold
+-- KEYS[3]  hold key 1 of the importer's
+-- ARGV[1]  from: hold id that was exported
+-- ARGV[2]  to: hold id of the importer
+-- ARGV[3]  lease, ms
+-- ARGV[4]  not-after, server time in us
+--
+-- Returns {status, server time in us}:
+--   -1 late: read after not-after, nothing written
+--    2 already: the importer has it, by an earlier copy of this call
+--    3 done
+--    4 gone: neither hold is there, nothing written
+-- Publishes nothing.
+--
+-- A hold with several levels is not exported, so there is one hold key. The first write is
+-- PEXPIRE, which Redis accepts at full memory, and after it the rest.
+local lock, old, new = KEYS[1], KEYS[2], KEYS[3]
+local id, lease = ARGV[2], ARGV[3]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[4]) then
+  return {-1, now}
+end
+local holds = redis.call('HMGET', lock, ARGV[1], id)
+if holds[2] and redis.call('EXISTS', new) == 1 then
+  return {2, now}
+end
+if not holds[1] or redis.call('EXISTS', old) == 0 then
+  return {4, now}
+end
+redis.call('PEXPIRE', old, lease)
+local set = redis.pcall('SET', new, 0, 'PX', lease)
+if set.err then
+  return set
+end
+redis.call('HSET', lock, id, 1)
+if redis.call('PTTL', lock) < tonumber(lease) then
+  redis.call('PEXPIRE', lock, lease)
+end
+redis.call('HDEL', lock, ARGV[1])
+redis.call('DEL', old)
+return {3, now}

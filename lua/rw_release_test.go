@@ -1,0 +1,138 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+func TestRWReleasesTellWhoWaits(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		heard := p.listen(false)
+		run(p.place, p.read(alice))
+		run(p.place, p.read(bob))
+		require.Equal(t, lua.ReleaseReply{Status: lua.Done}, run(p.place, p.unread(alice)))
+		require.Empty(t, heard(), "there is nothing to come in for")
+		require.Equal(t, lua.ReleaseReply{Status: lua.Done, Receivers: 1}, run(p.place, p.unread(bob)))
+		require.Equal(t, []string{"0"}, heard())
+
+		run(p.place, p.write(alice))
+		require.Equal(t, lua.ReleaseReply{Status: lua.Done, Receivers: 1}, run(p.place, p.unwrite(alice)))
+		require.Equal(t, []string{"1", "0"}, heard(), "all, and who was about to sleep (Redisson's D24)")
+
+		run(p.place, p.write(alice))
+		run(p.place, p.readUnder(bob, alice))
+		require.Equal(t, lua.Done, run(p.place, p.unwrite(alice)).Status)
+		require.Equal(t, []string{"1"}, heard(), "readers come in at once (Redisson's D32)")
+		p.is("read", bob, "1")
+		require.Equal(t, lua.Held, run(p.place, p.read(carol)).Status)
+	})
+}
+
+func TestRWReleasesOfWhatIsNotThere(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		heard := p.listen(false)
+		gone := func() {
+			p.still(func() {
+				require.Equal(t, lua.Gone, run(p.place, p.unread(alice)).Status)
+				require.Equal(t, lua.Gone, run(p.place, p.unwrite(alice)).Status)
+			})
+		}
+		gone()
+		run(p.place, p.read(bob))
+		gone()
+		run(p.place, p.unread(bob))
+		run(p.place, p.write(bob))
+		gone()
+		require.Equal(t, []string{"0"}, heard())
+		require.Equal(t, lua.Gone, run(p.place, p.unread(bob)).Status, "the writer is no reader")
+		p.is("write", bob+":write", "1")
+	})
+}
+
+func TestRWReleaseTellsTheTimeBeforeItLooks(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		before := p.now()
+		a := p.releaseArgs(alice, p.hold(alice, 1))
+		a.WantNow = true
+		require.GreaterOrEqual(t, run(p.place, lua.ReleaseRead(a)).Now, before)
+		a.Other = p.gate
+		require.GreaterOrEqual(t, run(p.place, lua.ReleaseWrite(a)).Now, before)
+	})
+}
+
+func (p *rwPlace) pass(from, to string) *lua.Call[lua.HandoffReply] {
+	return lua.HandoffWrite(lua.HandoffArgs{
+		Lock: p.lock, Token: p.token, From: from, To: to, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
+	})
+}
+
+func TestRWAWriterHandsOn(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		first := run(p.place, p.write(alice)).Fence
+		run(p.place, p.rewrite(alice, 2, 7, 5*lease))
+		got := run(p.place, p.pass(alice, bob))
+		require.Equal(t, lua.Done, got.Status)
+		require.Greater(t, got.Fence, first)
+		p.is("write", bob+":write", "1")
+		p.lives(p.lock, lease)
+		p.still(func() {
+			again := run(p.place, p.pass(alice, bob))
+			require.Equal(t, lua.Already, again.Status)
+			require.Equal(t, got.Fence, again.Fence)
+			require.Equal(t, lua.Gone, run(p.place, p.pass(alice, carol)).Status)
+		})
+		late := lua.HandoffArgs{
+			Lock: p.lock, Token: p.token, From: bob, To: carol, Lease: lease, NotAfter: p.now() - 1,
+			FenceTTL: fenceTTL,
+		}
+		p.still(func() { require.Equal(t, lua.Late, run(p.place, lua.HandoffWrite(late)).Status) })
+	})
+}
+
+func TestRWAWriterWithReadsInsideCannotHandOn(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		run(p.place, p.write(alice))
+		run(p.place, p.readUnder(bob, alice))
+		p.still(func() {
+			_, err := p.pass(alice, carol).Run(t.Context(), p.rdb)
+			require.ErrorContains(t, err, "HOLDFASTNESTED")
+			require.NotErrorIs(t, err, lua.ErrConflict)
+		})
+	})
+}
+
+func (p *rwPlace) adoptRead(from, to string) *lua.Call[lua.AdoptReply] {
+	return lua.AdoptRead(p.base, lua.AdoptArgs{
+		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,
+	})
+}
+
+func TestRWHoldsMove(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		run(p.place, p.readFor(alice, 3000))
+		run(p.place, p.readFor(carol, 2*lease))
+		require.Equal(t, lua.Done, run(p.place, p.adoptRead(alice, bob)).Status)
+		p.is("read", bob, "1", carol, "1")
+		p.holdKeys(bob, 1, lease)
+		p.holdKeys(alice, 0, 0)
+		p.lives(p.lock, 2*lease)
+		p.still(func() {
+			require.Equal(t, lua.Already, run(p.place, p.adoptRead(alice, bob)).Status)
+			require.Equal(t, lua.Gone, run(p.place, p.adoptRead(alice, "d:1")).Status)
+		})
+		run(p.place, p.unread(bob))
+		run(p.place, p.unread(carol))
+
+		run(p.place, p.write(alice))
+		run(p.place, p.readUnder(carol, alice))
+		adopt := lua.AdoptWrite(lua.AdoptArgs{
+			Lock: p.lock, From: alice, To: bob, Lease: lease, NotAfter: never,
+		})
+		require.Equal(t, lua.Done, run(p.place, adopt).Status)
+		p.is("write", bob+":write", "1", carol, "1")
+		p.still(func() { require.Equal(t, lua.Already, run(p.place, adopt).Status) })
+	})
+}
