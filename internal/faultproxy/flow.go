@@ -100,7 +100,7 @@ func (c *conn) isBlackholed() bool {
 func (c *conn) isSubscriber() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.replies.listening()
+	return c.replies.listening() || c.replies.subscribing()
 }
 
 // await waits until the gate opens; it is false if the connection was closed before.

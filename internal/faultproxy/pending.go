@@ -133,6 +133,15 @@ func (p *replies) listening() bool {
 	return false
 }
 
+// subscribing tells whether a request to subscribe was forwarded and not answered yet: the server
+// may have carried it out, and others see that before its answer passes here.
+func (p *replies) subscribing() bool {
+	return slices.ContainsFunc(p.pending, func(e *expectation) bool {
+		_, undo, ok := subscription(e.command)
+		return ok && !undo
+	})
+}
+
 // whenIdle has f called when everything that is pending has been answered, unless nothing is:
 // then that is up to the caller.
 func (p *replies) whenIdle(f func()) (now bool) {

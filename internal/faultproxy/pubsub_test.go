@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -119,5 +120,23 @@ func TestCutSubscribersSparesTheOthers(t *testing.T) {
 		require.Error(t, err)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		require.NoError(t, conn.Ping(t.Context()).Err())
+	})
+}
+
+// Redis has carried a SUBSCRIBE out, and shows it to others, before its answer passes the proxy.
+func TestCutSubscribersTakesThoseThatWaitForTheirConfirmation(t *testing.T) {
+	bothProtocols(t, func(t *testing.T, l *lab) {
+		sub := l.rdb.Subscribe(t.Context())
+		defer func() { require.NoError(t, sub.Close()) }()
+		require.NoError(t, sub.Ping(t.Context())) // it is connected
+		_, err := sub.ReceiveTimeout(t.Context(), limit)
+		require.NoError(t, err)
+		l.proxy.Latency(300 * time.Millisecond)
+		defer l.proxy.Latency(0)
+		require.NoError(t, sub.Subscribe(t.Context(), l.key))
+		listens := func() bool { return len(l.direct.PubSubChannels(t.Context(), l.key).Val()) > 0 }
+		redistest.Eventually(t, limit, listens, "the server does not know of it")
+		l.proxy.CutSubscribers()
+		redistest.Eventually(t, limit, func() bool { return !listens() }, "it was spared")
 	})
 }

@@ -57,7 +57,7 @@ func (p *Proxy) CutAll() {
 	}
 }
 
-// CutSubscribers cuts the connections that are subscribed to anything.
+// CutSubscribers cuts the connections that are subscribed to anything, or have asked to be.
 func (p *Proxy) CutSubscribers() {
 	for _, c := range p.snapshot() {
 		if c.isSubscriber() {
