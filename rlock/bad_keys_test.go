@@ -55,7 +55,7 @@ func badHash(ttl time.Duration, pairs ...any) func(c context.Context, rdb *redis
 	}
 }
 
-// G14, needs 20: something that is no such lock stands at the key. That is ErrKeyConflict and not
+// G14, need 20: something that is no such lock stands at the key. That is ErrKeyConflict and not
 // "busy", at once, and nothing is changed.
 func TestForeignKeysAreConflicts(t *testing.T) {
 	t.Parallel()
@@ -156,7 +156,7 @@ func TestTimesAreRoundedUpToMilliseconds(t *testing.T) {
 	}
 }
 
-// faults 5: names are bytes. Nothing is decoded, normalised, escaped or taken for a pattern, and on a
+// faults 5, need 20: names are bytes. Nothing is decoded, normalised, escaped or taken for a pattern, and on a
 // single node every name works.
 func TestOddNamesWork(t *testing.T) {
 	t.Parallel()

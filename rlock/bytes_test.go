@@ -23,7 +23,7 @@ var bytesCuts = map[string]struct {
 // bytesLimit is more than any request or reply here has.
 const bytesLimit = 2000
 
-// G3: the connection is cut at every single byte of a request, from none of it to all of it, and at every
+// G3, need 1: the connection is cut at every single byte of a request, from none of it to all of it, and at every
 // byte of its reply. What was begun is done once, with one token and one level, and nothing is left.
 func TestACutAtEveryByteTakesEffectOnce(t *testing.T) {
 	for _, op := range onceOps {
@@ -56,7 +56,7 @@ func (b bytesLab) every(reply bool, cut func(n int) (length int, again bool)) {
 	b.Fatal("it has no end")
 }
 
-// The same for renewals. Many clients wait for theirs at one time, and each has it cut at another byte.
+// Need 1: the same for renewals. Many clients wait for theirs at one time, and each has it cut at another byte.
 func TestACutAtEveryByteOfARenewal(t *testing.T) {
 	t.Parallel()
 	for direction, cut := range bytesCuts {

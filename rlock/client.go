@@ -17,6 +17,7 @@ import (
 // watchdog that renews what it holds, and its subscriptions. A process needs one; its locks wait for
 // one another without asking Redis. All methods are safe for concurrent use.
 type Client struct {
+	id      string
 	engine  *engine.Engine
 	options ClientOptions
 	cluster bool
@@ -43,11 +44,17 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 		problem := strings.TrimPrefix(err.Error(), links.ErrUnsupported.Error()+": ")
 		return nil, &ArgumentError{Name: "rdb", Problem: problem}
 	}
+	return newClient(o, conns)
+}
+
+// newClient makes a client over its connections, which it will close.
+func newClient(o ClientOptions, conns *links.Links) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("rlock: no random client id: %w", err), conns.Close())
 	}
 	return &Client{
+		id:      id.String(),
 		options: o,
 		cluster: conns.Cluster(),
 		engine: engine.New(engine.Config{

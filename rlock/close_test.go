@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G11: wherever a waiter stands, Close wakes it, and with ErrClosed.
+// G11, need 25: wherever a waiter stands, Close wakes it, and with ErrClosed.
 func TestCloseWakesWaitersWhereverTheyStand(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -99,7 +99,7 @@ func newConductCloseLab(t *testing.T, release time.Duration) *conductCloseLab {
 	return lab
 }
 
-// G11: a thousand holds are ended, and released in some few batches. The number of writes to sockets
+// G11, need 25: a thousand holds are ended, and released in some few batches. The number of writes to sockets
 // tells a batch from a thousand calls; one of them takes 32 kB.
 func TestCloseReleasesAThousandLocksInBatches(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestCloseIsBoundedWhenRedisIsSilent(t *testing.T) {
 	}
 }
 
-// G11: Close has joined every goroutine when it returns, and what the application's client has is none
+// G11, need 25: Close has joined every goroutine when it returns, and what the application's client has is none
 // of its business. Not parallel: it looks at the goroutines of the whole process.
 func TestCloseJoinsEveryGoroutine(t *testing.T) {
 	server := redistest.Shared(t)

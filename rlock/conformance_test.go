@@ -16,7 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// TestConformance holds the reentrant lock to what every lock of the module promises.
+// TestConformance holds the reentrant lock to what every lock of the module promises; need 17 is among
+// it, and need 18: unlocking from another goroutine, and queueing without the hold's context.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -163,7 +163,7 @@ var errorsSituations = map[string]struct {
 		}},
 }
 
-// needs 10: every situation has one word, and no word is two situations'. Above all: taken, and Redis
+// Need 10: every situation has one word, and no word is two situations'. Above all: taken, and Redis
 // not there, are different things (redsync PR#32); a time limit of ours never looks like the caller's
 // (rueidis#630).
 func TestEverySituationHasItsError(t *testing.T) {
@@ -222,7 +222,7 @@ func errorsImportTwice(t *testing.T, lab *errorsLab) error {
 	return err
 }
 
-// ErrUnavailable wraps what Redis said. What passes is waited for, what does not is told at once.
+// Need 10: ErrUnavailable wraps what Redis said. What passes is waited for, what does not is told at once.
 func TestErrorsOfRedisAreWrapped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -251,7 +251,7 @@ func TestErrorsOfRedisAreWrapped(t *testing.T) {
 	}
 }
 
-// Redis comes back: whatever was answered before, the wait goes on and ends with the lock.
+// Need 21, Redis comes back: whatever was answered before, the wait goes on and ends with the lock.
 func TestAWaitOutlivesPassingErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ ill, well []any }{

@@ -42,7 +42,7 @@ func (f *fenceLadder) step(what string, fence int64) {
 	f.last = fence
 }
 
-// G13: whatever ended the hold before, the next one's token is greater.
+// G13, need 12: whatever ended the hold before, the next one's token is greater.
 func TestTokensGrowOverEveryEndOfAHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -113,7 +113,7 @@ func TestTokensGrowOverHandOffs(t *testing.T) {
 	require.NoError(t, h.unlock())
 }
 
-// G3, G13: neither a re-entry nor a resend of the acquisition mints.
+// G3, G13, need 12: neither a re-entry nor a resend of the acquisition mints.
 func TestTokenStaysForTheWholeHold(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]faultproxy.Action{

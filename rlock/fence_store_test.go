@@ -13,7 +13,7 @@ import (
 // fenceForEver is what Redis answers for a key that never expires.
 const fenceForEver = -1 * time.Nanosecond
 
-// G13: how long the token's key lives. The life is refreshed at least once per quarter of FenceTTL, so
+// G13, need 12: how long the token's key lives. The life is refreshed at least once per quarter of FenceTTL, so
 // that each token is kept for FenceTTL at least and for 5/4 of it at most.
 func TestLifeOfTheTokenKey(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestLifeOfTheTokenKey(t *testing.T) {
 	}
 }
 
-// The key of a disused name vanishes (redisson#6510: 25 million eternal keys), and the next token is
+// Need 12: the key of a disused name vanishes (redisson#6510: 25 million eternal keys), and the next token is
 // greater all the same, because time has passed the old one by.
 func TestTokenGrowsThoughItsKeyExpired(t *testing.T) {
 	t.Parallel()

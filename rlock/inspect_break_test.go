@@ -55,7 +55,7 @@ func TestBreakOfTheClientsOwnHoldEndsItsContextFirst(t *testing.T) {
 	require.ErrorIs(t, outer.unlock(), rlock.ErrNotHeld)
 }
 
-// The needs' check of row 24: the holder elsewhere learns within a renewal period, and the next holder
+// Need 24: the holder elsewhere learns within a renewal period, and the next holder
 // has a higher token.
 func TestBreakOfAnotherClientsHold(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func TestInspectOfAFreeLock(t *testing.T) {
 	require.Equal(t, rlock.Info{}, inspect(t, lock), "it was held, and is not any more")
 }
 
-// The need "who holds it" (redisson#2116): both sides see the same hold, and each knows whose it is.
+// Need 24, who holds it (redisson#2116): both sides see the same hold, and each knows whose it is.
 func TestInspectShowsTheHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

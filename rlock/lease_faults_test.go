@@ -74,7 +74,7 @@ func TestLateReentryChangesNothing(t *testing.T) {
 	}
 }
 
-// Redisson's bug number one (needs.md: redisson#7367): the reply of a re-entry is lost, the request is
+// Redisson's bug number one (need 1, bug 1, redisson#7367): the reply of a re-entry is lost, the request is
 // sent again, and one unlock too few is left.
 func TestResentStepsCountOnce(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G3: the count in Redis is the number of levels after every step, and a hold that never nested has no
+// G3, need 18: the count in Redis is the number of levels after every step, and a hold that never nested has no
 // operation number.
 func TestCountInRedisMirrorsTheLevels(t *testing.T) {
 	t.Parallel()

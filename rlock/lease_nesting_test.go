@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G10; the need "lease arithmetic on reentry" (redisson#1110): an inner lease of its own changes what
+// G10, need 19, bug 45, lease arithmetic on re-entry (redisson#1110): an inner lease of its own changes what
 // Redis keeps only upwards, and its unlock sets the longest remaining lease, whatever order they are in.
 func TestEveryLevelHasALeaseOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestValidityFallsWithTheLeaseThatAnInnerUnlockSetsBack(t *testing.T) {
 	require.NoError(t, outer.unlock())
 }
 
-// Interleavings §2.2: the end of an inner lease ends that level, which is still to be unlocked, and
+// Interleavings §2.2, need 19: the end of an inner lease ends that level, which is still to be unlocked, and
 // nothing else.
 func TestInnerLeaseThatRunsOutEndsOnlyItsLevel(t *testing.T) {
 	t.Parallel()

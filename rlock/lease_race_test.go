@@ -72,3 +72,43 @@ func leaseExplained(t *testing.T, err error) {
 	}
 	t.Errorf("an unlock that nothing explains: %v", err)
 }
+
+// G10, need 19, bug 16: calls that are made at one time through handles with leases of their own, one client and
+// one name, each get the lease that they asked for.
+func TestCallsAtOneTimeHaveLeasesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	server, key := redistest.Shared(t), redistest.Key(t)
+	rdb := server.Client(t)
+	const lease, callers, turns = 10 * time.Minute, 3, 15
+	client := timeClient(t, server.Addr(), rlock.ClientOptions{Lease: lease})
+	locks := map[time.Duration]*rlock.Lock{
+		lease:         rlock.New(client, key),
+		time.Minute:   rlock.New(client, key, rlock.FixedLease(time.Minute)),
+		3 * time.Hour: rlock.New(client, key, rlock.FixedLease(3*time.Hour)),
+	}
+	var all sync.WaitGroup
+	for want, lock := range locks {
+		for range callers {
+			all.Go(func() {
+				for range turns {
+					err := lock.Do(context.Background(), func(ctx context.Context) error {
+						left, err := rdb.PTTL(ctx, key).Result()
+						hold, held := lock.Held(ctx)
+						local := time.Until(hold.ValidUntil)
+						for _, got := range []time.Duration{left, local} {
+							if got > want || got < want-timeLimit-want/100 {
+								t.Errorf("%v where %v was asked for", got, want)
+							}
+						}
+						return errors.Join(err, held)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	timeGone(t, rdb, key)
+}

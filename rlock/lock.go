@@ -30,26 +30,35 @@ type Lock struct {
 // New returns a handle on the reentrant lock of that name. It is cheap and sends nothing. A bad name or
 // option is an *ArgumentError from every call on the handle.
 func New(client *Client, name string, opts ...Option) *Lock {
-	if client == nil || client.engine == nil {
-		return &Lock{err: &ArgumentError{Name: "client", Problem: "must come from NewClient"}}
+	if err := client.check(); err != nil {
+		return &Lock{err: err}
 	}
-	o := collect(opts)
 	p, err := newPlain(client, name)
-	if err == nil {
-		err = o.err
-	}
-	return newLock(client, p, o, err)
+	return newLock(client, p, opts, err)
 }
 
-func newLock(client *Client, p engine.Protocol, o options, err error) *Lock {
-	l := &Lock{engine: client.engine, proto: p, err: err}
-	l.req = engine.Request{
-		Proto: p, Lease: client.options.Lease, Kept: true, MaxWait: o.maxWait, MaxHold: o.maxHold,
+func (c *Client) check() error {
+	if c == nil || c.engine == nil {
+		return &ArgumentError{Name: "client", Problem: "must come from NewClient"}
 	}
+	return nil
+}
+
+// newLock makes a handle. An error of the protocol's making goes before one of the options.
+func newLock(client *Client, p engine.Protocol, opts []Option, err error) *Lock {
+	req, bad := client.request(opts)
+	req.Proto = p
+	return &Lock{engine: client.engine, proto: p, req: req, err: firstError(err, bad)}
+}
+
+// request is what the options ask for.
+func (c *Client) request(opts []Option) (engine.Request, error) {
+	o := collect(opts)
+	req := engine.Request{Lease: c.options.Lease, Kept: true, MaxWait: o.maxWait, MaxHold: o.maxHold}
 	if o.lease > 0 {
-		l.req.Lease, l.req.Kept = o.lease, false
+		req.Lease, req.Kept = o.lease, false
 	}
-	return l
+	return req, o.err
 }
 
 // Name is the name given to New.
@@ -85,7 +94,8 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	if err := l.check(ctx); err != nil {
 		return ctx, notHeld, err
 	}
-	return hand(ctx)(l.engine.Lock(ctx, l.req))
+	level, err := l.engine.Lock(ctx, l.req)
+	return hand(ctx, level, err)
 }
 
 // TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. In everything
@@ -94,7 +104,8 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 	if err := l.check(ctx); err != nil {
 		return ctx, notHeld, err
 	}
-	return hand(ctx)(l.engine.TryLock(ctx, l.req))
+	level, err := l.engine.TryLock(ctx, l.req)
+	return hand(ctx, level, err)
 }
 
 // Do calls fn with the lock held, and with the context that carries it. The lock is released when fn
@@ -114,13 +125,13 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 func notHeld() error { return ErrNotHeld }
 
 // hand turns what the engine returns into what Lock returns.
-func hand(ctx context.Context) func(*engine.Level, error) (context.Context, func() error, error) {
-	return func(level *engine.Level, err error) (context.Context, func() error, error) {
-		if err != nil {
-			return ctx, notHeld, err
-		}
-		return level, level.Unlock, nil
+func hand(
+	ctx context.Context, level *engine.Level, err error,
+) (held context.Context, unlock func() error, failed error) {
+	if err != nil {
+		return ctx, notHeld, err
 	}
+	return level, level.Unlock, nil
 }
 
 func (l *Lock) check(ctx context.Context) error {

@@ -40,8 +40,8 @@ var lossKinds = []struct {
 }
 
 // After a loss every question about the hold is answered with it, until unlock; a hold that another
-// has by then is not disturbed by the late unlock (needs.md §2.6), and the same client can take the
-// same name again and keeps it as if nothing had been (§2.9, §2.12, §2.17).
+// has by then is not disturbed by the late unlock (bug 6), and the same client can take the
+// same name again and keeps it as if nothing had been (bugs 9 and 12).
 func TestAfterALoss(t *testing.T) {
 	for _, kind := range lossKinds {
 		t.Run(kind.name, func(t *testing.T) {

@@ -59,8 +59,8 @@ func lossAbsent(l *lossLab, h *lossHold) error {
 	return nil
 }
 
-// G2: when Redis itself forgot a hold, its context ends within one renewal period and one command's
-// limit, long before validity would; and nothing puts it back (needs.md §2.12, §2.17, §2.18).
+// G2, need 2: when Redis itself forgot a hold, its context ends within one renewal period and one command's
+// limit, long before validity would; and nothing puts it back (bugs 12, 17 and 18).
 func TestLossOfWhatRedisForgot(t *testing.T) {
 	t.Parallel()
 	const (

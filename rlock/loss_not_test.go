@@ -52,7 +52,7 @@ func TestRenewalsThatFailForAWhileAreNoLoss(t *testing.T) {
 	}
 }
 
-// Needs.md §2.13: one bad key in a batch, of another type or gone, costs its own hold and no other.
+// Bug 13: one bad key in a batch, of another type or gone, costs its own hold and no other.
 func TestLossOfOneHoldDisturbsNoOther(t *testing.T) {
 	t.Parallel()
 	const holds = 50

@@ -85,9 +85,9 @@ var lossWays = []lossWay{
 		after: func(_ *lossLab, gate *faultproxy.Gate) { gate.Open() }, healed: true},
 }
 
-// G2: whatever cuts a holder off, right after the acquisition or in the middle of a renewal, its
+// G2, need 2: whatever cuts a holder off, right after the acquisition or in the middle of a renewal, its
 // context ends, with the reason, before Redis can give the lock to anybody else. A renewal that hangs
-// does not delay that, and one that is answered late revives nothing. 100 of 100 each (needs.md §2.19).
+// does not delay that, and one that is answered late revives nothing. 100 of 100 each (bug 19).
 func TestLossComesBeforeTheLeaseEnds(t *testing.T) {
 	t.Parallel()
 	labs := make([]*lossLab, len(lossWays))

@@ -65,7 +65,7 @@ func observerStands(t *testing.T, server *redistest.Server, key string, held con
 	require.NoError(t, held.Err())
 }
 
-// RedLock.net#110: what a callback does is no business of the renewal.
+// Bug 21 (RedLock.net#110): what a callback does is no business of the renewal.
 func TestAnIllObserverDoesNotStopRenewals(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(calls int64, done <-chan struct{}){

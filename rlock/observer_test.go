@@ -154,7 +154,7 @@ func observerWaitsTwice(t *testing.T, lock, other *rlock.Lock) {
 	require.NoError(t, g.unlock())
 }
 
-// needs 23: each event exactly once for each operation.
+// Need 23: each event exactly once for each operation.
 func TestEachEventOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range observerCases {
@@ -215,7 +215,7 @@ func TestEventsTellNamesAndTimes(t *testing.T) {
 	require.LessOrEqual(t, held[0], time.Since(began)-least)
 }
 
-// needs 23: no observer, and one without functions, cost nothing. Not parallel: it counts the
+// Need 23: no observer, and one without functions, cost nothing. Not parallel: it counts the
 // allocations of the whole process.
 func TestNoObserverCostsNothing(t *testing.T) {
 	server := redistest.Shared(t)

@@ -51,7 +51,7 @@ func (l *onceLab) abandon(
 }
 
 // G3, G4: an acquisition that is given up in flight, whether Redis grants it before or after that,
-// leaves nothing behind and touches nobody (needs.md §2.11; interleaving 14).
+// leaves nothing behind and touches nobody (bug 11; interleaving 14).
 func TestAbandonedAcquisitionLeavesNothing(t *testing.T) {
 	for _, fault := range onceAbandonments {
 		t.Run(fault.name, func(t *testing.T) {

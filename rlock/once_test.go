@@ -158,9 +158,9 @@ func onceRelease(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return onceHold{}, s
 }
 
-// G3: whatever happens to one script call, it takes effect once. Counts and tokens are exact, a request
+// G3, need 1: whatever happens to one script call, it takes effect once. Counts and tokens are exact, a request
 // that had to be repeated is no error, no later hold is touched by an old copy, and nothing is left in
-// Redis for longer than some command limits (needs.md §2.1-5; interleavings 7, 13, 14, 15).
+// Redis for longer than some command limits (bugs 1, 3, 4 and 5; interleavings 7, 13, 14, 15).
 func TestEveryRequestTakesEffectOnce(t *testing.T) {
 	for _, op := range onceOps {
 		for _, fault := range onceFaults(op.held) {

@@ -18,6 +18,16 @@ type Info struct {
 	// one. A process counts for about a second longer than it waits, and not while those who wait in it
 	// stand behind a holder of its own.
 	Waiters int
+	// Queue is who waits and since when, as far as it is known: of a fair lock everybody, of other locks
+	// the calls of this process.
+	Queue []Waiter
+}
+
+// Waiter is one call that waits.
+type Waiter struct {
+	ID    string // what its hold will be called, in general
+	Since time.Time
+	Mine  bool // waits through this Client
 }
 
 // Holder is one hold as Redis shows it.
@@ -39,6 +49,9 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 		return Info{}, err
 	}
 	info := Info{Waiters: seen.Waiters}
+	for _, w := range seen.Queue {
+		info.Queue = append(info.Queue, Waiter(w))
+	}
 	for _, h := range seen.Holders {
 		info.Holders = append(info.Holders, Holder{
 			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine,
@@ -107,5 +120,6 @@ func (l *Lock) Import(
 	case p.Key != l.proto.Key():
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "is of another lock: " + p.Key}
 	}
-	return hand(ctx)(l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence}))
+	level, err := l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence})
+	return hand(ctx, level, err)
 }

@@ -25,7 +25,7 @@ type orphanCall struct {
 	undo func() error
 }
 
-// G4: a call returns at once when its context ends, also while Redis is stopped and the connection
+// G4, bug 29: a call returns at once when its context ends, also while Redis is stopped and the connection
 // waits for a reply (go-redis alone would sit in that read for seconds), and when Redis runs again
 // nothing is left of it.
 func TestCallReturnsWithItsContextWhileRedisIsStopped(t *testing.T) {

@@ -3,6 +3,7 @@ package rlock
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,28 +23,45 @@ const (
 type plain struct {
 	name, key, token, channel string
 	fenceTTL                  int64 // ms; negative: the token never expires
+
+	// What both scripts of an uncontended lock are sent with, made ready once.
+	acquire *lua.Acquirer
+	release *lua.Releaser
 }
 
 func newPlain(c *Client, name string) (*plain, error) {
-	p := &plain{name: name, key: name, fenceTTL: -1}
-	if err := checkName("name", name); err != nil {
+	p := &plain{name: name, key: name, fenceTTL: c.fenceTTL()}
+	var err error
+	if p.key, err = c.key(name); err != nil {
 		return p, err
 	}
-	if c.options.KeyName != nil {
-		p.key = c.options.KeyName(name)
-		if err := checkName("ClientOptions.KeyName's result", p.key); err != nil {
-			return p, err
-		}
-	}
-	if c.options.FenceTTL > 0 {
-		p.fenceTTL = c.options.FenceTTL.Milliseconds()
-	}
 	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
+	p.acquire = lua.PrepareAcquire(lua.AcquireArgs{
+		Lock: p.key, Token: p.token, Lease: c.options.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
+	})
+	p.release = lua.PrepareRelease(lua.ReleaseArgs{Lock: p.key, Channel: p.channel})
 	if c.cluster && !keys.SameSlot(p.key, p.token, p.channel) {
 		return p, &ArgumentError{"name", fmt.Sprintf("%q", p.key), "must have balanced braces or " +
 			"none on a cluster, so that what Redisson derives from it falls into one slot"}
 	}
 	return p, nil
+}
+
+// key is the Redis key of a name.
+func (c *Client) key(name string) (string, error) {
+	if err := checkName("name", name); err != nil || c.options.KeyName == nil {
+		return name, err
+	}
+	key := c.options.KeyName(name)
+	return key, checkName("ClientOptions.KeyName's result", key)
+}
+
+// fenceTTL is the life of an unused token as the scripts are told it: in ms, negative for ever.
+func (c *Client) fenceTTL() int64 {
+	if c.options.FenceTTL > 0 {
+		return c.options.FenceTTL.Milliseconds()
+	}
+	return -1
 }
 
 func checkName(what, name string) error {
@@ -63,7 +81,9 @@ func (p *plain) Mode() string         { return "" }
 func (p *plain) Channel() string      { return p.channel }
 func (p *plain) Excludes(string) bool { return true }
 func (p *plain) Follows(string) bool  { return true }
-func (p *plain) Inherits(string) bool { return true }
+
+// Inherits refuses the holds of other primitives that share the key: a fair lock's go to its queue.
+func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 
 // Acquire falls back to two scripts of one key each where the slot is being moved: a script of two keys,
 // of which one is absent, is answered with TRYAGAIN for as long as that lasts. The token is minted by
@@ -71,16 +91,14 @@ func (p *plain) Inherits(string) bool { return true }
 func (p *plain) Acquire(
 	ctx context.Context, conn lua.Conn, ask engine.Ask,
 ) (lua.AcquireReply, error) {
-	args := lua.AcquireArgs{
-		Lock: p.key, Token: p.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
-		NotAfter: ask.NotAfter, FenceTTL: p.fenceTTL,
-	}
-	reply, err := lua.Acquire(args).Run(ctx, conn)
+	reply, err := p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if !redis.IsTryAgainError(err) {
 		return reply, err
 	}
-	args.Token = ""
-	reply, err = lua.Acquire(args).Run(ctx, conn)
+	reply, err = lua.Acquire(lua.AcquireArgs{
+		Lock: p.key, ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		FenceTTL: p.fenceTTL,
+	}).Run(ctx, conn)
 	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
 		return reply, err
 	}
@@ -99,6 +117,16 @@ type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string {
 	return "the lock was taken, but no token minted: " + h.err.Error()
+}
+
+// Member implements [engine.Joiner].
+func (p *plain) Member(lease time.Duration) (lua.Member, int64) {
+	return lua.Member{Lock: p.key, Token: p.token, Lease: lease.Milliseconds()}, p.fenceTTL
+}
+
+// ReleaseArgs implements [engine.Joiner].
+func (p *plain) ReleaseArgs(id string, sharded bool) lua.ReleaseArgs {
+	return lua.ReleaseArgs{Lock: p.key, ID: id, Channel: p.channel, Sharded: sharded}
 }
 
 func (p *plain) Handoff(
@@ -144,9 +172,7 @@ func (p *plain) Inspect(
 }
 
 func (p *plain) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
-	return lua.Release(lua.ReleaseArgs{
-		Lock: p.key, ID: id, Channel: p.channel, Sharded: sharded, WantNow: wantNow,
-	})
+	return p.release.Call(id, sharded, wantNow)
 }
 
 func (p *plain) Renewer() engine.Renewer { return hashRenewer{} }

@@ -37,7 +37,7 @@ func (c *processChild) fence() int64 {
 	return n
 }
 
-// A holder is killed: the next one gets in when the lease is over, not before, and, with no message and
+// Bug 15: a holder is killed: the next one gets in when the lease is over, not before, and, with no message and
 // no poll to rely on, not much later.
 func TestKilledHoldersLockIsFreeAfterItsLease(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,7 @@ func releaseBounded(t *testing.T, unlock func() error, timeout time.Duration) {
 	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 }
 
-// G5: nothing gets through. Unlock gives up in time and the context has ended; when the path heals the
+// G5, need 7, bug 2: nothing gets through. Unlock gives up in time and the context has ended; when the path heals the
 // hold is freed, long before its lease ends, and a waiter elsewhere is told.
 func TestUnlockThatReachesNobodyIsMadeUpFor(t *testing.T) {
 	t.Parallel()
@@ -169,7 +169,7 @@ func TestHoldIsNotRenewedAfterAnUnlockThatFailed(t *testing.T) {
 	lost.Times(0)
 }
 
-// G5: Redis is dead. Unlock says so in time; and when it is back, empty, the lock works as before.
+// G5, bug 51: Redis is dead. Unlock says so in time; and when it is back, empty, the lock works as before.
 func TestUnlockWhileRedisIsDead(t *testing.T) {
 	t.Parallel()
 	const timeout = 400 * time.Millisecond

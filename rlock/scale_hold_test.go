@@ -86,8 +86,8 @@ func scaleHeap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// The goals in figures, on a moderate scale: thousands of locks are kept by a handful of goroutines, in
-// few calls, and cost little memory. It runs alone, since it counts goroutines and the heap.
+// Need 5; the goals in figures, on a moderate scale: thousands of locks are kept by a handful of
+// goroutines, in few calls, and cost little memory. It runs alone, since it counts goroutines and the heap.
 func TestThousandsOfLocksAreKeptTogether(t *testing.T) {
 	const (
 		locks  = 5_000

@@ -42,7 +42,7 @@ var timeSilences = map[string]simredis.Verdict{
 	"answers come after an hour": simredis.Delay(time.Hour),
 }
 
-// G2: the context ends when validity does, which counts from the start of the last confirmed call, and
+// G2, need 2: the context ends when validity does, which counts from the start of the last confirmed call, and
 // within a tick before that. Redis still has the key then, whatever became of renewals under way.
 func TestValidityEndsExactly(t *testing.T) {
 	for name, verdict := range timeSilences {
@@ -118,7 +118,7 @@ func TestFixedLeaseEndsAndIsNeverRenewed(t *testing.T) {
 	})
 }
 
-// MaxHold ends a hold that the watchdog could keep; first its context, and then it is released.
+// Need 17: MaxHold ends a hold that the watchdog could keep; first its context, and then it is released.
 func TestMaxHoldEndsTheHoldAndReleasesIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {

@@ -51,7 +51,7 @@ func TestContextEndsTheWaitBeforeMaxWait(t *testing.T) {
 	})
 }
 
-// G6, G7: a waiter that nobody wakes asks once per MaxPoll, however many stand behind it.
+// G6, G7, need 22: a waiter that nobody wakes asks once per MaxPoll, however many stand behind it.
 func TestIdleWaiterAsksOncePerPoll(t *testing.T) {
 	for _, poll := range []time.Duration{time.Second, 7 * time.Second} {
 		t.Run(poll.String(), func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestWaiterGetsInWithinAPollWithoutMessages(t *testing.T) {
 	})
 }
 
-// Lock without a deadline waits for a busy lock for ever, and for a silent Redis as long as a lease.
+// Bug 54: Lock without a deadline waits for a busy lock for ever, and for a silent Redis as long as a lease.
 func TestLockGivesUpWhenRedisIsSilentForALease(t *testing.T) {
 	for name, verdict := range timeSilences {
 		t.Run(name, func(t *testing.T) {

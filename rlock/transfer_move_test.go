@@ -24,7 +24,7 @@ func transferPair(t *testing.T) (from, to *rlock.Client, key string) {
 	return from, to, redistest.Key(t)
 }
 
-// The need "ownership transfer": a hold moves, with its fencing token, and at no time is it in two
+// Need 18, ownership transfer: a hold moves, with its fencing token, and at no time is it in two
 // processes or free.
 func TestExportedHoldMovesToAnotherClient(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestExportWithoutAHold(t *testing.T) {
 	require.NoError(t, hold.unlock())
 }
 
-// G14: what no Export made is refused by name, before anything is sent.
+// G14, need 18: what no Export made is refused by name, before anything is sent.
 func TestImportRefusesGarbage(t *testing.T) {
 	t.Parallel()
 	lab := newTimeLab(t)

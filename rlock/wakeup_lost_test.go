@@ -35,7 +35,7 @@ func TestWaiterGetsInWithoutAnyMessage(t *testing.T) {
 	}
 }
 
-// G6, bug 24: the release is published between the waiter's first try and its subscription. It is found
+// G6, need 6, bug 24: the release is published between the waiter's first try and its subscription. It is found
 // by the try that follows the subscription, not by the poll.
 func TestReleaseBeforeTheSubscriptionIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestReleaseBeforeTheSubscriptionIsFoundAtOnce(t *testing.T) {
 	faultEnters(t, waiting, faultSoon)
 }
 
-// G6: a subscription whose confirmation is lost, or that is cut off before, is made again; it does not
+// G6, need 22: a subscription whose confirmation is lost, or that is cut off before, is made again; it does not
 // stay in the way of those who wait later (bug 25).
 func TestSubscriptionThatFailsIsMadeAgain(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestSubscriptionThatFailsIsMadeAgain(t *testing.T) {
 	}
 }
 
-// G6: the subscribers' connections are cut right before each of 50 releases, two clients taking turns.
+// G6, need 6: the subscribers' connections are cut right before each of 50 releases, two clients taking turns.
 // No turn takes longer than the poll interval.
 func TestHandOverWithTheSubscriptionCutBeforeEachRelease(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestHandOverWithTheSubscriptionCutBeforeEachRelease(t *testing.T) {
 	t.Logf("longest turn %v", longest)
 }
 
-// G6, bug 30: the subscribers are killed all the time, while 20 callers of 4 clients take turns. All of
+// G6, need 6, bug 30: the subscribers are killed all the time, while 20 callers of 4 clients take turns. All of
 // them get through, and no channel is left.
 func TestSubscribersKilledInALoop(t *testing.T) {
 	t.Parallel()

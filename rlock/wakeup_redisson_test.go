@@ -38,7 +38,7 @@ func TestRedissonsReleaseWakesAWaiterAtOnce(t *testing.T) {
 	}
 }
 
-// A Redisson client that died publishes nothing: the waiter gets in when the lease is over, by its own
+// Bug 33: a Redisson client that died publishes nothing: the waiter gets in when the lease is over, by its own
 // reckoning of the PTTL that it was told, and not before.
 func TestWaiterGetsInWhenAForeignLeaseIsOver(t *testing.T) {
 	t.Parallel()

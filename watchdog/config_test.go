@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+// Bug 48: the margin is taken off the lease, and in the unit that it is meant in.
 func TestMargin(t *testing.T) {
 	for _, test := range []struct{ lease, tick, want time.Duration }{
 		{0, 0, 2 * time.Millisecond},

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Keep and Stop of one lease at the same time, in any order: Stop has the last
-// word, and the books balance.
+// Need 4, bug 7: Keep and Stop of one lease at the same time, in any order:
+// Stop has the last word, and the books balance.
 func TestStopAgainstKeep(t *testing.T) {
 	const rounds = 100_000
 	clock := NewClock()

@@ -38,7 +38,7 @@ func TestKeptForHours(t *testing.T) {
 	})
 }
 
-// Validity counts from before the call, however long that takes.
+// Bug 47: validity counts from before the call, however long that takes.
 func TestValidityCountsFromTheStart(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(3*time.Second, renewAll))
@@ -161,7 +161,7 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 	})
 }
 
-// The lease is valid by other means when an answer comes that is too old to
+// Bug 47: the lease is valid by other means when an answer comes that is too old to
 // rely on: that is a failure, not a confirmation.
 func TestAnswerWhoseValidityIsOverIsAFailure(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
@@ -180,6 +180,7 @@ func TestAnswerWhoseValidityIsOverIsAFailure(t *testing.T) {
 	})
 }
 
+// Bug 12: the answer is listened to, and renewal ends with it.
 func TestGoneIsLostAtOnce(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(fail(fmt.Errorf("lock %q: %w", "a", ErrGone)))

@@ -31,6 +31,8 @@ const (
 	Knowledge
 	// Tries: TryLock may be busy although nobody holds (a fair lock whose line is not empty).
 	Tries
+	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes them all.
+	Exclusion
 )
 
 // Lab is what one case works with.

@@ -19,7 +19,7 @@ var levels = []contract{
 	{"UnlockWorksAfterTheContextEnded", 0, unlockAfterTheEnd},
 	{"AnUnlockOfThePastLeavesTheNextHolderAlone", 0, unlockOfThePast},
 	{"GoroutinesGivenTheContextAreInsideTogether", Reentry, insideTogether},
-	{"WithoutHoldsQueues", Tries, withoutHolds},
+	{"WithoutHoldsQueues", Tries | Exclusion, withoutHolds},
 	{"WithoutCancelKeepsTheHold", Reentry, withoutCancel},
 }
 

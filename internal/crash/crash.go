@@ -31,6 +31,14 @@ var (
 	Reclaim = Exchange{"reclaim.send", "reclaim.reply"}
 )
 
+// The exchanges that other primitives add to those of the reentrant lock.
+var (
+	Register   = Exchange{"register.send", "register.reply"} // of waiters in a queue
+	AcquireAll = Exchange{"acquire_all.send", "acquire_all.reply"}
+	ReleaseAll = Exchange{"release_all.send", "release_all.reply"}
+	Once       = Exchange{"once.send", "once.reply"} // of a change that nobody holds
+)
+
 // The points of waiting and ending. An error there is ignored: nothing is sent.
 const (
 	Enqueue    Point = "wait.enqueue"    // a waiter stands in the local line
@@ -42,7 +50,7 @@ const (
 	Close      Point = "close.begin"     // new work is refused, and nothing was released
 )
 
-// Points are all there are.
+// Points are all that the reentrant lock comes by.
 func Points() []Point {
 	points := []Point{Enqueue, Subscribe, Subscribed, Wake, Granted, Unlock, Close}
 	for _, x := range []Exchange{Acquire, Reenter, Leave, Release, Handoff, Adopt, Renew, Reclaim} {

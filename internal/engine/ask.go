@@ -33,10 +33,18 @@ type asked struct {
 
 // ask sends the acquire script. A reply that nobody waits for any more is cleaned up after: what it
 // granted is released, and so is what an earlier request for the same id may still bring about.
-func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) asked {
-	p := req.Proto
+func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
+	req, ask := w.req, e.table.nextAsk(w)
+	if ctx.Done() == nil && !e.isClosed() { // nothing can end it early
+		return e.sendAcquire(ctx, req, ask)
+	}
+	return e.askUntil(ctx, req, ask, before)
+}
+
+// askUntil is ask with a context that can end.
+func (e *Engine) askUntil(ctx context.Context, req Request, ask Ask, before doubt) asked {
 	send := func(ctx context.Context) (asked, error) {
-		sent := e.sendAcquire(ctx, req, id)
+		sent := e.sendAcquire(ctx, req, ask)
 		return sent, sent.err
 	}
 	sent, err := call(e, ctx, send, func(sent asked, err error) {
@@ -44,28 +52,41 @@ func (e *Engine) ask(ctx context.Context, req Request, id string, before doubt) 
 		if classify(err) == faultAmbiguous {
 			after.add(sent.start, sent.notAfter)
 		}
-		if after.any || sent.reply.Status == lua.Held || sent.reply.Status == lua.Already {
-			e.reclaim.add(p, id, after.notAfter)
+		if after.any || marks(req.Proto) && !ask.Once || sent.reply.Status == lua.Held ||
+			sent.reply.Status == lua.Already {
+			e.undo(req, ask.ID, after.notAfter)
 		}
 	})
 	sent.err = err
 	return sent
 }
 
-func (e *Engine) sendAcquire(ctx context.Context, req Request, id string) (sent asked) {
+// undo has Redis take back what may stand there for an id that nobody believes in.
+func (e *Engine) undo(req Request, id string, notAfter int64) {
+	if !req.Shared { // which only looks
+		e.reclaim.add(req.Proto, id, notAfter)
+	}
+}
+
+func marks(p Protocol) bool {
+	_, ok := p.(Marker)
+	return ok
+}
+
+func (e *Engine) sendAcquire(ctx context.Context, req Request, ask Ask) (sent asked) {
 	p, limit := req.Proto, e.limit(req.Lease)
 	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
 		return sent
 	}
 	node := e.node(p.Key())
 	sent.start = e.clock.Now()
-	sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
-	ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
+	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
+	ask.NotAfter = sent.notAfter
 	sent.err = e.exec(ctx, crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		sent.reply, err = p.Acquire(ctx, conn, ask)
 		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err
 	})
-	e.clocks.observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
 	return sent
 }

@@ -97,6 +97,10 @@ func (e *Engine) knowKind(ctx context.Context, limit time.Duration) error {
 	return e.cfg.Links.Ready(within(ctx, limit))
 }
 
+// Sharded reports whether messages are published by SPUBLISH. It is known once a call of the engine was
+// made.
+func (e *Engine) Sharded() bool { return e.sharded() }
+
 // sharded is the kind of publication, once knowKind has learned it.
 func (e *Engine) sharded() bool {
 	if !e.cfg.Links.Cluster() {

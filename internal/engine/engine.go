@@ -12,7 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/pipeline"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -54,7 +57,8 @@ type Engine struct {
 	wheel   *watchdog.Wheel
 	dog     *watchdog.Watchdog
 	hub     *wake.Hub
-	clocks  serverClocks
+	traffic lua.Conn // what all but renewals are sent with
+	clocks  serverclock.Clocks
 	table   table
 	reclaim reclaimer
 	news    *news
@@ -77,6 +81,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{}),
 		done: make(chan struct{}),
 	}
+	e.traffic = pipeline.New(cfg.Links.Traffic, e.node)
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger)
 	e.longest.Store(int64(cfg.Lease))
@@ -116,7 +121,9 @@ func (e *Engine) node(key string) string {
 
 // newID makes a hold id that was never used and never will be.
 func (e *Engine) newID() string {
-	return e.cfg.ClientID + ":" + strconv.FormatUint(e.nonce.Add(1), 36)
+	var text [64]byte
+	id := append(append(text[:0], e.cfg.ClientID...), ':')
+	return string(strconv.AppendUint(id, e.nonce.Add(1), 36))
 }
 
 // begin registers work that Close is to join. It reports false if the engine is closed.
@@ -159,12 +166,22 @@ func (e *Engine) refuse(p Protocol) error {
 
 // unavailable makes the error of a call that Redis did not answer, or answered with an error.
 func (e *Engine) unavailable(p Protocol, err error) error {
+	var impossible *Refused
+	if errors.As(err, &impossible) {
+		return impossible.Err
+	}
 	word := e.cfg.Words.Unavailable
 	if classify(err) == faultConflict {
 		word = e.cfg.Words.KeyConflict
 	}
 	return &verdict{word: word, name: p.Name(), cause: ours(err)}
 }
+
+// Closed reports whether Close was called.
+func (e *Engine) Closed() bool { return e.isClosed() }
+
+// Cluster reports whether a script can serve the keys of one slot only.
+func (e *Engine) Cluster() bool { return e.cfg.Links.Cluster() }
 
 // isClosed reports whether Close was called.
 func (e *Engine) isClosed() bool {

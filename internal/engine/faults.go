@@ -32,18 +32,29 @@ var transientPrefixes = []string{
 // classify sorts an error. A script that Redis answered with an error wrote nothing: our scripts
 // check everything before their first write.
 func classify(err error) fault {
+	if err == nil {
+		return faultNone // before the variables below are made
+	}
+	return sortOut(err)
+}
+
+func sortOut(err error) fault {
 	var shortfall *shortfallError
 	var refused redis.Error
 	var op *net.OpError
+	var impossible *Refused
+	var settled *Settled
 	switch {
-	case err == nil:
-		return faultNone
 	case errors.As(err, &shortfall):
 		return faultAmbiguous
 	case errors.Is(err, lua.ErrConflict):
 		return faultConflict
+	case errors.As(err, &impossible):
+		return faultDefinite
 	case errors.Is(err, errUnsent), errors.Is(err, redis.ErrClosed):
 		return faultDefinite
+	case errors.As(err, &settled):
+		return faultTransient
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):
 		return faultTransient

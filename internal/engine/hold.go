@@ -20,6 +20,7 @@ type Hold struct {
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none.
 	doubt int64
+	loose bool // nobody owns what was taken: it is neither kept nor released
 
 	mu    sync.Mutex // guards all below
 	state state

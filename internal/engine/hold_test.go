@@ -8,6 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+const (
+	ms = time.Millisecond
+	s  = time.Second
+)
+
 // G10: what Redis has to keep is the longest lease that a level still needs. A lease that is renewed
 // is needed in full, a fixed one as far as it is not over, and that of a level that ended not at all.
 func TestLongestRemainingLease(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/lua"
@@ -29,8 +30,8 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	until := h.lease.ValidUntil()
-	if !l.kept {
-		until = min(until, validUntil(l.until-l.lease, l.lease))
+	if l.ends > 0 {
+		until = min(until, l.ends)
 	}
 	return Held{
 		ID: h.id, Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
@@ -41,6 +42,14 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 type Seen struct {
 	Holders []Holder
 	Waiters int
+	Queue   []Queued // who waits, as far as it is known: here, and in a queue that Redis keeps
+}
+
+// Queued is one waiter.
+type Queued struct {
+	ID    string
+	Since time.Time
+	Mine  bool
 }
 
 // Holder is one hold as Redis shows it.
@@ -58,15 +67,35 @@ func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	line, _ := e.table.waiting(p.Key(), "")
-	seen := Seen{Waiters: line + max(int(reply.Subscribers)-e.listening(p), 0)}
+	seen := Seen{Queue: e.queue(p, reply)}
+	seen.Waiters = len(seen.Queue)
+	if _, listed := p.(Queuer); !listed {
+		seen.Waiters += max(int(reply.Subscribers)-e.listening(p), 0)
+	}
 	for _, holder := range reply.Holders {
-		_, mine := e.table.waiting(p.Key(), holder.ID)
+		ttl := holder.TTL
+		if ttl == 0 {
+			ttl = reply.PTTL
+		}
 		seen.Holders = append(seen.Holders, Holder{
-			ID: holder.ID, Count: holder.Count, TTL: reply.PTTL, Fence: reply.Fence, Mine: mine != nil,
+			ID: holder.ID, Count: holder.Count, TTL: ttl, Fence: reply.Fence,
+			Mine: e.table.find(p.Key(), holder.ID) != nil,
 		})
 	}
 	return seen, nil
+}
+
+// queue is who waits: everybody, where Redis keeps a queue, and otherwise those of this client.
+func (e *Engine) queue(p Protocol, reply lua.InspectReply) (queue []Queued) {
+	if _, listed := p.(Queuer); listed {
+		for _, w := range reply.Queue {
+			queue = append(queue, Queued{
+				ID: w.ID, Since: time.UnixMicro(w.Since), Mine: strings.HasPrefix(w.ID, e.cfg.ClientID+":"),
+			})
+		}
+		return queue
+	}
+	return e.table.waiting(p.Key(), p.Mode())
 }
 
 // listening is 1 if this client's own subscription is among those that Redis counts.
@@ -89,7 +118,7 @@ func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error)
 		if err := e.knowKind(ctx, limit); err != nil {
 			return lua.InspectReply{}, err
 		}
-		return p.Inspect(within(ctx, limit), e.cfg.Links.Traffic, e.sharded())
+		return p.Inspect(within(ctx, limit), e.traffic, e.sharded())
 	}, func(lua.InspectReply, error) {})
 	if err != nil {
 		return reply, e.ended(ctx, p, err)
@@ -110,29 +139,51 @@ func (e *Engine) Break(ctx context.Context, p Protocol) error {
 		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
 	}
 	for _, holder := range reply.Holders {
-		if _, h := e.table.waiting(p.Key(), holder.ID); h != nil {
-			h.lose(Gone, errBroken)
-		}
-		if err := e.breakHold(ctx, p, holder.ID); err != nil {
+		if _, err := e.breakHold(ctx, p, holder.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) error {
+// BreakOne takes one hold from whoever has it.
+func (e *Engine) BreakOne(ctx context.Context, p Protocol, id string) error {
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	if e.isClosed() {
+		return e.refuse(p)
+	}
+	status, err := e.breakHold(ctx, p, id)
+	if err == nil && status == lua.Gone {
+		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+	}
+	return err
+}
+
+func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) (lua.Status, error) {
+	if h := e.table.find(p.Key(), id); h != nil {
+		h.lose(Gone, errBroken)
+	}
 	limit, end := e.limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
+	status := lua.Gone
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		_, err := call(e, ctx, func(ctx context.Context) (lua.ReleaseReply, error) {
+		reply, err := call(e, ctx, func(ctx context.Context) (lua.ReleaseReply, error) {
+			if err := e.knowKind(ctx, limit); err != nil {
+				return lua.ReleaseReply{}, err
+			}
 			return e.sendRelease(ctx, p, id, limit)
 		}, func(lua.ReleaseReply, error) {})
 		kind := classify(err)
 		if kind == faultNone {
-			return nil
+			return min(status, reply.Status), nil
+		}
+		if kind == faultAmbiguous {
+			status = lua.Done // if it is gone now, that is our work
 		}
 		if kind == faultConflict || kind == faultDefinite ||
 			e.clock.Now()+pause >= end || !e.pause(ctx, pause) {
-			return e.ended(ctx, p, err)
+			return lua.Gone, e.ended(ctx, p, err)
 		}
 	}
 }

@@ -6,11 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/wake"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 var (
@@ -26,18 +23,25 @@ type leader struct {
 	busy   bool  // the last answer was that another has the lock
 	last   error // of the last attempt that got no answer
 	ticket *wake.Ticket
-	pause  time.Duration
+	also   *wake.Ticket  // of another channel that the holder tells of its release on
+	pause  time.Duration // between attempts that got no answer
+	nap    time.Duration // between attempts where nobody tells of a release
+}
+
+func (e *Engine) newLeader(w *waiter) *leader {
+	busy := w.req.Busy || w.gang != nil && w.gang.busy
+	return &leader{waiter: w, engine: e, busy: busy, pause: firstPause, nap: firstPause}
 }
 
 // lead tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
 // poll interval.
 func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
-	l := &leader{waiter: w, engine: e, pause: firstPause}
+	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if out := e.table.outUntil(w.req.Proto.Key()) - e.clock.Now(); out > 0 {
 		e.pause(limited, out)
 	}
-	if e.hub.Subscribed(w.req.Proto.Channel()) {
+	if channel := w.req.Proto.Channel(); channel != "" && e.hub.Subscribed(channel) {
 		l.ticket = e.hub.Join(w.req.Proto.Channel())
 	}
 	for {
@@ -48,6 +52,10 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
 			l.give()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.busy, l.last)
+		}
+		if turned(err) {
+			l.give()
+			return nil, err
 		}
 		if err != nil {
 			if err := l.failed(limited, err); err != nil {
@@ -66,18 +74,22 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 
 // try is one attempt of a waiter that stands at the head of its line, repeated once or twice if the
 // reply was lost.
-func (e *Engine) try(ctx context.Context, w *waiter) (*Hold, error) {
-	l := &leader{waiter: w, engine: e}
+func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
+	l := e.newLeader(w)
 	var err error
 	for range 3 {
 		var h *Hold
-		h, _, err = l.attempt(ctx)
+		h, _, err = l.attempt(limited)
 		if h != nil {
 			return h, nil
 		}
-		if err != nil && (ctx.Err() != nil || e.isClosed()) {
+		if turned(err) {
 			l.give()
-			return nil, e.gaveUp(ctx, ctx, w.req.Proto, l.busy, l.last)
+			return nil, err
+		}
+		if err != nil && (limited.Err() != nil || e.isClosed()) {
+			l.give()
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.busy, l.last)
 		}
 		if classify(err) != faultAmbiguous || isShortfall(err) {
 			break
@@ -90,72 +102,15 @@ func (e *Engine) try(ctx context.Context, w *waiter) (*Hold, error) {
 	return nil, e.unavailable(w.req.Proto, err)
 }
 
-// attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
-// without an error the lock is busy, for as long as is returned at most.
-func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
-	e := l.engine
-	for range 3 {
-		sent := e.ask(ctx, l.req, l.id, l.doubt)
-		if sent.err != nil {
-			l.last = sent.err
-			switch {
-			case errors.Is(sent.err, errAbandoned):
-				l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
-			case classify(sent.err) == faultAmbiguous, redis.IsPermissionError(sent.err):
-				// An ACL may forbid what comes after the first write.
-				l.doubt.add(sent.start, sent.notAfter)
-			}
-			return nil, 0, sent.err
-		}
-		if l.last != nil {
-			l.last = nil
-			e.table.answered(l.waiter, nil)
-		}
-		switch sent.reply.Status {
-		case lua.Busy:
-			l.busy = true
-			if l.doubt.any { // what may hold by this id later has come to it after this request
-				l.doubt.since = sent.start
-			}
-			return nil, sent.reply.PTTL, nil
-		case lua.Held, lua.Already:
-			h, err := l.won(sent)
-			return h, 0, err
-		}
-	}
-	return nil, 0, opaque{errClock}
-}
-
-var errClock = errors.New("the server's clock changes faster than it can be followed")
-
-// won lists the hold, unless its lease is as good as over.
-func (l *leader) won(sent asked) (*Hold, error) {
-	e := l.engine
-	start := sent.start
-	if sent.reply.Status == lua.Already && l.doubt.any {
-		start = min(start, l.doubt.since)
-	}
-	if e.clock.Now() >= validUntil(start, l.req.Lease) {
-		l.doubt.add(start, sent.notAfter)
-		l.renounce()
-		return nil, opaque{errStale}
-	}
-	h := e.newHold(l.req, l.id, sent.reply.Fence, start, l.doubt.notAfter)
-	e.table.win(l.waiter, h)
-	if e.isClosed() {
-		h.orphan() // Close may have looked for holds before this one was listed
-		return nil, errUnsent
-	}
-	return h, nil
-}
-
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
 // Redis has said nothing for a whole lease.
 func (l *leader) failed(ctx context.Context, err error) error {
 	e := l.engine
 	kind := classify(err)
 	if isShortfall(err) {
-		e.takeBack(l.req.Proto, l.id)
+		for _, req := range l.all() {
+			e.takeBack(req.Proto, l.id)
+		}
 	}
 	if kind == faultConflict || kind == faultDefinite || isShortfall(err) {
 		return e.unavailable(l.req.Proto, err)
@@ -174,6 +129,11 @@ func (l *leader) failed(ctx context.Context, err error) error {
 func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	e := l.engine
 	l.pause = firstPause
+	if l.req.Proto.Channel() == "" {
+		e.pause(ctx, min(l.nap/2+rand.N(l.nap), pttl+time.Millisecond))
+		l.nap = min(2*l.nap, e.cfg.MaxPoll)
+		return
+	}
 	patience := min(pttl+time.Millisecond, e.cfg.MaxPoll)
 	var reason <-chan struct{}
 	if l.ticket == nil {
@@ -188,13 +148,24 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 		_ = crash.At(crash.Subscribed)
 	case <-l.ticket.C():
 		l.woken(ctx, reason)
+	case <-l.also.C():
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.closing:
 	}
-	select {
-	case <-l.ticket.C(): // the attempt that follows covers every wake-up so far
-	default:
+	for range 2 {
+		select { // the attempt that follows covers every wake-up so far
+		case <-l.ticket.C():
+		case <-l.also.C():
+		default:
+		}
+	}
+}
+
+// alsoHear listens on one channel more. Its confirmation wakes too, so nothing is missed.
+func (l *leader) alsoHear(channel string) {
+	if channel != "" && l.also == nil {
+		l.also = l.engine.hub.Join(channel)
 	}
 }
 
@@ -216,27 +187,19 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 }
 
 func (l *leader) unsubscribe() {
-	if l.ticket != nil {
-		l.ticket.Leave()
+	for _, t := range []*wake.Ticket{l.ticket, l.also} {
+		if t != nil {
+			t.Leave()
+		}
 	}
 }
 
-// give leaves the line without a hold. What may have been granted unknown to us is released.
+// give leaves the line without a hold. What may have been granted unknown to us is released, and so is
+// the place that a queue in Redis keeps for it.
 func (l *leader) give() {
 	l.renounce()
 	l.engine.quit(l.waiter)
-}
-
-// renounce gives up the id: it may stand for a hold by now, or do so later, and nobody believes in it.
-func (l *leader) renounce() {
-	if l.doubt.any {
-		l.engine.reclaim.add(l.req.Proto, l.id, l.doubt.notAfter)
-		l.doubt = doubt{}
-		l.id = l.engine.newID()
+	if !l.once && marks(l.req.Proto) {
+		l.engine.undo(l.req, l.id, l.engine.table.entering(l.waiter))
 	}
-}
-
-func isShortfall(err error) bool {
-	var s *shortfallError
-	return errors.As(err, &s)
 }

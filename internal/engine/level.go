@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -18,6 +20,9 @@ type Level struct {
 	lease  time.Duration
 	until  time.Duration   // when its own lease runs out in Redis; for levels that are not kept
 	timer  *watchdog.Timer // its own end, if it has one before the hold's
+	ends   time.Duration   // when that is; 0: it has none
+
+	tied atomic.Pointer[func()] // run when it ends by a loss
 
 	// Guarded by hold.mu.
 	err     error  // why it ended before the hold did
@@ -26,6 +31,9 @@ type Level struct {
 	open    bool   // not unlocked yet
 	reason  Reason // what the end is called that timer is armed for
 }
+
+// Engine is the level's.
+func (l *Level) Engine() *Engine { return l.hold.engine }
 
 type levelKey struct{}
 
@@ -45,20 +53,31 @@ func WithoutHolds(ctx context.Context) context.Context {
 // carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
 // unlocked, or nil.
 func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
-	l, _ := ctx.Value(levelKey{}).(*Level)
-	for ; l != nil; l = l.outer {
-		h := l.hold
-		if h.engine != e || h.proto.Key() != p.Key() || h.proto.Mode() != p.Mode() {
-			continue
-		}
-		h.mu.Lock()
-		open := l.open
-		h.mu.Unlock()
-		if open {
+	for l := range e.levels(ctx, p) {
+		if l.hold.proto.Mode() == p.Mode() {
 			return l
 		}
 	}
 	return nil
+}
+
+// levels are the open levels of any side of the lock that ctx carries, the innermost first.
+func (e *Engine) levels(ctx context.Context, p Protocol) iter.Seq[*Level] {
+	return func(yield func(*Level) bool) {
+		l, _ := ctx.Value(levelKey{}).(*Level)
+		for ; l != nil; l = l.outer {
+			h := l.hold
+			if h.engine != e || h.proto.Key() != p.Key() {
+				continue
+			}
+			h.mu.Lock()
+			open := l.open
+			h.mu.Unlock()
+			if open && !yield(l) {
+				return
+			}
+		}
+	}
 }
 
 // attach makes the first level of a hold, with its context. It reports false if the hold was lost
@@ -99,6 +118,7 @@ func (l *Level) scheduleLocked(start, maxHold time.Duration) {
 	if at == 0 {
 		return
 	}
+	l.ends = at
 	l.timer = new(watchdog.Timer)
 	l.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
 	l.hold.engine.wheel.Schedule(l.timer, at)
@@ -126,6 +146,9 @@ func (l *Level) expire() {
 // end ends the level's context.
 func (l *Level) end(cause error) {
 	l.cancel(cause)
+	if fn := l.tied.Load(); fn != nil && cause != l.hold.engine.cfg.Words.Released {
+		l.hold.engine.Detach(*fn)
+	}
 	if l.timer != nil {
 		l.hold.engine.wheel.Cancel(l.timer)
 	}

@@ -14,18 +14,15 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.calls.Done()
-	l, err := e.known(ctx, req, e.cfg.Lease)
+	l, under, err := e.known(ctx, req, e.cfg.Lease)
 	if l != nil || err != nil {
 		return l, err
 	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if req.MaxWait > 0 {
-		limited, cancel = context.WithTimeout(ctx, req.MaxWait)
-	}
+	limited, cancel := req.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
 	for {
-		w := &waiter{req: req, since: start, id: e.newID(), notify: make(chan struct{}, 1)}
+		w := e.newWaiter(req, start, under)
 		e.table.enter(w, false)
 		h, err := e.stand(limited, ctx, w)
 		if err != nil {
@@ -39,21 +36,24 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 	}
 }
 
-// TryLock makes one attempt. It is repeated only if its reply was lost.
+// TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait.
 func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 	if !e.begin() {
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.calls.Done()
-	l, err := e.known(ctx, req, 2*e.limit(req.Lease))
+	l, under, err := e.known(ctx, req, 2*e.limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
 	}
-	w := &waiter{req: req, since: e.clock.Now(), id: e.newID(), notify: make(chan struct{}, 1)}
+	w := e.newWaiter(req, e.clock.Now(), under)
+	w.once = true
 	if !e.table.enter(w, true) {
 		return nil, e.busy(req.Proto)
 	}
-	h, err := e.try(ctx, w)
+	limited, cancel := req.limited(ctx)
+	defer cancel()
+	h, err := e.try(limited, ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -64,19 +64,55 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 	return nil, e.unavailable(req.Proto, errStale)
 }
 
+func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
+	return &waiter{req: req, since: since, id: e.newID(), under: under}
+}
+
+// limited is ctx with the longest wait.
+func (r Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.MaxWait > 0 {
+		return context.WithTimeout(ctx, r.MaxWait)
+	}
+	return ctx, func() {}
+}
+
 // known settles what needs no waiting in line: a context that is over, and a lock that ctx carries, for
-// which Redis is asked for as long as patience.
+// which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
+// request passes the line, that one's id is returned.
 func (e *Engine) known(
 	ctx context.Context, req Request, patience time.Duration,
-) (*Level, error) {
+) (l *Level, under string, err error) {
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, "", contextError(ctx)
 	}
 	e.note(req.Lease)
-	if l := e.carried(ctx, req.Proto); l != nil {
-		return l.hold.reenter(ctx, l, req, patience)
+	if req.Anew {
+		return nil, "", nil
 	}
-	return nil, nil
+	if l := e.carried(ctx, req.Proto); l != nil {
+		l, err := l.hold.reenter(ctx, l, req, patience)
+		return l, "", err
+	}
+	under, err = e.underOther(ctx, req.Proto)
+	return nil, under, err
+}
+
+// underOther looks for holds of other sides of the lock that ctx carries.
+func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err error) {
+	sides, ok := p.(Nester)
+	if !ok {
+		return "", nil
+	}
+	for l := range e.levels(ctx, p) {
+		if err := l.hold.standing(l); err != nil {
+			return "", err
+		}
+		pass, err := sides.Under(l.hold.proto.Mode())
+		if pass || err != nil {
+			return l.hold.id, err
+		}
+	}
+	return "", nil
 }
 
 // note remembers the longest lease, which bounds how long anything can be left behind.
@@ -114,6 +150,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			_ = crash.At(crash.Enqueue)
 			e.news.waiting(w.req.Proto.Name())
 			e.noteStale(w)
+			e.register(w)
 		}
 		select {
 		case <-w.notify:
@@ -123,6 +160,9 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		}
 		trouble := e.table.trouble(w)
 		e.quit(w)
+		if marks(w.req.Proto) {
+			e.undo(w.req, w.id, e.table.entering(w))
+		}
 		return nil, e.gaveUp(limited, ctx, w.req.Proto, trouble == nil, trouble)
 	}
 }
@@ -130,7 +170,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 // quit takes w out of the line. A hold that came to it at the last moment is passed on, in the
 // background, because the caller's context is over.
 func (e *Engine) quit(w *waiter) {
-	if h := e.table.leave(w); h != nil && !e.spawn(h.discard) {
+	if h := e.table.leave(w); h != nil && !h.loose && !e.spawn(h.discard) {
 		h.orphan()
 	}
 }
@@ -165,7 +205,7 @@ const selfWait = time.Second
 func (e *Engine) noteStale(w *waiter) {
 	w.stale.Init(func(arg any) {
 		w := arg.(*waiter)
-		if h := e.table.eldest(w.req.Proto.Key()); h != nil {
+		if h := e.table.obstacle(w); h != nil {
 			e.news.warn("waiting behind a hold of this client; is the context older than "+
 				"the one that Lock returned?",
 				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id)

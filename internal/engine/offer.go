@@ -9,7 +9,7 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 	defer p.mu.Unlock()
 	r := p.row(key)
 	w = r.first()
-	if w == nil || w.place != queued || !w.req.Proto.Inherits(h.proto.Mode()) || !r.free(w, h) {
+	if w == nil || w.gang != nil || w.place != queued || !w.req.Proto.Inherits(h.proto.Mode()) || !r.free(w, h) {
 		return nil, false
 	}
 	if r.line.over(t.engine.clock.Now()) {

@@ -13,8 +13,7 @@ var background = context.Background()
 
 // passOn gives a hold that its owner is done with to the next local waiter, or releases it in Redis.
 // A target that left while the hand-off was under way is passed by: its hold goes to the next.
-func (e *Engine) passOn(h *Hold) error {
-	end := e.clock.Now() + e.cfg.ReleaseTimeout
+func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	var outcome error
 	for first := true; ; first = false {
 		w, runOver := e.table.offer(h)
@@ -75,14 +74,14 @@ func (e *Engine) sendHandoff(
 ) (reply lua.HandoffReply, notAfter int64, err error) {
 	key := h.proto.Key()
 	node, sent := e.node(key), e.clock.Now()
-	notAfter = e.clocks.notAfter(node, sent, limit)
+	notAfter = e.clocks.NotAfter(node, sent, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
 	err = e.exec(background, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		reply, err = req.Proto.Handoff(ctx, conn, h.id, ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
 	})
-	e.clocks.observe(node, sent, e.clock.Now(), reply.Now)
+	e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
 	return reply, notAfter, err
 }
 
@@ -189,7 +188,7 @@ func (e *Engine) sendRelease(
 ) (lua.ReleaseReply, error) {
 	var reply lua.ReleaseReply
 	err := exchange(crash.Release, func() (err error) {
-		reply, err = p.Release(id, e.sharded(), false).Run(within(ctx, limit), e.cfg.Links.Traffic)
+		reply, err = p.Release(id, e.sharded(), false).Run(within(ctx, limit), e.traffic)
 		return err
 	})
 	return reply, err

@@ -16,7 +16,7 @@ type Protocol interface {
 	Name() string    // as the application wrote it; for errors, events and logs
 	Key() string     // the Redis key that carries the lock: its slot and node serve every call
 	Mode() string    // tells the sides of one name apart; "" where there is one
-	Channel() string // where a release is published
+	Channel() string // where a release is published; "": nowhere, attempts are repeated at random times
 
 	// Excludes reports that, while a local hold of the given mode lives, asking Redis is pointless.
 	Excludes(held string) bool
@@ -38,6 +38,46 @@ type Protocol interface {
 	Renewer() Renewer
 }
 
+// A Nester is a protocol with several sides, of which one can be held inside another.
+type Nester interface {
+	// Under says what a request does whose context carries a live hold of another mode of the same
+	// key: it passes the line, with that hold's id in Ask.Under; it is refused; or neither, and it
+	// waits like everybody.
+	Under(mode string) (pass bool, err error)
+}
+
+// A Marker is a protocol whose attempt leaves something in Redis though another has the lock: a gate,
+// a place in a queue. Release takes that away too, so the engine sends it for whoever leaves.
+type Marker interface{ Marks() }
+
+// A Queuer is a protocol whose waiters stand in a queue in Redis. Who arrives behind others of this
+// process is registered once; who leads registers with every attempt.
+type Queuer interface {
+	Marker
+	// Enqueue registers waiters that have no place, and gives back their place to those who had one.
+	Enqueue(ctx context.Context, conn lua.Conn, asks []Ask) (lua.EnqueueReply, error)
+}
+
+// A Stayer is a protocol whose holds cannot move to another process.
+type Stayer interface {
+	// Stays is the error of who tries.
+	Stays() error
+}
+
+// Refused is an error that a Protocol returns instead of sending, or for an answer that says that it was
+// asked for something impossible: the call ends with Err as it is.
+type Refused struct{ Err error }
+
+func (r *Refused) Error() string { return r.Err.Error() }
+func (r *Refused) Unwrap() error { return r.Err }
+
+// Settled is an error that a Protocol returns when it has seen to it that nothing of the call is left or
+// will be, though not all of it was answered.
+type Settled struct{ Err error }
+
+func (s *Settled) Error() string { return s.Err.Error() }
+func (s *Settled) Unwrap() error { return s.Err }
+
 // A Renewer prepares one script call that renews many holds. Implementations are comparable.
 type Renewer interface {
 	Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus]
@@ -47,7 +87,10 @@ type Renewer interface {
 type Ask struct {
 	ID       string
 	Lease    time.Duration
-	NotAfter int64 // server time in µs after which nothing may be written any more
+	NotAfter int64  // server time in µs after which nothing may be written any more
+	Under    string // the hold of another side that the caller has; "": none
+	Ticket   int64  // the place in Redis's queue that it was given; 0: none yet
+	Once     bool   // nobody waits if it is answered "busy", so nothing needs to be left for that
 }
 
 // Step is a change inside a hold: it now has Count levels, by its operation number Op, and the
@@ -65,4 +108,8 @@ type Request struct {
 	Kept    bool          // renewed by the watchdog until it is unlocked
 	MaxWait time.Duration // 0: as long as ctx allows
 	MaxHold time.Duration // 0: any time
+	Busy    bool          // the last answer that the caller had was that another has it
+	Anew    bool          // a hold of its own, whatever ctx carries
+	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
+	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
 }

@@ -44,7 +44,7 @@ func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, notAfter i
 	now := e.clock.Now()
 	late := now
 	if notAfter > 0 {
-		late = max(now, e.clocks.local(e.node(p.Key()), notAfter, now))
+		late = max(now, e.clocks.Local(e.node(p.Key()), notAfter, now))
 	}
 	o := orphan{
 		proto: p, id: id, notAfter: notAfter, due: max(now, due), pause: firstPause,
@@ -157,13 +157,13 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 		reply, err := calls[i].Reply, first(lost, calls[i].Err)
 		kind := classify(err)
 		if kind == faultNone {
-			e.clocks.observe(e.node(o.proto.Key()), sent, now, reply.Now)
+			e.clocks.Observe(e.node(o.proto.Key()), sent, now, reply.Now)
 		}
 		switch {
 		case kind == faultNone && reply.Now > o.notAfter, kind == faultConflict, now >= o.end:
 			continue
 		case kind == faultNone:
-			o.due = e.clocks.local(e.node(o.proto.Key()), o.notAfter, now) + time.Millisecond
+			o.due = e.clocks.Local(e.node(o.proto.Key()), o.notAfter, now) + time.Millisecond
 			o.due = max(o.due, now+time.Millisecond)
 		default:
 			o.due, o.pause = now+o.pause, min(2*o.pause, lastPause)

@@ -38,7 +38,7 @@ func (e *Engine) exec(
 	ctx = within(ctx, limit)
 	return exchange(x, func() error {
 		if e.cfg.MinReplicas == 0 {
-			_, err := run(ctx, e.cfg.Links.Traffic)
+			_, err := run(ctx, e.traffic)
 			return err
 		}
 		return e.replicated(ctx, e.cfg.Links.Traffic, key, limit, run)

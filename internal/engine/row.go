@@ -1,20 +1,14 @@
 package engine
 
-import (
-	"iter"
-	"slices"
-	"time"
-)
+import "time"
 
 // The methods below need the lock of the part that the row is in.
 
 // free reports whether w may ask Redis: no local hold but except is in its way, and nobody in line
 // before it goes first.
 func (r *row) free(w *waiter, except *Hold) bool {
-	for h := range r.holds() {
-		if h != except && w.req.Proto.Excludes(h.proto.Mode()) {
-			return false
-		}
+	if r.excluded(w.req.Proto, except) {
+		return false
 	}
 	for other := r.first(); other != nil && other != w; other = other.next {
 		if w.req.Proto.Follows(other.req.Proto.Mode()) {
@@ -28,13 +22,18 @@ func (r *row) free(w *waiter, except *Hold) bool {
 // first who has to wait: nobody overtakes. For an exclusive lock that is the first in line or nobody;
 // readers lead together.
 func (r *row) promote() {
+	var ahead modes
 	for w := r.first(); w != nil; w = w.next {
-		if w.place == offered || !r.free(w, nil) {
+		p := w.req.Proto
+		if w.place == offered || r.excluded(p, nil) || ahead.any("", false, p.Follows) {
 			return
 		}
 		if w.place == queued {
 			w.place = leading
 			w.tell()
+		}
+		if w.next != nil {
+			ahead.add(p.Mode(), 1)
 		}
 	}
 }
@@ -47,22 +46,13 @@ func (r *row) first() *waiter {
 	return r.line.first
 }
 
-// inLine is the line, which is made if there is none.
-func (r *row) inLine() *line {
-	if r.line == nil {
-		r.line = &line{}
-	}
-	return r.line
-}
-
 // over reports that the run of hand-offs has been long enough. The first one is always granted: with
 // long critical sections, every other turn is a real release.
 func (l *line) over(now time.Duration) bool {
 	return l.turns >= runCount || l.turns > 0 && now-l.since >= runTime
 }
 
-func (r *row) append(w *waiter) {
-	at := r.inLine()
+func (at *line) append(w *waiter) {
 	w.prev, w.next = at.last, nil
 	if at.last == nil {
 		at.first = w
@@ -89,50 +79,4 @@ func (r *row) remove(w *waiter) {
 		w.next.prev = w.prev
 	}
 	w.prev, w.next = nil, nil
-}
-
-// holds are the live local holds, the eldest first.
-func (r *row) holds() iter.Seq[*Hold] {
-	return func(yield func(*Hold) bool) {
-		if r.hold == nil || !yield(r.hold) || r.more == nil {
-			return
-		}
-		for _, h := range *r.more {
-			if !yield(h) {
-				return
-			}
-		}
-	}
-}
-
-// keep lists a hold.
-func (r *row) keep(h *Hold) {
-	switch {
-	case r.hold == nil:
-		r.hold = h
-	case r.more == nil:
-		r.more = &[]*Hold{h}
-	default:
-		*r.more = append(*r.more, h)
-	}
-}
-
-// forget takes a hold out of the row, if it is there.
-func (r *row) forget(h *Hold) {
-	if r.more == nil {
-		if r.hold == h {
-			r.hold = nil
-		}
-		return
-	}
-	if r.hold == h {
-		r.hold = (*r.more)[0]
-		h = r.hold
-	}
-	if i := slices.Index(*r.more, h); i >= 0 {
-		*r.more = slices.Delete(*r.more, i, i+1)
-	}
-	if len(*r.more) == 0 {
-		r.more = nil
-	}
 }

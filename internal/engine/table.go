@@ -2,7 +2,6 @@ package engine
 
 import (
 	"hash/maphash"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +20,17 @@ type table struct {
 type part struct {
 	mu   sync.Mutex // guards rows and everything in them
 	rows map[string]*row
+
+	// The last ones that nobody needed any more, for the next who needs one.
+	spareRow  *row
+	spareLine *line
 }
 
 // row is one name. It exists while somebody holds or waits. What only matters while somebody waits is
 // kept apart, since most names that are held are not waited for.
 type row struct {
-	hold *Hold    // the eldest that lives
-	more *[]*Hold // the others, of a kind of which several can be held
+	hold *Hold  // one that lives
+	more *crowd // the others, of a kind of which several can be held
 	line *line
 }
 
@@ -39,6 +42,8 @@ type line struct {
 	since time.Duration // when the first of them was
 	out   time.Duration // until then the process leaves the name to others
 	owes  int           // releases of others that it lets pass, having had a run
+
+	registrar bool // somebody registers those who have no place in Redis's queue
 
 	silent error         // why Redis does not answer whoever leads; nil while it does
 	heard  time.Duration // when it last did, as far as that matters: while silent is set
@@ -60,14 +65,20 @@ const (
 type waiter struct {
 	req    Request
 	since  time.Duration
-	notify chan struct{} // its place changed; capacity 1
+	under  string        // the hold of another side under which it passes the line
+	gang   *gang         // it stands for several requests; req is the one in whose line it is
+	once   bool          // it is not going to wait
+	notify chan struct{} // its place changed; capacity 1; nil for who did not have to stand in line
 
-	id         string
-	place      place
-	hold       *Hold
-	failed     error // the hand-off to it failed for good
-	next, prev *waiter
-	listed     bool
+	id          string
+	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
+	entering    int64 // server time, µs, until which a registration in the queue may be carried out; 0: none is
+	registering bool  // such a request is under way
+	place       place
+	hold        *Hold
+	failed      error // the hand-off to it failed for good
+	next, prev  *waiter
+	listed      bool
 
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
@@ -90,10 +101,31 @@ func (p *part) row(key string) *row {
 		if p.rows == nil {
 			p.rows = make(map[string]*row)
 		}
-		r = &row{}
+		if r = p.spareRow; r == nil {
+			r = &row{}
+		}
+		p.spareRow = nil
 		p.rows[key] = r
 	}
 	return r
+}
+
+// inLine is the line of a row, which is made if there is none.
+func (p *part) inLine(r *row) *line {
+	if r.line == nil {
+		if r.line = p.spareLine; r.line == nil {
+			r.line = &line{}
+		}
+		p.spareLine = nil
+	}
+	return r.line
+}
+
+func (p *part) dropLine(r *row) {
+	if r.line != nil {
+		*r.line = line{}
+		p.spareLine, r.line = r.line, nil
+	}
 }
 
 // tidy removes a row that nobody needs.
@@ -102,8 +134,11 @@ func (p *part) tidy(key string, r *row) {
 	case r.first() != nil:
 	case r.hold == nil:
 		delete(p.rows, key)
+		p.dropLine(r)
+		*r = row{}
+		p.spareRow = r
 	case r.line != nil && r.line.turns == 0 && r.line.owes == 0:
-		r.line = nil // a run of hand-offs is remembered until the name is really released
+		p.dropLine(r) // a run of hand-offs is remembered until the name is really released
 	}
 }
 
@@ -115,13 +150,21 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(key)
+	if w.under != "" {
+		p.inLine(r).append(w)
+		w.place = leading
+		return true
+	}
 	if tryOnly && !r.free(w, nil) {
 		p.tidy(key, r)
 		return false
 	}
 	w.place = queued
-	r.append(w)
+	p.inLine(r).append(w)
 	r.promote()
+	if w.place == queued {
+		w.notify = make(chan struct{}, 1)
+	}
 	return true
 }
 
@@ -153,7 +196,9 @@ func (t *table) win(w *waiter, h *Hold) {
 	r := p.row(key)
 	r.remove(w)
 	w.place = granted
-	r.keep(h)
+	if !h.loose {
+		r.keep(h)
+	}
 	r.line.turns = 0
 	r.promote()
 	p.tidy(key, r)
@@ -190,99 +235,8 @@ func (t *table) look(w *waiter) (place, *Hold, error) {
 	p := t.part(w.req.Proto.Key())
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if w.place == leading && w.registering {
+		return queued, nil, nil // one request at a time: it leads when its place is known
+	}
 	return w.place, w.hold, w.failed
-}
-
-// outUntil is the instant until which the process leaves the name to others.
-func (t *table) outUntil(key string) time.Duration {
-	p := t.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.row(key).inLine().out
-}
-
-// answered notes whether Redis answers the leader of a name. It returns since when it does not, so that
-// those who come to lead one after the other share one patience.
-func (t *table) answered(w *waiter, err error) time.Duration {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := p.row(w.req.Proto.Key()).inLine()
-	if at.silent == nil && err != nil {
-		at.heard = t.engine.clock.Now()
-	}
-	at.silent = err
-	return at.heard
-}
-
-// trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
-func (t *table) trouble(w *waiter) error {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.row(w.req.Proto.Key())
-	for h := range r.holds() {
-		if w.req.Proto.Excludes(h.proto.Mode()) {
-			return nil
-		}
-	}
-	return r.inLine().silent
-}
-
-// owes reports whether the process is to let a release of others pass, which it then has done.
-func (t *table) owes(w *waiter) bool {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := p.row(w.req.Proto.Key()).inLine()
-	if at.owes == 0 {
-		return false
-	}
-	at.owes--
-	return true
-}
-
-// waiting counts the line of a name, and finds a local hold by its id.
-func (t *table) waiting(key, id string) (waiters int, h *Hold) {
-	p := t.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.rows[key]
-	if r == nil {
-		return 0, nil
-	}
-	for w := r.first(); w != nil; w = w.next {
-		waiters++
-	}
-	for held := range r.holds() {
-		if held.id == id {
-			h = held
-		}
-	}
-	return waiters, h
-}
-
-// eldest is the hold that is in the way of a name's line the longest.
-func (t *table) eldest(key string) *Hold {
-	p := t.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r := p.rows[key]; r != nil {
-		return r.hold
-	}
-	return nil
-}
-
-// all returns every hold there is.
-func (t *table) all() []*Hold {
-	var holds []*Hold
-	for i := range t.parts {
-		p := &t.parts[i]
-		p.mu.Lock()
-		for _, r := range p.rows {
-			holds = slices.AppendSeq(holds, r.holds())
-		}
-		p.mu.Unlock()
-	}
-	return holds
 }

@@ -26,6 +26,9 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		return Passage{}, e.refuse(p)
 	}
 	defer e.calls.Done()
+	if s, ok := p.(Stayer); ok {
+		return Passage{}, s.Stays()
+	}
 	l := e.carried(ctx, p)
 	if l == nil {
 		return Passage{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
@@ -55,7 +58,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		// A late copy of the acquisition could take the lock again under the exported id, after
 		// the importer is done with it. It is refused when its not-after has passed.
 		now := e.clock.Now()
-		e.pause(background, e.clocks.local(e.node(p.Key()), h.doubt, now)-now+time.Millisecond)
+		e.pause(background, e.clocks.Local(e.node(p.Key()), h.doubt, now)-now+time.Millisecond)
 	}
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
@@ -70,7 +73,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		c := h.proto.Renewer().Renew(
 			[]string{h.proto.Key()}, []string{h.id}, []int64{ttl.Milliseconds()})
-		status, err := c.Run(within(background, e.limit(e.cfg.Lease)), e.cfg.Links.Traffic)
+		status, err := c.Run(within(background, e.limit(e.cfg.Lease)), e.traffic)
 		switch kind := classify(err); {
 		case kind == faultNone && status[0] == lua.Renewed:
 			return nil
@@ -98,6 +101,9 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 	defer e.calls.Done()
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
+	}
+	if s, ok := p.(Stayer); ok {
+		return nil, s.Stays()
 	}
 	e.note(req.Lease)
 	id, began := e.newID(), e.clock.Now()
@@ -146,7 +152,7 @@ func (e *Engine) imported(
 	}
 	l, ok := h.attach(ctx, req)
 	if !ok {
-		return nil, h.overCause()
+		return nil, &verdict{word: e.cfg.Words.NotHeld, name: req.Proto.Name(), cause: opaque{h.overCause()}}
 	}
 	e.news.acquired(req.Proto.Name(), e.clock.Now()-began)
 	return l, nil
@@ -167,14 +173,14 @@ func (e *Engine) askAdopt(
 	send := func(ctx context.Context) (sent adopted, err error) {
 		node := e.node(p.Key())
 		sent.start = e.clock.Now()
-		sent.notAfter = e.clocks.notAfter(node, sent.start, limit)
+		sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
 		ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
 		sent.err = e.exec(ctx, crash.Adopt, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 			var err error
 			sent.reply, err = p.Adopt(ctx, conn, from, ask)
 			return sent.reply.Status == lua.Done || sent.reply.Status == lua.Already, err
 		})
-		e.clocks.observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+		e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
 		return sent, sent.err
 	}
 	sent, err := call(e, ctx, send, func(sent adopted, err error) {

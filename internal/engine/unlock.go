@@ -13,21 +13,34 @@ import (
 // Unlock frees this level, once, and with the last level the hold. It works from any goroutine and
 // after every context ended; it is bounded by the release timeout.
 func (l *Level) Unlock() error {
-	h, e := l.hold, l.hold.engine
-	open := e.begin() // before the hold is ending, which Close leaves to whoever is ending it
+	open := l.hold.engine.begin() // before the hold is ending, which Close leaves to whoever is ending it
 	if open {
-		defer e.calls.Done()
+		defer l.hold.engine.calls.Done()
 	}
+	last, err := l.part(open, l.hold.engine.releaseEnd())
+	if last {
+		return first(err, l.hold.release(l))
+	}
+	return err
+}
+
+// releaseEnd is until when Redis is asked to release something.
+func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
+
+// part takes the level out of its hold and, unless it was the last, tells Redis until end. With the last one
+// the hold is in state ending, and the caller's to release.
+func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
+	h, e := l.hold, l.hold.engine
 	h.mu.Lock()
 	if !l.closeLocked() {
 		h.mu.Unlock()
-		return &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+		return false, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
 	}
 	own := l.err
 	if !open && h.state == live {
 		h.mu.Unlock()
 		l.end(e.refuse(h.proto))
-		return e.refuse(h.proto)
+		return false, e.refuse(h.proto)
 	}
 	if h.state != live {
 		cause, last := h.cause, h.lost && h.depth == 0
@@ -36,20 +49,20 @@ func (l *Level) Unlock() error {
 		if last {
 			e.news.released(h.proto.Name(), e.clock.Now()-h.start, cause)
 		}
-		return first(own, cause)
+		return false, first(own, cause)
 	}
 	now := e.clock.Now()
 	if h.longestLocked(now) == 0 {
 		h.state = ending
 		h.mu.Unlock()
-		return first(own, h.release(l))
+		return true, own
 	}
 	step := h.stepLocked(now)
 	h.left = step.Op
 	h.superviseLocked(now, step.TTL)
 	h.mu.Unlock()
 	l.end(e.cfg.Words.Released)
-	return first(own, h.leave(step))
+	return false, first(own, h.leave(step, end))
 }
 
 func first(errs ...error) error {
@@ -62,9 +75,9 @@ func first(errs ...error) error {
 }
 
 // leave tells Redis of the levels that remain.
-func (h *Hold) leave(step Step) error {
+func (h *Hold) leave(step Step, end time.Duration) error {
 	e := h.engine
-	limit, end := e.limit(step.TTL), e.clock.Now()+e.cfg.ReleaseTimeout
+	limit := e.limit(step.TTL)
 	start := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var reply lua.StepReply
@@ -107,6 +120,14 @@ func (h *Hold) rest(d time.Duration) bool { return h.engine.pause(background, d)
 // release ends a hold that is in state ending: its renewal and its contexts first, and only then Redis
 // is told, so that nobody believes in it when the next one may have it.
 func (h *Hold) release(l *Level) error {
+	if err := h.conclude(l); err != nil {
+		return err
+	}
+	return h.finish()
+}
+
+// conclude ends renewal and context of a hold that is in state ending, or finds it lost.
+func (h *Hold) conclude(l *Level) error {
 	e := h.engine
 	held := e.dog.Stop(&h.lease) && h.valid()
 	if !held {
@@ -115,7 +136,7 @@ func (h *Hold) release(l *Level) error {
 		return err
 	}
 	l.end(e.cfg.Words.Released)
-	return h.finish()
+	return nil
 }
 
 // finish lets a hold go that its owner is done with.
@@ -127,6 +148,15 @@ func (h *Hold) finish() error {
 
 // letGo hands the hold on or releases it, when nobody believes in it any more.
 func (h *Hold) letGo() error {
+	h.stop()
+	_ = crash.At(crash.Unlock)
+	err := h.engine.passOn(h, h.engine.releaseEnd())
+	h.sweep()
+	return err
+}
+
+// stop ends what is left of a hold in this process.
+func (h *Hold) stop() {
 	e := h.engine
 	e.dog.Stop(&h.lease)
 	h.mu.Lock()
@@ -135,12 +165,14 @@ func (h *Hold) letGo() error {
 	for _, l := range levels {
 		l.end(e.cfg.Words.Released)
 	}
-	_ = crash.At(crash.Unlock)
-	err := e.passOn(h)
+}
+
+// sweep has released again what a late copy of the acquisition may still take.
+func (h *Hold) sweep() {
+	e := h.engine
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
 		e.reclaim.add(h.proto, h.id, h.doubt)
 	}
-	return err
 }
 
 // missed ends a hold in state ending that turns out to have been lost.
@@ -202,7 +234,7 @@ func (h *Hold) orphan() {
 
 // past reports whether the node's clock is beyond a not-after, so that nothing can come late.
 func (e *Engine) past(p Protocol, notAfter int64) bool {
-	return e.clocks.past(e.node(p.Key()), e.clock.Now(), notAfter)
+	return e.clocks.Past(e.node(p.Key()), e.clock.Now(), notAfter)
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

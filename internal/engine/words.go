@@ -78,6 +78,9 @@ func contextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// ContextError is what a call is to return that the end of ctx ended.
+func ContextError(ctx context.Context) error { return contextError(ctx) }
+
 type ended struct{ err, cause error }
 
 func (e *ended) Error() string   { return e.cause.Error() }

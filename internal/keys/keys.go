@@ -14,6 +14,15 @@ func Prefix(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
+// Own returns the key of something that belongs to the object name and that Redisson does not know. Unlike
+// Prefix it makes different keys of different names: state must not be shared between n and {n}.
+func Own(what, name string) string {
+	if braced(name) {
+		return "holdfast_" + what + "::" + name
+	}
+	return Prefix("holdfast_"+what, name)
+}
+
 // Suffix returns the key or channel of the object name that is called by a suffix:
 // {name}:suffix, or name:suffix if the name has a brace of its own.
 func Suffix(name, suffix string) string {

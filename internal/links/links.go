@@ -133,8 +133,14 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	return l
 }
 
+// Nowhere are links for a client whose scripts find their own ways. They have no connections.
+func Nowhere() *Links { return &Links{} }
+
 // Close closes the derived clients and with them every connection, those in use included.
 func (l *Links) Close() error {
+	if l.Traffic == nil {
+		return nil
+	}
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
 }
 

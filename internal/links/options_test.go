@@ -46,7 +46,7 @@ var singles = map[string]redis.Options{
 }
 
 // Every command has a deadline of its own and is sent once, whatever the application's client does
-// (faults.md 0.4 and 0.6; needs.md 1).
+// (faults.md 0.4 and 0.6; need 1).
 func TestDerivedOptionsOfASingleNode(t *testing.T) {
 	for name, given := range singles {
 		t.Run(name, func(t *testing.T) {

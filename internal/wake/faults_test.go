@@ -45,7 +45,7 @@ func TestAKilledConnectionIsRebuiltAndEveryTicketWokenOnce(t *testing.T) {
 	}
 }
 
-// The connection breaks while Redis is away; it is built again when Redis is back.
+// Bug 30: the connection breaks while Redis is away; it is built again when Redis is back.
 func TestARestartedServerIsFoundAgain(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -65,7 +65,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 	silent(t, server)
 }
 
-// needs.md 2.25: one subscription that failed must not fail those after it.
+// Bug 25: one subscription that failed must not fail those after it.
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	for name, action := range map[string]faultproxy.Action{
 		"cut before": faultproxy.CutBefore, "cut after": faultproxy.CutAfter,

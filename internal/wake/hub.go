@@ -112,8 +112,13 @@ type Ticket struct {
 }
 
 // C carries a wake-up: a message, or a subscription that was made anew. Wake-ups that nobody took
-// yet count as one.
-func (t *Ticket) C() <-chan struct{} { return t.c }
+// yet count as one. A nil ticket is never woken.
+func (t *Ticket) C() <-chan struct{} {
+	if t == nil {
+		return nil
+	}
+	return t.c
+}
 
 // Ready is closed once Redis has confirmed the subscription.
 func (t *Ticket) Ready() <-chan struct{} {

@@ -71,7 +71,7 @@ func TestALeftTicketIsNotWoken(t *testing.T) {
 	stays.Leave()
 }
 
-// needs.md 2.25: nothing stays subscribed for ever.
+// Bug 25: nothing stays subscribed for ever.
 func TestAChannelLingersAndIsThenUnsubscribed(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(300*time.Millisecond))

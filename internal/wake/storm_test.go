@@ -79,7 +79,7 @@ func TestAMessageStormDoesNotBlock(t *testing.T) {
 }
 
 // The connection dies over and over while tickets come and go: whoever stays is woken after each
-// rebuild, so with a check at each wake-up nothing can be missed (needs.md 2.28, 2.30).
+// rebuild, so with a check at each wake-up nothing can be missed (bugs 28 and 30).
 func TestReconnectStorm(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Millisecond))

@@ -1,15 +1,16 @@
-package engine
+// Package serverclock estimates what the clocks of Redis servers show, from what their scripts answer.
+package serverclock
 
 import (
 	"sync"
 	"time"
 )
 
-// serverClocks estimates each node's clock from the times that its scripts answer. A request carries
+// Clocks estimates each node's clock from the times that its scripts answer. A request carries
 // a not-after in that clock, and a node that reads it later refuses it, so an estimate need not be
 // good, only honest about the past: one that is behind costs a refusal, which carries the right time;
 // one that is ahead widens the window in which a request that was given up may still be carried out.
-type serverClocks struct {
+type Clocks struct {
 	mu    sync.Mutex // guards nodes
 	nodes map[string]reading
 }
@@ -23,9 +24,9 @@ type reading struct {
 // fade is how long a precise reading is preferred to a newer, less precise one.
 const fade = 10 * time.Second
 
-// notAfter is the server time, in µs, that lies limit ahead of now, or 0 if nothing is known of the
+// NotAfter is the server time, in µs, that lies limit ahead of now, or 0 if nothing is known of the
 // node: the node refuses that and tells its time.
-func (c *serverClocks) notAfter(node string, now, limit time.Duration) int64 {
+func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.nodes[node]
@@ -35,16 +36,16 @@ func (c *serverClocks) notAfter(node string, now, limit time.Duration) int64 {
 	return (now + r.offset + limit).Microseconds()
 }
 
-// past reports whether the node's clock is beyond notAfter, however far off the estimate may be.
-func (c *serverClocks) past(node string, now time.Duration, notAfter int64) bool {
+// Past reports whether the node's clock is beyond notAfter, however far off the estimate may be.
+func (c *Clocks) Past(node string, now time.Duration, notAfter int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.nodes[node]
 	return ok && (now+r.offset-r.slack).Microseconds() > notAfter
 }
 
-// local is the local instant at which the node's clock will show server, by the estimate.
-func (c *serverClocks) local(node string, server int64, now time.Duration) time.Duration {
+// Local is the local instant at which the node's clock will show server, by the estimate.
+func (c *Clocks) Local(node string, server int64, now time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.nodes[node]
@@ -54,9 +55,9 @@ func (c *serverClocks) local(node string, server int64, now time.Duration) time.
 	return time.Duration(server)*time.Microsecond - r.offset
 }
 
-// observe takes in a script's answer: its node's clock showed server, at some time between sent and
+// Observe takes in a script's answer: its node's clock showed server, at some time between sent and
 // received.
-func (c *serverClocks) observe(node string, sent, received time.Duration, server int64) {
+func (c *Clocks) Observe(node string, sent, received time.Duration, server int64) {
 	if server <= 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package engine
+package serverclock
 
 import (
 	"math/rand/v2"
@@ -48,45 +48,45 @@ func TestServerClocks(t *testing.T) {
 			[]answer{{0, 20 * ms, day + 10*ms}, {1 * s, 1*s + 1*ms, -5}}, day},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var clocks serverClocks
+			var clocks Clocks
 			for _, a := range c.answers {
-				clocks.observe("node", a.sent, a.received, a.server.Microseconds())
+				clocks.Observe("node", a.sent, a.received, a.server.Microseconds())
 			}
 			const now, limit = 30 * s, 3 * s
-			require.Equal(t, (now + c.want).Microseconds(), clocks.notAfter("node", now, 0))
-			notAfter := clocks.notAfter("node", now, limit)
+			require.Equal(t, (now + c.want).Microseconds(), clocks.NotAfter("node", now, 0))
+			notAfter := clocks.NotAfter("node", now, limit)
 			require.Equal(t, (now + c.want + limit).Microseconds(), notAfter)
-			require.Equal(t, now+limit, clocks.local("node", notAfter, now), "and back")
+			require.Equal(t, now+limit, clocks.Local("node", notAfter, now), "and back")
 		})
 	}
 }
 
 // A node that never answered gets a not-after that it is sure to refuse, and tells its time with that.
 func TestServerClocksKnowEachNodeByItself(t *testing.T) {
-	var clocks serverClocks
-	require.Zero(t, clocks.notAfter("a", s, s))
-	require.Zero(t, clocks.notAfter("a", s, 0))
-	require.Equal(t, 7*s, clocks.local("a", 123, 7*s), "now: nothing better is known")
-	clocks.observe("a", 0, 0, time.Hour.Microseconds())
-	require.Equal(t, (time.Hour + s).Microseconds(), clocks.notAfter("a", s, 0))
-	require.Zero(t, clocks.notAfter("b", s, 0))
-	clocks.observe("b", 0, 0, (2 * time.Hour).Microseconds())
-	require.Equal(t, (time.Hour + s).Microseconds(), clocks.notAfter("a", s, 0))
-	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.notAfter("b", s, 0))
+	var clocks Clocks
+	require.Zero(t, clocks.NotAfter("a", s, s))
+	require.Zero(t, clocks.NotAfter("a", s, 0))
+	require.Equal(t, 7*s, clocks.Local("a", 123, 7*s), "now: nothing better is known")
+	clocks.Observe("a", 0, 0, time.Hour.Microseconds())
+	require.Equal(t, (time.Hour + s).Microseconds(), clocks.NotAfter("a", s, 0))
+	require.Zero(t, clocks.NotAfter("b", s, 0))
+	clocks.Observe("b", 0, 0, (2 * time.Hour).Microseconds())
+	require.Equal(t, (time.Hour + s).Microseconds(), clocks.NotAfter("a", s, 0))
+	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.NotAfter("b", s, 0))
 }
 
 // G4: what cleans up goes on until nothing can come late any more, so "past" may be said only when the
 // node's clock is beyond the not-after however far off the estimate is.
 func TestPastIsSaidOnlyWhenItIsCertain(t *testing.T) {
-	var clocks serverClocks
-	require.False(t, clocks.past("node", time.Hour, 0), "nothing is known of it")
-	clocks.observe("node", 0, 20*ms, (time.Hour + 10*ms).Microseconds()) // an hour ahead, +-10 ms
+	var clocks Clocks
+	require.False(t, clocks.Past("node", time.Hour, 0), "nothing is known of it")
+	clocks.Observe("node", 0, 20*ms, (time.Hour + 10*ms).Microseconds()) // an hour ahead, +-10 ms
 	notAfter := (time.Hour + s).Microseconds()
 	for now, want := range map[time.Duration]bool{
 		0: false, s - ms: false, s: false, s + 10*ms: false, s + 10*ms + time.Microsecond: true,
 		time.Minute: true,
 	} {
-		require.Equal(t, want, clocks.past("node", now, notAfter), "%v", now)
+		require.Equal(t, want, clocks.Past("node", now, notAfter), "%v", now)
 	}
 }
 
@@ -96,14 +96,14 @@ func TestServerClockIsNeverOffByMoreThanItsSlack(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		offset := time.Duration(random.Int64N(int64(time.Hour)))
-		var clocks serverClocks
+		var clocks Clocks
 		now := s
 		for range 100 {
 			out := time.Duration(random.Int64N(int64(200 * ms)))
 			back := time.Duration(random.Int64N(int64(200 * ms)))
-			clocks.observe("node", now, now+out+back, (now + out + offset).Microseconds())
+			clocks.Observe("node", now, now+out+back, (now + out + offset).Microseconds())
 			now += out + back
-			got := time.Duration(clocks.notAfter("node", now, 0)) * time.Microsecond
+			got := time.Duration(clocks.NotAfter("node", now, 0)) * time.Microsecond
 			off := (got - now - offset).Abs()
 			require.LessOrEqual(t, off, 200*ms+2*time.Microsecond, "seed %d", seed)
 			r := clocks.nodes["node"]

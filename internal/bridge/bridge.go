@@ -1,0 +1,58 @@
+// Package bridge is how the other primitives come from an *rlock.Client to its engine, and from a protocol
+// of theirs to an *rlock.Lock, without either being seen in the documentation of package rlock. Package
+// rlock fills in the functions when it is initialised; since it imports this package, its types appear
+// here as any, and whoever calls turns them back.
+package bridge
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/links"
+)
+
+// Core is what a primitive needs of a client.
+type Core struct {
+	Engine   *engine.Engine
+	ClientID string // what the ids of its holds begin with
+	Lease    time.Duration
+	MaxPoll  time.Duration
+	FenceTTL int64 // ms for which an unused token is kept; negative: for ever
+	Cluster  bool
+
+	// RequestLife is how long the result of a change has to be remembered, so that whatever is sent again
+	// under its id finds it, in ms.
+	RequestLife int64
+
+	// Key checks a name and makes the Redis key of it.
+	Key func(name string) (string, error)
+}
+
+// Options are the options of a handle.
+type Options struct{ Lease, MaxWait, MaxHold time.Duration }
+
+// Set by package rlock.
+var (
+	// CoreOf opens an *rlock.Client. A nil or zero one is an *rlock.ArgumentError.
+	CoreOf func(client any) (Core, error)
+
+	// RequestOf makes a request of a []rlock.Option; its protocol is still to be set.
+	RequestOf func(client, opts any) (engine.Request, error)
+
+	// Lock makes an *rlock.Lock of a protocol. With anew it never re-enters. An error, and a bad option,
+	// is told by every call.
+	Lock func(client any, proto engine.Protocol, opts any, anew bool, err error) any
+
+	// Open looks into an *rlock.Lock: its engine, and what its calls ask for. The error is what every call
+	// on it returns.
+	Open func(lock any) (*engine.Engine, engine.Request, error)
+
+	// Join makes one error of two, on one line; either may be nil.
+	Join func(first, second error) error
+
+	// OptionsOf is what a []rlock.Option asks for; zero is what it does not.
+	OptionsOf func(opts any) (Options, error)
+
+	// ClientOver makes an *rlock.Client of *rlock.ClientOptions, on other connections.
+	ClientOver func(opts any, conns *links.Links) (any, error)
+)

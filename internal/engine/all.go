@@ -1,0 +1,312 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
+// if their keys are in one slot.
+type Joiner interface {
+	Member(lease time.Duration) (m lua.Member, fenceTTL int64)
+	ReleaseArgs(id string, sharded bool) lua.ReleaseArgs
+}
+
+// ErrApart is returned by LockAll and TryLockAll where one script cannot serve all: the slot is being
+// moved. Taken one after the other, the locks can be had.
+var ErrApart = errors.New("the locks cannot be taken by one script now")
+
+// gang is the requests that one waiter stands for. It stands in the line of one of them.
+type gang struct {
+	reqs []Request
+	at   int     // the one in whose line the waiter stands
+	busy bool    // the last answer, in an earlier line, was that another has one of them
+	held []*Hold // when it is done
+
+	since time.Duration // when the call began
+}
+
+// elsewhere says that another member than the one in whose line the waiter stands is busy.
+type elsewhere struct{ at int }
+
+func (elsewhere) Error() string { return "another of the locks is busy" }
+
+// LockAll takes all locks or none, by one script: it waits in the line of one that is busy, holding
+// nothing, and tries all when that one may be free. The levels are in the order of the requests; the
+// last one's context carries all. Locks that ctx carries are entered again, when all others are held.
+func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*Level, error) {
+	return e.lockAll(ctx, reqs, maxWait, false)
+}
+
+// TryLockAll makes one attempt. It is repeated only if its reply was lost, and not beyond maxWait.
+func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*Level, error) {
+	return e.lockAll(ctx, reqs, maxWait, true)
+}
+
+func (e *Engine) lockAll(
+	ctx context.Context, reqs []Request, maxWait time.Duration, once bool,
+) ([]*Level, error) {
+	if !e.begin() {
+		return nil, e.refuse(reqs[0].Proto)
+	}
+	defer e.calls.Done()
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
+	limited, cancel := Request{MaxWait: maxWait}.limited(ctx)
+	defer cancel()
+	start := e.clock.Now()
+	for {
+		g, outer, err := e.carriedOf(ctx, reqs)
+		if err != nil {
+			return nil, err
+		}
+		g.since = start
+		if len(g.reqs) > 0 {
+			if err := e.gather(limited, ctx, g, once); err != nil {
+				return nil, err
+			}
+		}
+		levels, again, err := e.attachAll(limited, ctx, g, outer, reqs)
+		if !again {
+			return levels, err
+		}
+	}
+}
+
+// carriedOf tells the requests that ctx carries a level of from those that have to be held first.
+func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*gang, []*Level, error) {
+	g, outer := &gang{}, make([]*Level, len(reqs))
+	for i, req := range reqs {
+		e.note(req.Lease)
+		l := e.carried(ctx, req.Proto)
+		if l == nil {
+			g.reqs = append(g.reqs, req)
+			g.busy = g.busy || req.Busy
+			continue
+		}
+		if err := l.hold.standing(l); err != nil {
+			return nil, nil, err
+		}
+		outer[i] = l
+	}
+	return g, outer, nil
+}
+
+// isOpen reports that the level was not unlocked.
+func (l *Level) isOpen() bool {
+	l.hold.mu.Lock()
+	defer l.hold.mu.Unlock()
+	return l.open
+}
+
+// gather waits, in one line after the other, until all are held.
+func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error {
+	for moves := 1; ; moves++ {
+		if !once && moves%reserveAfter == 0 {
+			if err := e.reserve(limited, ctx, g); !errors.Is(err, errCrowded) {
+				return err
+			}
+		}
+		req := g.reqs[g.at]
+		w := e.newWaiter(req, g.since, "")
+		w.gang = g
+		var err error
+		switch {
+		case !once:
+			e.table.enter(w, false)
+			_, err = e.stand(limited, ctx, w)
+		case !e.table.enter(w, true):
+			return e.busy(req.Proto)
+		default:
+			_, err = e.try(limited, ctx, w)
+		}
+		var other elsewhere
+		if !errors.As(err, &other) {
+			return err
+		}
+		if once {
+			return e.busy(g.reqs[other.at].Proto)
+		}
+		g.at, g.busy = other.at, true
+	}
+}
+
+// attachAll makes the levels, each one's context inside the one before. It reports again if a hold was
+// lost before its owner got to see it, or a level that was there before was unlocked meanwhile: then none
+// is kept.
+func (e *Engine) attachAll(
+	limited, ctx context.Context, g *gang, outer []*Level, reqs []Request,
+) (levels []*Level, again bool, err error) {
+	fresh, given := g.held, ctx
+	for i, req := range reqs {
+		var l *Level
+		if from := outer[i]; from != nil {
+			if end, ok := limited.Deadline(); ok {
+				req.MaxWait = max(time.Until(end), 1)
+			}
+			l, err = from.hold.reenter(ctx, from, req, e.cfg.Lease)
+			again = err != nil && (!from.isOpen() || given.Err() == nil && ctx.Err() != nil)
+		} else {
+			var ok bool
+			l, ok = fresh[0].attach(ctx, req)
+			fresh, again = fresh[1:], !ok
+		}
+		if err != nil || again {
+			_ = UnlockAll(levels)
+			for _, h := range fresh {
+				h.discard()
+			}
+			return nil, again, err
+		}
+		levels = append(levels, l)
+		ctx = l
+	}
+	for _, h := range g.held {
+		e.news.acquired(h.proto.Name(), e.clock.Now()-g.since)
+	}
+	return levels, false, nil
+}
+
+// attemptAll is attempt for a waiter that stands for several requests.
+func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
+	e := l.engine
+	for range 3 {
+		if at := e.table.inTheWay(l.gang); at >= 0 {
+			l.busy = true
+			return nil, 0, elsewhere{at}
+		}
+		sent := e.askAll(ctx, l.waiter, l.doubt)
+		if sent.err != nil {
+			if redis.IsTryAgainError(sent.err) {
+				return nil, 0, ErrApart
+			}
+			l.unanswered(sent.asked)
+			return nil, 0, sent.err
+		}
+		l.heard()
+		switch sent.all.Status {
+		case lua.Busy:
+			l.busy = true
+			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
+			if sent.all.Which != l.gang.at {
+				return nil, 0, elsewhere{sent.all.Which}
+			}
+			return nil, sent.all.PTTL, nil
+		case lua.Held, lua.Already:
+			h, err := l.wonAll(sent)
+			return h, 0, err
+		}
+	}
+	return nil, 0, opaque{errClock}
+}
+
+// wonAll lists the holds, unless the shortest lease is as good as over.
+func (l *leader) wonAll(sent askedAll) (*Hold, error) {
+	e, start := l.engine, sent.start
+	if l.doubt.any { // an earlier copy may have taken some of them
+		start = min(start, l.doubt.since)
+	}
+	for _, req := range l.gang.reqs {
+		if e.clock.Now() >= validUntil(start, req.Lease) {
+			l.doubt.add(start, sent.notAfter)
+			l.renounce()
+			return nil, opaque{errStale}
+		}
+	}
+	for i, req := range l.gang.reqs {
+		h := e.newHold(req, l.id, sent.all.Fences[i], start, l.doubt.notAfter)
+		l.gang.held = append(l.gang.held, h)
+		if i == l.gang.at {
+			e.table.win(l.waiter, h)
+		} else {
+			e.table.add(h)
+		}
+	}
+	if e.isClosed() {
+		for _, h := range l.gang.held {
+			h.orphan()
+		}
+		return nil, errUnsent
+	}
+	return l.gang.held[l.gang.at], nil
+}
+
+// inTheWay is a member that a hold of this process is in the way of; -1 if there is none. Who only
+// waits in another's line is passed by.
+func (t *table) inTheWay(g *gang) int {
+	for i, req := range g.reqs {
+		if i != g.at && t.held(req.Proto) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (t *table) held(proto Protocol) bool {
+	p := t.part(proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.rows[proto.Key()]
+	if r == nil {
+		return false
+	}
+	return r.excluded(proto, nil)
+}
+
+type askedAll struct {
+	asked
+	all lua.AcquireAllReply
+}
+
+// askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for.
+func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
+	reqs, id := w.gang.reqs, w.id
+	send := func(ctx context.Context) (askedAll, error) {
+		sent := e.sendAcquireAll(ctx, reqs, id)
+		return sent, sent.err
+	}
+	sent, err := call(e, ctx, send, func(sent askedAll, err error) {
+		after := before
+		if classify(err) == faultAmbiguous {
+			after.add(sent.start, sent.notAfter)
+		}
+		if after.any || sent.all.Status == lua.Held || sent.all.Status == lua.Already {
+			for _, req := range reqs {
+				e.undo(req, id, after.notAfter)
+			}
+		}
+	})
+	sent.err = err
+	return sent
+}
+
+func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
+	limit := e.limit(reqs[0].Lease)
+	members := make([]lua.Member, len(reqs))
+	var fenceTTL int64
+	for i, req := range reqs {
+		members[i], fenceTTL = req.Proto.(Joiner).Member(req.Lease)
+		limit = min(limit, e.limit(req.Lease))
+	}
+	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
+		return sent
+	}
+	key := reqs[0].Proto.Key()
+	node := e.node(key)
+	sent.start = e.clock.Now()
+	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
+	sent.err = e.exec(ctx, crash.AcquireAll, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		sent.all, err = lua.AcquireAll(members, id, sent.notAfter, fenceTTL).Run(ctx, conn)
+		return sent.all.Status == lua.Held || sent.all.Status == lua.Already, err
+	})
+	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.all.Now)
+	return sent
+}

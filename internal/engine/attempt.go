@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// turned reports that the waiter has nothing to wait for here.
+func turned(err error) bool {
+	var other elsewhere
+	return errors.As(err, &other) || errors.Is(err, ErrApart)
+}
+
+// attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
+// without an error the lock is busy, for as long as is returned at most.
+func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
+	e := l.engine
+	if l.gang != nil {
+		return l.attemptAll(ctx)
+	}
+	for range 3 {
+		sent := e.ask(ctx, l.waiter, l.doubt)
+		if sent.err != nil {
+			l.unanswered(sent)
+			return nil, 0, sent.err
+		}
+		l.heard()
+		switch sent.reply.Status {
+		case lua.Busy:
+			l.busy = true
+			l.placed(sent.reply)
+			l.alsoHear(sent.reply.Also)
+			if l.doubt.any { // what may hold by this id later has come to it after this request
+				l.doubt.since = sent.start
+			}
+			return nil, sent.reply.PTTL, nil
+		case lua.Held, lua.Already:
+			h, err := l.won(sent)
+			return h, 0, err
+		}
+	}
+	return nil, 0, opaque{errClock}
+}
+
+// unanswered notes what an attempt without an answer leaves unknown.
+func (l *leader) unanswered(sent asked) {
+	// What Redis said last says more than that nothing was sent any more.
+	if l.last == nil || !errors.Is(sent.err, errUnsent) && !errors.Is(sent.err, errAbandoned) {
+		l.last = sent.err
+	}
+	switch {
+	case errors.Is(sent.err, errAbandoned):
+		l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
+	case classify(sent.err) == faultAmbiguous, redis.IsPermissionError(sent.err):
+		// An ACL may forbid what comes after the first write.
+		l.doubt.add(sent.start, sent.notAfter)
+	}
+}
+
+// heard notes that Redis answers.
+func (l *leader) heard() {
+	if l.last != nil {
+		l.last = nil
+		l.engine.table.answered(l.waiter, nil)
+	}
+}
+
+var errClock = errors.New("the server's clock changes faster than it can be followed")
+
+// won lists the hold, unless its lease is as good as over.
+func (l *leader) won(sent asked) (*Hold, error) {
+	e := l.engine
+	if l.req.Loose {
+		return l.took(sent), nil
+	}
+	start := sent.start
+	if sent.reply.Status == lua.Already && l.doubt.any {
+		start = min(start, l.doubt.since)
+	}
+	if e.clock.Now() >= validUntil(start, l.req.Lease) {
+		l.doubt.add(start, sent.notAfter)
+		l.renounce()
+		return nil, opaque{errStale}
+	}
+	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
+	h := e.newHold(l.req, l.id, sent.reply.Fence, start, late)
+	e.table.win(l.waiter, h)
+	if e.isClosed() {
+		h.orphan() // Close may have looked for holds before this one was listed
+		return nil, errUnsent
+	}
+	return h, nil
+}
+
+// renounce gives up the id: it may stand for a hold by now, or do so later, and nobody believes in it.
+func (l *leader) renounce() {
+	if l.doubt.any {
+		late := max(l.doubt.notAfter, l.engine.table.entering(l.waiter))
+		for _, req := range l.all() {
+			l.engine.undo(req, l.id, late)
+		}
+		l.doubt = doubt{}
+		l.engine.table.rename(l.waiter, l.engine.newID())
+	}
+}
+
+// all are the requests that the waiter stands for.
+func (l *leader) all() []Request {
+	if l.gang != nil {
+		return l.gang.reqs
+	}
+	return []Request{l.req}
+}
+
+func isShortfall(err error) bool {
+	var s *shortfallError
+	return errors.As(err, &s)
+}

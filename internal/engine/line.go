@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// outUntil is the instant until which the process leaves the name to others.
+func (t *table) outUntil(key string) time.Duration {
+	p := t.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inLine(p.row(key)).out
+}
+
+// answered notes whether Redis answers the leader of a name. It returns since when it does not, so that
+// those who come to lead one after the other share one patience.
+func (t *table) answered(w *waiter, err error) time.Duration {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.inLine(p.row(w.req.Proto.Key()))
+	if at.silent == nil && err != nil {
+		at.heard = t.engine.clock.Now()
+	}
+	at.silent = err
+	return at.heard
+}
+
+// trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
+func (t *table) trouble(w *waiter) error {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.row(w.req.Proto.Key())
+	if r.excluded(w.req.Proto, nil) {
+		return nil
+	}
+	return p.inLine(r).silent
+}
+
+// owes reports whether the process is to let a release of others pass, which it then has done.
+func (t *table) owes(w *waiter) bool {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.inLine(p.row(w.req.Proto.Key()))
+	if at.owes == 0 {
+		return false
+	}
+	at.owes--
+	return true
+}
+
+// waiting are those of a mode who stand in a name's line.
+func (t *table) waiting(key, mode string) (line []Queued) {
+	p := t.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.rows[key]
+	if r == nil {
+		return nil
+	}
+	for w := r.first(); w != nil; w = w.next {
+		if w.req.Proto.Mode() == mode {
+			line = append(line, Queued{ID: w.id, Since: t.engine.clock.Wall(w.since), Mine: true})
+		}
+	}
+	return line
+}
+
+// find finds a local hold by its id.
+func (t *table) find(key, id string) *Hold {
+	p := t.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.rows[key]
+	if r == nil {
+		return nil
+	}
+	return r.find(id)
+}
+
+// obstacle is a hold of this process that is in w's way, nil if there is none.
+func (t *table) obstacle(w *waiter) *Hold {
+	key := w.req.Proto.Key()
+	p := t.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.rows[key]; r != nil {
+		for h := range r.holds() {
+			if w.req.Proto.Excludes(h.proto.Mode()) {
+				return h
+			}
+		}
+	}
+	return nil
+}
+
+// all returns every hold there is.
+func (t *table) all() []*Hold {
+	var holds []*Hold
+	for i := range t.parts {
+		p := &t.parts[i]
+		p.mu.Lock()
+		for _, r := range p.rows {
+			holds = slices.AppendSeq(holds, r.holds())
+		}
+		p.mu.Unlock()
+	}
+	return holds
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	reserveAfter = 4                     // moves from line to line
+	reserveFor   = 50 * time.Millisecond // in each line
+)
+
+var errCrowded = errors.New("the locks could not be had at one time")
+
+// reserve gives a waiter that stands for several requests, and that found one or the other of them held by
+// this process time and again, the head of all lines at once: callers that hand single locks on among
+// themselves would never leave all of them free. It goes through the lines in the order of the keys, so that
+// two who do that cannot wait for one another, and gives up after a while, because the holder of one lock
+// may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
+// errCrowded.
+func (e *Engine) reserve(limited, ctx context.Context, g *gang) error {
+	var heads []*waiter
+	defer func() {
+		for _, w := range heads {
+			e.table.leave(w)
+		}
+	}()
+	for i := range g.reqs { // which are in that order
+		w := e.newWaiter(g.reqs[i], g.since, "")
+		w.gang = g
+		heads = append(heads, w)
+		e.table.enter(w, false)
+		if !e.awaitHead(limited, w) {
+			g.at, g.busy = i, true
+			return errCrowded
+		}
+	}
+	last := len(heads) - 1
+	w := heads[last]
+	heads = heads[:last]
+	g.at = last
+	_, err := e.try(limited, ctx, w)
+	var other elsewhere
+	switch {
+	case errors.As(err, &other):
+		g.at, g.busy = other.at, true
+		return errCrowded
+	case err == nil || limited.Err() != nil || e.isClosed():
+		return err
+	case errors.Is(err, e.cfg.Words.Busy):
+		g.busy = true
+		return errCrowded
+	}
+	// What passes is waited for as ever.
+	if kind := classify(err); !isShortfall(err) && (kind == faultTransient || kind == faultAmbiguous) {
+		return errCrowded
+	}
+	return err
+}
+
+// awaitHead waits for a while until w is at the head of its line.
+func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
+	timer := time.NewTimer(reserveFor)
+	defer timer.Stop()
+	for {
+		if at, _, _ := e.table.look(w); at == leading {
+			return true
+		}
+		select {
+		case <-w.notify:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		case <-e.closing:
+			return false
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Take waits in line like Lock, for something that is nobody's once it was taken: a number that went
+// down, an event that happened. There is no hold, no lease and no context. An attempt that was given up
+// is undone by the protocol's Release.
+func (e *Engine) Take(ctx context.Context, req Request) error {
+	req.Loose = true
+	if !e.begin() {
+		return e.refuse(req.Proto)
+	}
+	defer e.calls.Done()
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	limited, cancel := req.limited(ctx)
+	defer cancel()
+	w := e.newWaiter(req, e.clock.Now(), "")
+	e.table.enter(w, false)
+	if _, err := e.stand(limited, ctx, w); err != nil {
+		return err
+	}
+	e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+	return nil
+}
+
+// TryTake makes one attempt. It is repeated only if its reply was lost.
+func (e *Engine) TryTake(ctx context.Context, req Request) error {
+	req.Loose = true
+	if !e.begin() {
+		return e.refuse(req.Proto)
+	}
+	defer e.calls.Done()
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	w := e.newWaiter(req, e.clock.Now(), "")
+	w.once = true
+	if !e.table.enter(w, true) {
+		return e.busy(req.Proto)
+	}
+	limited, cancel := req.limited(ctx)
+	defer cancel()
+	if _, err := e.try(limited, ctx, w); err != nil {
+		return err
+	}
+	e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+	return nil
+}
+
+// took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
+// all who stood in line when it was sent.
+func (l *leader) took(sent asked) *Hold {
+	h := &Hold{engine: l.engine, proto: l.req.Proto, id: l.id, loose: true}
+	l.engine.table.win(l.waiter, h)
+	if l.req.Shared {
+		l.engine.table.share(l.req.Proto, sent.start, h)
+	}
+	return h
+}
+
+// share ends the wait of everybody who came before an instant.
+func (t *table) share(proto Protocol, asked time.Duration, h *Hold) {
+	key := proto.Key()
+	p := t.part(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.row(key)
+	for w := r.first(); w != nil; {
+		next := w.next
+		if w.place == queued && w.req.Shared && w.since <= asked {
+			r.remove(w)
+			w.place, w.hold = granted, h
+			w.tell()
+		}
+		w = next
+	}
+	r.promote()
+	p.tidy(key, r)
+}
+
+// Changed is what one sending of a change came to.
+type Changed[R any] struct {
+	Reply  R
+	Status lua.Status // Late; Done or Already if something was written, now or by an earlier copy
+	Now    int64      // server time in µs
+}
+
+// Once carries out a change that nobody holds, by a script that recognises a copy of itself by the id:
+// it counts once, however often it has to be sent. It gives up when ctx ends, and when Redis has not
+// answered for the release timeout; then it may have been carried out, or not.
+func Once[R any](
+	e *Engine, ctx context.Context, p Protocol,
+	send func(ctx context.Context, conn lua.Conn, ask Ask) (Changed[R], error),
+) (R, error) {
+	var none R
+	if !e.begin() {
+		return none, e.refuse(p)
+	}
+	defer e.calls.Done()
+	if ctx.Err() != nil {
+		return none, contextError(ctx)
+	}
+	id, began := e.newID(), e.clock.Now()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		done, err := call(e, ctx, func(ctx context.Context) (Changed[R], error) {
+			return sendOnce(e, ctx, p, id, send)
+		}, func(Changed[R], error) {})
+		kind := classify(err)
+		switch {
+		case kind == faultNone && done.Status != lua.Late:
+			return done.Reply, nil
+		case kind == faultNone && e.clock.Now()-began < e.cfg.ReleaseTimeout:
+			continue
+		case errors.Is(err, errAbandoned):
+			return none, e.gaveUp(ctx, ctx, p, false, nil)
+		case kind == faultNone:
+			return none, e.unavailable(p, opaque{errClock})
+		}
+		if kind == faultDefinite || kind == faultConflict ||
+			e.clock.Now()+pause-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
+			return none, e.ended(ctx, p, err)
+		}
+	}
+}
+
+func sendOnce[R any](
+	e *Engine, ctx context.Context, p Protocol, id string,
+	send func(ctx context.Context, conn lua.Conn, ask Ask) (Changed[R], error),
+) (done Changed[R], err error) {
+	limit := e.limit(e.cfg.Lease)
+	if err := e.knowKind(ctx, limit); err != nil {
+		return done, err
+	}
+	node, sent := e.node(p.Key()), e.clock.Now()
+	ask := Ask{ID: id, Lease: e.cfg.Lease, NotAfter: e.clocks.NotAfter(node, sent, limit)}
+	err = e.exec(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		done, err = send(ctx, conn, ask)
+		return done.Status == lua.Done || done.Status == lua.Already, err
+	})
+	e.clocks.Observe(node, sent, e.clock.Now(), done.Now)
+	return done, err
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
+// end with them and that nobody here waits for are released by one script. The error is the first that
+// one of them met.
+func UnlockAll(levels []*Level) error {
+	if len(levels) == 0 {
+		return nil
+	}
+	e := levels[0].hold.engine
+	open, end := e.begin(), e.releaseEnd()
+	if open {
+		defer e.calls.Done()
+	}
+	var err error
+	var done []*Hold
+	for _, l := range slices.Backward(levels) {
+		last, own := l.part(open, end)
+		err = first(err, own)
+		if !last {
+			continue
+		}
+		if lost := l.hold.conclude(l); lost != nil {
+			err = first(err, lost)
+			continue
+		}
+		l.hold.stop()
+		done = append(done, l.hold)
+	}
+	return first(err, e.passAll(done, end))
+}
+
+// passAll lets holds go that nobody believes in any more.
+func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
+	_ = crash.At(crash.Unlock)
+	var idle []*Hold
+	for _, h := range holds {
+		if _, joins := h.proto.(Joiner); joins && !e.table.hasHeir(h) {
+			idle = append(idle, h)
+			continue
+		}
+		err = first(err, h.passed(e.passOn(h, end)))
+	}
+	return first(err, e.releaseTogether(idle, end))
+}
+
+// passed tells that a hold was let go.
+func (h *Hold) passed(err error) error {
+	h.sweep()
+	h.engine.news.released(h.proto.Name(), h.engine.clock.Now()-h.start, err)
+	return err
+}
+
+// releaseTogether releases by one script. What that did not settle is released one by one.
+func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
+	certain := true
+	if len(holds) > 1 {
+		replies, failed := e.sendReleaseAll(holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
+		if failed == nil {
+			for i, h := range holds {
+				err = first(err, h.passed(e.dropped(h, replies[i])))
+			}
+			return err
+		}
+		certain = false // where the slot is being moved, some may have been released on their own
+	}
+	for _, h := range holds {
+		err = first(err, h.passed(e.releaseIn(h, end, false, certain)))
+	}
+	return err
+}
+
+// dropped takes a hold off the table by what its release was answered.
+func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply) error {
+	e.table.drop(h, 0)
+	if reply.Status == lua.Done {
+		return nil
+	}
+	lost := e.lostError(h.proto, Gone, nil)
+	e.news.lost(lost)
+	return lost
+}
+
+func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []lua.ReleaseReply, err error) {
+	all := make([]lua.ReleaseArgs, len(holds))
+	for i, h := range holds {
+		all[i] = h.proto.(Joiner).ReleaseArgs(h.id, e.sharded())
+	}
+	err = exchange(crash.ReleaseAll, func() (err error) {
+		replies, err = lua.ReleaseAll(all).Run(within(context.Background(), limit), e.traffic)
+		return err
+	})
+	return replies, err
+}
+
+// hasHeir reports that a waiter of this process could be handed h.
+func (t *table) hasHeir(h *Hold) bool {
+	p := t.part(h.proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.row(h.proto.Key())
+	w := r.first()
+	return w != nil && w.gang == nil && w.place == queued && w.req.Proto.Inherits(h.proto.Mode())
+}
+
+// Tie has fn run, in a goroutine of its own, should any of the levels be lost or their client be closed.
+// Nobody may have been given the levels yet.
+func Tie(levels []*Level, fn func()) {
+	for _, l := range levels {
+		l.tied.Store(&fn)
+		l.hold.mu.Lock()
+		lost := l.hold.state != live || l.err != nil
+		l.hold.mu.Unlock()
+		if lost {
+			l.hold.engine.Detach(fn)
+		}
+	}
+}
+
+// Detach runs fn beside its caller. While this engine closes, it is not joined here: what fn releases may
+// be another client's. Whoever unlocks what was tied waits for it.
+func (e *Engine) Detach(fn func()) {
+	if !e.spawn(fn) {
+		go fn()
+	}
+}

@@ -1,0 +1,49 @@
+package links
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// FromNode derives the one client, with one connection, on which a node that stands for itself is asked
+// for its vote. Vet is called on every connection when it is made, after the application's own OnConnect;
+// if it fails, so does the dial. It sends nothing now.
+//
+// What go-redis routes by itself is refused. Behind a Sentinel, on a cluster or in a Ring, which server
+// gets a command is decided anew each time, and two "nodes" could be one server.
+func FromNode(
+	rdb redis.UniversalClient, limits Limits, vet func(ctx context.Context, conn *redis.Conn) error,
+) (*redis.Client, error) {
+	if v := reflect.ValueOf(rdb); !v.IsValid() || (v.Kind() == reflect.Pointer && v.IsNil()) {
+		return nil, fmt.Errorf("%w: must not be nil", ErrUnsupported)
+	}
+	single, ok := rdb.(*redis.Client)
+	if !ok {
+		return nil, fmt.Errorf("%w: %T; must be a *redis.Client of a single server", ErrUnsupported, rdb)
+	}
+	given := single.Options()
+	if given.Addr == sentinelAddr {
+		return nil, fmt.Errorf("%w: a Sentinel's client; must be a *redis.Client of a single server",
+			ErrUnsupported)
+	}
+	derived := fromSingle(given, limits)
+	defer func() { _ = derived.Close() }() // it has not dialled
+	o := *derived.Renewal.(*redis.Client).Options()
+	o.MaxRetries = -1 // of which go-redis has made 0, which would mean its default now
+	o.PoolSize, o.PipelinePoolSize = 1, -1
+	o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
+		if given.OnConnect != nil {
+			if err := given.OnConnect(ctx, conn); err != nil {
+				return err
+			}
+		}
+		if err := vet(ctx, conn); err != nil {
+			return fmt.Errorf("%w", err) // go-redis takes one layer off
+		}
+		return nil
+	}
+	return redis.NewClient(&o), nil
+}

@@ -1,0 +1,252 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/pipeline"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+const patience = 20 * time.Second
+
+// echo is a script call that answers its argument. Its key is where EVALSHA has it.
+func echo(ctx context.Context, sha, key string, text any) *redis.Cmd {
+	return redis.NewCmd(ctx, "evalsha", sha, 1, key, text)
+}
+
+type lab struct {
+	*testing.T
+	proxy *faultproxy.Proxy
+	rdb   *redis.Client
+	pipe  *pipeline.Pipe
+	sha   string
+}
+
+func newLab(t *testing.T) *lab {
+	server := redistest.Shared(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	rdb := redis.NewClient(&redis.Options{
+		Addr: proxy.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true,
+	})
+	t.Cleanup(func() { _ = rdb.Close() })
+	sha, err := server.Client(t).ScriptLoad(t.Context(), "return ARGV[1]").Result()
+	require.NoError(t, err)
+	return &lab{
+		T: t, proxy: proxy, rdb: rdb, sha: sha,
+		pipe: pipeline.New(rdb, func(key string) string { return key[:1] }),
+	}
+}
+
+// stuck has lanes of a node taken by commands that are not answered before the gate opens.
+func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
+	gate = faultproxy.NewGate()
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(3)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := l.pipe.Process(ctx, echo(ctx, l.sha, node+"stuck", 1)); err != nil {
+				l.Error(err)
+			}
+		})
+	}
+	held.Wait(l, 3)
+	return gate, wg.Wait
+}
+
+// Everybody gets the reply to what they asked, however many share a pipeline.
+func TestEveryCommandGetsItsOwnReply(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var wg sync.WaitGroup
+	for caller := range 200 {
+		wg.Go(func() {
+			for turn := range 20 {
+				want := fmt.Sprintf("%d/%d", caller, turn)
+				cmd := echo(t.Context(), l.sha, "a", want)
+				if err := l.pipe.Process(t.Context(), cmd); err != nil || cmd.Val() != want {
+					t.Errorf("%v, %v instead of %s", cmd.Val(), err, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// What gathers behind commands that are under way follows in one write; what is alone does not wait.
+func TestWhatGathersSharesARoundTrip(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	require.NoError(t, l.pipe.Process(t.Context(), echo(t.Context(), l.sha, "a", 1)))
+	sizes := &pipelines{}
+	gate, wait := l.stuck("a")
+	l.rdb.AddHook(sizes)
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			cmd := echo(t.Context(), l.sha, "a", i)
+			if err := l.pipe.Process(t.Context(), cmd); err != nil || cmd.Val() != fmt.Sprint(i) {
+				t.Errorf("%v, %v instead of %d", cmd.Val(), err, i)
+			}
+		})
+	}
+	l.gathered("a", 50)
+	other := echo(t.Context(), l.sha, "b", "other")
+	require.NoError(t, l.pipe.Process(t.Context(), other), "another node is not held up")
+	require.Equal(t, "other", other.Val())
+	require.Zero(t, sizes.count())
+	gate.Open()
+	wait()
+	wg.Wait()
+	total := 0
+	for _, size := range sizes.sizes {
+		total += size
+	}
+	require.Equal(t, 50, total)
+	require.Less(t, sizes.count(), 10)
+}
+
+// pipelines notes how many commands each pipeline has.
+type pipelines struct {
+	mu    sync.Mutex
+	sizes []int
+}
+
+func (p *pipelines) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.sizes)
+}
+
+func (p *pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (p *pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() == "evalsha" { // and not the greeting of a new connection
+			p.mu.Lock()
+			p.sizes = append(p.sizes, len(cmds))
+			p.mu.Unlock()
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// gathered waits until so many commands wait for a node.
+func (l *lab) gathered(node string, n int) {
+	redistest.Eventually(l, patience, func() bool { return l.pipe.Gathered(node) == n }, "they do not gather")
+}
+
+// A connection that breaks is an error of every command that had no reply, and of no other; the next
+// ones get through.
+func TestABrokenPipelineIsEverybodysError(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	gate, wait := l.stuck("a")
+	errs := make(chan error, 20)
+	var wg sync.WaitGroup
+	l.proxy.On(faultproxy.AnyScript, faultproxy.CutBefore).Times(-1)
+	for i := range cap(errs) {
+		wg.Go(func() { errs <- l.pipe.Process(t.Context(), echo(t.Context(), l.sha, "a", i)) })
+	}
+	l.gathered("a", cap(errs))
+	gate.Open()
+	wait()
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.Error(t, err)
+		require.NotErrorIs(t, err, redis.Nil)
+	}
+}
+
+// An error that Redis answers is the error of its command alone.
+func TestARefusalIsOneCommandsError(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	gate, wait := l.stuck("a")
+	var wg sync.WaitGroup
+	var bad, good error
+	wg.Go(func() {
+		bad = l.pipe.Process(t.Context(), echo(t.Context(), "0123456789012345678901234567890123456789", "a", 1))
+	})
+	wg.Go(func() { good = l.pipe.Process(t.Context(), echo(t.Context(), l.sha, "a", 1)) })
+	l.gathered("a", 2)
+	gate.Open()
+	wait()
+	wg.Wait()
+	require.True(t, redis.HasErrorPrefix(bad, "NOSCRIPT"), bad)
+	require.NoError(t, good)
+}
+
+// A command whose context is over by the time is not sent, and the others are.
+func TestACommandThatNobodyWantsIsNotSent(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	gate, wait := l.stuck("a")
+	ended, end := context.WithCancel(t.Context())
+	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	results := make(map[string]error)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for name, ctx := range map[string]context.Context{"ended": ended, "late": late, "fine": t.Context()} {
+		wg.Go(func() {
+			err := l.pipe.Process(ctx, echo(ctx, l.sha, "a", name))
+			mu.Lock()
+			defer mu.Unlock()
+			results[name] = err
+		})
+	}
+	l.gathered("a", 3)
+	end()
+	<-late.Done()
+	gate.Open()
+	wait()
+	wg.Wait()
+	require.ErrorIs(t, results["ended"], context.Canceled)
+	require.ErrorIs(t, results["late"], context.DeadlineExceeded)
+	require.NoError(t, results["fine"])
+	sent := func(what string) int {
+		return l.proxy.Requests(func(r faultproxy.Request) bool {
+			return r.IsScript() && string(r.Args[len(r.Args)-1]) == what
+		})
+	}
+	require.Zero(t, sent("ended")+sent("late"))
+	require.Equal(t, 1, sent("fine"))
+}
+
+// A server that takes long for each command gets them one by one, on more connections, as if there were no
+// pipelines: all of them are answered in time, and none is given up on in the middle of a long row.
+func TestASlowServerIsNotGivenLongRows(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.proxy.On(faultproxy.AnyScript, faultproxy.Delay(50*time.Millisecond)).Times(-1)
+	sizes := &pipelines{}
+	l.rdb.AddHook(sizes)
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			for range 10 {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				if err := l.pipe.Process(ctx, echo(ctx, l.sha, "a", i)); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	last := sizes.sizes[len(sizes.sizes)-10:]
+	require.Equal(t, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, last)
+}
