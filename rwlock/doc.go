@@ -1,0 +1,66 @@
+// Package rwlock is a distributed read-write lock on Redis, on the keys of Redisson's RReadWriteLock: many
+// readers or one writer.
+//
+//	reports := rwlock.New(client, "reports") // client: a *rlock.Client, one per process
+//
+//	err = reports.Read().Do(ctx, func(ctx context.Context) error { return serve(ctx) })
+//	err = reports.Write().Do(ctx, func(ctx context.Context) error { return rebuild(ctx) })
+//
+// Both sides are a *rlock.Lock, and what package rlock says about holds, contexts, leases, loss and errors
+// holds for both. What follows is about the two together.
+//
+// # One side inside the other
+//
+// With a context that carries a hold of a side, that side is entered again. With one that carries a write
+// hold, the read side is had at once, as a hold of its own with its own lease. If it is kept when the write
+// hold is unlocked, the lock goes over to reading without anybody getting in between, and readers that wait
+// come in at once; its context then has to outlive the write hold's, of which it would be a child: see the
+// example of a downgrade. The other way round there is nothing to wait for: two readers that both want to write
+// would wait for each other. [ErrUpgrade] says so, and nothing is sent.
+//
+// # Who waits for whom
+//
+// A writer is not starved by readers of this module. One that waits for readers to leave shuts a gate, a
+// key beside the lock, and who comes to read then waits behind it. Who reads already may read on, and read
+// again with a context that carries the hold; so do not make a reader wait for something that reads the
+// same lock with another context. The gate is shut for a few poll intervals and at most a lease, by the
+// server's clock, and again for as long as the writer is there to do so: when its process dies it opens by
+// itself. TryLock waits for nobody and shuts nothing. Readers in Java do not know the gate, and join other
+// readers whenever they like: against them a writer may starve.
+//
+// When a writer leaves, all who wait are woken, and which of them comes first is not promised; one process
+// may pass the lock from writer to writer for a while, as it does with a reentrant lock.
+//
+// # Who dies
+//
+// Each reader has a lease of its own, in a key of its own, and a writer goes by those: a reader that died
+// is out of its way when that reader's lease is over, whatever other readers renew. No lease shortens
+// another one. A writer that waits looks at one living reader, never at all of them.
+//
+// Java's writers go by the lease of the lock as a whole. That is never shorter than a hold needs; it can be
+// longer, if a reader died or had a longer lease than those who stayed, until readers have left or it has
+// run out. Java, on the other hand, sets it to its own lease with every renewal (30 s by default): with
+// readers of Java in the same lock, do not use longer leases than they do.
+//
+// # Fencing
+//
+// Writers have tokens that grow with every write hold. Readers carry the last writer's: storage that keeps
+// the highest token of a writer, and refuses less, turns away a stale writer, and a reader that compares
+// its own with what is stored learns that somebody has written since.
+//
+// # Operators
+//
+// Inspect tells of one side: the readers, each with the lease that is its own, or the writer. Their IDs are
+// what [rlock.Hold] tells; a writer's field in Redis has ":write" behind it. Break takes the lock from
+// exactly those: Read().Break from all readers, Write().Break from the writer, whose own read holds stay.
+//
+// # In Redis
+//
+// A hash at the name: mode (read or write), a field with a count for each reader and for the writer; for
+// each level of a reader a key {name}:<id>:rwlock_timeout:<level> with the reader's lease; the channel
+// redisson_rwlock:{name}. Nothing else may be in the hash, for Redisson counts its fields. So the number
+// that tells a step inside a hold from its late copy is kept in the value of a reader's first key, which
+// Redisson does not look at, and behind the count of a nested writer ("2:7"), which it takes for no reader's
+// and passes over. Beside them the gate, holdfast_gate:{name}, and the fencing token. On a cluster all of it
+// lies in one slot, and while that moves, locks are taken, renewed and released key by key.
+package rwlock

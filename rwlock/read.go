@@ -1,0 +1,119 @@
+package rwlock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// reader is the protocol of the read side.
+type reader struct{ *shape }
+
+var (
+	_ engine.Protocol = reader{}
+	_ engine.Nester   = reader{}
+)
+
+func (r reader) Mode() string                    { return readMode }
+func (r reader) Excludes(held string) bool       { return held == writeMode }
+func (r reader) Follows(ahead string) bool       { return ahead == writeMode }
+func (r reader) Inherits(string) bool            { return false }
+func (r reader) Renewer() engine.Renewer         { return readRenewer{} }
+func (r reader) Under(mode string) (bool, error) { return mode == writeMode, nil }
+
+// Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes
+// first, since a reader without one is dead; by itself it holds nothing.
+func (r reader) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	args := lua.AcquireReadArgs{
+		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
+		ID: ask.ID, Under: ask.Under, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+	}
+	reply, err := lua.AcquireRead(args).Run(ctx, conn)
+	if !redis.IsTryAgainError(err) {
+		return reply, err
+	}
+	made, err := lua.MakeReadHold(args.Hold, args.Lease, args.NotAfter).Run(ctx, conn)
+	if err != nil || made.Status == lua.Late {
+		return lua.AcquireReply{Status: made.Status, Now: made.Now}, err
+	}
+	args.Hold, args.Gate, args.Token = "", "", ""
+	reply, err = lua.AcquireRead(args).Run(ctx, conn)
+	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+		return reply, err
+	}
+	if reply.Fence, err = lua.Fence(r.token).Run(ctx, conn); err != nil {
+		return lua.AcquireReply{}, &halfTaken{err}
+	}
+	return reply, nil
+}
+
+// errShared is never seen: what many may hold is not handed from one to another.
+var errShared = errors.New("rwlock: a read hold is not handed on")
+
+func (r reader) Handoff(
+	context.Context, lua.Conn, string, engine.Ask,
+) (lua.HandoffReply, error) {
+	return lua.HandoffReply{}, &engine.Refused{Err: errShared}
+}
+
+func (r reader) Adopt(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.AdoptReply, error) {
+	return lua.AdoptRead(r.base, lua.AdoptArgs{
+		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+	}).Run(ctx, conn)
+}
+
+func (r reader) Reenter(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.ReenterRead(r.base, stepArgs(r.shape, s)).Run(ctx, conn)
+}
+
+func (r reader) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.LeaveRead(r.base, lua.LeaveArgs(stepArgs(r.shape, s))).Run(ctx, conn)
+}
+
+func (r reader) Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error) {
+	return inspect(ctx, conn, r.shape, false, sharded)
+}
+
+// Release leaves the hold keys to their expiry where the slot is being moved: nobody looks at one whose
+// field is gone, and no later hold has its id.
+func (r reader) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	args := releaseArgs(r.shape, id, sharded, wantNow)
+	alone := lua.ReleaseRead(args)
+	args.Other = r.hold(id)
+	return lua.ReleaseRead(args).OrElse(alone)
+}
+
+type readRenewer struct{}
+
+func (readRenewer) Renew(locks, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	holds := make([]string, len(ids))
+	for i, id := range ids {
+		holds[i] = lua.HoldKey(keys.Suffix(locks[i], ""), id, 1)
+	}
+	call := lua.RenewRead(locks, holds, ids, ttls)
+	if len(ids) == 1 {
+		call.OrElse(renewApart(locks[0], holds[0], ids[0], ttls[0]))
+	}
+	return call
+}
+
+// renewApart renews hold key and lock by a script each. The hold key comes first: while it lives, and only
+// then, the field counts.
+func renewApart(lock, hold, id string, ttl int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.With(func(ctx context.Context, conn lua.Conn) ([]lua.RenewStatus, error) {
+		status, err := lua.ExtendRead(hold, "", ttl).Run(ctx, conn)
+		if err != nil || status[0] != lua.Renewed {
+			return status, err
+		}
+		return lua.ExtendRead(lock, id, ttl).Run(ctx, conn)
+	})
+}

@@ -1,0 +1,93 @@
+package rwlock
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// ErrUpgrade means that the write lock was asked for by a context that carries a read hold of the same
+// lock, and no write hold. Two readers that wait for each other to leave would wait for ever, so neither
+// waits: release the read hold first, or take the write lock from the beginning.
+var ErrUpgrade = errors.New("rwlock: a read hold cannot become a write hold")
+
+// Lock is a read-write lock: one lock with two sides. It holds nothing itself and is safe for concurrent
+// use.
+type Lock struct {
+	read, write *rlock.Lock
+}
+
+// New returns a handle on the read-write lock of that name. It is cheap and sends nothing. The options are
+// those of both sides. A bad name or option is an *rlock.ArgumentError from every call on either side.
+func New(client *rlock.Client, name string, opts ...rlock.Option) *Lock {
+	s, err := newShape(client, name)
+	return &Lock{
+		read:  bridge.Lock(client, reader{s}, opts, false, err).(*rlock.Lock),
+		write: bridge.Lock(client, writer{s}, opts, false, err).(*rlock.Lock),
+	}
+}
+
+// Read is the side of the readers: any number of them hold it at one time, and no writer.
+//
+// Inside a hold of the other side, that is with a context that carries it, it is had at once; it may
+// outlive the write hold, and then keeps the lock for reading. With a context that carries a read hold it
+// re-enters, also while a writer waits. Otherwise it waits for writers, those included that came earlier
+// and wait themselves, as far as they are this module's.
+//
+// Its fencing tokens are that of the last writer; 0 if there was none.
+func (l *Lock) Read() *rlock.Lock { return l.read }
+
+// Write is the side of the writers: one holds it, and nobody else holds either side.
+//
+// With a context that carries a read hold of this lock, and no write hold, it is refused with ErrUpgrade.
+func (l *Lock) Write() *rlock.Lock { return l.write }
+
+// Redisson's names beside a read-write lock's own.
+const (
+	channelPrefix = "redisson_rwlock"
+	tokenPrefix   = "redisson_lock_token"
+)
+
+// shape is what both sides of one name share.
+type shape struct {
+	name, key, channel, token, gate string
+
+	base     string // what the names of hold keys begin with
+	fenceTTL int64  // ms; negative: the token never expires
+	shut     time.Duration
+}
+
+func newShape(client *rlock.Client, name string) (*shape, error) {
+	s := &shape{name: name}
+	core, err := bridge.CoreOf(client)
+	if err != nil {
+		return s, err
+	}
+	if s.key, err = core.Key(name); err != nil {
+		return s, err
+	}
+	s.channel = keys.Prefix(channelPrefix, s.key)
+	s.token, s.gate = keys.Prefix(tokenPrefix, s.key), keys.Own("gate", s.key)
+	s.base = keys.Suffix(s.key, "")
+	s.fenceTTL = core.FenceTTL
+	s.shut = min(core.MaxPoll*5/2, core.Lease).Truncate(time.Millisecond)
+	if core.Cluster && !keys.SameSlot(s.key, s.channel, s.token, s.gate, s.base) {
+		return s, &rlock.ArgumentError{
+			Name: "name", Value: fmt.Sprintf("%q", s.key), Problem: "must have balanced braces or " +
+				"none on a cluster, so that what Redisson derives from it falls into one slot",
+		}
+	}
+	return s, nil
+}
+
+func (s *shape) Name() string    { return s.name }
+func (s *shape) Key() string     { return s.key }
+func (s *shape) Channel() string { return s.channel }
+
+// hold is hold key 1 of a reader.
+func (s *shape) hold(id string) string { return lua.HoldKey(s.base, id, 1) }

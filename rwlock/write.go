@@ -1,0 +1,177 @@
+package rwlock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const (
+	readMode  = "read"
+	writeMode = "write"
+)
+
+// writer is the protocol of the write side.
+type writer struct{ *shape }
+
+var (
+	_ engine.Protocol = writer{}
+	_ engine.Nester   = writer{}
+	_ engine.Marker   = writer{}
+)
+
+func (w writer) Mode() string              { return writeMode }
+func (w writer) Excludes(string) bool      { return true }
+func (w writer) Follows(string) bool       { return true }
+func (w writer) Inherits(held string) bool { return held == writeMode }
+
+// Marks says that an attempt that finds readers shuts the gate; Release opens it.
+func (w writer) Marks() {}
+
+// Under refuses the upgrade. A context that carries a write hold as well re-enters that and never asks.
+func (w writer) Under(mode string) (pass bool, err error) {
+	if mode == readMode {
+		return false, fmt.Errorf("%w: %q", ErrUpgrade, w.name)
+	}
+	return false, nil
+}
+
+// Acquire falls back to two scripts of one key each where the slot is being moved, as the reentrant lock
+// does.
+func (w writer) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	args := lua.AcquireWriteArgs{
+		AcquireArgs: lua.AcquireArgs{
+			Lock: w.key, Token: w.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
+			NotAfter: ask.NotAfter, FenceTTL: w.fenceTTL,
+		},
+		Gate: w.gate, Base: w.base, GateTTL: w.shut.Milliseconds(),
+	}
+	if ask.Once {
+		args.GateTTL = 0
+	}
+	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
+	if err == nil && reply.Dead != nil {
+		args.Dead = reply.Dead
+		reply, err = w.acquireOver(ctx, conn, args, reply)
+	}
+	if redis.IsTryAgainError(err) {
+		args.Token, args.Gate = "", ""
+		return w.acquireAlone(ctx, conn, args)
+	}
+	// The gate stays shut for as long as this one comes back in time.
+	reply.PTTL = min(reply.PTTL, w.shut*2/5)
+	return reply.AcquireReply, err
+}
+
+// acquireOver names readers who look dead. If their slot is being moved, they may live: it is busy for as
+// long as that is not known.
+func (w writer) acquireOver(
+	ctx context.Context, conn lua.Conn, args lua.AcquireWriteArgs, before lua.AcquireWriteReply,
+) (lua.AcquireWriteReply, error) {
+	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
+	if redis.IsTryAgainError(err) {
+		before.PTTL = time.Second
+		return before, nil
+	}
+	return reply, err
+}
+
+func (w writer) acquireAlone(
+	ctx context.Context, conn lua.Conn, args lua.AcquireWriteArgs,
+) (lua.AcquireReply, error) {
+	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
+	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+		return reply.AcquireReply, err
+	}
+	minted, err := lua.Mint(w.token, w.fenceTTL).Run(ctx, conn)
+	if err != nil {
+		return lua.AcquireReply{}, &halfTaken{err}
+	}
+	reply.Fence = minted.Fence
+	return reply.AcquireReply, nil
+}
+
+// halfTaken hides from the engine that Redis answered a later script with an error: the first one wrote.
+type halfTaken struct{ err error }
+
+func (h *halfTaken) Error() string {
+	return "the lock was taken, but its token could not be had: " + h.err.Error()
+}
+
+func (w writer) Handoff(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.HandoffReply, error) {
+	return lua.HandoffWrite(lua.HandoffArgs{
+		Lock: w.key, Token: w.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
+		NotAfter: ask.NotAfter, FenceTTL: w.fenceTTL,
+	}).Run(ctx, conn)
+}
+
+func (w writer) Adopt(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.AdoptReply, error) {
+	return lua.AdoptWrite(lua.AdoptArgs{
+		Lock: w.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+	}).Run(ctx, conn)
+}
+
+func (w writer) Reenter(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.ReenterWrite(stepArgs(w.shape, s)).Run(ctx, conn)
+}
+
+func (w writer) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.LeaveWrite(lua.LeaveArgs(stepArgs(w.shape, s))).Run(ctx, conn)
+}
+
+func stepArgs(s *shape, step engine.Step) lua.ReenterArgs {
+	return lua.ReenterArgs{
+		Lock: s.key, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
+	}
+}
+
+func (w writer) Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error) {
+	return inspect(ctx, conn, w.shape, true, sharded)
+}
+
+// inspect looks at the hash alone where the slot is being moved.
+func inspect(
+	ctx context.Context, conn lua.Conn, s *shape, write, sharded bool,
+) (lua.InspectReply, error) {
+	args := lua.InspectRWArgs{
+		Lock: s.key, Token: s.token, Channel: s.channel, Base: s.base, Write: write, Sharded: sharded,
+	}
+	alone := args
+	alone.Token = ""
+	return lua.InspectRW(args).OrElse(lua.InspectRW(alone)).Run(ctx, conn)
+}
+
+func (w writer) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	args := releaseArgs(w.shape, id, sharded, wantNow)
+	alone := lua.ReleaseWrite(args)
+	args.Other = w.gate
+	return lua.ReleaseWrite(args).OrElse(alone)
+}
+
+func releaseArgs(s *shape, id string, sharded, wantNow bool) lua.ReleaseRWArgs {
+	return lua.ReleaseRWArgs{
+		ReleaseArgs: lua.ReleaseArgs{
+			Lock: s.key, ID: id, Channel: s.channel, Sharded: sharded, WantNow: wantNow,
+		},
+		Base: s.base,
+	}
+}
+
+func (w writer) Renewer() engine.Renewer { return writeRenewer{} }
+
+type writeRenewer struct{}
+
+func (writeRenewer) Renew(locks, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.RenewWrite(locks, ids, ttls)
+}
