@@ -1,0 +1,269 @@
+package fairlock_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+const (
+	childAddr = "HOLDFAST_TEST_ADDR"
+	childName = "HOLDFAST_TEST_NAME"
+)
+
+func init() { roles["waiter"] = waiter }
+
+// waiter is a child process that waits for the lock, says "held" and its token, unlocks when it is told to,
+// and says "freed".
+func waiter() {
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: 3 * time.Second, MaxPoll: 500 * time.Millisecond, Logger: quiet,
+	})
+	check(err)
+	lock := fairlock.New(client, os.Getenv(childName))
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		held, unlock, err := lock.Lock(context.Background())
+		check(err)
+		known, err := lock.Held(held)
+		check(err)
+		fmt.Println("held", known.Fence)
+		if !lines.Scan() {
+			return
+		}
+		check(unlock())
+		fmt.Println("freed")
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
+	}
+}
+
+// child is this test binary, started again as a waiter.
+type child struct {
+	l     *lab
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	lines chan string // closed when it has ended
+}
+
+// child starts a process that has its place in the queue when this returns.
+func (l *lab) child() *child {
+	l.Helper()
+	before := l.waiters()
+	c := l.idleChild()
+	c.say("lock")
+	redistest.Eventually(l, patience, func() bool { return l.waiters() > before }, "the child gets no place")
+	return c
+}
+
+func (l *lab) idleChild() *child {
+	l.Helper()
+	c := &child{l: l, cmd: exec.Command(os.Args[0]), lines: make(chan string, 100)}
+	c.cmd.Env = append(os.Environ(), roleEnv+"=waiter", childAddr+"="+l.server.Addr(), childName+"="+l.name)
+	c.cmd.Stderr = os.Stderr
+	var err error
+	c.in, err = c.cmd.StdinPipe() // whose end ends the child, should this process die
+	require.NoError(l, err)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(l, err)
+	require.NoError(l, c.cmd.Start())
+	go func() {
+		defer close(c.lines)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			c.lines <- lines.Text()
+		}
+	}()
+	l.Cleanup(c.kill)
+	return c
+}
+
+// kill ends the child with SIGKILL, and returns when it is gone.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	for range c.lines {
+	}
+	_ = c.cmd.Wait() // its status says nothing
+}
+
+func (c *child) signal(s syscall.Signal) {
+	c.l.Helper()
+	require.NoError(c.l, c.cmd.Process.Signal(s))
+}
+
+func (c *child) say(line string) {
+	c.l.Helper()
+	_, err := io.WriteString(c.in, line+"\n")
+	require.NoError(c.l, err)
+}
+
+func (c *child) hears(word string) {
+	c.l.Helper()
+	select {
+	case line, ok := <-c.lines:
+		require.True(c.l, ok, "the child has ended")
+		require.True(c.l, strings.HasPrefix(line, word), "%q instead of %q", line, word)
+	case <-time.After(patience):
+		c.l.Fatalf("the child does not say %q", word)
+	}
+}
+
+// serve lets the children in, in the order in which they stand here.
+func serve(t *testing.T, children ...*child) {
+	t.Helper()
+	for i, c := range children {
+		c.hears("held")
+		for _, later := range children[i+1:] {
+			require.Empty(t, later.lines, "somebody is in beside the holder")
+		}
+		c.say("unlock")
+		c.hears("freed")
+	}
+}
+
+// Of forty processes that wait twenty are killed, all over the queue: the others get in, in order (needs 9).
+func TestKilledWaitersArePassedOver(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first := l.peer(rlock.ClientOptions{}).take()
+	var live, dead []*child
+	for i := range 40 {
+		c := l.child()
+		if i*7%20 < 10 {
+			dead = append(dead, c)
+		} else {
+			live = append(live, c)
+		}
+	}
+	require.Len(t, dead, 20)
+	for _, c := range dead {
+		c.kill()
+	}
+	first.frees(t)
+	serve(t, live...)
+	l.clean()
+}
+
+// A holder that dies without a word is noticed by the first in the queue, when its lease is over, and by
+// nobody else before (bug 33).
+func TestTheFirstNoticesADeadHolder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	holder := l.child2()
+	waiters := []*child{l.child(), l.child()}
+	holder.kill()
+	require.EqualValues(t, 1, l.rdb.Exists(context.Background(), l.name).Val())
+	serve(t, waiters...)
+	l.clean()
+}
+
+// child2 is a child that holds the lock.
+func (l *lab) child2() *child {
+	l.Helper()
+	c := l.idleChild()
+	c.say("lock")
+	c.hears("held")
+	return c
+}
+
+// A process that was stopped for longer than it lives in the queue is passed over, and back in its old place
+// when it goes on (bugs 32, 53).
+func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	holder := l.child2()
+	stopped, second, third := l.child(), l.child(), l.child()
+	stopped.signal(syscall.SIGSTOP)
+	redistest.Eventually(t, patience, func() bool {
+		// Its life is over when Redis has forgotten it.
+		return l.rdb.ZCard(context.Background(), l.key("alive")).Val() == 2
+	}, "the stopped process stays alive")
+	holder.say("unlock")
+	holder.hears("freed")
+	second.hears("held")
+	stopped.signal(syscall.SIGCONT)
+	l.queued(2)
+	require.Empty(t, stopped.lines)
+	second.say("unlock")
+	second.hears("freed")
+	serve(t, stopped, third)
+	l.clean()
+}
+
+// One that is killed in the moment in which it is invited costs the others an invitation's time, not a lease.
+func TestAnInvitedProcessDies(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first := l.peer(rlock.ClientOptions{}).take()
+	dead, live := l.child(), l.child()
+	dead.signal(syscall.SIGSTOP)
+	first.frees(t)
+	require.Equal(t, []string{"1000000000"}, l.rdb.HVals(context.Background(), l.name).Val(), "it is invited")
+	dead.kill()
+	serve(t, live)
+	l.clean()
+}
+
+// While Redis stands still nobody is taken for dead, and the order stays what it was.
+func TestAFrozenServerKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	l := labOn(t, redistest.Start(t))
+	var peers []*peer
+	for range 3 {
+		peers = append(peers, l.peer(rlock.ClientOptions{Lease: time.Minute, MaxPoll: 500 * time.Millisecond}))
+	}
+	first := peers[0].take()
+	var waiting []<-chan hold
+	for i := range 9 {
+		waiting = append(waiting, peers[i*2%3].wait())
+	}
+	l.server.Stop()
+	<-time.After(4 * time.Second) // twice what a client lives
+	l.server.Continue()
+	require.EqualValues(t, 9, l.waiters())
+	l.inOrder(first, waiting...)
+	l.clean()
+}
+
+// A restart that loses everything: the hold is lost, and the waiters get in in their old order.
+func TestARestartThatLosesEverythingKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	l := labOn(t, redistest.Start(t))
+	opts := rlock.ClientOptions{Lease: time.Minute, MaxPoll: 500 * time.Millisecond}
+	first := l.peer(opts).take()
+	var waiting []<-chan hold
+	for range 4 {
+		waiting = append(waiting, l.peer(opts).wait())
+	}
+	l.server.Kill()
+	l.server.Restart()
+	var holder hold
+	for _, c := range waiting {
+		holder = l.arrives(c)
+		for _, later := range waiting {
+			require.Empty(t, later, "somebody is in beside the holder")
+		}
+		holder.frees(t)
+	}
+	require.ErrorIs(t, first.unlock(), rlock.ErrLost)
+	l.clean()
+}

@@ -1,0 +1,74 @@
+package fairlock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// New returns a handle on the fair lock of that name. It is cheap and sends nothing. A bad name or option is
+// an *rlock.ArgumentError from every call on the handle.
+//
+// Lock waits in the order of arrival among all processes that use fair locks. TryLock is refused with
+// rlock.ErrBusy while anybody waits. Inspect tells everybody who waits, in every process; one that was just
+// given the lock and has not come for it yet is a holder whose Count is 0. Break ends the hold and
+// lets the next one in.
+func New(client *rlock.Client, name string, opts ...rlock.Option) *rlock.Lock {
+	p, err := newQueue(client, name)
+	return bridge.Lock(client, p, opts, false, err).(*rlock.Lock)
+}
+
+func newQueue(client *rlock.Client, name string) (*queue, error) {
+	p := &queue{name: name, keys: lua.Fair{Lock: name}}
+	core, err := bridge.CoreOf(client)
+	if err != nil {
+		return p, err
+	}
+	key, err := core.Key(name)
+	if err != nil {
+		return p, err
+	}
+	p.core, p.times = core, timesFor(core.MaxPoll)
+	plain := keys.Prefix("redisson_lock__channel", key)
+	p.keys = lua.Fair{
+		Lock:   key,
+		Token:  keys.Prefix("redisson_lock_token", key),
+		Queue:  keys.Own("fair_queue", key),
+		Alive:  keys.Own("fair_alive", key),
+		State:  keys.Own("fair_state", key),
+		Client: keys.Own("fair", key) + ":",
+
+		Channel:     plain,
+		JavaQueue:   keys.Prefix("redisson_lock_queue", key),
+		JavaTimes:   keys.Prefix("redisson_lock_timeout", key),
+		JavaChannel: plain + ":",
+	}
+	if core.Cluster && !keys.SameSlot(key, p.keys.Token, p.keys.Queue, p.keys.Client) {
+		return p, &rlock.ArgumentError{
+			Name: "name", Value: fmt.Sprintf("%q", key), Problem: "must have balanced braces or none on a " +
+				"cluster, so that what is derived from it falls into one slot",
+		}
+	}
+	return p, nil
+}
+
+// timesFor are the times of a queue whose clients ask every poll.
+func timesFor(poll time.Duration) lua.FairTimes {
+	// After a stop of the server, clients are heard of within half a second or a poll.
+	unit := max(poll, 500*time.Millisecond)
+	t := lua.FairTimes{
+		Life: (4 * unit).Milliseconds(),
+		Step: unit.Milliseconds(),
+		// Whose message was lost is to come with its next question.
+		Grant:  (time.Second + min(poll, 2*time.Second)).Milliseconds(),
+		Settle: (time.Second + min(poll, 4*time.Second)).Milliseconds(),
+		Run:    time.Second.Milliseconds(),
+		Pause:  (50 * time.Millisecond).Milliseconds(),
+	}
+	t.Keep = t.Life + (10 * time.Minute).Milliseconds()
+	return t
+}

@@ -1,0 +1,172 @@
+package fairlock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// queue is the protocol of the fair lock: the reentrant lock's hash, and a queue beside it.
+type queue struct {
+	name  string
+	core  bridge.Core
+	keys  lua.Fair
+	times lua.FairTimes
+}
+
+var (
+	_ engine.Queuer = (*queue)(nil)
+	_ engine.Nester = (*queue)(nil)
+)
+
+func (q *queue) Name() string    { return q.name }
+func (q *queue) Key() string     { return q.keys.Lock }
+func (q *queue) Mode() string    { return "fair" }
+func (q *queue) Channel() string { return q.keys.Client + q.core.ClientID }
+func (q *queue) Marks()          {}
+
+// Excludes nothing: whoever is the first in line asks, also behind a hold of its own process, since its
+// asking is what keeps all of the line alive.
+func (q *queue) Excludes(string) bool { return false }
+func (q *queue) Follows(string) bool  { return true }
+
+// Inherits nothing: the next in line here may not be the next in the queue.
+func (q *queue) Inherits(string) bool { return false }
+
+// Under refuses a context that carries a hold of the same key by another kind of lock: its owner would
+// wait for itself.
+func (q *queue) Under(string) (bool, error) {
+	return false, &rlock.ArgumentError{Name: "ctx", Problem: "must not carry a hold of this name by another " +
+		"kind of lock than a fair one: it would wait for itself"}
+}
+
+// Acquire falls back to scripts of one key where the slot is being moved. Then there is no order.
+func (q *queue) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	reply, err := lua.FairAcquire(q.keys, q.times, lua.FairArgs{
+		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
+		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Engine.Sharded(),
+	}).Run(ctx, conn)
+	if redis.IsTryAgainError(err) {
+		return q.take(ctx, conn, ask)
+	}
+	if reply.Foreign {
+		reply.Also = q.keys.Channel
+	}
+	return reply.AcquireReply, err
+}
+
+// take takes the lock key by key. If the id stands there already it may have been invited only, for less
+// than a lease; so the lease is set in any case, and the token counts that is minted after it.
+func (q *queue) take(ctx context.Context, conn lua.Conn, ask engine.Ask) (lua.AcquireReply, error) {
+	lease := ask.Lease.Milliseconds()
+	reply, err := lua.Acquire(lua.AcquireArgs{
+		Lock: q.keys.Lock, ID: ask.ID, Lease: lease, NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
+	}).Run(ctx, conn)
+	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+		return reply, err
+	}
+	if reply.Status == lua.Already {
+		kept, err := lua.Renew([]string{q.keys.Lock}, []string{ask.ID}, []int64{lease}).Run(ctx, conn)
+		if err != nil || kept[0] != lua.Renewed {
+			return lua.AcquireReply{}, &halfTaken{errors.Join(err, errGone)}
+		}
+	}
+	minted, err := lua.Mint(q.keys.Token, q.core.FenceTTL).Run(ctx, conn)
+	if err != nil {
+		return lua.AcquireReply{}, &halfTaken{err}
+	}
+	q.forget(ctx, conn, ask.ID)
+	reply.Fence = minted.Fence
+	return reply, nil
+}
+
+var errGone = errors.New("it is gone again")
+
+// halfTaken hides from the engine that Redis may have answered the last script with an error: an earlier
+// one wrote.
+type halfTaken struct{ err error }
+
+func (h *halfTaken) Error() string { return "the lock was taken, but not all of it: " + h.err.Error() }
+
+// forget takes a place out of the queue. One that stays is invited one day and does not come.
+func (q *queue) forget(ctx context.Context, conn lua.Conn, id string) {
+	_ = conn.Process(ctx, redis.NewIntCmd(ctx, "zrem", q.keys.Queue, id))
+}
+
+// Enqueue implements [engine.Queuer].
+func (q *queue) Enqueue(
+	ctx context.Context, conn lua.Conn, asks []engine.Ask,
+) (lua.EnqueueReply, error) {
+	places := make([]lua.Place, len(asks))
+	for i, ask := range asks {
+		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
+	}
+	return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places).Run(ctx, conn)
+}
+
+func (q *queue) Handoff(
+	context.Context, lua.Conn, string, engine.Ask,
+) (lua.HandoffReply, error) {
+	return lua.HandoffReply{}, errors.New("fairlock: the queue decides who is next")
+}
+
+func (q *queue) Adopt(
+	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+) (lua.AdoptReply, error) {
+	return lua.Adopt(lua.AdoptArgs{
+		Lock: q.keys.Lock, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+	}).Run(ctx, conn)
+}
+
+func (q *queue) Reenter(
+	ctx context.Context, conn lua.Conn, s engine.Step,
+) (lua.StepReply, error) {
+	return lua.Reenter(lua.ReenterArgs{
+		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
+	}).Run(ctx, conn)
+}
+
+func (q *queue) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+	return lua.Leave(lua.LeaveArgs{
+		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
+	}).Run(ctx, conn)
+}
+
+// Inspect looks at the hash alone where the slot is being moved.
+func (q *queue) Inspect(
+	ctx context.Context, conn lua.Conn, sharded bool,
+) (lua.InspectReply, error) {
+	return lua.FairInspect(q.keys, q.times, sharded).
+		OrElse(lua.Inspect(q.keys.Lock, "", q.keys.Channel, sharded)).Run(ctx, conn)
+}
+
+// Release falls back to the release of the hash where the slot is being moved; the queue is asked for
+// what is left there afterwards.
+func (q *queue) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	plain := lua.Release(lua.ReleaseArgs{
+		Lock: q.keys.Lock, ID: id, Channel: q.keys.Channel, Sharded: sharded, WantNow: wantNow,
+	})
+	return lua.FairRelease(q.keys, q.times, lua.FairReleaseArgs{
+		ID: id, Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
+	}).OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.ReleaseReply, error) {
+		q.forget(ctx, conn, id)
+		return plain.Run(ctx, conn)
+	}))
+}
+
+func (q *queue) Renewer() engine.Renewer { return renewer{} }
+
+// renewer renews holds that are fields of a hash.
+type renewer struct{}
+
+func (renewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.Renew(keys, ids, ttls)
+}
