@@ -1,0 +1,44 @@
+package semaphore
+
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// counts is the protocol of so many permits that nobody owns, in the layout of Redisson's RSemaphore: a
+// number at the name itself, and a channel on which it is published. Since there is no place for an id
+// in it, each request has a key of its own that remembers what it took.
+type counts struct {
+	holdless
+	handle
+	count int64
+}
+
+func (c *counts) Name() string    { return c.name }
+func (c *counts) Key() string     { return c.key }
+func (c *counts) Mode() string    { return "count" }
+func (c *counts) Channel() string { return c.channel() }
+
+func (c *counts) at(sharded bool) lua.Counter {
+	return lua.Counter{Free: c.key, Channel: c.channel(), Sharded: sharded}
+}
+
+func (c *counts) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	return lua.CountAcquire(
+		c.at(c.core.Engine.Sharded()), c.count, c.remember(ask.ID, ask.NotAfter)).Run(ctx, conn)
+}
+
+// Release cancels a request: nobody holds what one took that was answered.
+func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
+	return lua.CountCancel(c.at(sharded), c.remember(id, 0))
+}
+
+func (c *counts) Inspect(context.Context, lua.Conn, bool) (lua.InspectReply, error) {
+	return lua.InspectReply{}, &engine.Refused{Err: errUnsupported}
+}
+
+func (c *counts) Renewer() engine.Renewer { return nil }

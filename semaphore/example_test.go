@@ -1,0 +1,105 @@
+package semaphore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+// exampleClient is a client of a Redis inside this process, so that the examples run anywhere.
+func exampleClient() (client *rlock.Client, end func()) {
+	server, err := embedded.Start()
+	if err != nil {
+		panic(err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	client, err = rlock.NewClient(rdb, nil)
+	if err != nil {
+		panic(err)
+	}
+	return client, func() {
+		_ = client.Close()
+		_ = rdb.Close()
+		server.Close()
+	}
+}
+
+// Three printers, and whoever wants to print.
+func ExampleSemaphore_Do() {
+	client, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	printers := semaphore.New(client, "printers")
+	if err := printers.SetCapacity(ctx, 3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	err := printers.Do(ctx, 2, func(ctx context.Context) error {
+		_, _, err := printers.TryAcquire(ctx, 2)
+		fmt.Println("two more:", errors.Is(err, rlock.ErrBusy))
+		return ctx.Err() // over as soon as the permits are lost
+	})
+	fmt.Println(err)
+	_, _, err = printers.Acquire(ctx, 4)
+	fmt.Println(err)
+	// Output:
+	// two more: true
+	// <nil>
+	// rlock: n must be at most the capacity, 3, not 4
+}
+
+// Inspect tells who holds, and Break takes what somebody holds who does not come back.
+func ExampleSemaphore_Break() {
+	client, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	printers := semaphore.New(client, "printers")
+	if err := printers.SetCapacity(ctx, 3); err != nil {
+		fmt.Println(err)
+		return
+	}
+	held, release, err := printers.Acquire(ctx, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	info, err := printers.Inspect(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stuck := info.Holders[0]
+	fmt.Println(stuck.Count, stuck.Mine, printers.Break(ctx, stuck.ID))
+	fmt.Println(errors.Is(context.Cause(held), rlock.ErrLost), errors.Is(release(), rlock.ErrLost))
+	// Output:
+	// 2 true <nil>
+	// true true
+}
+
+// A counting semaphore is a number: who takes of it and who adds to it need not be the same.
+func ExampleCounting() {
+	client, end := exampleClient()
+	defer end()
+	ctx := context.Background()
+
+	tickets := semaphore.NewCounting(client, "tickets")
+	fmt.Println(tickets.Set(ctx, 2), errors.Is(tickets.Set(ctx, 100), rlock.ErrBusy))
+	fmt.Println(tickets.Acquire(ctx, 2), errors.Is(tickets.TryAcquire(ctx, 1), rlock.ErrBusy))
+	fmt.Println(tickets.Release(ctx, 5))
+	fmt.Println(tickets.Available(ctx))
+	fmt.Println(tickets.Drain(ctx))
+	// Output:
+	// <nil> true
+	// <nil> true
+	// <nil>
+	// 5 <nil>
+	// 5 <nil>
+}

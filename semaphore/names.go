@@ -1,0 +1,87 @@
+package semaphore
+
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Redisson's names beside a semaphore's own.
+const (
+	channelPrefix = "redisson_sc"
+	leasesSuffix  = "timeout"
+)
+
+// handle is what both kinds of semaphore are made of.
+type handle struct {
+	client *rlock.Client
+	core   bridge.Core
+	opts   []rlock.Option
+	name   string
+	key    string
+	err    error // a bad argument of New; told by every call
+}
+
+func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
+	h := handle{client: client, name: name, opts: opts}
+	if h.core, h.err = bridge.CoreOf(client); h.err != nil {
+		return h
+	}
+	if h.key, h.err = h.core.Key(name); h.err != nil {
+		return h
+	}
+	if _, h.err = bridge.RequestOf(client, opts); h.err != nil {
+		return h
+	}
+	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.request("")) {
+		h.err = &rlock.ArgumentError{
+			Name: "name", Value: fmt.Sprintf("%q", h.key), Problem: "must have balanced braces or " +
+				"none on a cluster, so that what Redisson derives from it falls into one slot",
+		}
+	}
+	return h
+}
+
+func (h *handle) channel() string { return keys.Prefix(channelPrefix, h.key) }
+func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
+
+// request is the key that remembers what became of a request.
+func (h *handle) request(id string) string { return keys.Own("request", h.key) + ":" + id }
+
+// remember is what a script needs to count once.
+func (h *handle) remember(id string, notAfter int64) lua.Request {
+	return lua.Request{Key: h.request(id), Life: h.core.RequestLife, NotAfter: notAfter}
+}
+
+// check is what every call begins with.
+func (h *handle) check(ctx any) error {
+	switch {
+	case h.err != nil:
+		return h.err
+	case h.core.Engine == nil:
+		return &rlock.ArgumentError{
+			Name: "semaphore", Problem: "must come from New; its zero value is none",
+		}
+	case ctx == nil:
+		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	}
+	return nil
+}
+
+// checkNumber refuses a number that is no number of permits.
+func checkNumber(n, least, most int64) error {
+	switch {
+	case n < least && least == 0:
+		return &rlock.ArgumentError{Name: "n", Value: n, Problem: "must not be negative"}
+	case n < least:
+		return &rlock.ArgumentError{Name: "n", Value: n, Problem: "must be positive"}
+	case n > most:
+		return &rlock.ArgumentError{
+			Name: "n", Value: n, Problem: fmt.Sprintf("must be at most %d", most),
+		}
+	}
+	return nil
+}

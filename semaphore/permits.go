@@ -1,0 +1,112 @@
+package semaphore
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// permits is the protocol of so many permits with a lease, in the layout of Redisson's
+// RPermitExpirableSemaphore: the number of free ones at the name itself, a sorted set beside it of those
+// that are taken, and a channel on which the number is published.
+type permits struct {
+	holdless
+	handle
+	count int64 // 0: of a hold of which only the id is known
+}
+
+func (p *permits) Name() string    { return p.name }
+func (p *permits) Key() string     { return p.key }
+func (p *permits) Mode() string    { return "permit" }
+func (p *permits) Channel() string { return p.channel() }
+
+func (p *permits) at(sharded bool) lua.Permits {
+	return lua.Permits{Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded}
+}
+
+func (p *permits) Acquire(
+	ctx context.Context, conn lua.Conn, ask engine.Ask,
+) (lua.AcquireReply, error) {
+	hold := lua.PermitHold{ID: ask.ID, Count: p.count}
+	reply, err := lua.PermitAcquire(
+		p.at(p.core.Engine.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
+	if most, refused := lua.Capacity(err); refused {
+		err = &engine.Refused{Err: &rlock.ArgumentError{
+			Name: "n", Value: p.count, Problem: fmt.Sprintf("must be at most the capacity, %d", most),
+		}}
+	}
+	return reply, err
+}
+
+func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
+	if !ours(id) {
+		permit, _ := hex.DecodeString(id) // checked by Break; nobody else knows such ids
+		return lua.PermitReleaseOne(p.at(sharded), string(permit))
+	}
+	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
+}
+
+// Inspect puts the permits of one hold together.
+func (p *permits) Inspect(
+	ctx context.Context, conn lua.Conn, sharded bool,
+) (lua.InspectReply, error) {
+	reply, err := lua.PermitInspect(p.at(sharded)).Run(ctx, conn)
+	var holders []lua.Holder
+	at := make(map[string]int)
+	for _, permit := range reply.Holders {
+		id := holdOf(permit.ID)
+		if i, known := at[id]; known {
+			holders[i].Count++
+			continue
+		}
+		at[id] = len(holders)
+		holders = append(holders, lua.Holder{ID: id, Count: 1, TTL: permit.TTL})
+	}
+	reply.Holders = holders
+	return reply, err
+}
+
+// redissons is how long Redisson's permits are, in bytes. Ours are longer.
+const redissons = 16
+
+// holdOf is the id of the hold that a permit belongs to: what stands before the last slash of one of
+// ours; of any other, by itself, the text in hex that Redisson's API shows.
+func holdOf(permit string) string {
+	id, number, found := cutLast(permit, "/")
+	if _, err := strconv.ParseUint(number, 10, 32); err != nil || !found || !ours(id) ||
+		len(permit) == redissons {
+		return hex.EncodeToString([]byte(permit))
+	}
+	return id
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// ours tells the id of a hold of this library from a permit in hex.
+func ours(id string) bool { return strings.Contains(id, ":") }
+
+func (p *permits) Renewer() engine.Renewer { return renewer{p.count} }
+
+// renewer renews holds of so many permits each.
+type renewer struct{ count int64 }
+
+func (r renewer) Renew(names, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	sets := make([]string, len(names))
+	for i, name := range names {
+		sets[i] = keys.Suffix(name, leasesSuffix)
+	}
+	return lua.PermitRenew(sets, ids, r.count, ttls)
+}
