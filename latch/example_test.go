@@ -1,0 +1,46 @@
+package latch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// The parts of an import are done anywhere; whoever needs all of them waits.
+func Example() {
+	server, err := embedded.Start() // an application has its own Redis
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	defer func() { _ = rdb.Close() }()
+	client, err := rlock.NewClient(rdb, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = client.Close() }()
+	ctx := context.Background()
+
+	done := latch.New(client, "import:2026-08")
+	fmt.Println(done.Set(ctx, 3), errors.Is(done.Set(ctx, 9), rlock.ErrBusy))
+	for range 3 {
+		go func() { // in any process
+			if err := done.CountDown(ctx); err != nil {
+				panic(err)
+			}
+		}()
+	}
+	fmt.Println(done.Wait(ctx))
+	fmt.Println(done.Count(ctx))
+	// Output:
+	// <nil> true
+	// <nil>
+	// 0 <nil>
+}

@@ -1,0 +1,149 @@
+package latch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Latch is a handle on a named count that is waited for to reach zero. All methods are safe for
+// concurrent use, and handles of one client with one name are the same latch.
+type Latch struct {
+	gate   gate
+	client *rlock.Client
+	core   bridge.Core
+	err    error // a bad argument of New; told by every call
+}
+
+// New returns a handle on the latch of that name. It is cheap and sends nothing. A bad name is an
+// *rlock.ArgumentError from every call on the handle; on a cluster that is also a name with braces, of
+// which Redisson makes a channel in another slot.
+func New(client *rlock.Client, name string) *Latch {
+	l := &Latch{client: client}
+	l.gate.name = name
+	if l.core, l.err = bridge.CoreOf(client); l.err != nil {
+		return l
+	}
+	if l.gate.key, l.err = l.core.Key(name); l.err != nil {
+		return l
+	}
+	// Redisson puts braces around this one by hand, whatever there is inside.
+	l.gate.channel = "redisson_countdownlatch__channel__{" + l.gate.key + "}"
+	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.request("")) {
+		l.err = &rlock.ArgumentError{
+			Name: "name", Value: fmt.Sprintf("%q", l.gate.key), Problem: "must have no braces on a cluster, " +
+				"because Redisson's channel of such a latch falls into another slot",
+		}
+	}
+	return l
+}
+
+// Name is the name given to New.
+func (l *Latch) Name() string { return l.gate.name }
+
+// Set starts a count of n, which is positive: from now on Wait waits. If a count is running already,
+// the error is rlock.ErrBusy and nothing changes.
+func (l *Latch) Set(ctx context.Context, n int64) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	if n < 1 || n > lua.MaxCount {
+		return &rlock.ArgumentError{
+			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(lua.MaxCount)),
+		}
+	}
+	reply, err := l.once(ctx, func(at lua.Latch, r lua.Request) *lua.Call[lua.CountReply] {
+		return lua.LatchSet(at, n, r)
+	})
+	if err == nil && reply.Status == lua.Busy {
+		return fmt.Errorf("latch: %q is counting already, from %d down: %w",
+			l.gate.name, reply.Value, rlock.ErrBusy)
+	}
+	return err
+}
+
+// CountDown takes one off the count, and opens the latch with the last. If no count is running, it does
+// nothing. It counts once, also if its request has to be sent again. When it ends with an error that
+// matches rlock.ErrUnavailable, or because ctx ended, whether it counted is not known.
+func (l *Latch) CountDown(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	_, err := l.once(ctx, lua.LatchDown)
+	return err
+}
+
+// Count returns what is left of the count: 0 if the latch is open.
+func (l *Latch) Count(ctx context.Context) (int64, error) {
+	if err := l.check(ctx); err != nil {
+		return 0, err
+	}
+	reply, err := l.once(ctx, func(at lua.Latch, _ lua.Request) *lua.Call[lua.CountReply] {
+		return lua.CountLook(at.Count)
+	})
+	return max(reply.Value, 0), err
+}
+
+// Wait returns when the latch is open: when the count has reached zero, was deleted, or was never
+// started. It is woken by a message, and looks for itself every ClientOptions.MaxPoll in case that was
+// lost. An error that matches rlock.ErrBusy says that a count was still running when ctx ended.
+func (l *Latch) Wait(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	req, err := bridge.RequestOf(l.client, []rlock.Option(nil))
+	if err != nil {
+		return err
+	}
+	req.Proto, req.Shared = &l.gate, true
+	return l.core.Engine.Take(ctx, req)
+}
+
+// Delete ends the count, whatever is left of it, and so opens the latch: also for Redisson's waiters,
+// which Redisson's own deletion leaves waiting. If no count is running, it does nothing.
+func (l *Latch) Delete(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	_, err := l.once(ctx, lua.LatchDelete)
+	return err
+}
+
+// request is the key that remembers that a request was carried out.
+func (l *Latch) request(id string) string {
+	return keys.Own("request", l.gate.key) + ":" + id
+}
+
+// once has a script carried out that counts once.
+func (l *Latch) once(
+	ctx context.Context, prepare func(lua.Latch, lua.Request) *lua.Call[lua.CountReply],
+) (lua.CountReply, error) {
+	return engine.Once(l.core.Engine, ctx, &l.gate, func(
+		ctx context.Context, conn lua.Conn, ask engine.Ask,
+	) (engine.Changed[lua.CountReply], error) {
+		at := lua.Latch{
+			Count: l.gate.key, Channel: l.gate.channel, Sharded: l.core.Engine.Sharded(),
+		}
+		r, err := prepare(at, lua.Request{
+			Key: l.request(ask.ID), Life: l.core.RequestLife, NotAfter: ask.NotAfter,
+		}).Run(ctx, conn)
+		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
+	})
+}
+
+func (l *Latch) check(ctx context.Context) error {
+	switch {
+	case l.err != nil:
+		return l.err
+	case l.core.Engine == nil:
+		return &rlock.ArgumentError{Name: "latch", Problem: "must come from New; its zero value is none"}
+	case ctx == nil:
+		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	}
+	return nil
+}
