@@ -1,0 +1,184 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Lock is a handle on several locks that are taken as one. It holds nothing itself. All methods are safe for
+// concurrent use.
+type Lock struct {
+	members []*rlock.Lock
+	groups  []group
+	maxWait time.Duration
+	err     error // a bad argument of New; told by every call
+}
+
+var _ rlock.Locker = (*Lock)(nil)
+
+// group is members that one script can take, or a single one.
+type group struct {
+	engine *engine.Engine
+	reqs   []engine.Request
+}
+
+// New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and any
+// clients; each keeps the FixedLease and MaxHold that it was made with, unless they are given in opts. How
+// long the whole waits is limited by the MaxWait of opts alone. Two clients of one Redis exclude each other:
+// a name that is there through both is never had. No locks, nil, one of them twice, two sides of
+// one read-write lock, and a bad option are an *rlock.ArgumentError from every call on the handle.
+func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
+	l := &Lock{members: append([]*rlock.Lock(nil), locks...)}
+	o, err := bridge.OptionsOf(opts)
+	if err == nil && len(locks) == 0 {
+		err = &rlock.ArgumentError{Name: "locks", Problem: "must not be empty"}
+	}
+	if err == nil {
+		err = l.sort(o)
+	}
+	l.maxWait, l.err = o.MaxWait, err
+	return l
+}
+
+// place is where locks can be taken by one script.
+type place struct {
+	engine *engine.Engine
+	slot   int
+}
+
+// sort makes groups of the members, in the order of their names.
+func (l *Lock) sort(o bridge.Options) error {
+	type seat struct {
+		engine *engine.Engine
+		key    string
+	}
+	seen := make(map[seat]bool, len(l.members))
+	at := make(map[place]int)
+	for _, member := range l.members {
+		e, req, err := bridge.Open(member)
+		if err != nil {
+			return err
+		}
+		s := seat{e, req.Proto.Key()}
+		if seen[s] {
+			return &rlock.ArgumentError{Name: "locks", Value: req.Proto.Name(), Problem: "must not name a lock twice"}
+		}
+		seen[s] = true
+		if o.Lease > 0 {
+			req.Lease, req.Kept = o.Lease, false
+		}
+		if o.MaxHold > 0 {
+			req.MaxHold = o.MaxHold
+		}
+		req.MaxWait = 0
+		if _, joins := req.Proto.(engine.Joiner); !joins {
+			l.groups = append(l.groups, group{e, []engine.Request{req}})
+			continue
+		}
+		p := place{engine: e}
+		if e.Cluster() {
+			p.slot = keys.Slot(req.Proto.Key())
+		}
+		i, ok := at[p]
+		if !ok {
+			i = len(l.groups)
+			at[p] = i
+			l.groups = append(l.groups, group{engine: e})
+		}
+		l.groups[i].reqs = append(l.groups[i].reqs, req)
+	}
+	for _, g := range l.groups {
+		sort.Slice(g.reqs, func(i, j int) bool { return g.reqs[i].Proto.Key() < g.reqs[j].Proto.Key() })
+	}
+	sort.SliceStable(l.groups, func(i, j int) bool {
+		return l.groups[i].reqs[0].Proto.Key() < l.groups[j].reqs[0].Proto.Key()
+	})
+	return nil
+}
+
+// Names are the names of the members, in the order given to New.
+func (l *Lock) Names() []string {
+	names := make([]string, len(l.members))
+	for i, member := range l.members {
+		if member != nil {
+			names[i] = member.Name()
+		}
+	}
+	return names
+}
+
+// Lock waits until all members are held and returns the holds as one context, as [rlock.Lock.Lock] does for
+// one. It ends when any of the holds ends. Members that ctx carries already are entered once more.
+//
+// Unlock frees every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, its
+// error is that one's *rlock.LostError, and the others were released when that happened.
+//
+// On error the context is the one that was given, nothing is held that was not held before, and unlock does
+// nothing but return ErrNotHeld. ErrBusy means that the last answer was that one of the members is held
+// by another.
+func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
+	return l.take(ctx, false)
+}
+
+// TryLock makes one attempt and does not wait: if one of the members is busy, the error is ErrBusy.
+func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
+	return l.take(ctx, true)
+}
+
+// Do calls fn with all members held, and with the context that carries them. They are released when fn
+// returns or panics. The error is Lock's, or fn's and unlock's in one.
+func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
+	if fn == nil {
+		return &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"}
+	}
+	held, unlock, err := l.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = bridge.Join(err, unlock()) }()
+	return fn(held)
+}
+
+// Held returns the live holds of all members that ctx carries, in the order given to New. It sends nothing.
+// The error is that of the first member that has none.
+func (l *Lock) Held(ctx context.Context) ([]rlock.Hold, error) {
+	if err := l.check(ctx); err != nil {
+		return nil, err
+	}
+	holds := make([]rlock.Hold, len(l.members))
+	for i, member := range l.members {
+		var err error
+		if holds[i], err = member.Held(ctx); err != nil {
+			return nil, over(ctx, err)
+		}
+	}
+	return holds, nil
+}
+
+// over is why a member has no hold: when another was lost, or its client closed, this one was released.
+func over(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, rlock.ErrLost) || errors.Is(cause, rlock.ErrClosed) {
+		return cause
+	}
+	return err
+}
+
+func (l *Lock) check(ctx context.Context) error {
+	switch {
+	case l == nil || l.err == nil && len(l.groups) == 0:
+		return &rlock.ArgumentError{Name: "lock", Problem: "must come from New"}
+	case l.err != nil:
+		return l.err
+	case ctx == nil:
+		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	}
+	return nil
+}
