@@ -1,0 +1,254 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Options adjust a Client. The zero value of every field means its default.
+type Options struct {
+	// ClientOptions are those of package rlock. MinReplicas must be 0: a node that has replicas votes for
+	// itself alone, and one that a failover replaced has forgotten its votes.
+	rlock.ClientOptions
+
+	// NodeTimeout is how long a call waits for one node. It should be a few round trips, and small against
+	// the lease, of which a sixth is the most. Zero means a twentieth of the lease, but at least 50 ms and
+	// at most 200 ms.
+	NodeTimeout time.Duration
+
+	// RestartGuard is how long a server has to be up before it has a vote, because until then it may have
+	// forgotten locks that it granted: the longest lease that any process of the deployment uses. A longer
+	// Lease or FixedLease is refused. It has to be the same in every process. Zero means Lease.
+	RestartGuard time.Duration
+
+	// NoRestartGuard lets servers vote at once: for tests, and for the first start of a deployment. A
+	// server that was restarted empty can then give a lock away that another still holds. Servers that do
+	// not know INFO and ROLE, like miniredis, are then taken as they are.
+	NoRestartGuard bool
+
+	// BehindProxy asks for the server's uptime with every vote, inside the script, and not only once for
+	// every connection. It is needed where a proxy keeps the connection of a client open while it
+	// connects to a restarted server anew; it costs the servers some µs per acquisition.
+	BehindProxy bool
+}
+
+// Client is one process's part in the contention for locks that stand on a quorum of independent nodes. All
+// methods are safe for concurrent use.
+type Client struct {
+	locks  *rlock.Client
+	core   bridge.Core
+	logger *slog.Logger
+
+	nodes       []*node
+	quorum      int
+	timeout     time.Duration // of one node
+	patience    time.Duration // until a link that does not answer is given up
+	guard       time.Duration
+	leastUptime int64 // s; 0: any
+	perVote     bool  // uptime is asked for in the script
+
+	clock  *watchdog.Clock
+	clocks serverclock.Clocks
+	who    identities
+	newest atomic.Int64 // the newest token that was proposed
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+
+	mu        sync.Mutex          // guards all below
+	holds     map[string]*hold    // by the engine's id
+	tried     map[string]struct{} // ids of attempts that failed with an error
+	manyTried bool
+	tries     uint64
+	closed    bool
+	work      sync.WaitGroup // goroutines of the lanes
+}
+
+// NewClient makes a Client from the application's Redis clients, one for each node: servers of their own,
+// without a common cause of failure, and neither of one cluster nor replicas of one another. Three or five
+// are usual. It takes over addresses, credentials and TLS, and opens connections of its own when they are
+// needed; it sends nothing now. The application's clients stay the application's.
+//
+// Nil options mean the defaults. A bad value, and a client that is none of a single server (nil, of a
+// Sentinel, a Cluster or a Ring, or of an address that is there twice) is an *rlock.ArgumentError. Servers
+// that turn out later to be one and the same, or no primaries, have no vote, and errors say why.
+func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := o.check(nodes); err != nil {
+		return nil, err
+	}
+	over, err := bridge.ClientOver(&o.ClientOptions, links.Nowhere())
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{locks: over.(*rlock.Client), logger: o.Logger, clock: watchdog.NewClock(),
+		holds: make(map[string]*hold), tried: make(map[string]struct{}), quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
+	c.life, c.end = context.WithCancel(context.Background())
+	if c.logger == nil {
+		c.logger = slog.Default()
+	}
+	if c.core, err = bridge.CoreOf(over); err == nil {
+		err = c.setTimes(o)
+	}
+	if err == nil {
+		err = c.link(nodes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// setTimes checks the times, which depend on the lease.
+func (c *Client) setTimes(o Options) error {
+	lease := c.core.Lease
+	limit := engine.CommandLimit(lease)
+	c.timeout = o.NodeTimeout
+	if c.timeout == 0 {
+		c.timeout = min(max(lease/20, 50*time.Millisecond), 200*time.Millisecond, limit)
+	}
+	c.guard = o.RestartGuard
+	if c.guard == 0 {
+		c.guard = lease
+	}
+	c.patience = max(limit, c.timeout)
+	switch {
+	case c.timeout < time.Millisecond || c.timeout > limit:
+		return &rlock.ArgumentError{Name: "Options.NodeTimeout", Value: o.NodeTimeout,
+			Problem: "must be between 1ms and a sixth of the lease, " + limit.String()}
+	case c.guard < lease:
+		return &rlock.ArgumentError{Name: "Options.RestartGuard", Value: o.RestartGuard,
+			Problem: "must not be shorter than the lease, " + lease.String()}
+	case c.core.FenceTTL >= 0 && c.core.FenceTTL < 2*c.guard.Milliseconds():
+		return &rlock.ArgumentError{Name: "ClientOptions.FenceTTL", Value: o.FenceTTL,
+			Problem: "must be at least twice the guard time, " + c.guard.String()}
+	}
+	if !o.NoRestartGuard {
+		// Both the start and the present are told in whole seconds, so an uptime may be a second too long.
+		c.leastUptime = int64((c.guard+time.Second-1)/time.Second) + 1
+	}
+	return nil
+}
+
+func (o *Options) check(nodes []redis.UniversalClient) error {
+	if len(nodes) == 0 {
+		return &rlock.ArgumentError{Name: "nodes", Problem: "must not be empty"}
+	}
+	if o.MinReplicas != 0 {
+		return &rlock.ArgumentError{Name: "ClientOptions.MinReplicas", Value: o.MinReplicas,
+			Problem: "must be 0: each node votes for itself alone"}
+	}
+	at := make(map[string]int)
+	for i, rdb := range nodes {
+		single, ok := rdb.(*redis.Client)
+		if !ok || single == nil {
+			continue // link says what is wrong
+		}
+		addr := single.Options().Addr
+		if first, twice := at[addr]; twice {
+			return &rlock.ArgumentError{Name: fmt.Sprintf("nodes[%d]", i), Value: addr,
+				Problem: fmt.Sprintf("must not be the server of nodes[%d]", first)}
+		}
+		at[addr] = i
+	}
+	return nil
+}
+
+// link derives the clients of the nodes.
+func (c *Client) link(nodes []redis.UniversalClient) error {
+	limits := links.Limits{Command: c.patience}
+	for i, rdb := range nodes {
+		n := &node{client: c}
+		n.node = n
+		var err error
+		if n.rdb, err = links.FromNode(rdb, limits, n.vet); err != nil {
+			problem := strings.TrimPrefix(err.Error(), links.ErrUnsupported.Error()+": ")
+			return &rlock.ArgumentError{Name: fmt.Sprintf("nodes[%d]", i), Problem: problem}
+		}
+		n.addr = n.rdb.Options().Addr
+		c.nodes = append(c.nodes, n)
+	}
+	return nil
+}
+
+// Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, what is
+// held is released, and every goroutine is joined. Nodes that do not answer are not waited for.
+func (c *Client) Close() error {
+	err := c.locks.Close()
+	c.mu.Lock()
+	again := c.closed
+	c.mu.Unlock()
+	if again {
+		return err
+	}
+	c.drain()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	for _, n := range c.nodes {
+		n.close()
+	}
+	c.end()
+	for _, n := range c.nodes {
+		_ = n.rdb.Close() // of a client that is closed already there is nothing left
+	}
+	c.work.Wait()
+	return err
+}
+
+// drain waits for what is still to be released at nodes that answer.
+func (c *Client) drain() {
+	end := c.clock.Now() + c.timeout
+	for {
+		busy := false
+		for _, n := range c.nodes {
+			busy = busy || !n.idle()
+		}
+		if !busy || c.clock.Now() >= end {
+			return
+		}
+		<-time.After(time.Millisecond) // bounded by end
+	}
+}
+
+// spawn runs fn in a goroutine that Close joins. It reports false if the client is closed.
+func (c *Client) spawn(fn func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		fn()
+	}()
+	return true
+}
+
+// notice tells an operator what became of a node.
+func (c *Client) notice(text string, n *node, err error) {
+	if err != nil {
+		c.logger.Warn("redlock: "+text, "node", n.addr, "error", err)
+		return
+	}
+	c.logger.Info("redlock: "+text, "node", n.addr)
+}

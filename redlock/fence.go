@@ -1,0 +1,62 @@
+package redlock
+
+import (
+	"slices"
+	"time"
+)
+
+// virtual is the time that the engine takes for the server's, in µs: this client's own. Only what is sent
+// to a node is in that node's time.
+func virtual(now time.Duration) int64 { return now.Microseconds() + 1 }
+
+// window is how far ahead of its own clock a node accepts a token. It must be less than the guard time: a
+// server that forgot a token has no vote until its clock has passed it.
+func (c *Client) window() int64 { return (c.guard / 2).Microseconds() }
+
+// propose makes the fencing token that the nodes are offered: the time that the fastest of their clocks
+// will show when the offer arrives, by our estimate. A clock that is far ahead of the others is left out,
+// since the others would not accept its time. A wrong estimate costs a round trip, nothing else.
+func (c *Client) propose(now time.Duration) int64 {
+	const least = 5 * time.Millisecond
+	var clocks []int64
+	slack := least
+	for _, n := range c.nodes {
+		if at := c.clocks.NotAfter(n.addr, now, 0); at > 0 {
+			clocks = append(clocks, at)
+		}
+		slack = max(slack, least+2*n.delay())
+	}
+	slack = min(slack, c.guard/8)
+	token := time.Now().UnixMicro()
+	if len(clocks) > 0 {
+		slices.Sort(clocks)
+		limit := clocks[len(clocks)/2] + (c.guard / 4).Microseconds()
+		for _, at := range clocks {
+			if at <= limit {
+				token = at
+			}
+		}
+	}
+	return c.grown(token + slack.Microseconds())
+}
+
+// grown makes the tokens of this client grow by themselves, while the clocks agree.
+func (c *Client) grown(token int64) int64 {
+	for {
+		last := c.newest.Load()
+		if last-token > (c.guard / 8).Microseconds() {
+			return token // the clocks were set back; the nodes say what they would take
+		}
+		next := max(token, last+1)
+		if c.newest.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
+
+// delay is how long the node's answers take of late.
+func (l *lane) delay() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rtt
+}

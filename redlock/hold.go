@@ -1,0 +1,315 @@
+package redlock
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// stand is what is known of a hold at one node.
+type stand uint8
+
+const (
+	absent   stand = iota // it is not there
+	asked                 // a request that may bring it there is queued or under way
+	doubtful              // such a request got no answer: the hold may be there
+	granted               // it is there, with an older token than its own
+	member                // it is there, and the node's token is not below its own
+	leaving               // its release is queued or under way
+)
+
+// phase is how far a hold has come.
+type phase uint8
+
+const (
+	asking     phase = iota // the nodes are asked
+	confirming              // a quorum granted; its token is being stored
+	held                    // a quorum granted and stored the token
+	over                    // nobody believes in it any more, and it is being released
+)
+
+// hold is one attempt to come to a quorum, and what became of it. Its id is one that no other attempt has,
+// not even of the same Lock call: a release that is late can then do no harm to the next attempt.
+type hold struct {
+	client *Client
+	lock   *quorumLock
+	id     string // by which the engine knows it
+	nodeID string // by which the nodes do
+	lease  int64  // ms
+	until  int64  // not-after of its acquisition, in the client's own time
+	wish   int64  // the token that is proposed
+
+	mu      sync.Mutex // guards all below
+	phase   phase
+	spots   []spot // one for each node
+	fence   int64  // from confirming on
+	offer   int64  // the highest token that a node asked for
+	decided chan struct{}
+	done    bool // decided is closed
+	failed  map[*node]error
+	busy    []time.Duration // what is left of others' leases
+
+	awaited bool          // the engine wants to know what became of the release
+	freed   chan struct{} // closed when it is known what became of the release
+	settled bool
+	lost    bool // a quorum did not have it any more when it was released
+	yes     int  // nodes that released it
+}
+
+// spot is one node's part.
+type spot struct {
+	stand    stand
+	ask      *errand // what brings it there
+	notAfter int64   // of the last such request, in the node's time
+	unsure   bool    // such a request got no answer, and may be carried out until then
+	counted  bool    // a release here counts for the quorum
+}
+
+func (c *Client) newHold(lock *quorumLock, ask engine.Ask) *hold {
+	return &hold{client: c, lock: lock, id: ask.ID, nodeID: c.nodeID(ask), until: ask.NotAfter,
+		lease: ask.Lease.Milliseconds(), wish: c.propose(c.clock.Now()),
+		spots: make([]spot, len(c.nodes)), decided: make(chan struct{}),
+		failed: make(map[*node]error), freed: make(chan struct{})}
+}
+
+// maxTried is how many ids are remembered of attempts that failed with an error.
+const maxTried = 4096
+
+// nodeID is the id by which the nodes are to know an attempt: that of the Lock call for its first attempt,
+// with a number behind it for the others. One that was answered "busy" has a ticket.
+func (c *Client) nodeID(ask engine.Ask) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, tried := c.tried[ask.ID]; ask.Ticket == 0 && !tried && !c.manyTried {
+		return ask.ID
+	}
+	c.tries++
+	return ask.ID + "." + strconv.FormatUint(c.tries, 36)
+}
+
+// again notes that the next attempt under this id is not the first.
+func (c *Client) again(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.tried) >= maxTried {
+		// Then every attempt is taken for one that is not the first.
+		c.manyTried, c.tried = true, nil
+	}
+	if !c.manyTried {
+		c.tried[id] = struct{}{}
+	}
+}
+
+// find returns the hold that the engine knows by id.
+func (c *Client) find(id string) *hold {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holds[id]
+}
+
+func (c *Client) remember(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds[h.id] = h
+	delete(c.tried, h.id)
+}
+
+func (c *Client) forget(h *hold) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holds[h.id] == h {
+		delete(c.holds, h.id)
+	}
+}
+
+// countLocked counts the nodes of one stand.
+func (h *hold) countLocked(as stand) (n int) {
+	for i := range h.spots {
+		if h.spots[i].stand == as {
+			n++
+		}
+	}
+	return n
+}
+
+// askLocked asks node i for its vote. With seed set, for a hold that stands elsewhere: its token is taken
+// as it is.
+func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
+	c, n := h.client, h.client.nodes[i]
+	e := &errand{}
+	e.make = func(now time.Duration) *lua.Call[lua.QuorumReply] {
+		return h.prepare(i, e, seed, leaseMS, until, now)
+	}
+	e.land = func(_ *errand, reply lua.QuorumReply, err error) bool { return h.vote(i, e, reply, err) }
+	h.spots[i].stand, h.spots[i].ask = asked, e
+	if err := c.nodes[i].submit(e); err != nil {
+		h.spots[i].stand = absent
+		h.failed[n] = err
+	}
+}
+
+// prepare makes the request when it is sent. Nil means that nobody wants the vote any more.
+func (h *hold) prepare(
+	i int, e *errand, seed bool, leaseMS, until int64, now time.Duration,
+) *lua.Call[lua.QuorumReply] {
+	c, n := h.client, h.client.nodes[i]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := &h.spots[i]
+	if at.ask != e || h.phase == over || virtual(now) > until {
+		if at.ask == e {
+			at.stand = absent
+		}
+		return nil
+	}
+	left := time.Duration(until-virtual(now)) * time.Microsecond
+	at.notAfter = max(at.notAfter, c.clocks.NotAfter(n.addr, now, left))
+	args := lua.QuorumAcquireArgs{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, Lease: leaseMS,
+		NotAfter: c.clocks.NotAfter(n.addr, now, left), Fence: h.wish, Window: c.window(),
+		FenceTTL: c.core.FenceTTL}
+	if seed {
+		args.Fence, args.Window = h.fence, -1
+	}
+	if c.perVote {
+		args.LeastUptime = c.leastUptime
+	}
+	return lua.QuorumAcquire(args)
+}
+
+// vote takes node i's answer, whenever it comes. It reports that the node is to be asked again.
+func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, n := &h.spots[i], h.client.nodes[i]
+	if at.ask != e {
+		return false
+	}
+	switch {
+	case err != nil:
+		h.failed[n] = err
+		at.stand = absent
+		if !unsent(err) && !answered(err) {
+			at.stand, at.unsure = doubtful, true
+		}
+	case reply.Status == lua.Late:
+		if h.phase != over && !e.urgent { // its clock is known by now
+			e.urgent = true
+			return true
+		}
+		h.failed[n], at.stand = errLate, absent
+	case reply.Status == lua.Young:
+		h.failed[n], at.stand = ErrRestarted, absent
+	case reply.Status == lua.Busy:
+		h.busy = append(h.busy, reply.PTTL)
+		at.stand = absent
+	default:
+		h.grantLocked(i, reply)
+	}
+	if h.phase == over {
+		at.counted = at.counted && at.stand == granted
+		h.releaseLocked(i)
+		h.tallyLocked()
+	}
+	h.weighLocked()
+	return false
+}
+
+// grantLocked notes a grant. One that comes after the quorum was found is a member when the node has the
+// token of the hold, which it may have to be told.
+func (h *hold) grantLocked(i int, reply lua.QuorumReply) {
+	h.offer = max(h.offer, reply.Fence)
+	h.spots[i].stand = granted
+	switch h.phase {
+	case asking:
+		if reply.Accepted {
+			h.spots[i].stand = member
+		}
+	case confirming, held:
+		if reply.Accepted && reply.Fence >= h.fence {
+			h.spots[i].stand = member
+		} else {
+			h.raiseLocked(i)
+		}
+	case over:
+	}
+}
+
+// weighLocked draws the conclusion from the votes so far.
+func (h *hold) weighLocked() {
+	if h.done {
+		return
+	}
+	q := h.client.quorum
+	members, grants, open := h.countLocked(member), h.countLocked(granted), h.countLocked(asked)
+	switch {
+	case h.phase == asking && members >= q:
+		// Every one of them has stored the token that was proposed: one round was enough.
+		h.fence = h.wish
+		h.heldLocked()
+		for i := range h.spots {
+			if h.spots[i].stand == granted {
+				h.raiseLocked(i)
+			}
+		}
+	case h.phase == asking && members+grants >= q:
+		h.phase, h.fence = confirming, h.offer
+		for i := range h.spots {
+			if h.spots[i].stand == granted || h.spots[i].stand == member && h.fence > h.wish {
+				h.spots[i].stand = granted
+				h.raiseLocked(i)
+			}
+		}
+		h.weighLocked() // some may have the token already
+	case h.phase == confirming && members >= q:
+		h.heldLocked()
+	case members+grants+open < q:
+		h.decideLocked()
+	}
+}
+
+func (h *hold) heldLocked() {
+	h.phase = held
+	h.client.remember(h)
+	h.decideLocked()
+}
+
+func (h *hold) decideLocked() {
+	h.done = true
+	close(h.decided)
+}
+
+// raiseLocked has node i store the token of the hold, which it does only while the hold stands there.
+func (h *hold) raiseLocked(i int) {
+	n := h.client.nodes[i]
+	e := &errand{urgent: true}
+	e.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.phase == over {
+			return nil
+		}
+		return lua.QuorumKeep([]lua.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
+	}
+	e.land = func(_ *errand, reply lua.QuorumReply, err error) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		switch {
+		case err != nil:
+			h.failed[n] = err
+			h.unraisedLocked(i)
+		case reply.Kept[0] == lua.Renewed:
+			h.keptLocked(i)
+		default:
+			h.missingLocked(i)
+		}
+		h.weighLocked()
+		return false
+	}
+	if err := n.submit(e); err != nil {
+		h.failed[n] = err
+		h.unraisedLocked(i)
+	}
+}

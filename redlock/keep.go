@@ -1,0 +1,327 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// round is one call that asks every node about many holds, until a quorum has spoken about each.
+type round struct {
+	client *Client
+	holds  []*hold // nil: this client knows of no such hold
+	began  time.Duration
+
+	mu      sync.Mutex // guards all below
+	yes, no []int      // nodes, per hold
+	failed  map[*node]error
+	open    int // nodes whose answer is not there yet
+	closed  bool
+	decided chan struct{}
+}
+
+func (c *Client) newRound(holds []*hold) *round {
+	return &round{client: c, holds: holds, began: c.clock.Now(), yes: make([]int, len(holds)), no: make([]int, len(holds)),
+		failed: make(map[*node]error), decided: make(chan struct{})}
+}
+
+// stale reports that a request of the round has waited so long for its node that nobody needs it any more.
+func (r *round) stale(now time.Duration) bool { return now-r.began > r.client.timeout }
+
+// weighLocked ends the round when nothing can change any more that matters.
+func (r *round) weighLocked() {
+	if r.closed {
+		return
+	}
+	if r.open > 0 {
+		for i, h := range r.holds {
+			if h != nil && r.sayLocked(i) == lua.RenewFailed {
+				return
+			}
+		}
+	}
+	r.closed = true
+	close(r.decided)
+}
+
+// sayLocked is what the nodes say of a hold: a quorum has it, no quorum can have it, or neither yet.
+func (r *round) sayLocked(i int) lua.RenewStatus {
+	switch q, n := r.client.quorum, len(r.client.nodes); {
+	case r.holds[i] == nil || r.no[i] > n-q:
+		return lua.RenewGone
+	case r.yes[i] >= q:
+		return lua.Renewed
+	}
+	return lua.RenewFailed
+}
+
+// renewer renews the holds of one client, at all nodes.
+type renewer struct{ client *Client }
+
+// Renew implements engine.Renewer.
+func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+	return lua.Func(func(ctx context.Context) ([]lua.RenewStatus, error) {
+		return r.client.keep(ctx, ids, ttls)
+	})
+}
+
+// keep renews holds at all nodes at once, in one script for each node. A hold is renewed when a quorum of
+// nodes had it all the time; the other nodes are then given it anew, so that it stands on as many as it
+// can. What no quorum has any more is gone, and is not brought back.
+func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.RenewStatus, error) {
+	r := c.newRound(make([]*hold, len(ids)))
+	for i, id := range ids {
+		r.holds[i] = c.find(id)
+	}
+	r.mu.Lock()
+	r.open = len(c.nodes)
+	r.mu.Unlock()
+	for at := range c.nodes {
+		r.send(at, ttls)
+	}
+	c.wait(ctx, r.decided)
+	return r.conclude(ttls)
+}
+
+// send asks one node about the holds that it may have.
+func (r *round) send(at int, ttls []int64) {
+	c := r.client
+	var asks []lua.QuorumHold
+	var of []int
+	for i, h := range r.holds {
+		if h == nil {
+			continue
+		}
+		if ask, ok := h.keepAt(at, ttls[i]); ok {
+			asks, of = append(asks, ask), append(of, i)
+		} else {
+			r.mu.Lock()
+			r.no[i]++
+			r.mu.Unlock()
+		}
+	}
+	err := error(nil)
+	if len(asks) > 0 {
+		err = c.nodes[at].submit(&errand{urgent: true,
+			make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
+				if r.stale(now) {
+					return nil
+				}
+				return lua.QuorumKeep(asks, c.core.FenceTTL)
+			},
+			land: func(_ *errand, reply lua.QuorumReply, err error) bool {
+				r.land(at, of, ttls, reply, err)
+				return false
+			},
+		})
+		if err == nil {
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.failed[c.nodes[at]] = err
+	}
+	r.open--
+	r.weighLocked()
+}
+
+// land takes a node's answer, also one that comes when the round is over.
+func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
+	for k, i := range of {
+		if err == nil {
+			r.holds[i].keptAt(at, reply.Kept[k])
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, i := range of {
+		switch {
+		case err != nil:
+			r.failed[r.client.nodes[at]] = err
+		case reply.Kept[k] == lua.Renewed:
+			r.yes[i]++
+		case reply.Kept[k] != lua.RenewFailed:
+			r.no[i]++
+		}
+	}
+	r.open--
+	r.weighLocked()
+	for _, i := range of {
+		if r.closed && r.sayLocked(i) == lua.Renewed {
+			r.holds[i].seed(ttls[i])
+		}
+	}
+}
+
+// conclude says what became of the holds. Nodes that do not have one that a quorum has are given it.
+func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.closed = true
+		for _, n := range r.client.nodes {
+			if r.open > 0 && r.failed[n] == nil {
+				r.failed[n] = errNever
+			}
+		}
+	}
+	said := make([]lua.RenewStatus, len(r.holds))
+	failed, most := 0, 0
+	for i, h := range r.holds {
+		said[i] = r.sayLocked(i)
+		switch {
+		case said[i] == lua.Renewed:
+			h.seed(ttls[i])
+		case said[i] == lua.RenewFailed:
+			failed, most = failed+1, max(most, r.yes[i])
+		case h != nil:
+			h.giveUp()
+		}
+	}
+	if failed > 0 && failed == len(said) {
+		return nil, r.client.noQuorum(most, r.failed)
+	}
+	return said, nil
+}
+
+// keepAt is what node i is to be asked about the hold. It reports false if the node cannot have it.
+func (h *hold) keepAt(i int, ttl int64) (lua.QuorumHold, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.keepLocked(ttl), h.phase == held && h.spots[i].stand != absent
+}
+
+func (h *hold) keepLocked(ttl int64) lua.QuorumHold {
+	return lua.QuorumHold{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, TTL: ttl, Fence: h.fence}
+}
+
+// keptAt notes what node i said.
+func (h *hold) keptAt(i int, said lua.RenewStatus) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case said == lua.Renewed:
+		h.keptLocked(i)
+	case said != lua.RenewFailed:
+		h.missingLocked(i)
+	}
+}
+
+// keptLocked: the hold stands at node i, with its token.
+func (h *hold) keptLocked(i int) {
+	if at := &h.spots[i]; at.stand != leaving && at.stand != absent {
+		at.stand = member
+	}
+}
+
+// missingLocked: node i does not have the hold. (If a request for it got no answer, that may still bring it;
+// releaseLocked knows.)
+func (h *hold) missingLocked(i int) {
+	if at := &h.spots[i]; at.stand == member || at.stand == granted || at.stand == doubtful {
+		at.stand = absent
+	}
+}
+
+// unraisedLocked: node i was not told the token, or it is not known whether it was. While the token is
+// being confirmed the node does not count any more; later the next renewal tells it.
+func (h *hold) unraisedLocked(i int) {
+	if at := &h.spots[i]; h.phase == confirming && at.stand == granted {
+		at.stand = doubtful
+	}
+}
+
+// seed gives the hold to the nodes that do not have it. It is for a hold that a quorum was just found to
+// have had without a gap: with fewer, a node that forgot it could make it whole again after somebody else
+// had the lock in between.
+func (h *hold) seed(ttl int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	until := virtual(h.client.clock.Now() + h.client.timeout)
+	for i := range h.spots {
+		if h.phase == held && h.spots[i].stand == absent {
+			h.askLocked(i, true, ttl, until)
+		}
+	}
+}
+
+// giveUp ends a hold that no quorum has any more: what is left of it is released.
+func (h *hold) giveUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.freeLocked()
+}
+
+// step writes the levels of a hold at the nodes that have it.
+func (c *Client) step(ctx context.Context, id string, s engine.Step, leave bool) (lua.StepReply, error) {
+	h := c.find(id)
+	if h == nil {
+		return lua.StepReply{Status: lua.Gone}, nil
+	}
+	r := c.newRound([]*hold{h})
+	r.open = len(c.nodes)
+	for at, n := range c.nodes {
+		err := n.submit(r.stepAt(at, s, leave))
+		if err != nil {
+			r.stepped(at, lua.QuorumReply{}, err)
+		}
+	}
+	c.wait(ctx, r.decided)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	switch r.sayLocked(0) {
+	case lua.Renewed:
+		return lua.StepReply{Status: lua.Done}, nil
+	case lua.RenewGone:
+		h.giveUp()
+		return lua.StepReply{Status: lua.Gone}, nil
+	}
+	return lua.StepReply{}, c.noQuorum(r.yes[0], r.failed)
+}
+
+func (r *round) stepAt(at int, s engine.Step, leave bool) *errand {
+	h := r.holds[0]
+	return &errand{
+		make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
+			if r.stale(now) {
+				return nil
+			}
+			k, _ := h.keepAt(at, s.TTL.Milliseconds())
+			return lua.QuorumStep(lua.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID, Count: s.Count,
+				Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
+		},
+		land: func(_ *errand, reply lua.QuorumReply, err error) bool {
+			r.stepped(at, reply, err)
+			return false
+		},
+	}
+}
+
+// stepped takes a node's answer to a step.
+func (r *round) stepped(at int, reply lua.QuorumReply, err error) {
+	h := r.holds[0]
+	if err == nil {
+		said := lua.Renewed
+		if reply.Status == lua.Gone {
+			said = lua.RenewGone
+		}
+		h.keptAt(at, said)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		r.failed[r.client.nodes[at]] = err
+	case reply.Status == lua.Gone:
+		r.no[0]++
+	default:
+		r.yes[0]++
+	}
+	r.open--
+	r.weighLocked()
+}

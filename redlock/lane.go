@@ -1,0 +1,336 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const (
+	maxBatch   = 128     // errands in one pipeline
+	maxLasting = 1 << 16 // that wait for a node; whatever is forgotten ends with its lease
+
+	firstPause = 20 * time.Millisecond // before a node that failed is tried again
+	lastPause  = 500 * time.Millisecond
+)
+
+// errand is one script for one node.
+type errand struct {
+	lane    *lane
+	urgent  bool          // goes before what is not
+	lasting bool          // is not given up while the node is away, but when land says so
+	due     time.Duration // not before
+	end     time.Duration // for land: nothing can be left to do then
+
+	// make prepares the call when it is sent; nil: there is nothing to send any more.
+	make func(now time.Duration) *lua.Call[lua.QuorumReply]
+	// land takes the answer. It is called once for every sending, and for an errand that is given up
+	// unsent; never under a lane's mutex. If it returns true the errand is sent again.
+	land func(e *errand, reply lua.QuorumReply, err error) (again bool)
+
+	// Guarded by lane.mu.
+	queued bool
+}
+
+// node is one server. All that goes to it goes through its lane, in one pipeline at a time: what comes
+// while that is under way waits for its answer, and goes together in the next. So a server that is frozen
+// has one pipeline to carry out when it thaws, however much was asked of it meanwhile, and the order in
+// which it gets things is that in which they were queued.
+type node struct {
+	lane
+	addr   string
+	client *Client
+	rdb    *redis.Client
+}
+
+type lane struct {
+	node *node // the one that it is part of
+
+	mu       sync.Mutex // guards all below
+	urgent   []*errand
+	normal   []*errand
+	running  bool          // a goroutine is at work
+	flying   bool          // a pipeline is under way
+	sentAt   time.Duration // when it was sent
+	rtt      time.Duration // smoothed
+	failures int           // of the link, since it last worked
+	retryAt  time.Duration // after a failure: when the next pipeline may be sent
+	why      error         // of the last failure
+	wake     *time.Timer   // for errands that last or are not due yet
+	wakeAt   time.Duration
+	closed   bool
+}
+
+// submit queues an errand. What does not last is refused while the node does not answer; then nothing is
+// sent, and land is not called.
+func (l *lane) submit(e *errand) error {
+	now := l.node.client.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.lane = l
+	switch {
+	case l.closed:
+		return errClosed
+	case e.lasting && len(l.urgent) >= maxLasting:
+		return errSilent
+	case !e.lasting && l.silentLocked(now):
+		return errSilent
+	case !e.lasting && l.failures > 0 && now < l.retryAt:
+		return l.why
+	}
+	l.queueLocked(e)
+	l.startLocked(now)
+	return nil
+}
+
+// silentLocked reports that what was sent last has been without an answer for longer than a node has.
+func (l *lane) silentLocked(now time.Duration) bool {
+	return l.flying && now-l.sentAt > l.node.client.timeout
+}
+
+func (l *lane) queueLocked(e *errand) {
+	e.queued = true
+	if e.urgent {
+		l.urgent = append(l.urgent, e)
+	} else {
+		l.normal = append(l.normal, e)
+	}
+}
+
+// cancel takes back an errand that was not sent yet. Land is not called for it.
+func (e *errand) cancel() bool {
+	if e.lane == nil {
+		return false
+	}
+	e.lane.mu.Lock()
+	defer e.lane.mu.Unlock()
+	was := e.queued
+	e.queued = false // whoever takes errands from the queue passes it by
+	return was
+}
+
+// startLocked sees to it that somebody works on what is queued, now or when it is time.
+func (l *lane) startLocked(now time.Duration) {
+	if l.running || l.closed {
+		return
+	}
+	at, ok := l.nextLocked()
+	switch {
+	case !ok:
+	case at <= now:
+		l.running = l.node.client.spawn(l.run)
+	case l.wake == nil:
+		l.wakeAt = at
+		l.wake = time.AfterFunc(at-now, l.timed)
+	case at < l.wakeAt:
+		l.wakeAt = at
+		l.wake.Reset(at - now)
+	}
+}
+
+func (l *lane) timed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake = nil
+	l.startLocked(l.node.client.clock.Now())
+}
+
+// nextLocked is when there is something to send.
+func (l *lane) nextLocked() (at time.Duration, ok bool) {
+	for _, queue := range [][]*errand{l.urgent, l.normal} {
+		for _, e := range queue {
+			if e.queued && (!ok || e.due < at) {
+				at, ok = e.due, true
+			}
+		}
+	}
+	if l.failures > 0 {
+		at = max(at, l.retryAt)
+	}
+	return at, ok
+}
+
+// run sends until nothing is left that may be sent now.
+func (l *lane) run() {
+	for {
+		batch := l.take()
+		if len(batch) == 0 {
+			return
+		}
+		l.fly(batch)
+	}
+}
+
+// take returns the next batch. None means that the goroutine is to end.
+func (l *lane) take() []*errand {
+	now := l.node.client.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var batch []*errand
+	if at, ok := l.nextLocked(); ok && at <= now && !l.closed {
+		batch = takeFrom(&l.urgent, batch, now)
+		batch = takeFrom(&l.normal, batch, now)
+	}
+	if len(batch) == 0 {
+		l.running = false
+		l.startLocked(now)
+		return nil
+	}
+	l.flying, l.sentAt = true, now
+	return batch
+}
+
+func takeFrom(queue *[]*errand, batch []*errand, now time.Duration) []*errand {
+	rest := (*queue)[:0]
+	for _, e := range *queue {
+		switch {
+		case !e.queued:
+		case e.due <= now && len(batch) < maxBatch:
+			e.queued = false
+			batch = append(batch, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	clear((*queue)[len(rest):])
+	*queue = rest
+	return batch
+}
+
+// fly sends a batch, waits for its answers, and hands them over.
+func (l *lane) fly(batch []*errand) {
+	c := l.node.client
+	sent := c.clock.Now()
+	flown := batch[:0]
+	var calls []*lua.Call[lua.QuorumReply]
+	for _, e := range batch {
+		if call := e.make(sent); call != nil {
+			flown, calls = append(flown, e), append(calls, call)
+		}
+	}
+	if len(calls) > 0 {
+		ctx, cancel := context.WithTimeout(c.life, c.patience)
+		lua.RunAll(ctx, l.node.rdb, calls)
+		cancel()
+	}
+	now := c.clock.Now()
+	var failed []*errand
+	var why error
+	if link := broken(calls); len(calls) > 0 {
+		failed, why = l.landed(now, now-sent, link)
+	} else {
+		l.grounded()
+	}
+	for i, e := range flown {
+		reply := calls[i].Reply
+		c.clocks.Observe(l.node.addr, sent, now, reply.Now)
+		l.settle(e, reply, calls[i].Err)
+	}
+	for _, e := range failed {
+		l.settle(e, lua.QuorumReply{}, why)
+	}
+}
+
+// broken is the error that says that the link to the server failed, and not a script.
+func broken(calls []*lua.Call[lua.QuorumReply]) error {
+	for _, call := range calls {
+		if !answered(call.Err) {
+			return call.Err
+		}
+	}
+	return nil
+}
+
+// settle hands over an answer, after which the errand may want to be sent again.
+func (l *lane) settle(e *errand, reply lua.QuorumReply, err error) {
+	if !e.land(e, reply, err) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.queueLocked(e)
+	}
+}
+
+func (l *lane) grounded() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flying = false
+}
+
+// landed takes note of how the link did. After a failure everything that does not last is given up.
+func (l *lane) landed(now, took time.Duration, link error) (failed []*errand, why error) {
+	l.mu.Lock()
+	l.flying = false
+	before := l.why
+	l.why = link
+	if link == nil {
+		l.failures = 0
+		l.rtt += (min(took, l.node.client.timeout) - l.rtt) / 8
+	} else {
+		l.failures++
+		l.retryAt = now + min(firstPause<<min(l.failures-1, 10), lastPause)
+		var refused *refusal
+		if errors.As(link, &refused) {
+			l.retryAt = max(refused.until, now+firstPause)
+		}
+		failed = append(giveUp(&l.urgent), giveUp(&l.normal)...)
+	}
+	l.mu.Unlock()
+	switch {
+	case link == nil && before != nil:
+		l.node.client.notice("a node answers again", l.node, nil)
+	case link != nil && (before == nil || before.Error() != link.Error()):
+		l.node.client.notice("a node has no vote", l.node, link)
+	}
+	return failed, &unsentError{link}
+}
+
+// giveUp takes what does not last out of a queue.
+func giveUp(queue *[]*errand) (failed []*errand) {
+	rest := (*queue)[:0]
+	for _, e := range *queue {
+		switch {
+		case !e.queued:
+		case e.lasting:
+			rest = append(rest, e)
+		default:
+			e.queued = false
+			failed = append(failed, e)
+		}
+	}
+	clear((*queue)[len(rest):])
+	*queue = rest
+	return failed
+}
+
+// unsentError is what becomes of an errand that was given up before it was sent.
+type unsentError struct{ error }
+
+func (u *unsentError) Unwrap() error { return u.error }
+
+// close gives up everything. Land is not called.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.urgent, l.normal = nil, nil
+	if l.wake != nil {
+		l.wake.Stop()
+	}
+}
+
+// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is away.
+func (l *lane) idle() bool {
+	now := l.node.client.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, waiting := l.nextLocked()
+	return !l.running && !waiting || l.failures > 0 || l.silentLocked(now)
+}

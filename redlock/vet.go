@@ -1,0 +1,111 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// refusal is why a connection was not taken, and until when another try is pointless.
+type refusal struct {
+	err   error
+	until time.Duration // by the client's clock
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// recheck is how soon a server is looked at again that is no independent primary: somebody may mend it.
+const recheck = 5 * time.Second
+
+// identities knows which server each node is, by the run id that it told on its newest connection.
+type identities struct {
+	mu    sync.Mutex // guards nodes
+	nodes map[string]*node
+}
+
+// claim notes that n is the server of that run id. It reports the other node that is, if there is one.
+func (i *identities) claim(n *node, run string) (other *node) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if other = i.nodes[run]; other != nil && other != n {
+		return other
+	}
+	for old, owner := range i.nodes {
+		if owner == n {
+			delete(i.nodes, old)
+		}
+	}
+	if i.nodes == nil {
+		i.nodes = make(map[string]*node)
+	}
+	i.nodes[run] = n
+	return nil
+}
+
+// vet looks at a connection when it is made, and on that connection. A restart ends every connection, so
+// a vote that comes over a vetted one comes from the very process that was looked at, however often
+// scripts are loaded, requests repeated or servers restarted in between.
+func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
+	c := n.client
+	sent := c.clock.Now()
+	pipe := conn.Pipeline()
+	info, role, clock := pipe.Info(ctx, "server"), pipe.Do(ctx, "ROLE"), pipe.Time(ctx)
+	_, err := pipe.Exec(ctx)
+	now := c.clock.Now()
+	switch {
+	case err == nil:
+	case !answered(err):
+		return err
+	case c.leastUptime == 0 && !redis.IsPermissionError(err):
+		return nil // no real server, as tests of applications use
+	default:
+		return n.refuse(fmt.Errorf("it does not answer INFO, ROLE and TIME, which a vote needs: %w", err),
+			now+recheck)
+	}
+	c.clocks.Observe(n.addr, sent, now, clock.Val().UnixMicro())
+	about := fields(info.Val())
+	if mode := about["redis_mode"]; mode != "" && mode != "standalone" {
+		return n.refuse(fmt.Errorf("%w: it runs in mode %q", ErrNotIndependent, mode), now+recheck)
+	}
+	if parts, _ := role.Val().([]any); len(parts) == 0 || parts[0] != "master" {
+		return n.refuse(fmt.Errorf("%w: it is a replica", ErrNotIndependent), now+recheck)
+	}
+	if other := c.who.claim(n, about["run_id"]); other != nil {
+		return n.refuse(fmt.Errorf("%w: it is the same server as %s", ErrNotIndependent, other.addr),
+			now+recheck)
+	}
+	if c.leastUptime == 0 {
+		return nil
+	}
+	up, err := strconv.ParseInt(about["uptime_in_seconds"], 10, 64)
+	if err != nil {
+		return n.refuse(errors.New("it does not tell its uptime, without which it has no vote"), now+recheck)
+	}
+	if up < c.leastUptime {
+		wait := time.Duration(c.leastUptime-up) * time.Second
+		return n.refuse(fmt.Errorf("%w: %v more", ErrRestarted, wait), now+wait)
+	}
+	return nil
+}
+
+func (n *node) refuse(err error, until time.Duration) error {
+	return &refusal{err: err, until: until}
+}
+
+// fields takes INFO's answer apart.
+func fields(info string) map[string]string {
+	all := make(map[string]string)
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
