@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The whole life of a lock between two processes on a cluster, whatever its name looks like. MaxPoll
+// Need 20: the whole life of a lock between two processes on a cluster, whatever its name looks like. MaxPoll
 // lies beyond the test, so that who waits can only be woken by a message (G6): SPUBLISH on Redis 7.
 func TestClusterLockLife(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestClusterLockLife(t *testing.T) {
 	require.Len(t, nodes, 3, "the names are to lie on all nodes")
 }
 
-// G14: Redisson's rule for companion keys puts them into another slot than such names. Nothing is sent.
+// G14, need 20: Redisson's rule for companion keys puts them into another slot than such names. Nothing is sent.
 func TestClusterRefusesNamesWhoseKeysFallApart(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A failover to a replica that had not heard of the lock: the hazard that the documentation tells of.
+// Need 15: a failover to a replica that had not heard of the lock, the hazard that the documentation tells of.
 // Another client gets the lock at once; the holder learns of it within a renewal period and a command's
 // limit, and what it writes until then carries the lower token.
 func TestALossyFailoverIsToldAsALoss(t *testing.T) {

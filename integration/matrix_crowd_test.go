@@ -60,7 +60,7 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	return c
 }
 
-// What Redis does for a turn does not grow with the number of waiters of a process: there is one script
+// Need 22: what Redis does for a turn does not grow with the number of waiters of a process: there is one script
 // for each, and now and then a real release, an attempt before it is heard of, and one after.
 func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 	t.Parallel()
@@ -69,8 +69,8 @@ func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 	require.LessOrEqual(t, many.perTurn(), few.perTurn()+0.2)
 }
 
-// Nor does a release wake a herd: of each process that waits only the first in line asks, once when it is
-// told and once more if it asked while it was told.
+// Need 22: nor does a release wake a herd: of each process that waits only the first in line asks, once when
+// it is told and once more if it asked while it was told.
 func TestAReleaseWakesOneWaiterOfEachProcess(t *testing.T) {
 	t.Parallel()
 	const clients = 4

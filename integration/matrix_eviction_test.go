@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A server that evicts what it pleases forgets holds, and their tokens with them. The owner learns it with
-// the next renewal, long before validity would be over, and the next token is greater all the same.
+// Need 21: a server that evicts what it pleases forgets holds, and their tokens with them. The owner learns
+// it with the next renewal, long before validity would be over, and the next token is greater all the same.
 func TestAnEvictedHoldIsReportedWithTheNextRenewal(t *testing.T) {
 	for _, policy := range []string{"volatile-ttl", "volatile-lru", "allkeys-lru", "allkeys-random"} {
 		t.Run(policy, func(t *testing.T) {

@@ -200,8 +200,8 @@ func TestConnectionsKilledInALoop(t *testing.T) {
 	}, "a hold is left that nobody has")
 }
 
-// The scripts vanish before every single request, so that each call has to bring its script along: within
-// the life of a lock nobody notices.
+// Need 21: the scripts vanish before every single request, so that each call has to bring its script along:
+// within the life of a lock nobody notices.
 func TestScriptsVanishBetweenAnyTwoCalls(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -122,8 +122,8 @@ func refusalAdmin(t *testing.T, server *redistest.Server) *redis.Client {
 	return admin
 }
 
-// Redis refuses in mid-run, for longer than a renewal period and less than validity: new attempts are told
-// what it said, waits go on unless it looks final, and no hold is lost.
+// Need 21: Redis refuses in mid-run, for longer than a renewal period and less than validity: new attempts
+// are told what it said, waits go on unless it looks final, and no hold is lost.
 func TestARefusalThatPassesCostsNoHold(t *testing.T) {
 	for name, r := range refusals {
 		t.Run(name, func(t *testing.T) {

@@ -37,7 +37,7 @@ func confirming(t testing.TB, primary *redistest.Server, key string) {
 	require.NoError(t, conn.Del(ctx, key).Err())
 }
 
-// Interleaving 12: WAIT goes over the connection that ran the script. On any other one it would answer
+// Interleaving 12, need 15: WAIT goes over the connection that ran the script. On any other one it would answer
 // at once that all is confirmed, and the frozen replica below would go unnoticed.
 func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 	}, "acquisitions do not recover")
 }
 
-// A renewal that no replica confirmed does not count: a failover would lose it. So a replica that stays
+// Need 15: a renewal that no replica confirmed does not count: a failover would lose it. So a replica that stays
 // frozen ends every hold of such a client, within validity, although the primary still has the key. That
 // is the price of MinReplicas. Nothing is counted twice on the way, and what is left is released.
 func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
@@ -158,7 +158,7 @@ func TestAnUnconfirmedHandOffIsTakenBack(t *testing.T) {
 	replica.Continue()
 }
 
-// Who does not ask for replicas does not pay for them.
+// Need 15: who does not ask for replicas does not pay for them.
 func TestWithoutMinReplicasNoWaitIsSent(t *testing.T) {
 	t.Parallel()
 	for want, replicas := range map[bool]int{false: 0, true: 1} {

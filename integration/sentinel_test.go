@@ -68,7 +68,7 @@ func TestRenewalsFollowAFailoverAlthoughTheOldPrimaryAnswers(t *testing.T) {
 }
 
 // The primary stops answering. Either the renewals reach the next one in time, or the hold is reported
-// lost while nobody else can have it yet (G2); in any case others get the lock later (needs.md 2.55).
+// lost while nobody else can have it yet (G2); in any case others get the lock later (bug 55).
 func TestAPrimaryThatFreezesIsReplaced(t *testing.T) {
 	for name, lease := range map[string]time.Duration{
 		"longer than the failover": sentinelLease, "shorter than the failover": 900 * time.Millisecond,
@@ -120,7 +120,7 @@ func TestAPrimaryThatFreezesIsReplaced(t *testing.T) {
 	}
 }
 
-// Waiters are woken by messages of the new primary: their subscription must not stay at the old one.
+// Bug 30: waiters are woken by messages of the new primary: their subscription must not stay at the old one.
 func TestWaitersAreWokenAfterAFailover(t *testing.T) {
 	t.Parallel()
 	const lease = 3 * time.Second // a subscription then lives for one second

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// faults.md 13: the scripts vanish all the time, and nobody notices.
+// faults.md 13, need 21: the scripts vanish all the time, and nobody notices.
 func TestScriptFlushInALoop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -101,7 +101,7 @@ func TestARestartedServer(t *testing.T) {
 	}
 }
 
-// A waiter lives through a restart, and gets the lock that nobody remembers any more.
+// Bug 30: a waiter lives through a restart, and gets the lock that nobody remembers any more.
 func TestAWaiterLivesThroughARestart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -118,8 +118,8 @@ func TestAWaiterLivesThroughARestart(t *testing.T) {
 	require.NoError(t, o.unlock())
 }
 
-// faults.md 0.8: at full memory what is held can be renewed, handed on and released, and nothing new can be
-// taken. (Hand-off included: it needs no more memory than it frees.)
+// faults.md 0.8, need 21: at full memory what is held can be renewed, handed on and released, and nothing new
+// can be taken. (Hand-off included: it needs no more memory than it frees.)
 func TestFullMemory(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithArgs("--maxmemory-policy", "noeviction"))

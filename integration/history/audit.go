@@ -1,15 +1,13 @@
 package history
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/holdfast-go/holdfast/internal/keys"
 )
 
 // settle bounds how long the remains of a run may take to go, once nothing keeps them.
@@ -32,7 +30,7 @@ func (r *run) paused(limit time.Duration) error {
 // emptied waits until only tokens are left in Redis: a hold that nobody released ends with its lease.
 func (r *run) emptied() error {
 	left, err := r.gone(r.cfg.Lease+settle, func() ([]string, error) {
-		return Leftovers(r.server.Keys(r.t), isToken), nil
+		return Leftovers(r.keys(), isToken), nil
 	})
 	r.report.Keys = len(left)
 	return within(err, "keys", left)
@@ -40,12 +38,8 @@ func (r *run) emptied() error {
 
 // isToken tells whether a key is that of a fencing token, which outlives the holds of its name.
 func isToken(key string) bool {
-	for _, name := range names {
-		if key == keys.Prefix("redisson_lock_token", name) {
-			return true
-		}
-	}
-	return false
+	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
+	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
 }
 
 // audit closes the clients and looks for what is left of them, in themselves and in Redis.
@@ -71,31 +65,12 @@ func (r *run) audit() error {
 	if err := r.emptied(); err != nil {
 		return err
 	}
-	left, err := r.gone(settle, func() ([]string, error) { return r.server.PubSubChannels(r.t), nil })
+	left, err := r.gone(settle, func() ([]string, error) { return r.channels(), nil })
 	if err := within(err, "subscriptions", left); err != nil {
 		return err
 	}
 	left, err = r.gone(settle, r.connections)
 	return within(err, "connections", left)
-}
-
-// connections lists those of Redis's connections that are not this run's own.
-func (r *run) connections() ([]string, error) {
-	id, err := r.admin.ClientID(context.Background()).Result()
-	if err != nil {
-		return nil, err
-	}
-	list, err := r.admin.ClientList(context.Background()).Result()
-	if err != nil {
-		return nil, err
-	}
-	var others []string
-	for line := range strings.Lines(list) {
-		if !strings.HasPrefix(line, fmt.Sprintf("id=%d ", id)) {
-			others = append(others, strings.TrimSpace(line))
-		}
-	}
-	return others, nil
 }
 
 // gone asks until nothing is listed any more, and returns what still is at the end of the limit.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,8 +14,17 @@ type Hold struct {
 	ID     string
 	Fence  int64
 	Client string        // which process, and which of its goroutines
+	Called time.Duration // when Lock was
 	Start  time.Duration // after Lock had returned
 	End    time.Duration // the last moment at which it was certainly believed in
+
+	From    string        // the id of the exported hold that it was; "" if it was none
+	Stalled time.Duration // how long its goroutine stood still meanwhile, in all
+}
+
+func (h Hold) process() string {
+	name, _, _ := strings.Cut(h.Client, "/")
+	return name
 }
 
 // believed tells whether the hold was ever believed in. A process that was stopped between the grant
@@ -38,30 +48,49 @@ func byName(holds []Hold) map[string][]Hold {
 	return names
 }
 
-// Overlaps sweeps over the believed intervals of every name and describes each one that begins before
-// all earlier ones have ended. Touching is no overlap: the moments that are recorded lie inside.
-func Overlaps(holds []Hold) (found []string) {
-	for _, of := range byName(holds) {
-		var latest Hold // of those that were begun, the one that ends last
-		for _, h := range of {
-			if !h.believed() {
-				continue
-			}
-			if h.Start < latest.End {
-				found = append(found, fmt.Sprintf("%v overlaps %v", h, latest))
-			}
-			if h.End > latest.End {
-				latest = h
-			}
+// Overlaps sweeps over the believed intervals of every name and describes every two of which one begins
+// before the other has ended, unless that is in bounds. Touching is no overlap: the moments that are
+// recorded lie inside.
+func (b Bounds) Overlaps(holds []Hold) (found []string) {
+	b.sweep(holds, func(earlier, later Hold) {
+		if !b.excuses(earlier, later) {
+			found = append(found, fmt.Sprintf("%v overlaps %v", later, earlier))
 		}
-	}
+	})
 	slices.Sort(found)
 	return found
 }
 
+// Excused is how many overlaps are in bounds: how often somebody was inside who had lost the lock.
+func (b Bounds) Excused(holds []Hold) (n int) {
+	b.sweep(holds, func(earlier, later Hold) {
+		if b.excuses(earlier, later) {
+			n++
+		}
+	})
+	return n
+}
+
+func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
+	for _, of := range byName(holds) {
+		var open []Hold // those that were begun and have not ended
+		for _, h := range of {
+			if !h.believed() {
+				continue
+			}
+			open = slices.DeleteFunc(open, func(o Hold) bool { return o.End <= h.Start })
+			for _, o := range open {
+				meet(o, h)
+			}
+			open = append(open, h)
+		}
+	}
+}
+
 // Disorder describes every hold whose token is not above that of the hold believed in before it, and
-// every token and hold id that was used twice, whether anybody believed in them or not.
-func Disorder(holds []Hold) (found []string) {
+// every token and hold id that was used twice, whether anybody believed in them or not. A hold that was
+// exported goes on under another id, once, with the token that it had.
+func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
 	for _, of := range byName(holds) {
 		var before Hold
@@ -70,14 +99,20 @@ func Disorder(holds []Hold) (found []string) {
 			if other, taken := ids[h.ID]; taken {
 				found = append(found, fmt.Sprintf("%v has the id of %v", h, other))
 			}
-			if other, taken := tokens[h.Fence]; taken {
+			other, taken := tokens[h.Fence]
+			imported := h.From != ""
+			switch {
+			case imported && (!taken || other.ID != h.From):
+				found = append(found, fmt.Sprintf("%v was imported from %s, whose token is another", h, h.From))
+			case taken && !imported:
 				found = append(found, fmt.Sprintf("%v has the token of %v", h, other))
 			}
 			ids[h.ID], tokens[h.Fence] = h, h
 			if !h.believed() {
 				continue
 			}
-			if h.Fence <= before.Fence {
+			moved := imported && before.ID == h.From
+			if h.Fence <= before.Fence && !moved && !b.mixes(before, h) {
 				found = append(found, fmt.Sprintf("%v comes after %v", h, before))
 			}
 			before = h

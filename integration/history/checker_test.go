@@ -42,33 +42,45 @@ func TestOverlaps(t *testing.T) {
 		}, 2},
 	}
 	for name, c := range cases {
-		require.Len(t, Overlaps(c.holds), c.want, name)
-		require.Len(t, Overlaps(reversed(c.holds)), c.want, "%s, told the other way round", name)
+		require.Len(t, Bounds{}.Overlaps(c.holds), c.want, name)
+		require.Len(t, Bounds{}.Overlaps(reversed(c.holds)), c.want, "%s, told the other way round", name)
 	}
 }
 
 func TestDisorder(t *testing.T) {
 	t.Parallel()
+	first, moved := hold(1, 10, 20), hold(1, 30, 40)
+	moved.From = first.ID
+	again := moved
+	again.ID, again.Start, again.End = "again", 50, 60
+	late := hold(1, 50, 60)
+	late.From = first.ID
 	sameID := hold(2, 30, 40)
 	sameID.ID = hold(1, 10, 20).ID
 	cases := map[string]struct {
 		holds []Hold
 		want  string
 	}{
-		"growing":        {[]Hold{hold(1, 10, 20), hold(2, 30, 40), hold(7, 50, 60)}, ""},
-		"other name":     {[]Hold{hold(2, 10, 20), other(hold(1, 30, 40))}, ""},
-		"falling":        {[]Hold{hold(2, 10, 20), hold(1, 30, 40)}, "comes after"},
-		"same":           {[]Hold{hold(2, 10, 20), hold(2, 30, 40)}, "has the token of"},
-		"none":           {[]Hold{hold(0, 10, 20)}, "comes after"},
-		"same id":        {[]Hold{hold(1, 10, 20), sameID}, "has the id of"},
-		"never believed": {[]Hold{hold(2, 10, 20), hold(1, 30, 30), hold(3, 40, 50)}, ""},
+		"growing":                     {[]Hold{hold(1, 10, 20), hold(2, 30, 40), hold(7, 50, 60)}, ""},
+		"other name":                  {[]Hold{hold(2, 10, 20), other(hold(1, 30, 40))}, ""},
+		"falling":                     {[]Hold{hold(2, 10, 20), hold(1, 30, 40)}, "comes after"},
+		"same":                        {[]Hold{hold(2, 10, 20), hold(2, 30, 40)}, "has the token of"},
+		"none":                        {[]Hold{hold(0, 10, 20)}, "comes after"},
+		"same id":                     {[]Hold{hold(1, 10, 20), sameID}, "has the id of"},
+		"never believed":              {[]Hold{hold(2, 10, 20), hold(1, 30, 30), hold(3, 40, 50)}, ""},
+		"imported":                    {[]Hold{first, moved, hold(2, 50, 60)}, ""},
+		"imported twice":              {[]Hold{first, moved, again}, "whose token is another"},
+		"imported with another token": {[]Hold{hold(2, 10, 20), moved}, "whose token is another"},
+		"imported when another had been inside": {
+			[]Hold{first, hold(2, 30, 40), late}, "comes after",
+		},
 		"never believed, but the token of another": {
 			[]Hold{hold(2, 10, 20), hold(2, 30, 30)}, "has the token of",
 		},
 	}
 	for name, c := range cases {
 		for _, holds := range [][]Hold{c.holds, reversed(c.holds)} {
-			found := strings.Join(Disorder(holds), "\n")
+			found := strings.Join(Bounds{}.Disorder(holds), "\n")
 			if c.want == "" {
 				require.Empty(t, found, name)
 			} else {

@@ -30,7 +30,13 @@ const (
 	envLease   = "HOLDFAST_HISTORY_LEASE"
 	envSeed    = "HOLDFAST_HISTORY_SEED"
 	envWorkers = "HOLDFAST_HISTORY_WORKERS"
+	envSite    = "HOLDFAST_HISTORY_SITE"
+	envForgets = "HOLDFAST_HISTORY_FORGETS" // "true" or "false"
+	envLinger  = "HOLDFAST_HISTORY_LINGER"  // the same
 )
+
+// ownName is what the goroutines of one client contend for among themselves.
+func ownName(number int) string { return fmt.Sprint("history-own-", number) }
 
 // names are what the clients contend for: few enough for queues in every process.
 var names = []string{"history-a", "history-b", "history-c", "history-d", "history-e"}
@@ -41,6 +47,8 @@ const (
 	sayLive  = "live"  // a number of operations, each of which must succeed
 	sayPause = "pause" // finish what is under way
 	sayClose = "close" // close the client, tell what is left, and end
+
+	sayImport = "import" // name id token: take over a hold that another client exported
 )
 
 // Client runs this process as a client if it was started as one, and then does not return. Programs
@@ -58,16 +66,23 @@ func Client() {
 
 // client is a client process.
 type client struct {
-	rdb     *redis.Client
+	rdb     redis.UniversalClient
 	rlock   *rlock.Client
 	lease   time.Duration
+	own     string // a name of its own
+	forgets bool   // Redis may forget holds
+	linger  bool
 	workers []*worker
+	imports chan passage
 	stop    atomic.Bool
 	running sync.WaitGroup
 
 	mu  sync.Mutex // guards out
 	out io.Writer
 }
+
+// passage is an exported hold on its way.
+type passage struct{ name, id, token string }
 
 func newClient(out io.Writer) (*client, error) {
 	number, err := strconv.Atoi(os.Getenv(envNumber))
@@ -82,11 +97,17 @@ func newClient(out io.Writer) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{out: out}
+	c := &client{
+		out: out, own: ownName(number), imports: make(chan passage, 64),
+		forgets: os.Getenv(envForgets) == "true", linger: os.Getenv(envLinger) == "true",
+	}
 	if c.lease, err = time.ParseDuration(os.Getenv(envLease)); err != nil {
 		return nil, err
 	}
-	c.rdb = redis.NewClient(&redis.Options{Addr: os.Getenv(envAddr), Dialer: dialFrom(number)})
+	c.rdb, err = dial(Site(os.Getenv(envSite)), os.Getenv(envAddr), number)
+	if err != nil {
+		return nil, err
+	}
 	c.rlock, err = rlock.NewClient(c.rdb, &rlock.ClientOptions{
 		Lease: c.lease, MaxPoll: c.lease / 3, ReleaseTimeout: 2 * c.lease,
 		Logger: slog.New(slog.DiscardHandler),
@@ -139,6 +160,8 @@ func runClient(in io.Reader, out io.Writer) error {
 			c.stop.Store(true)
 			c.running.Wait()
 			c.tell(linePaused + "\n")
+		case sayImport:
+			c.offer(argument)
 		case sayClose:
 			return c.close()
 		default:
@@ -146,6 +169,16 @@ func runClient(in io.Reader, out io.Writer) error {
 		}
 	}
 	return errors.New("the run has ended")
+}
+
+// offer leaves an exported hold to the next worker that has nothing to do. If there are too many of them, or
+// nobody works any more, it runs out.
+func (c *client) offer(argument string) {
+	f := parse(argument)
+	select {
+	case c.imports <- passage{name: f.word(), id: f.word(), token: f.word()}:
+	default:
+	}
 }
 
 func (c *client) start(work func(*worker)) {

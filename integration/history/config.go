@@ -2,7 +2,20 @@ package history
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
+)
+
+// Site is what the clients lock on.
+type Site string
+
+// The sites. Only a single server has a proxy in front of it for every client: the nodes of the others
+// tell clients their own addresses.
+const (
+	Single   Site = "single"
+	Cluster  Site = "cluster"  // three primaries
+	Sentinel Site = "sentinel" // a primary, its replica, and three Sentinels
 )
 
 // Config says how much a run does. All of it follows from the seed but for what the scheduler of the
@@ -16,10 +29,16 @@ type Config struct {
 	Workers      int           // goroutines in each
 	Limit        time.Duration // for the acquisitions and faults; what was not reached by then fails the run
 	Log          func(format string, args ...any)
+
+	Site    Site     // Single by default
+	Forgets bool     // Redis is made to forget, and nothing else happens to it; on a single server
+	Linger  bool     // workers stay inside for long; always so where Redis forgets
+	Kinds   []string // names of the only kinds of faults; nil means all of the site
 }
 
 const (
 	warmUp     = 200              // acquisitions
+	warmUpSlow = 20               // of those who linger
 	warmUpTime = 20 * time.Second // within which they are made, or the machine is too slow to test anything
 	liveEach   = 25               // operations of each worker in the liveness phase
 )
@@ -27,6 +46,31 @@ const (
 // bound is how long a call may go on after the faults have ended: a lease that a dead or cut-off holder
 // left behind, a poll, and what a loaded machine takes for a queue of holders.
 func (c Config) bound() time.Duration { return 2*c.Lease + 13*time.Second }
+
+// telling is how long after Redis forgot a hold its holder may believe in it: a renewal period and a
+// command's limit, and once more that limit, because the renewal may meet a server that has only just come
+// back, or a machine that has other things to do.
+func (c Config) telling() time.Duration { return c.Lease/3 + 2*(c.Lease/6) }
+
+// kinds are the faults of the run.
+func (c Config) kinds() []fault {
+	all := siteKinds[c.Site]
+	if c.Forgets {
+		all = losses
+	}
+	if c.Kinds == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return !slices.Contains(c.Kinds, f.name) })
+}
+
+// warmUp is how many acquisitions show that the clients are at work.
+func (c Config) warmUp() int {
+	if c.Linger {
+		return warmUpSlow
+	}
+	return warmUp
+}
 
 // fill puts defaults in place of zero values.
 func (c Config) fill() (Config, error) {
@@ -45,10 +89,18 @@ func (c Config) fill() (Config, error) {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	if c.Faults < len(kinds) {
-		return c, errors.New("history: fewer faults than kinds of them")
+	if c.Site == "" {
+		c.Site = Single
 	}
-	if c.Acquisitions <= 0 {
+	c.Linger = c.Linger || c.Forgets
+	switch n := len(c.kinds()); {
+	case n == 0 || c.Kinds != nil && n != len(c.Kinds):
+		return c, fmt.Errorf("history: there are no such faults on a %s: %q", c.Site, c.Kinds)
+	case c.Forgets && c.Site != Single:
+		return c, errors.New("history: only a single server is made to forget")
+	case c.Faults < n:
+		return c, errors.New("history: fewer faults than kinds of them")
+	case c.Acquisitions <= 0:
 		return c, errors.New("history: no acquisitions to be made")
 	}
 	return c, nil

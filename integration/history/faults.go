@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/lua"
 )
 
 // fault is a kind of fault. inject returns how often it happened: a lost reply needs a request, which a
@@ -17,8 +18,8 @@ type fault struct {
 	inject func(*run, *rand.Rand) int
 }
 
-// kinds are all faults, in the order in which a report names them.
-var kinds = []fault{
+// pathKinds are faults of a client's path to Redis.
+var pathKinds = []fault{
 	{"reply dropped", onScripts(faultproxy.DropReply)},
 	{"reply cut short", onScripts(faultproxy.CutReplyAt(2))},
 	{"cut after the effect", onScripts(faultproxy.CutAfter)},
@@ -26,23 +27,36 @@ var kinds = []fault{
 	{"request dropped", onScripts(faultproxy.DropRequest)},
 	{"request cut short", onScripts(faultproxy.CutRequestAt(9))},
 	{"request duplicated", onScripts(faultproxy.Duplicate)},
-	{"request duplicated later", gated(faultproxy.DuplicateLater)},
-	{"request late", gated(faultproxy.Late)},
-	{"request held", gated(faultproxy.HoldRequest)},
-	{"reply held", gated(faultproxy.HoldReply)},
+	{"request duplicated later", gated(faultproxy.AnyScript, faultproxy.DuplicateLater)},
+	{"release duplicated later", gated(releases, faultproxy.DuplicateLater)},
+	{"request late", gated(faultproxy.AnyScript, faultproxy.Late)},
+	{"request held", gated(faultproxy.AnyScript, faultproxy.HoldRequest)},
+	{"reply held", gated(faultproxy.AnyScript, faultproxy.HoldReply)},
 	{"request delayed", delayed},
 	{"latency", latency},
 	{"messages swallowed", swallow},
 	{"client blackholed", blackhole},
+	{"client blackholed after a slow renewal", fade},
+}
+
+// anywhere are faults of the clients, their connections and the scripts, on whatever site.
+var anywhere = []fault{
 	{"connections killed", killConnections("normal")},
 	{"subscriptions killed", killConnections("pubsub")},
 	{"scripts flushed", flushScripts},
 	{"client stopped briefly", stopClient(3, 6)},
 	{"client stopped for long", stopClient(12, 20)},
 	{"client killed", killClient},
+}
+
+// stops are faults of a server that nobody replaces for it.
+var stops = []fault{
 	{"server stopped briefly", stopServer(3, 7)},
 	{"server stopped for long", stopServer(11, 16)},
 }
+
+// releases matches the requests of which a late copy could do the most harm.
+func releases(r faultproxy.Request) bool { return faultproxy.Script(lua.SHA("release"))(r) }
 
 // between is a duration from a to b tenths of the lease.
 func (r *run) between(random *rand.Rand, a, b int) time.Duration {
@@ -70,10 +84,12 @@ func onScripts(action faultproxy.Action) func(*run, *rand.Rand) int {
 
 // gated holds back what a request or its copy would do, for up to two leases: beyond every not-after,
 // and beyond the hold itself.
-func gated(action func(*faultproxy.Gate) faultproxy.Action) func(*run, *rand.Rand) int {
+func gated(
+	match faultproxy.Match, action func(*faultproxy.Gate) faultproxy.Action,
+) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		gate := faultproxy.NewGate()
-		rule := r.seats[random.IntN(len(r.seats))].proxy.On(faultproxy.AnyScript, action(gate))
+		rule := r.seats[random.IntN(len(r.seats))].proxy.On(match, action(gate))
 		later := r.between(random, 1, 20)
 		if r.fired(rule, 1) == 0 {
 			gate.Open()
@@ -117,15 +133,39 @@ func blackhole(r *run, random *rand.Rand) int {
 	return 1
 }
 
+// fade holds the reply to a renewal back for nearly as long as one may take, and cuts the client off once it
+// has it, for longer than a lease: so what its holders heard last they heard late.
+func fade(r *run, random *rand.Rand) int {
+	s, gate := r.seats[random.IntN(len(r.seats))], faultproxy.NewGate()
+	rule := s.proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.HoldReply(gate))
+	if r.fired(rule, 1) == 0 {
+		gate.Open()
+		return 0
+	}
+	limit := r.cfg.Lease / 6
+	time.Sleep(limit * 4 / 5) // the fault itself
+	gate.Open()
+	select {
+	case <-gate.Delivered():
+	case <-time.After(limit):
+		return 0 // its connection was cut meanwhile
+	}
+	s.proxy.Blackhole(true)
+	r.lasting(random, 12, 16, func() { s.proxy.Blackhole(false) })
+	return 1
+}
+
 func killConnections(kind string) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		killed := 0
 		for range 1 + random.IntN(4) {
-			n, err := r.admin.ClientKillByFilter(context.Background(), "TYPE", kind).Result()
-			if err != nil {
-				r.fail(fmt.Errorf("CLIENT KILL: %w", err))
+			for _, admin := range r.admins {
+				n, err := admin.ClientKillByFilter(context.Background(), "TYPE", kind).Result()
+				if err != nil {
+					r.fail(fmt.Errorf("CLIENT KILL: %w", err))
+				}
+				killed += int(n)
 			}
-			killed += int(n)
 			time.Sleep(r.between(random, 0, 1))
 		}
 		return min(killed, 1)
@@ -134,8 +174,10 @@ func killConnections(kind string) func(*run, *rand.Rand) int {
 
 func flushScripts(r *run, random *rand.Rand) int {
 	for range 1 + random.IntN(20) {
-		if err := r.admin.ScriptFlush(context.Background()).Err(); err != nil {
-			r.fail(fmt.Errorf("SCRIPT FLUSH: %w", err))
+		for _, admin := range r.admins {
+			if err := admin.ScriptFlush(context.Background()).Err(); err != nil {
+				r.fail(fmt.Errorf("SCRIPT FLUSH: %w", err))
+			}
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -180,9 +222,10 @@ func killClient(r *run, random *rand.Rand) int {
 // runs again.
 func stopServer(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
-		r.server.Stop()
+		server := r.servers[random.IntN(len(r.servers))]
+		server.Stop()
 		time.Sleep(r.between(random, from, to)) // the fault itself
-		r.server.Continue()
+		server.Continue()
 		return 1
 	}
 }

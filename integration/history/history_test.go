@@ -3,6 +3,7 @@ package history_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,32 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-var seed = flag.Uint64("history.seed", uint64(time.Now().UnixNano()), "decides the faults of the run")
+var (
+	seed  = flag.Uint64("history.seed", uint64(time.Now().UnixNano()), "decides the faults of the run")
+	short = flag.String("history.short", "", "the only kinds of faults, with commas between, of runs that are "+
+		"an eighth as long: to look for one bug")
+	faults = flag.Int("history.faults", 6, "how many a short run has")
+	linger = flag.Bool("history.linger", false, "short runs have holders that stay for long")
+)
+
+// run carries out a run, or a short one if that was asked for.
+func run(t *testing.T, cfg history.Config) *history.Report {
+	t.Helper()
+	cfg.Seed, cfg.Limit, cfg.Log = *seed, 150*time.Second, t.Logf
+	if *short != "" {
+		cfg.Kinds, cfg.Linger = strings.Split(*short, ","), *linger
+		cfg.Acquisitions, cfg.Faults = cfg.Acquisitions/8, *faults
+		if *linger {
+			cfg.Acquisitions /= 10
+		}
+	}
+	report, err := history.Run(t, cfg)
+	require.NoError(t, report.Print(os.Stdout))
+	require.NoError(t, err, "-history.seed=%d", *seed)
+	require.GreaterOrEqual(t, report.Acquisitions, cfg.Acquisitions)
+	require.GreaterOrEqual(t, report.Injected(), cfg.Faults)
+	return report
+}
 
 func TestMain(m *testing.M) {
 	history.Client()
@@ -23,19 +49,42 @@ func TestMain(m *testing.M) {
 // a hold that another believes in, tokens grow, and once the faults are over everybody gets in and
 // nothing is left.
 func TestHistoryUnderFaults(t *testing.T) {
-	report, err := history.Run(t, history.Config{
-		Acquisitions: 5000, Faults: 25, Seed: *seed, Limit: 150 * time.Second, Log: t.Logf,
+	report := run(t, history.Config{Acquisitions: 5000, Faults: 25})
+	if *short != "" {
+		return
+	}
+	for _, call := range []string{"do:ok", "export:ok", "import:ok", "own:ok", "break:ok", "max-hold:ok"} {
+		require.Positive(t, report.Calls[call], call)
+	}
+	require.Positive(t, report.Unlocks["max-hold:lost"], "no hold was held for as long as it may be")
+}
+
+// G2, G13: what Redis forgets, the holder hears of within a renewal period and a command's limit. Whoever
+// gets the lock meanwhile has a greater token, so that storage can turn the other away.
+func TestHistoryWhereRedisForgets(t *testing.T) {
+	report := run(t, history.Config{
+		Acquisitions: 240, Faults: 40, Lease: 1200 * time.Millisecond, Forgets: true,
 	})
-	require.NoError(t, report.Print(os.Stdout))
-	require.NoError(t, err, "-history.seed=%d", *seed)
-	require.GreaterOrEqual(t, report.Acquisitions, 5000)
-	require.GreaterOrEqual(t, report.Injected(), 25)
+	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
+	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
+}
+
+// The same on a cluster whose slots move, and behind Sentinels, with failovers that lose nothing.
+func TestHistoryOnOtherSites(t *testing.T) {
+	for _, site := range []history.Site{history.Cluster, history.Sentinel} {
+		t.Run(string(site), func(t *testing.T) {
+			t.Parallel()
+			run(t, history.Config{Acquisitions: 1000, Faults: 14, Site: site})
+		})
+	}
 }
 
 // A run that would not contain every kind of fault, or no acquisitions, is refused: it would prove little.
 func TestVoidRunsAreRefused(t *testing.T) {
 	for _, cfg := range []history.Config{
 		{Acquisitions: 5000, Faults: 5}, {Faults: 100},
+		{Acquisitions: 5000, Faults: 100, Kinds: []string{"a fault that nobody wrote"}},
+		{Acquisitions: 5000, Faults: 100, Site: history.Cluster, Forgets: true},
 	} {
 		_, err := history.Run(t, cfg)
 		require.Error(t, err)

@@ -35,7 +35,8 @@ func launch(number, generation int, addr string, cfg Config, r *record) (*proces
 	}
 	p.cmd.Env = append(os.Environ(),
 		envAddr+"="+addr, envNumber+"="+strconv.Itoa(number), envLease+"="+cfg.Lease.String(),
-		envWorkers+"="+strconv.Itoa(cfg.Workers),
+		envWorkers+"="+strconv.Itoa(cfg.Workers), envSite+"="+string(cfg.Site),
+		envForgets+"="+strconv.FormatBool(cfg.Forgets), envLinger+"="+strconv.FormatBool(cfg.Linger),
 		envSeed+"="+strconv.FormatUint(cfg.Seed+uint64(number)<<32+uint64(generation)<<40, 10))
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil { // whose end ends the client, should this process die
@@ -60,6 +61,10 @@ func (p *process) listen(out io.Reader, r *record) {
 		line := lines.Text()
 		if line == linePaused || strings.HasPrefix(line, lineLeft+" ") {
 			p.told <- line
+			continue
+		}
+		if exported, is := strings.CutPrefix(line, lineExport+" "); is {
+			r.export(p, exported)
 			continue
 		}
 		r.take(p, line)

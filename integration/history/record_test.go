@@ -16,13 +16,19 @@ func told(lines ...string) (*record, *process) {
 	return r, p
 }
 
+func end(id string, at time.Duration) string { return endLine(Hold{ID: id, End: at}) }
+
 func TestRecordOfAHold(t *testing.T) {
 	t.Parallel()
-	h := Hold{Client: "3", Name: "a", ID: "id:1", Fence: 7, Start: 100}
-	r, _ := told(holdLine(h, 900), endLine("id:1", 250), lineUnlock+" lock:ok")
-	require.NoError(t, r.verdict())
-	h.Client, h.End = "client-0.0/3", 250
+	h := Hold{
+		Client: "3", Name: "a", ID: "id:1", Fence: 7, Called: 90, Start: 100, End: 250, From: "id:0", Stalled: 40,
+	}
+	r, _ := told(holdLine(h, 900), endLine(h), lineUnlock+" lock:ok")
+	h.Client = "client-0.0/3"
 	require.Equal(t, []Hold{h}, r.holds)
+	h.From = ""
+	r, _ = told(holdLine(h, 900), endLine(h), lineUnlock+" lock:ok")
+	require.NoError(t, r.verdict())
 	require.Equal(t, 1, r.count("lock:ok", "lock:lost"))
 }
 
@@ -38,7 +44,7 @@ func TestRecordOfAKilledProcess(t *testing.T) {
 		require.Len(t, r.holds, 1)
 		require.Equal(t, c.want, r.holds[0].End)
 		require.Equal(t, 2, r.acquisitions())
-		r.take(&process{name: "client-1.0"}, endLine("id:2", 350))
+		r.take(&process{name: "client-1.0"}, end("id:2", 350))
 		require.ErrorContains(t, r.verdict(), "overlaps: 1")
 	}
 }
@@ -55,10 +61,10 @@ func TestRecordThatIsWrong(t *testing.T) {
 		"garbage":            {[]string{"fatal error: stack overflow"}, "fatal"},
 		"half a line":        {[]string{"hold 3 a id:1"}, "too short"},
 		"no number":          {[]string{"end id:1 soon"}, "soon"},
-		"end of nothing":     {[]string{endLine("id:1", 10)}, "never began"},
+		"end of nothing":     {[]string{end("id:1", 10)}, "never began"},
 		"without an end":     {[]string{first}, "never ended"},
-		"overlap":            {[]string{first, later, endLine("id:1", 301), endLine("id:2", 400)}, "overlaps"},
-		"order":              {[]string{first, later, endLine("id:1", 200), endLine("id:2", 400)}, "order"},
+		"overlap":            {[]string{first, later, end("id:1", 301), end("id:2", 400)}, "overlaps"},
+		"order":              {[]string{first, later, end("id:1", 200), end("id:2", 400)}, "order"},
 	} {
 		r, _ := told(c.lines...)
 		require.ErrorContains(t, r.verdict(), c.want, name)
@@ -67,11 +73,14 @@ func TestRecordThatIsWrong(t *testing.T) {
 
 func TestMissingFaults(t *testing.T) {
 	t.Parallel()
-	r := &Report{Faults: make(map[string]int)}
-	require.Len(t, r.missing(), len(kinds))
-	for _, k := range kinds {
-		r.Faults[k.name]++
+	for _, cfg := range []Config{{Site: Single}, {Site: Single, Forgets: true}, {Site: Cluster}, {Site: Sentinel}} {
+		r := &Report{Config: cfg, Faults: make(map[string]int)}
+		require.NotEmpty(t, cfg.kinds())
+		require.Len(t, r.missing(), len(cfg.kinds()))
+		for _, k := range cfg.kinds() {
+			r.Faults[k.name]++
+		}
+		require.Empty(t, r.missing())
+		require.Equal(t, len(cfg.kinds()), r.Injected())
 	}
-	require.Empty(t, r.missing())
-	require.Equal(t, len(kinds), r.Injected())
 }

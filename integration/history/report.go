@@ -20,6 +20,9 @@ type Report struct {
 	Faults       map[string]int // by kind
 	Undelivered  int            // late requests that another fault took away
 	Overlaps     int
+	Stale        int           // times that somebody was inside who had lost the lock, within bounds
+	Lost         int           // holds that Redis forgot while they were believed in
+	Telling      time.Duration // how long after that they were believed in, at most
 	Disorder     int
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // whose it was
@@ -33,7 +36,9 @@ func (r *Report) take(of *record) {
 	of.mu.Lock()
 	defer of.mu.Unlock()
 	r.Acquisitions = len(of.holds) + len(of.open)
-	r.Overlaps, r.Disorder = len(Overlaps(of.holds)), len(Disorder(of.holds))
+	r.Overlaps, r.Disorder = len(of.bounds.Overlaps(of.holds)), len(of.bounds.Disorder(of.holds))
+	r.Stale = of.bounds.Excused(of.holds)
+	r.Telling, r.Lost = of.bounds.LongestTelling(of.holds)
 	r.Unlocks = maps.Clone(of.unlocks)
 	r.Calls = make(map[string]int)
 	for _, c := range of.calls {
@@ -43,7 +48,7 @@ func (r *Report) take(of *record) {
 
 // missing names the kinds of faults that never happened.
 func (r *Report) missing() (names []string) {
-	for _, k := range kinds {
+	for _, k := range r.Config.kinds() {
 		if r.Faults[k.name] == 0 {
 			names = append(names, k.name)
 		}
@@ -63,17 +68,23 @@ func (r *Report) Injected() (n int) {
 func (r *Report) Print(to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	row := func(what string, figure any) { fmt.Fprintf(table, "%s\t%v\n", what, figure) }
+	row("site", r.Config.Site)
 	row("seed", r.Config.Seed)
 	row("duration", r.Duration.Round(time.Millisecond))
 	row("acquisitions", r.Acquisitions)
 	row("overlaps", r.Overlaps)
 	row("tokens out of order", r.Disorder)
+	if r.Config.Forgets {
+		row("holds lost while believed in", r.Lost)
+		row("longest belief after a loss", r.Telling.Round(time.Millisecond))
+		row("overlaps that followed from it", r.Stale)
+	}
 	row("longest wait after heal", r.LongestWait.Round(time.Millisecond))
 	row("longest wait in liveness", r.LongestLive.Round(time.Millisecond))
 	row("keys left", r.Keys)
 	row("goroutines left", r.Goroutines)
 	row("faults", r.Injected())
-	for _, k := range kinds {
+	for _, k := range r.Config.kinds() {
 		row("  "+k.name, r.Faults[k.name])
 	}
 	row("late requests undelivered", r.Undelivered)

@@ -7,26 +7,23 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/internal/faultproxy"
-	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
 // run is one run under way.
 type run struct {
-	cfg    Config
-	server *redistest.Server
-	admin  *redis.Client // straight to the server
-	seats  []*seat
-	record *record
-	report *Report
-	t      testing.TB
-	late   sync.WaitGroup // what faults still have to end
+	ground
+	cfg     Config
+	seats   []*seat
+	record  *record
+	report  *Report
+	t       testing.TB
+	late    sync.WaitGroup // what faults still have to end
+	exports atomic.Int64   // holds on their way from process to process, so far
 
 	mu  sync.Mutex // guards err
 	err error      // of a fault that could not be injected
@@ -41,17 +38,15 @@ func Run(t testing.TB, cfg Config) (*Report, error) {
 	if err != nil {
 		return report, err
 	}
+	report.Config = cfg
 	lab := &lenient{TB: t}
-	server := redistest.Start(lab)
-	r := &run{
-		cfg: cfg, server: server, record: newRecord(), report: report, t: t, admin: redis.NewClient(&redis.Options{
-			Addr: server.Addr(), ReadTimeout: 30 * time.Second, MaxRetries: 3,
-		}),
+	r := &run{cfg: cfg, record: newRecord(), report: report, t: t}
+	r.record.strict, r.record.export = cfg.Forgets, r.export
+	r.record.bounds.Telling = cfg.Lease // of a hold that its own process breaks, whatever the network does
+	if cfg.Forgets {
+		r.record.bounds.Telling = cfg.telling()
 	}
-	t.Cleanup(func() { _ = r.admin.Close() })
-	for i := range cfg.Clients {
-		r.seats = append(r.seats, &seat{number: i, proxy: faultproxy.Start(lab, server.Addr())})
-	}
+	r.build(lab)
 	defer r.clear()
 	start := time.Now()
 	err = r.phases()
@@ -97,7 +92,7 @@ func (r *run) warmUp() error {
 			return err
 		}
 	}
-	for end := time.Now().Add(warmUpTime); r.record.acquisitions() < warmUp; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(warmUpTime); r.record.acquisitions() < r.cfg.warmUp(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("void: %d acquisitions within %v", r.record.acquisitions(), warmUpTime)
 		}
@@ -107,17 +102,21 @@ func (r *run) warmUp() error {
 
 // inject spreads the faults over the acquisitions: the next one comes when its share of them was made,
 // or after two leases, since faults are what makes them rare. All kinds have their turn before any of
-// them comes again.
+// them comes again, and those that never happened, for want of what they are to meet, have it until they do.
 func (r *run) inject() error {
 	random := rand.New(rand.NewPCG(r.cfg.Seed, 1))
 	from, end := r.record.acquisitions(), time.Now().Add(r.cfg.Limit)
 	due := func(fault int) bool {
 		return r.record.acquisitions()-from >= fault*r.cfg.Acquisitions/r.cfg.Faults
 	}
-	var order []int
-	for happened := 0; happened < r.cfg.Faults; {
+	kinds, order := r.cfg.kinds(), []int(nil)
+	for happened := 0; happened < r.cfg.Faults || len(r.report.missing()) > 0; {
 		if len(order) == 0 {
 			order = random.Perm(len(kinds))
+		}
+		if k := kinds[order[0]]; happened >= r.cfg.Faults && r.report.Faults[k.name] > 0 {
+			order = order[1:]
+			continue
 		}
 		for patience := time.Now().Add(2 * r.cfg.Lease); !due(happened) && time.Now().Before(patience); {
 			time.Sleep(time.Millisecond)
@@ -125,7 +124,7 @@ func (r *run) inject() error {
 		n := kinds[order[0]].inject(r, random)
 		r.report.Faults[kinds[order[0]].name] += n
 		order, happened = order[1:], happened+n
-		if err := r.failure(); err != nil {
+		if err := errors.Join(r.failure(), r.record.glance()); err != nil {
 			return err
 		}
 		if time.Now().After(end) {

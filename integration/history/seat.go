@@ -12,7 +12,8 @@ import (
 // seat is the place of one client process: a number, a path to Redis, and one process after the other.
 type seat struct {
 	number int
-	proxy  *faultproxy.Proxy
+	addr   string            // what the process dials
+	proxy  *faultproxy.Proxy // which is there; nil where the site has none
 
 	mu         sync.Mutex // guards all below
 	process    *process
@@ -47,7 +48,7 @@ func (r *run) occupy(s *seat) error {
 	generation := s.generation
 	s.generation++
 	s.mu.Unlock()
-	p, err := launch(s.number, generation, s.proxy.Addr(), r.cfg, r.record)
+	p, err := launch(s.number, generation, s.addr, r.cfg, r.record)
 	if err != nil {
 		return err
 	}
@@ -55,6 +56,22 @@ func (r *run) occupy(s *seat) error {
 	s.process = p
 	s.mu.Unlock()
 	return p.say(sayRoam)
+}
+
+// export passes a hold that a process let go to the process of another seat. If that is gone by then, the
+// hold runs out in nobody's hands.
+func (r *run) export(from *process, exported string) {
+	seats := make([]*seat, 0, len(r.seats))
+	for _, s := range r.seats {
+		if p := s.current(); p != nil && p != from {
+			seats = append(seats, s)
+		}
+	}
+	if len(seats) == 0 {
+		return
+	}
+	next := int(r.exports.Add(1)) % len(seats)
+	_ = seats[next].current().say(sayImport + " " + exported)
 }
 
 // replace kills the process of a seat and starts the next one.

@@ -13,10 +13,22 @@ import (
 type stay struct {
 	Hold
 	worker     *worker
+	op         string
 	lock       *rlock.Lock
 	held       context.Context
 	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was told
+	looked     time.Duration // when it was last seen to be there
 	lost       bool
+}
+
+// visit stays inside for a while. It reports false if there was nothing to stay in any more.
+func (s *stay) visit(span time.Duration, nest bool) bool {
+	if !s.begin() {
+		return false
+	}
+	s.remain(span, nest)
+	s.worker.client.tell(endLine(s.Hold))
+	return true
 }
 
 // begin tells of the hold. It reports false if that was over before anybody could believe in it.
@@ -25,7 +37,7 @@ func (s *stay) begin() bool {
 	if err != nil {
 		return false
 	}
-	s.ID, s.Fence, s.End = hold.ID, hold.Fence, s.Start
+	s.ID, s.Fence, s.End, s.looked = hold.ID, hold.Fence, s.Start, s.Start
 	s.learn(hold)
 	s.worker.client.tell(holdLine(s.Hold, s.validUntil))
 	return true
@@ -42,6 +54,9 @@ func (s *stay) learn(hold rlock.Hold) {
 	s.validUntil = now + time.Until(hold.ValidUntil) - wheelTick
 }
 
+// stalled is how much later than planned a look may come before that counts as standing still.
+const stalled = 20 * time.Millisecond
+
 // look notes down how long the hold was believed in: until now, if it is still there; and else, if its
 // validity ended, for as long as it was certain to go on.
 func (s *stay) look() {
@@ -51,7 +66,10 @@ func (s *stay) look() {
 	now := stamp.Now()
 	hold, err := s.lock.Held(s.held)
 	if err == nil {
-		s.End = now
+		if gap := now - s.looked; gap > tick+stalled {
+			s.Stalled += gap
+		}
+		s.End, s.looked = now, now
 		s.learn(hold)
 		s.same(hold, 1)
 		return
@@ -63,8 +81,10 @@ func (s *stay) look() {
 		s.worker.bad("a hold that was not unlocked is not held: %v", err)
 	case lost.Reason == rlock.LossExpired:
 		s.End = max(s.End, min(now, s.validUntil))
+	case lost.Reason == rlock.LossMaxHold && s.op == "max-hold":
+	case lost.Reason == rlock.LossGone && (s.worker.client.forgets || s.Name == s.worker.client.own):
 	default:
-		s.worker.bad("Redis keeps everything, and yet: %v", err)
+		s.worker.bad("nobody took it away, and yet: %v", err)
 	}
 }
 
@@ -118,4 +138,5 @@ func (s *stay) nest() {
 	if err := unlock(); err != nil {
 		s.worker.outcome("inner-unlock", err)
 	}
+	s.looked = stamp.Now() // it did not stand still
 }

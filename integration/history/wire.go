@@ -10,8 +10,10 @@ import (
 // What a client process tells the run, one line each. Lines are short enough for a pipe to take them
 // whole, so that a process that is killed leaves no half of one behind.
 const (
-	lineHold   = "hold"   // client name id fence start valid-until
-	lineEnd    = "end"    // id end: it is about to unlock, or has lost the hold
+	lineHold   = "hold"   // client name id fence called start valid-until from
+	lineEnd    = "end"    // id end stalled: it is about to unlock, or has lost the hold
+	lineExport = "export" // name id token: for another process to import
+	lineBreak  = "break"  // name outcome called returned
 	lineCall   = "call"   // client op outcome called returned
 	lineUnlock = "unlock" // outcome
 	lineBad    = "bad"    // what must never be, in words
@@ -26,13 +28,23 @@ const (
 	outcomeUnavailable = "unavailable"
 	outcomeLost        = "lost"
 	outcomeOver        = "context-over"
+	outcomeNotHeld     = "not-held"
 )
 
 func holdLine(h Hold, validUntil time.Duration) string {
-	return fmt.Sprintln(lineHold, h.Client, h.Name, h.ID, h.Fence, int64(h.Start), int64(validUntil))
+	from := h.From
+	if from == "" {
+		from = "-"
+	}
+	return fmt.Sprintln(lineHold, h.Client, h.Name, h.ID, h.Fence, int64(h.Called), int64(h.Start),
+		int64(validUntil), from)
 }
 
-func endLine(id string, end time.Duration) string { return fmt.Sprintln(lineEnd, id, int64(end)) }
+func endLine(h Hold) string { return fmt.Sprintln(lineEnd, h.ID, int64(h.End), int64(h.Stalled)) }
+
+func breakLine(name string, c Call) string {
+	return fmt.Sprintln(lineBreak, name, c.Outcome, int64(c.Called), int64(c.Returned))
+}
 
 func callLine(c Call) string {
 	return fmt.Sprintln(lineCall, c.Client, c.Op, c.Outcome, int64(c.Called), int64(c.Returned))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/stamp"
@@ -22,55 +21,32 @@ type worker struct {
 	client *client
 	name   string
 	random *rand.Rand
-	plain  []*rlock.Lock
-	short  []*rlock.Lock // with MaxWait
-	fixed  []*rlock.Lock // with FixedLease
+	locks  map[string]locks
 }
 
 func newWorker(c *client, name string, random *rand.Rand) *worker {
-	w := &worker{client: c, name: name, random: random}
-	for _, n := range names {
-		w.plain = append(w.plain, rlock.New(c.rlock, n))
-		w.short = append(w.short, rlock.New(c.rlock, n, rlock.MaxWait(c.lease/8)))
-		w.fixed = append(w.fixed, rlock.New(c.rlock, n, rlock.FixedLease(c.lease/2)))
+	w := &worker{client: c, name: name, random: random, locks: make(map[string]locks)}
+	for _, n := range append([]string{c.own}, names...) {
+		w.locks[n] = c.locks(n)
 	}
 	return w
 }
 
-// roam does one operation of any kind, on any name.
-func (w *worker) roam() {
-	n, ctx := w.random.IntN(len(names)), context.Background()
-	switch kind := w.random.IntN(100); {
-	case kind < 12:
-		w.enter(ctx, "try", w.plain[n], w.plain[n].TryLock, w.span())
-	case kind < 22:
-		w.enter(ctx, "max-wait", w.short[n], w.short[n].Lock, w.span())
-	case kind < 32:
-		w.enter(ctx, "fixed-lease", w.fixed[n], w.fixed[n].Lock, w.span())
-	case kind < 42:
-		ctx, cancel := context.WithTimeout(ctx, time.Duration(1+w.random.IntN(50))*time.Millisecond)
-		defer cancel()
-		w.enter(ctx, "deadline", w.plain[n], w.plain[n].Lock, w.span())
-	default:
-		w.enter(ctx, "lock", w.plain[n], w.plain[n].Lock, w.span())
-	}
-}
-
-// live does one operation that must succeed.
-func (w *worker) live() {
-	n := w.random.IntN(len(names))
-	lock := w.plain[n]
-	if w.random.IntN(4) == 0 {
-		lock = w.fixed[n]
-	}
-	w.enter(context.Background(), "live", lock, lock.Lock, time.Duration(w.random.IntN(2000))*time.Microsecond)
-}
-
 // span is how long to stay inside: mostly for a moment, now and then beyond a renewal, rarely for longer
-// than the lease.
+// than the lease. Who lingers does all of that more often.
 func (w *worker) span() time.Duration {
-	lease := w.client.lease
-	switch kind := w.random.IntN(1000); {
+	lease, kind := w.client.lease, w.random.IntN(1000)
+	if w.client.linger {
+		switch {
+		case kind < 250:
+			return time.Duration(w.random.Int64N(int64(3 * lease)))
+		case kind < 500:
+			return time.Duration(w.random.Int64N(int64(lease / 3)))
+		default:
+			return time.Duration(w.random.IntN(8000)) * time.Microsecond
+		}
+	}
+	switch {
 	case kind < 1:
 		return lease + lease/4
 	case kind < 6:
@@ -88,42 +64,54 @@ type lockFunc func(context.Context) (context.Context, func() error, error)
 func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lockFunc, span time.Duration) {
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := take(ctx)
-	start := stamp.Now()
-	c.Returned, c.Outcome = start, w.outcome(op, err)
-	w.client.tell(callLine(c))
-	if err != nil {
-		return
-	}
-	s := stay{worker: w, lock: lock, held: held, Hold: Hold{Client: w.name, Name: lock.Name(), Start: start}}
-	begun := s.begin()
-	if begun {
-		s.remain(span, op != "live" || w.random.IntN(2) == 0)
-		w.client.tell(endLine(s.ID, s.End))
-	}
-	outcome := w.outcome("unlock", unlock())
-	if op == "live" && outcome == outcomeLost && stamp.Now()-start > w.client.lease/4 {
-		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay so much later
-	}
-	w.client.tell(fmt.Sprintln(lineUnlock, op+":"+outcome))
-	if outcome == outcomeOK && !begun {
-		w.bad("unlock found a hold that Held did not know")
+	if s := w.arrive(c, lock, held, err); s != nil {
+		begun := s.visit(span, op != "live" || w.random.IntN(2) == 0)
+		w.left(s, begun, unlock())
 	}
 }
 
-func (w *worker) bad(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	w.client.tell(lineBad + " " + w.name + " " + strings.Join(strings.Fields(text), " ") + "\n")
+// arrive tells of a call that has returned, or has come to call what it was given. Without an error it
+// begins a stay.
+func (w *worker) arrive(c Call, lock *rlock.Lock, held context.Context, err error) *stay {
+	c.Returned = stamp.Now()
+	c.Outcome = w.outcome(c.Op, err)
+	w.client.tell(callLine(c))
+	if err != nil {
+		return nil
+	}
+	return &stay{worker: w, op: c.Op, lock: lock, held: held, Hold: Hold{
+		Client: w.name, Name: lock.Name(), Called: c.Called, Start: c.Returned,
+	}}
+}
+
+// left tells how a stay was unlocked.
+func (w *worker) left(s *stay, begun bool, err error) {
+	outcome := w.outcome("unlock", err)
+	if s.op == "live" && outcome == outcomeLost && stamp.Now()-s.Start > w.client.lease/4 {
+		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay so much later
+	}
+	w.client.tell(fmt.Sprintln(lineUnlock, s.op+":"+outcome))
+	if outcome == outcomeOK && !begun {
+		w.bad("unlock found a hold that Held did not know")
+	}
 }
 
 // allowed are the errors that a kind of operation may end with while faults are injected.
 var allowed = map[string][]string{
 	"lock":         {outcomeUnavailable},
 	"fixed-lease":  {outcomeUnavailable},
+	"max-hold":     {outcomeUnavailable},
+	"do":           {outcomeUnavailable},
+	"export":       {outcomeUnavailable},
+	"own":          {outcomeUnavailable},
+	"import":       {outcomeUnavailable, outcomeNotHeld}, // not held: it ran out on the way
 	"try":          {outcomeUnavailable, outcomeBusy},
 	"max-wait":     {outcomeUnavailable, outcomeBusy},
 	"deadline":     {outcomeUnavailable, outcomeBusy, outcomeOver},
+	"break":        {outcomeUnavailable, outcomeNotHeld},
 	"nested":       {outcomeUnavailable, outcomeLost},
 	"inner-unlock": {outcomeUnavailable, outcomeLost},
+	"exported":     {outcomeUnavailable, outcomeLost},
 	"unlock":       {outcomeUnavailable, outcomeLost},
 	"live":         {outcomeUnavailable}, // which the run counts as a failure
 }
@@ -140,6 +128,8 @@ func (w *worker) outcome(op string, err error) string {
 		word = outcomeUnavailable
 	case errors.Is(err, rlock.ErrBusy):
 		word = outcomeBusy
+	case errors.Is(err, rlock.ErrNotHeld):
+		word = outcomeNotHeld
 	case errors.Is(err, context.DeadlineExceeded):
 		word = outcomeOver
 	}

@@ -25,23 +25,32 @@ const patience = 60 * time.Second
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
+			if m.args != nil { // histories, which wait more than they do
+				t.Parallel()
+			}
 			program := m.build(t)
-			code, output := runTests(t, program, m.in, m.by)
+			code, output := runTests(t, program, m.in, m.by, m.args)
 			require.Equal(t, 1, code, "the tests did not fail:\n%s", output)
 			// A crash or a timeout would show that something is wrong, but not that anybody looks.
 			require.Contains(t, output, "--- FAIL: Test", "no test has failed:\n%s", output)
+			require.Regexp(t, m.says, output, "it failed, but not for what is wrong:\n%s", output)
 		})
 	}
 }
 
 // The same tests pass on what is not mutated, so what fails above fails for the mutant.
 func TestUnmutatedPasses(t *testing.T) {
-	patterns := make(map[string][]string)
+	type tests struct{ in, args string }
+	patterns, programs := make(map[tests][]string), make(map[string]string)
 	for _, m := range table {
-		patterns[m.in] = append(patterns[m.in], m.by)
+		of := tests{m.in, strings.Join(m.args, "\n")}
+		patterns[of] = append(patterns[of], m.by)
 	}
-	for in, by := range patterns {
-		code, output := runTests(t, compile(t, in, ""), in, strings.Join(by, "|"))
+	for of, by := range patterns {
+		if programs[of.in] == "" {
+			programs[of.in] = compile(t, of.in, "")
+		}
+		code, output := runTests(t, programs[of.in], of.in, strings.Join(by, "|"), strings.Split(of.args, "\n"))
 		require.Zero(t, code, output)
 		require.NotContains(t, output, "no tests to run")
 	}
@@ -58,28 +67,38 @@ func TestTableIsUpToDate(t *testing.T) {
 	require.GreaterOrEqual(t, len(table), 10)
 }
 
-// mutate returns the mutated file.
-func (m mutant) mutate(t *testing.T) []byte {
+// mutate returns the file that is mutated, and what it becomes.
+func (m mutant) mutate(t *testing.T) (file string, mutated []byte) {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join(root, m.file))
+	files, err := filepath.Glob(filepath.Join(root, m.file))
 	require.NoError(t, err)
-	require.Equal(t, 1, bytes.Count(source, []byte(m.old)), "%q: %s should contain once: %s", m.name, m.file, m.old)
-	return bytes.Replace(source, []byte(m.old), []byte(m.new), 1)
+	found := 0
+	for _, f := range files {
+		source, err := os.ReadFile(f)
+		require.NoError(t, err)
+		if n := bytes.Count(source, []byte(m.old)); n > 0 {
+			found += n
+			file, mutated = f, bytes.Replace(source, []byte(m.old), []byte(m.new), 1)
+		}
+	}
+	require.Equal(t, 1, found, "%q: %s should contain once: %s", m.name, m.file, m.old)
+	return file, mutated
 }
 
 // build compiles the tests of the mutant. One that does not compile was not caught.
 func (m mutant) build(t *testing.T) (program string) {
 	t.Helper()
 	dir := t.TempDir()
+	file, text := m.mutate(t)
 	mutated := filepath.Join(dir, "mutated")
-	require.NoError(t, os.WriteFile(mutated, m.mutate(t), 0o600))
-	original, err := filepath.Abs(filepath.Join(root, m.file))
+	require.NoError(t, os.WriteFile(mutated, text, 0o600))
+	original, err := filepath.Abs(file)
 	require.NoError(t, err)
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutated}})
 	require.NoError(t, err)
-	file := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(file, overlay, 0o600))
-	return compile(t, m.in, file)
+	replacing := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(replacing, overlay, 0o600))
+	return compile(t, m.in, replacing)
 }
 
 // compile compiles the tests of a package, with an overlay unless that is "".
@@ -97,12 +116,13 @@ func compile(t *testing.T, in, overlay string) (program string) {
 	return program
 }
 
-// runTests runs tests of a package by its compiled program.
-func runTests(t *testing.T, program, in, by string) (code int, output string) {
+// runTests runs tests of a package by its compiled program, with further arguments.
+func runTests(t *testing.T, program, in, by string, further []string) (code int, output string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.run", by, "-test.failfast", "-test.v", "-test.parallel=4")
+	args := []string{"-test.run", by, "-test.failfast", "-test.v", "-test.parallel=4"}
+	cmd := exec.CommandContext(ctx, program, append(args, further...)...)
 	cmd.Dir = filepath.Join(root, in)
 	text, err := cmd.CombinedOutput()
 	require.NoError(t, ctx.Err(), "the tests did not end: %s", text)

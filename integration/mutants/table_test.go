@@ -3,15 +3,17 @@ package mutants
 // mutant is one way to break the locks.
 type mutant struct {
 	name string
-	file string // from the module's root
-	old  string // what stands there, exactly once
+	file string // a pattern, from the module's root
+	old  string // what stands there, exactly once in one of them
 	new  string
-	in   string // the package whose tests must notice
-	by   string // -run: the tests that must
+	in   string   // the package whose tests must notice
+	by   string   // -run: the tests that must
+	args []string // further arguments of theirs
+	says string   // a pattern of what they must say, if it matters
 }
 
 // table lists the mutants: scripts, the watchdog, and the engine.
-var table = []mutant{
+var table = append(histories, []mutant{
 	{
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
@@ -62,51 +64,51 @@ var table = []mutant{
 		in:   "lua", by: "^TestStepsResentOrLate$",
 	}, {
 		name: "validity counts from the reply to a renewal",
-		file: "watchdog/renew.go",
+		file: "watchdog/*.go",
 		old:  `l.raiseValidityLocked(start + result.Lease`,
 		new:  `l.raiseValidityLocked(now + result.Lease`,
 		in:   "watchdog", by: "^TestValidityCountsFromTheStart$",
 	}, {
 		name: "validity ends, and nobody is told",
-		file: "watchdog/renew.go",
+		file: "watchdog/*.go",
 		old:  `w.cfg.Lost(l, cause)`,
 		new:  `_ = cause`,
 		in:   "watchdog", by: "^TestLostWhenFailuresLast$",
 	}, {
 		name: "a hold that is gone is believed in until its validity ends",
-		file: "watchdog/renew.go",
+		file: "watchdog/*.go",
 		old:  `case errors.Is(err, ErrGone):`,
 		new:  `case errors.Is(err, ErrGone) && now < 0:`,
 		in:   "watchdog", by: "^TestGoneIsLostAtOnce$",
 	}, {
 		name: "renewal survives unlock",
-		file: "watchdog/watchdog.go",
+		file: "watchdog/*.go",
 		old:  `return w.end(l, stopped)`,
 		new:  `return l != nil`,
 		in:   "watchdog", by: "^TestStopDuringACall$|^TestOneEndOnly$",
 	}, {
 		name: "validity counts from the reply to an acquisition",
-		file: "internal/engine/lead.go",
-		old:  `sent.reply.Fence, start, l.doubt.notAfter)`,
-		new:  `sent.reply.Fence, e.clock.Now(), l.doubt.notAfter)`,
+		file: "internal/engine/*.go",
+		old:  `sent.reply.Fence, start, `,
+		new:  `sent.reply.Fence, e.clock.Now(), `,
 		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "an acquisition that had to be sent twice is valid from the second time",
-		file: "internal/engine/lead.go",
-		old:  `start = min(start, l.doubt.since)`,
-		new:  `start = max(start, l.doubt.since)`,
+		file: "internal/engine/*.go",
+		old:  "lua.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
+		new:  "lua.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
 		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "contexts end after the release",
-		file: "internal/engine/unlock.go",
-		old:  "	l.end(e.cfg.Words.Released)\n	return h.finish()\n",
-		new:  "	defer l.end(e.cfg.Words.Released)\n	return h.finish()\n",
+		file: "internal/engine/*.go",
+		old:  "	l.end(e.cfg.Words.Released)\n	return nil\n",
+		new:  "	time.AfterFunc(time.Minute, func() { l.end(e.cfg.Words.Released) })\n	return nil\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "nobody reclaims what may be held",
-		file: "internal/engine/reclaim.go",
+		file: "internal/engine/*.go",
 		old:  `r.orphans = append(r.orphans, o)`,
 		new:  `_ = o`,
 		in:   "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
-}
+}...)

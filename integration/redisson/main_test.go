@@ -29,6 +29,17 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(rwRole) != "" {
+		rwChild()
+		return
+	}
+	if os.Getenv(permitAddr) != "" {
+		if err := permitChild(); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	redistest.Main(m)
 }
 

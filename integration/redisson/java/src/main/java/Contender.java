@@ -123,16 +123,24 @@ public final class Contender {
         out.println(id + " " + answer);
     }
 
-    /** Whether the thread sleeps on the semaphore that Redisson opens when a message arrives. */
+    /** Whether the thread sleeps on the semaphore or gate that Redisson opens when a message arrives. */
     private static boolean parked(Thread thread) {
         return thread != null && Arrays.stream(thread.getStackTrace())
-                .anyMatch(frame -> frame.getClassName().equals("java.util.concurrent.Semaphore"));
+                .anyMatch(frame -> frame.getClassName().equals("java.util.concurrent.Semaphore")
+                        || frame.getClassName().equals("org.redisson.misc.ReclosableLatch"));
     }
 
     private Object carryOut(String operation, String[] args) throws Exception {
-        RLock lock = redisson.getLock(args[0]);
+        if (Permits.knows(operation)) {
+            return Permits.carryOut(redisson, operation, args);
+        }
+        if (operation.startsWith("rw.")) {
+            return ReadWrite.carryOut(redisson, operation.substring(3), args);
+        }
+        boolean fair = operation.startsWith("fair.");
+        RLock lock = fair ? redisson.getFairLock(args[0]) : redisson.getLock(args[0]);
         RFencedLock fenced = redisson.getFencedLock(args[0]);
-        switch (operation) {
+        switch (fair ? operation.substring(5) : operation) {
             case "lock":
                 lock.lock();
                 return "";

@@ -1,0 +1,111 @@
+package integration_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// aclKeys are the keys and channels of locks whose keys begin with "app:": the lock itself, its token,
+// and the channel of its releases.
+var aclKeys = []any{
+	"~app:*", "~redisson_lock_token:{app:*", "&redisson_lock__channel:{app:*",
+}
+
+// aclCommands is all that locks on a single node send, and what their scripts call.
+var aclCommands = []any{
+	"+evalsha", "+eval", "+subscribe", "+unsubscribe",
+	"+time", "+hgetall", "+hmget", "+hlen", "+hexists", "+hset", "+hdel", "+del",
+	"+pexpire", "+pttl", "+persist", "+get", "+set", "+incr", "+publish", "+pubsub",
+}
+
+// aclUser makes a user that may do so much and no more, and a client of its own for it.
+func aclUser(t *testing.T, server *redistest.Server, rules ...any) *redis.Client {
+	t.Helper()
+	args := append([]any{"ACL", "SETUSER", "locks", "reset", "on", ">secret"}, rules...)
+	require.NoError(t, server.Client(t).Do(context.Background(), args...).Err())
+	opts := server.Options()
+	opts.Username, opts.Password = "locks", "secret"
+	rdb := redis.NewClient(opts)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// aclDenied is what the server refused, by its own account.
+func aclDenied(t *testing.T, server *redistest.Server) (denied []string) {
+	t.Helper()
+	entries, err := server.Client(t).Do(context.Background(), "ACL", "LOG").Slice()
+	require.NoError(t, err)
+	for _, entry := range entries {
+		switch fields := entry.(type) {
+		case map[any]any:
+			denied = append(denied, fields["object"].(string))
+		case []any:
+			for i := 0; i+1 < len(fields); i += 2 {
+				if fields[i] == "object" {
+					denied = append(denied, fields[i+1].(string))
+				}
+			}
+		}
+	}
+	return denied
+}
+
+// Need 20: an application whose user may touch its own keys alone, and call what locks need: all that a lock
+// can do works, and the server had nothing to refuse. Nor is there a right in the list that is not used.
+func TestAUserWithNoMoreRightsThanLocksNeed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	rdb := aclUser(t, server, append(append([]any{}, aclKeys...), aclCommands...)...)
+	life(t, rdb, "app:life")
+
+	opts := rlock.ClientOptions{KeyName: func(name string) string { return "app:" + name }, FenceTTL: -1}
+	client, _ := newClient(t, rdb, opts)
+	other, _ := newClient(t, rdb, opts)
+	here, there := rlock.New(client, "job"), rlock.New(other, "job")
+	// A token ahead of the server's clock, with an expiry, takes two commands more than one that is not.
+	ahead := time.Now().Add(time.Hour).UnixMicro()
+	token := "redisson_lock_token:{app:job}"
+	require.NoError(t, server.Client(t).Set(context.Background(), token, ahead, time.Hour).Err())
+	ctx, _ := held(t, here)
+	info, err := there.Inspect(within(t))
+	require.NoError(t, err)
+	require.Len(t, info.Holders, 1)
+	passport, err := here.Export(ctx)
+	require.NoError(t, err)
+	_, unlock, err := there.Import(within(t), passport)
+	require.NoError(t, err)
+	require.NoError(t, here.Break(within(t)))
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	require.False(t, exists(t, server, "app:job"))
+
+	redistest.Eventually(t, limit, func() bool { return len(server.PubSubChannels(t)) == 0 },
+		"a channel that nobody waits on stays subscribed")
+	require.Empty(t, aclDenied(t, server))
+	called := strings.Join(slices.Collect(maps.Keys(server.Info(t, "commandstats"))), " ") + " "
+	for _, command := range aclCommands {
+		name := "cmdstat_" + strings.TrimPrefix(command.(string), "+")
+		require.True(t, strings.Contains(called, name+" ") || strings.Contains(called, name+"|"),
+			"%s is not needed", command)
+	}
+}
+
+// The control: the server's log tells of a right that is lacking, also where the lock works without it.
+func TestALackingRightShowsInTheServersLog(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	rdb := aclUser(t, server, append(append([]any{}, aclKeys[:2]...), aclCommands...)...) // no channel
+	client, _ := newClient(t, rdb, rlock.ClientOptions{})
+	_, unlock := held(t, rlock.New(client, "app:quiet"))
+	require.NoError(t, unlock())
+	require.Contains(t, aclDenied(t, server), "redisson_lock__channel:{app:quiet}")
+}

@@ -1,0 +1,74 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Loss is a moment at which Redis forgot holds.
+type Loss struct {
+	Name        string        // whose holds; "" for all
+	From, Until time.Duration // at some time from one to the other
+	Certain     bool          // it did; else it may have done so
+	By          string        // the client process whose own doing it was; "" if it was none of theirs
+}
+
+func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
+
+// Bounds say what may follow when Redis forgets. The zero value is for runs in which it does not.
+type Bounds struct {
+	Losses  []Loss
+	Telling time.Duration // how long a holder may go on believing, besides the time that it stood still
+}
+
+// Late describes the holders that went on believing for too long after their hold was lost.
+func (b Bounds) Late(holds []Hold) (found []string) {
+	for _, h := range holds {
+		for _, l := range b.Losses {
+			if l.Certain && l.of(h) && h.Start <= l.From && h.End > l.Until+b.Telling+h.Stalled {
+				found = append(found, fmt.Sprintf("%v was lost at %v and its holder told %v later", h, l.Until,
+					h.End-l.Until))
+				break
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// LongestTelling is how long after a loss its holder believed, at most, and how many holds were lost while
+// they were believed in.
+func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
+	for _, h := range holds {
+		hit := false
+		for _, l := range b.Losses {
+			if l.Certain && l.of(h) && h.Start <= l.From && h.End > l.Until {
+				hit, longest = true, max(longest, h.End-l.Until)
+			}
+		}
+		if hit {
+			lost++
+		}
+	}
+	return longest, lost
+}
+
+// excuses tells whether two holds may overlap: the earlier one was lost before the later one began, and is
+// over in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless
+// it only then got to know of the hold.
+func (b Bounds) excuses(earlier, later Hold) bool {
+	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
+		return l.of(earlier) && earlier.Start <= l.Until && l.From <= later.Start &&
+			(l.By != earlier.process() || l.From <= earlier.Start) &&
+			earlier.End <= l.Until+b.Telling+earlier.Stalled
+	})
+}
+
+// mixes tells whether the order of two holds is not known: one was lost at about the time at which both
+// were granted, so the one that was granted first may have been heard of last.
+func (b Bounds) mixes(earlier, later Hold) bool {
+	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
+		return l.of(later) && l.From <= earlier.Start && later.Called <= l.Until
+	})
+}

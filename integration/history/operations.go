@@ -1,0 +1,204 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// operation is something that a worker does with a lock.
+type operation struct {
+	name   string
+	weight int // how often, compared to the others
+	do     func(w *worker, op string, on locks)
+}
+
+// operations are all that a worker does under faults, besides what it imports.
+var operations = []operation{
+	{"lock", 38, func(w *worker, op string, on locks) {
+		w.enter(context.Background(), op, on.plain, on.plain.Lock, w.span())
+	}},
+	{"try", 12, func(w *worker, op string, on locks) {
+		w.enter(context.Background(), op, on.plain, on.plain.TryLock, w.span())
+	}},
+	{"max-wait", 10, func(w *worker, op string, on locks) {
+		w.enter(context.Background(), op, on.short, on.short.Lock, w.span())
+	}},
+	{"fixed-lease", 10, func(w *worker, op string, on locks) {
+		w.enter(context.Background(), op, on.fixed, on.fixed.Lock, w.span())
+	}},
+	{"deadline", 10, func(w *worker, op string, on locks) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+w.random.IntN(50))*time.Millisecond)
+		defer cancel()
+		w.enter(ctx, op, on.plain, on.plain.Lock, w.span())
+	}},
+	{"do", 8, (*worker).within},
+	{"max-hold", 3, func(w *worker, op string, on locks) {
+		span := w.client.maxHold() * time.Duration(w.random.IntN(14)) / 10
+		w.enter(context.Background(), op, on.capped, on.capped.Lock, span)
+	}},
+	{"export", 4, (*worker).export},
+	{"own", 4, (*worker).own},
+	{"break", 3, (*worker).breakIn},
+}
+
+// choose picks an operation. Where Redis forgets there is no fixed lease: nobody renews that, so nobody
+// hears of its loss. Where it does not, nobody takes a lock away from another process, which would hear of
+// that too late to stay without an overlap.
+func (w *worker) choose() operation {
+	skipped, total := "break", 0
+	if w.client.forgets {
+		skipped = "fixed-lease"
+	}
+	for _, o := range operations {
+		if o.name != skipped {
+			total += o.weight
+		}
+	}
+	n := w.random.IntN(total)
+	for _, o := range operations {
+		if o.name == skipped {
+			continue
+		}
+		if n -= o.weight; n < 0 {
+			return o
+		}
+	}
+	panic("unreachable: n is less than the sum of the weights")
+}
+
+// roam does one operation of any kind, on any name.
+func (w *worker) roam() {
+	select {
+	case p := <-w.client.imports:
+		w.take(p)
+		return
+	default:
+	}
+	o := w.choose()
+	o.do(w, o.name, w.locks[names[w.random.IntN(len(names))]])
+}
+
+// live does one operation that must succeed.
+func (w *worker) live() {
+	on := w.locks[names[w.random.IntN(len(names))]]
+	lock := on.plain
+	if w.random.IntN(4) == 0 {
+		lock = on.fixed
+	}
+	w.enter(context.Background(), "live", lock, lock.Lock, time.Duration(w.random.IntN(2000))*time.Microsecond)
+}
+
+// within is inside by Do.
+func (w *worker) within(op string, on locks) {
+	c, span := Call{Client: w.name, Op: op, Called: stamp.Now()}, w.span()
+	var s *stay
+	begun := false
+	err := on.plain.Do(context.Background(), func(held context.Context) error {
+		s = w.arrive(c, on.plain, held, nil)
+		begun = s.visit(span, true)
+		return nil
+	})
+	if s == nil {
+		w.arrive(c, on.plain, nil, err)
+		return
+	}
+	w.left(s, begun, err)
+}
+
+// export takes the lock, and lets go of it in a way that another process can take it over.
+func (w *worker) export(op string, on locks) {
+	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
+	held, unlock, err := on.plain.Lock(context.Background())
+	s := w.arrive(c, on.plain, held, err)
+	if s == nil {
+		return
+	}
+	if !s.visit(w.span(), false) {
+		w.left(s, false, unlock())
+		return
+	}
+	token, err := on.plain.Export(held)
+	if w.outcome("exported", err) == outcomeOK {
+		w.client.tell(fmt.Sprintln(lineExport, s.Name, s.ID, token))
+	}
+	if held.Err() == nil {
+		w.bad("the context of an exported hold goes on")
+	}
+	if err := unlock(); err == nil {
+		w.bad("a hold was exported, and unlocked")
+	}
+}
+
+// take takes over a hold that another process exported.
+func (w *worker) take(p passage) {
+	lock := w.locks[p.name].plain
+	c := Call{Client: w.name, Op: "import", Called: stamp.Now()}
+	held, unlock, err := lock.Import(context.Background(), p.token)
+	if s := w.arrive(c, lock, held, err); s != nil {
+		s.From = p.id
+		begun := s.visit(w.span(), true)
+		w.left(s, begun, unlock())
+	}
+}
+
+// own takes a lock that no other process wants, and now and then somebody of this process takes it away
+// meanwhile. That ends the hold here before others of this process can have it, so no two may overlap.
+func (w *worker) own(op string, _ locks) {
+	lock := w.locks[w.client.own].plain
+	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
+	held, unlock, err := lock.Lock(context.Background())
+	s := w.arrive(c, lock, held, err)
+	if s == nil {
+		return
+	}
+	var breaker sync.WaitGroup
+	broken := false
+	if w.random.IntN(3) == 0 {
+		breaker.Go(func() { broken = w.takeAway(lock) })
+	}
+	begun := s.visit(w.span(), true)
+	breaker.Wait()
+	if _, err := lock.Held(held); broken && err == nil {
+		w.bad("a lock was broken here, and is held all the same")
+	}
+	w.left(s, begun, unlock())
+}
+
+// breakIn takes a lock away from whoever has it, which is a loss like the others.
+func (w *worker) breakIn(_ string, on locks) { w.takeAway(on.plain) }
+
+func (w *worker) takeAway(lock *rlock.Lock) bool {
+	c := Call{Client: w.name, Op: "break", Called: stamp.Now()}
+	err := lock.Break(context.Background())
+	c.Returned, c.Outcome = stamp.Now(), w.outcome(c.Op, err)
+	w.client.tell(callLine(c))
+	w.client.tell(breakLine(lock.Name(), c))
+	return err == nil
+}
+
+func (w *worker) bad(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.client.tell(lineBad + " " + w.name + " " + strings.Join(strings.Fields(text), " ") + "\n")
+}
+
+// locks are the handles of one name.
+type locks struct{ plain, short, fixed, capped *rlock.Lock }
+
+// maxHold is what those handles that have a MaxHold are given.
+func (c *client) maxHold() time.Duration { return c.lease / 12 }
+
+func (c *client) locks(name string) locks {
+	return locks{
+		plain: rlock.New(c.rlock, name),
+		short: rlock.New(c.rlock, name, rlock.MaxWait(c.lease/8)),
+		fixed: rlock.New(c.rlock, name, rlock.FixedLease(c.lease/2)),
+
+		capped: rlock.New(c.rlock, name, rlock.MaxHold(c.maxHold())),
+	}
+}

@@ -1,0 +1,43 @@
+package mutants
+
+// briefly are the arguments of a short history with few kinds of faults: those at which a bug can be met, as
+// often as possible. The seed decides which client they hit, not what the scheduler makes of it.
+func briefly(args ...string) []string { return append([]string{"-history.seed=1"}, args...) }
+
+var (
+	forgetful = "^TestHistoryWhereRedisForgets$"
+	faulty    = "^TestHistoryUnderFaults$"
+
+	losses = briefly("-history.short=lock deleted,all keys flushed")
+	late   = briefly("-history.linger", "-history.short=release duplicated later")
+)
+
+// histories are mutants that the histories must notice: what they check is all that has to tell it, not a
+// test that was written with the bug in mind.
+var histories = []mutant{
+	{
+		name: "history: release does not look whose hold it is",
+		file: "lua/release.lua",
+		old:  `redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0`,
+		new:  `redis.call('EXISTS', KEYS[1]) == 0`,
+		in:   "integration/history", by: faulty, args: late, says: "overlaps: |nobody took it away",
+	}, {
+		name: "history: renewal revives what was lost",
+		file: "lua/renew.lua",
+		old:  `    answer = 0`,
+		new:  `    redis.call('DEL', lock) redis.call('HSET', lock, id, 1) redis.call('PEXPIRE', lock, ttl)`,
+		in:   "integration/history", by: forgetful, args: losses, says: "overlaps: |losses told too late: ",
+	}, {
+		name: "history: a hold that is gone is believed in until its validity ends",
+		file: "watchdog/*.go",
+		old:  `case errors.Is(err, ErrGone):`,
+		new:  `case errors.Is(err, ErrGone) && now < 0:`,
+		in:   "integration/history", by: forgetful, args: losses, says: "overlaps: |losses told too late: ",
+	}, {
+		name: "history: a token is the last one's successor, whatever the clock says",
+		file: "lua/fragment_fence_mint.lua",
+		old:  `  if ahead then`,
+		new:  `  if true then`,
+		in:   "integration/history", by: forgetful, args: losses, says: "tokens out of order(: | +[1-9])",
+	},
+}

@@ -1,0 +1,134 @@
+package integration_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// regressionTables are the tables of REGRESSIONS.md: the word that comments name a number with, and how many
+// rows there are.
+var regressionTables = []struct {
+	title, word string
+	rows        int
+}{{"## Needs", "need", 25}, {"## Bugs of peers", "bug", 55}}
+
+var (
+	regressionRow    = regexp.MustCompile(`^\| (\d+) \| (.+) \| (.+) \|$`)
+	regressionQuoted = regexp.MustCompile("`([^`]+)`")
+	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug)s? (\d+(?:(?:, | and )\d+)*)`)
+	regressionExcuse = regexp.MustCompile(`not ours: \S`)
+)
+
+// REGRESSIONS.md is true: it has a row for each need and each bug, the tests in it are there and say in their
+// comments what they are for, and what a comment names has a row with tests.
+func TestTheRegressionListIsTrue(t *testing.T) {
+	page, err := os.ReadFile("REGRESSIONS.md")
+	require.NoError(t, err)
+	comments := regressionComments(t)
+	require.Greater(t, len(comments), 300, "these cannot be all tests")
+	tested := make(map[string]bool) // numbers whose rows name tests
+	for _, table := range regressionTables {
+		_, rest, found := strings.Cut(string(page), table.title+"\n")
+		require.True(t, found, table.title)
+		section, _, _ := strings.Cut(rest, "\n## ")
+		rows := 0
+		for line := range strings.Lines(section) {
+			row := regressionRow.FindStringSubmatch(strings.TrimSpace(line))
+			if row == nil {
+				continue
+			}
+			rows++
+			number := table.word + " " + row[1]
+			assert.Equal(t, strconv.Itoa(rows), row[1], "%s: the rows are in order, none is left out", number)
+			tests := regressionTests(t, number, row[3])
+			assert.True(t, len(tests) > 0 || regressionExcuse.MatchString(row[3]), "%s: no test, and no reason", number)
+			for _, test := range tests {
+				comment, exists := comments[test]
+				assert.True(t, exists, "%s: there is no %s", number, test)
+				assert.Contains(t, regressionNumbers(comment), number, "the comment of %s", test)
+				tested[number] = true
+			}
+		}
+		assert.Equal(t, table.rows, rows, table.title)
+	}
+	for _, test := range slices.Sorted(maps.Keys(comments)) {
+		for _, number := range regressionNumbers(comments[test]) {
+			assert.True(t, tested[number], "%s names %s, for which the list has no row, or one without tests", test, number)
+		}
+	}
+}
+
+// regressionTests returns the tests that a row names, as folder and name.
+func regressionTests(t *testing.T, number, cell string) []string {
+	t.Helper()
+	var tests []string
+	folder := ""
+	for _, quoted := range regressionQuoted.FindAllStringSubmatch(cell, -1) {
+		word := quoted[1]
+		if strings.HasPrefix(word, "Test") {
+			require.NotEmpty(t, folder, "%s: in which folder is %s?", number, word)
+			tests = append(tests, folder+" "+word)
+		} else if info, err := os.Stat(filepath.Join("..", word)); err == nil && info.IsDir() {
+			folder = word
+		}
+	}
+	return tests
+}
+
+// regressionNumbers returns what a comment names, as "bug 11".
+func regressionNumbers(comment string) []string {
+	var numbers []string
+	for _, named := range regressionNamed.FindAllStringSubmatch(comment, -1) {
+		for _, n := range regexp.MustCompile(`\d+`).FindAllString(named[2], -1) {
+			numbers = append(numbers, strings.ToLower(named[1])+" "+n)
+		}
+	}
+	return numbers
+}
+
+// regressionComments returns the comment of every test in the tree, by folder and name, in one line each.
+func regressionComments(t *testing.T) map[string]string {
+	t.Helper()
+	comments := make(map[string]string)
+	tree := os.DirFS("..")
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		source, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
+				comments[path.Dir(name)+" "+fn.Name.Name] = strings.Join(strings.Fields(fn.Doc.Text()), " ")
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return comments
+}

@@ -1,0 +1,49 @@
+package topologies
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clean checks that nothing is left when all processes have ended: no hold, nobody in a queue, nobody who
+// listens. Fencing tokens stay, as they have to, and so does for a while what recognises a request that is
+// sent again, and what a fair lock knew of its queue when that was emptied key by key; a semaphore's number stays, and all permits are in it.
+func (s *site) clean(t testing.TB) {
+	t.Helper()
+	deadline := time.Now().Add(patience / 2)
+	left := s.left(t)
+	for ; len(left) > 0 && time.Now().Before(deadline); left = s.left(t) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	for _, what := range left[:min(len(left), 10)] {
+		t.Errorf("left behind: %q", what)
+	}
+}
+
+func (s *site) left(t testing.TB) (left []string) {
+	t.Helper()
+	for _, server := range s.primaries(t) {
+		rdb := server.Client(t)
+		for _, key := range server.Keys(t) {
+			_, permits := s.permits.Load(key)
+			expires := rdb.PTTL(context.Background(), key).Val() > 0
+			switch {
+			case strings.HasPrefix(key, "redisson_lock_token:"), strings.HasPrefix(key, "holdfast_request:"):
+			case expires && (strings.HasPrefix(key, "holdfast_fair_state:") || strings.HasPrefix(key, "holdfast_fair_alive:")):
+			case s.failed && strings.HasPrefix(key, "holdfast_fair_queue:") && expires: // its end was not replicated
+			case permits && rdb.Get(context.Background(), key).Val() == "1":
+			default:
+				left = append(left, key)
+			}
+		}
+		_ = rdb.Close()
+		for _, channel := range server.PubSubChannels(t) {
+			if channel != "__sentinel__:hello" {
+				left = append(left, channel)
+			}
+		}
+	}
+	return left
+}

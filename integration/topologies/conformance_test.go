@@ -1,0 +1,45 @@
+package topologies
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Every lock keeps the contract on every topology that it makes sense on.
+func TestConformance(t *testing.T) {
+	for _, top := range topologies {
+		// Some cases give a call a tenth of a second: all servers are up before the first of them begins.
+		s := top.start(t)
+		t.Cleanup(func() { s.clean(t) })
+		t.Run(top.name, func(t *testing.T) {
+			t.Parallel()
+			for _, k := range s.kinds() {
+				t.Run(k.name, func(t *testing.T) {
+					t.Parallel()
+					conformance.Run(t, func(t testing.TB) conformance.Lab { return s.lab(t, k) })
+				})
+			}
+		})
+	}
+}
+
+func (s *site) lab(t testing.TB, k kind) conformance.Lab {
+	const lease = 1800 * time.Millisecond
+	opts := rlock.ClientOptions{Lease: lease, MaxPoll: 200 * time.Millisecond}
+	both := [2]*process{s.process(t, opts), s.process(t, opts)}
+	return conformance.Lab{
+		Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
+			if client == 1 {
+				return k.other(both[1], name, opts...)
+			}
+			return k.make(both[0], name, opts...)
+		},
+		Close: func(client int) error { return both[client].close() },
+		Sent:  func() int64 { return both[0].sent.Load() + both[1].sent.Load() },
+		Lease: lease,
+		Lacks: k.lacks,
+	}
+}

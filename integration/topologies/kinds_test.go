@@ -1,0 +1,128 @@
+package topologies
+
+import (
+	"context"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/multilock"
+	"github.com/holdfast-go/holdfast/redlock"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+// kind is a primitive that is used like a lock.
+type kind struct {
+	name  string
+	lacks conformance.Lacks
+	make  func(p *process, name string, opts ...rlock.Option) conformance.Lock
+	rival func(p *process, name string, opts ...rlock.Option) conformance.Lock // nil: make
+	quiet bool                                                                 // nobody tells of a release
+	names int                                                                  // that one lock has, if not 1
+}
+
+// kinds are what makes sense on a site.
+func (s *site) kinds() []kind {
+	if s.nodes {
+		return []kind{{name: "redlock", make: quorum, quiet: true}}
+	}
+	all := []kind{
+		{name: "rlock", make: reentrant},
+		{name: "write", make: writing},
+		{name: "read", make: reading, rival: writing, lacks: conformance.Exclusion | conformance.Fencing},
+		{name: "fairlock", make: fair},
+		{name: "multilock", names: 2, make: several("%:a", "%:b")},
+		{name: "semaphore", make: permit, lacks: conformance.Reentry | conformance.Fencing | conformance.Knowledge},
+	}
+	if s.cluster != nil { // elsewhere one script takes them anyway
+		all = append(all, kind{name: "multilock in one slot", names: 2, make: several("{%}:a", "{%}:b")})
+	}
+	return all
+}
+
+// other is the lock of that kind that any holder keeps others from.
+func (k kind) other(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	if k.rival != nil {
+		return k.rival(p, name, opts...)
+	}
+	return k.make(p, name, opts...)
+}
+
+func reentrant(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	return rlock.New(p.client, name, opts...)
+}
+
+func writing(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	return rwlock.New(p.client, name, opts...).Write()
+}
+
+func reading(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	return rwlock.New(p.client, name, opts...).Read()
+}
+
+func fair(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	return fairlock.New(p.client, name, opts...)
+}
+
+func quorum(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	return redlock.New(p.quorum, name, opts...)
+}
+
+// several makes locks of several names, each the given one in a pattern. A name that has a hash tag has it
+// in the patterns as well.
+func several(patterns ...string) func(*process, string, ...rlock.Option) conformance.Lock {
+	return func(p *process, name string, opts ...rlock.Option) conformance.Lock {
+		var members []*rlock.Lock
+		for _, pattern := range patterns {
+			if strings.Contains(name, "{") {
+				pattern = strings.Trim(pattern, "{}")
+				pattern = strings.ReplaceAll(pattern, "}", "")
+			}
+			members = append(members, rlock.New(p.client, strings.ReplaceAll(pattern, "%", name)))
+		}
+		return set{multilock.New(members, opts...)}
+	}
+}
+
+type multi = multilock.Lock
+
+// set is several locks as one of which less is asked.
+type set struct{ *multi }
+
+func (s set) Held(ctx context.Context) (rlock.Hold, error) {
+	holds, err := s.multi.Held(ctx)
+	if err != nil {
+		return rlock.Hold{}, err
+	}
+	return holds[0], nil
+}
+
+// permit is a semaphore of one permit.
+func permit(p *process, name string, opts ...rlock.Option) conformance.Lock {
+	p.keep(name)
+	return one{semaphore.New(p.client, name, opts...)}
+}
+
+type one struct{ *semaphore.Semaphore }
+
+func (o one) Lock(ctx context.Context) (context.Context, func() error, error) {
+	return o.Acquire(ctx, 1)
+}
+
+func (o one) TryLock(ctx context.Context) (context.Context, func() error, error) {
+	return o.TryAcquire(ctx, 1)
+}
+
+func (o one) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	return o.Semaphore.Do(ctx, 1, fn)
+}
+
+// Held knows no more than the context does: permits are not looked up.
+func (o one) Held(ctx context.Context) (rlock.Hold, error) {
+	if cause := context.Cause(ctx); cause != nil {
+		return rlock.Hold{}, cause
+	}
+	return rlock.Hold{}, rlock.ErrNotHeld
+}
