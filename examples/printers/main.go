@@ -1,0 +1,170 @@
+// Command printers shares three printers among the computers of an office: however many want to print, no
+// more than three documents are printed at a time, and a computer that is switched off in the middle of
+// a document gives its printer back. It exits non-zero if anything is not so.
+//
+//	go run ./examples/printers
+//	REDIS_URL=redis://localhost:6379 go run ./examples/printers
+//
+// Without REDIS_URL it starts a Redis-compatible server in this process.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+const (
+	printers = 3
+
+	// lease is how long a printer stays taken by a computer that is gone. It is short, so that this can be
+	// watched; the default is 30 s.
+	lease = time.Second
+
+	// patience bounds the whole run: nothing here takes anywhere near as long.
+	patience = time.Minute
+)
+
+const (
+	urlEnv  = "REDIS_URL"
+	nameEnv = "PRINTERS_NAME" // set for the computer that is switched off
+)
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	run := office
+	if os.Getenv(nameEnv) != "" {
+		run = doomed
+	}
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "FAILED:", err)
+		os.Exit(1)
+	}
+}
+
+// office prints ten documents on two computers, while a third one is switched off.
+func office(ctx context.Context) (err error) {
+	url := os.Getenv(urlEnv)
+	if url == "" {
+		server, err := embedded.Start()
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		url = "redis://" + server.Addr()
+	}
+	name := "printers:" + uuid.NewString()[:8]
+
+	room := &room{}
+	var computers []*computer
+	for _, who := range []string{"Ada's", "Ben's"} {
+		c, err := newComputer(who, url, name, room)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.close()) }()
+		computers = append(computers, c)
+	}
+	// Every computer may say how many there are: it is an absolute number.
+	if err := computers[0].pool.SetCapacity(ctx, printers); err != nil {
+		return err
+	}
+	if err := switchedOff(ctx, url, name); err != nil {
+		return err
+	}
+
+	results := make(chan error)
+	for document := range 10 {
+		go func() { results <- computers[document%2].print(ctx, document) }()
+	}
+	for range 10 {
+		err = errors.Join(err, <-results)
+	}
+	if err != nil {
+		return err
+	}
+	return room.check()
+}
+
+// computer is one of those that print: a process of its own, elsewhere.
+type computer struct {
+	who    string
+	rdb    *redis.Client
+	client *rlock.Client
+	pool   *semaphore.Semaphore
+	room   *room
+}
+
+func newComputer(who, url, name string, room *room) (*computer, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", urlEnv, err)
+	}
+	rdb := redis.NewClient(opts)
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
+	}
+	return &computer{who, rdb, client, semaphore.New(client, name), room}, nil
+}
+
+func (c *computer) close() error { return errors.Join(c.client.Close(), c.rdb.Close()) }
+
+// print waits for a printer and prints.
+func (c *computer) print(ctx context.Context, document int) error {
+	return c.pool.Do(ctx, 1, func(ctx context.Context) error {
+		busy := c.room.enter()
+		defer c.room.leave()
+		fmt.Printf("%s computer prints document %d; %d of %d printers are busy here\n",
+			c.who, document, busy, printers)
+		select {
+		case <-time.After(300 * time.Millisecond): // longer than nothing, shorter than a lease
+			return nil
+		case <-ctx.Done(): // the permit is lost, and another may have the printer
+			return context.Cause(ctx)
+		}
+	})
+}
+
+// room is where the printers stand. It is not part of what an application needs: it looks whether
+// everything is as it should be.
+type room struct {
+	mu        sync.Mutex // guards all below
+	busy      int
+	most      int
+	documents int
+}
+
+func (r *room) enter() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy++
+	r.documents++
+	r.most = max(r.most, r.busy)
+	return r.busy
+}
+
+func (r *room) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy--
+}
+
+func (r *room) check() error {
+	if r.most != printers {
+		return fmt.Errorf("at most %d printers were busy at a time, of %d", r.most, printers)
+	}
+	fmt.Printf("%d documents were printed, and never more than %d at a time\n", r.documents, r.most)
+	return nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// timeline prints what happens and when.
+type timeline struct {
+	start    time.Time
+	renewals atomic.Int64
+}
+
+func newTimeline() *timeline { return &timeline{start: time.Now()} }
+
+func (t *timeline) head(title string) { fmt.Printf("\n%s\n", title) }
+
+func (t *timeline) say(format string, args ...any) {
+	fmt.Printf("%8.3fs  %s\n", time.Since(t.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// check says what was found, and returns an error if it is not so.
+func (t *timeline) check(ok bool, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if !ok {
+		t.say("NOT SO: %s", what)
+		return fmt.Errorf("not so: %s", what)
+	}
+	t.say("ok: %s", what)
+	return nil
+}
+
+func (t *timeline) renewed(lock string, err error) {
+	if err == nil && lock == name {
+		t.renewals.Add(1)
+	}
+}

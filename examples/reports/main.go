@@ -1,0 +1,133 @@
+// Command reports shows a read-write lock at work on a familiar problem: a report that is expensive to make
+// is kept in a cache, many processes serve it, and now and then one of them makes it anew.
+//
+// The report is in several keys, and whoever serves it has to see all of one version. So serving takes the
+// read side, which any number of servers hold at one time, and making takes the write side. Who has made a
+// report reads it back while it goes over to reading, before anybody else can make another one; and a report
+// that comes from a maker who lost its lock is turned away by its fencing token.
+//
+//	go run ./examples/reports
+//	REDIS_URL=redis://localhost:6379 go run ./examples/reports
+//
+// Without REDIS_URL it starts a Redis-compatible server in this process. It exits non-zero if a server ever
+// saw parts of two versions, or if anything else is not as it should be.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+const (
+	servers  = 6                // processes that serve the report; here they are clients of one process
+	versions = 5                // times it is made anew
+	patience = time.Minute      // bounds the whole run
+	lease    = 10 * time.Second // of a hold, after which a server that died is out of a maker's way
+)
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "FAILED:", err)
+		os.Exit(1)
+	}
+	fmt.Println("Everything was as it should be")
+}
+
+func run(ctx context.Context) (err error) {
+	rdb, what, end, err := connect()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	fmt.Println("on", what)
+	name := "reports:" + uuid.NewString()[:8]
+
+	maker, done, err := newDesk(rdb, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if err := maker.make(ctx, 1); err != nil {
+		return err
+	}
+	served, stop, err := serve(ctx, rdb, name)
+	if err != nil {
+		return err
+	}
+	for version := 2; version <= versions; version++ {
+		if err := maker.make(ctx, version); err != nil {
+			return errors.Join(err, stop())
+		}
+		fmt.Printf("version %d is made and read back; %d times served so far\n", version, served())
+	}
+	if err := stop(); err != nil {
+		return err
+	}
+	if err := maker.turnedAway(ctx); err != nil {
+		return err
+	}
+	return rdb.Del(ctx, maker.key).Err()
+}
+
+// serve has servers read the report until they are stopped.
+func serve(
+	ctx context.Context, rdb redis.UniversalClient, name string,
+) (served func() int, stop func() error, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	var errs []error
+	count := 0
+	for range servers {
+		desk, done, err := newDesk(rdb, name)
+		if err != nil {
+			cancel()
+			return nil, nil, err
+		}
+		all.Go(func() {
+			for ctx.Err() == nil {
+				err := desk.serve(ctx)
+				mu.Lock()
+				count++
+				if err != nil && ctx.Err() == nil {
+					errs = append(errs, err)
+					cancel()
+				}
+				mu.Unlock()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, done())
+		})
+	}
+	served = func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count
+	}
+	stop = func() error {
+		cancel()
+		all.Wait()
+		return errors.Join(errs...)
+	}
+	return served, stop, nil
+}
+
+func options() *rlock.ClientOptions {
+	return &rlock.ClientOptions{
+		Lease: lease, MaxPoll: 200 * time.Millisecond, FenceTTL: patience,
+		Logger: slog.New(slog.DiscardHandler), // what it would log is part of the show
+	}
+}

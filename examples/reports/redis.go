@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/embedded"
+)
+
+const urlEnv = "REDIS_URL"
+
+// connect uses the Redis that the environment names, or starts one in this process.
+func connect() (rdb redis.UniversalClient, what string, end func() error, err error) {
+	if at := os.Getenv(urlEnv); at != "" {
+		o, err := redis.ParseURL(at)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		client := redis.NewClient(o)
+		return client, "the Redis of " + urlEnv, client.Close, nil
+	}
+	server, err := embedded.Start()
+	if err != nil {
+		return nil, "", nil, err
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	return client, "an embedded Redis-compatible server", func() error {
+		defer server.Close()
+		return client.Close()
+	}, nil
+}

@@ -1,0 +1,168 @@
+// Command tickets sells seats to people who queue at a window, each a process of its own: whoever came first
+// is served first, wherever it runs. One of them is killed in the queue and one walks away; the others
+// keep their places. It exits non-zero if anything is not so.
+//
+//	go run ./examples/tickets
+//	REDIS_URL=redis://localhost:6379 go run ./examples/tickets
+//
+// Without REDIS_URL it starts a Redis-compatible server in this process.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// patience bounds the whole run: nothing here takes anywhere near as long.
+const patience = time.Minute
+
+const urlEnv = "REDIS_URL"
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	run := window
+	if os.Getenv(personEnv) != "" {
+		run = person
+	}
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "FAILED:", err)
+		os.Exit(1)
+	}
+}
+
+// window opens when six people queue, of whom two do not stay.
+func window(ctx context.Context) (err error) {
+	url := os.Getenv(urlEnv)
+	if url == "" {
+		server, err := embedded.Start()
+		if err != nil {
+			return err
+		}
+		defer server.Close()
+		url = "redis://" + server.Addr()
+	}
+	name := "tickets:" + uuid.NewString()[:8]
+	show, err := open(url, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, show.close()) }()
+
+	// Who holds the lock is at the window. Until it opens that is the one behind it.
+	held, unlock, err := show.queue.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	var people []*visitor
+	for _, who := range []string{"Ada", "Ben", "Cem", "Dora", "Emil", "Fay"} {
+		v, err := arrive(held, url, name, who)
+		if err != nil {
+			return err
+		}
+		defer v.kill()
+		people = append(people, v)
+		if err := show.line(held, len(people)); err != nil {
+			return err
+		}
+		fmt.Println(who, "queues; in the queue now:", len(people))
+	}
+	fmt.Println("Cem's phone dies in the queue")
+	people[2].kill()
+	fmt.Println("Emil walks away")
+	people[4].leave()
+	fmt.Println("the window opens")
+	if err := unlock(); err != nil {
+		return err
+	}
+	return show.sold(ctx, people)
+}
+
+// box is what sells: the queue, and a number in Redis that is read and written in two steps.
+type box struct {
+	rdb    *redis.Client
+	client *rlock.Client
+	queue  *rlock.Lock
+	seats  string
+}
+
+func open(url, name string) (*box, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", urlEnv, err)
+	}
+	rdb := redis.NewClient(opts)
+	client, err := rlock.NewClient(rdb, nil)
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
+	}
+	return &box{rdb, client, fairlock.New(client, name), name + ":seats"}, nil
+}
+
+func (b *box) close() error { return errors.Join(b.client.Close(), b.rdb.Close()) }
+
+// line waits until so many stand in the queue, in all processes.
+func (b *box) line(ctx context.Context, people int) error {
+	for {
+		info, err := b.queue.Inspect(ctx)
+		if err != nil {
+			return err
+		}
+		if info.Waiters == people {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d stand in the queue, not %d: %w", info.Waiters, people, context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// sell gives the next seat to whoever is at the window.
+func (b *box) sell(ctx context.Context) (seat int, err error) {
+	err = b.queue.Do(ctx, func(ctx context.Context) error {
+		seat, err = b.rdb.Get(ctx, b.seats).Int()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		seat++
+		return b.rdb.Set(ctx, b.seats, seat, patience).Err()
+	})
+	return seat, err
+}
+
+// sold waits for those who stayed, and checks that they have the seats of their places.
+func (b *box) sold(ctx context.Context, people []*visitor) error {
+	var served []string
+	for i, v := range people {
+		if v.gone {
+			continue
+		}
+		seat, err := v.seat(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Println(v.who, "has seat", seat)
+		served = append(served, v.who)
+		if want := len(served); seat != want {
+			return fmt.Errorf("%s, number %d in the queue, has seat %d instead of %d", v.who, i+1, seat, want)
+		}
+	}
+	if want := []string{"Ada", "Ben", "Dora", "Fay"}; !slices.Equal(served, want) {
+		return fmt.Errorf("served were %v, not %v", served, want)
+	}
+	fmt.Println("everybody who stayed was served in the order of arrival")
+	return nil
+}
