@@ -1,0 +1,91 @@
+package contender
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// oursClient is a client of this module, whatever kind of lock it makes.
+type oursClient struct {
+	make   func(names []string) rlock.Locker
+	close  func() error
+	closed []io.Closer // after the client: connections that it was derived from
+}
+
+func openOurs(t Target) (Client, error) {
+	return openOver(t, func(client *rlock.Client, names []string) rlock.Locker {
+		return rlock.New(client, names[0])
+	})
+}
+
+// openOver opens a client of one server with whatever lock is made over it.
+func openOver(t Target, lock func(*rlock.Client, []string) rlock.Locker) (Client, error) {
+	rdb := t.connect(t.Addrs[0])
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: t.lease()})
+	if err != nil {
+		return nil, errors.Join(err, rdb.Close())
+	}
+	return &oursClient{
+		make:   func(names []string) rlock.Locker { return lock(client, names) },
+		close:  client.Close,
+		closed: []io.Closer{rdb},
+	}, nil
+}
+
+func (c *oursClient) Lock(names ...string) Lock { return &oursLock{lock: c.make(names)} }
+
+func (c *oursClient) Close() error {
+	err := c.close()
+	for _, closer := range c.closed {
+		err = errors.Join(err, closer.Close())
+	}
+	return err
+}
+
+type oursLock struct {
+	lock   rlock.Locker
+	unlock func() error
+}
+
+func (l *oursLock) Lock(ctx context.Context) error {
+	_, unlock, err := l.lock.Lock(ctx)
+	l.unlock = unlock
+	return err
+}
+
+func (l *oursLock) Unlock() error { return l.unlock() }
+
+// Nested is a handle whose Lock re-enters as often as it is called, and whose Unlock goes back a level.
+type Nested struct {
+	lock  rlock.Locker
+	ctxs  []context.Context
+	frees []func() error
+}
+
+// Nest makes such a handle of a client of Ours.
+func Nest(c Client, name string) *Nested {
+	return &Nested{lock: c.(*oursClient).make([]string{name})}
+}
+
+// Lock goes one level deeper.
+func (n *Nested) Lock(ctx context.Context) error {
+	if len(n.ctxs) > 0 {
+		ctx = n.ctxs[len(n.ctxs)-1]
+	}
+	held, unlock, err := n.lock.Lock(ctx)
+	if err == nil {
+		n.ctxs, n.frees = append(n.ctxs, held), append(n.frees, unlock)
+	}
+	return err
+}
+
+// Unlock goes one level back.
+func (n *Nested) Unlock() error {
+	last := len(n.frees) - 1
+	unlock := n.frees[last]
+	n.ctxs, n.frees = n.ctxs[:last], n.frees[:last]
+	return unlock()
+}

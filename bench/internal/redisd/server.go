@@ -1,0 +1,142 @@
+package redisd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	programVariable = "HOLDFAST_REDIS_SERVER"
+
+	// Below the range from which the kernel takes the ports of outgoing connections.
+	firstPort, lastPort = 20000, 29999
+
+	startLimit = 20 * time.Second
+)
+
+// Server is one running Redis.
+type Server struct {
+	port  int
+	cmd   *exec.Cmd
+	gone  chan struct{} // closed when the program has ended
+	admin *redis.Client
+}
+
+// Start starts a server and waits until it answers.
+func Start() (*Server, error) {
+	program, err := find()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for range 5 { // a port that looked free may be somebody else's by now
+		s, err := startOn(program, firstPort+rand.IntN(lastPort-firstPort+1))
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func find() (string, error) {
+	names := []string{"redis-server", "valkey-server"}
+	if named := os.Getenv(programVariable); named != "" {
+		names = []string{named}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Redis server to be had: install redis-server or set %s", programVariable)
+}
+
+func startOn(program string, port int) (*Server, error) {
+	s := &Server{port: port, gone: make(chan struct{})}
+	s.cmd = exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--daemonize", "no", "--maxclients", "4096")
+	s.cmd.SysProcAttr = dieWithParent()
+	s.cmd.Dir = os.TempDir()
+	started := make(chan error, 1)
+	go s.run(started)
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	s.admin = redis.NewClient(&redis.Options{Addr: s.Addr(), DialerRetries: 1, PoolSize: 2, Protocol: 2,
+		DisableIdentity: true})
+	if err := s.greet(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// run starts the program and waits for its end on one thread: the kernel ends a child with that thread,
+// not with the process.
+func (s *Server) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(s.gone)
+	err := s.cmd.Start()
+	started <- err
+	if err == nil {
+		_ = s.cmd.Wait() // a killed program's status says nothing
+	}
+}
+
+// greet waits for an answer of this very process: where two programs raced for the port, the other one
+// answers as well.
+func (s *Server) greet() error {
+	deadline := time.Now().Add(startLimit)
+	for time.Now().Before(deadline) {
+		select {
+		case <-s.gone:
+			return fmt.Errorf("the server on port %d ended while starting", s.port)
+		case <-time.After(5 * time.Millisecond):
+		}
+		conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+		if err != nil {
+			continue
+		}
+		_ = conn.Close()
+		info, err := s.info(context.Background(), "server")
+		if err != nil {
+			continue
+		}
+		if info["process_id"] != strconv.Itoa(s.cmd.Process.Pid) {
+			return fmt.Errorf("port %d is served by another process", s.port)
+		}
+		return nil
+	}
+	return fmt.Errorf("the server on port %d did not answer within %v", s.port, startLimit)
+}
+
+// Addr is host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Freeze stops the process where it stands: connections stay open and nothing is answered.
+func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets it go on.
+func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Close ends the server.
+func (s *Server) Close() error {
+	err := s.cmd.Process.Kill()
+	<-s.gone
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	return errors.Join(err, s.admin.Close())
+}

@@ -1,0 +1,97 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
+)
+
+var pairColumns = []Column{
+	{measure.Rate, "pairs/s"}, {measure.P50, "lock p50 µs"}, {measure.P99, "lock p99 µs"},
+	{measure.Allocs, "allocs"}, {measure.Sends, "sends"}, {measure.Commands, "redis calls"},
+	{measure.RedisCPU, "redis µs"}, {measure.ClientCPU, "client µs"},
+}
+
+var peers = []string{contender.Bsm, contender.Redsync, contender.Rueidis}
+
+// throughput is locks that nobody else wants, by one goroutine and by many.
+func throughput() []Scenario {
+	floors := []string{contender.Scripts, contender.SetNX}
+	all := append([]string{contender.Ours}, append(append([]string{}, peers...), floors...)...)
+	free := Scenario{
+		ID: "free", Title: "1 goroutine, a free lock: Lock and unlock",
+		Contenders: all, Columns: pairColumns,
+		Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 1, "") },
+		Goals: []Goal{
+			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm}, AtLeast: 0.95},
+			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Scripts}, AtLeast: 0.93},
+			{Figure: measure.Allocs, Of: contender.Ours, AtMost: 30},
+		},
+	}
+	scenarios := []Scenario{free}
+	for _, n := range []int{64, 512} {
+		scenarios = append(scenarios, Scenario{
+			ID: fmt.Sprintf("own%d", n), Title: fmt.Sprintf("%d goroutines, a name each", n),
+			Contenders: append(append([]string{}, all...), contender.Pipelined), Columns: pairColumns,
+			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
+			Goals: []Goal{
+				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1, Aim: 1.2},
+			},
+		})
+	}
+	return scenarios
+}
+
+// load is goroutines over clients that lock and unlock.
+type load struct {
+	lab     *Lab
+	clients []contender.Client
+	locks   []contender.Lock
+	warm    bool
+}
+
+// openLoad opens clients and makes a handle for every goroutine, the goroutines of a client one after
+// the other: all on one name, or, if that is empty, on a name each.
+func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
+	l := &load{lab: lab}
+	goroutines = min(goroutines, max(lab.Scale.of(goroutines), 2*clients))
+	for range clients {
+		c, err := lab.Client(0)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		l.clients = append(l.clients, c)
+	}
+	for i := range goroutines {
+		own := name
+		if own == "" {
+			own = fmt.Sprintf("order:%d", i)
+		}
+		l.locks = append(l.locks, l.clients[i*clients/goroutines].Lock(own))
+	}
+	return l, nil
+}
+
+func (l *load) Measure(ctx context.Context) (measure.Figures, error) {
+	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice}
+	if !l.warm {
+		if err := work.Warm(ctx); err != nil {
+			return nil, err
+		}
+		l.warm = true
+	}
+	return costOf(ctx, l.lab, work)
+}
+
+const clientTurnRatio = "turns_of_clients_most_by_fewest"
+
+func (l *load) Close() error {
+	var errs []error
+	for _, c := range l.clients {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
