@@ -18,15 +18,16 @@ demo: ## run the quickstart; needs nothing but Go
 test: ## run all tests under the race detector, on a real server
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
-	go test -race -shuffle=on -timeout 15m ./...
+	@scripts/test.sh
+	@scripts/test-modules.sh
 	@scripts/test-valkey.sh
 
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh
 
-bench: ## run the benchmarks of the watchdog and the locks
+bench: ## measure ours and the peers in one run; table, raw figures and plots go to bench/results
 	@scripts/setup-redis.sh
-	go test -run '^$$' -bench . -benchmem ./watchdog/... ./rlock/...
+	cd bench && go run . -out results
 
 fmt: ## format all Go files
 	gofmt -w .
