@@ -43,9 +43,9 @@ func TestCallsInsideScripts(t *testing.T) {
 		{"adoption", func() { run(p, p.adopt(bob, alice)) },
 			"hdel hmget hset pexpire time"},
 		{"release", func() { run(p, p.release(alice)) },
-			"del hexists publish"},
+			"hdel publish"},
 		{"release of nothing", func() { run(p, p.release(alice)) },
-			"hexists"},
+			"hdel"},
 		{"acquisition", func() { run(p, p.acquire(alice)) },
 			"get hset pexpire pttl set time"},
 		{"minting", func() { run(p, lua.Mint(p.token, fenceTTL)) },
@@ -54,7 +54,7 @@ func TestCallsInsideScripts(t *testing.T) {
 			run(p, lua.Release(lua.ReleaseArgs{
 				Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true,
 			}))
-		}, "del hexists publish time"},
+		}, "hdel publish time"},
 	} {
 		require.Equal(t, s.calls, p.callsOf(s.act), s.name)
 	}

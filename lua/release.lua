@@ -14,7 +14,8 @@
 --
 -- The time is read before the hold is looked at: "not there, at this time" then proves
 -- that an acquisition whose not-after lies behind it will never take the lock.
--- The hash is deleted whole: only this hold and its operation number are in it.
+-- Only this hold and its operation number are in the hash, and without fields there is none:
+-- so one call both finds the hold and deletes the lock.
 -- PUBLISH goes through pcall: it can be forbidden to this user, and the lock that is
 -- free by then must be told so. Waiters poll.
 local now = 0
@@ -22,10 +23,9 @@ if ARGV[4] == '1' then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
 end
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+if redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0 then
   return {4, 0, now}
 end
-redis.call('DEL', KEYS[1])
 local receivers = redis.pcall(ARGV[3], ARGV[2], '0')
 if type(receivers) ~= 'number' then
   receivers = -1

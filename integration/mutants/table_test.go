@@ -17,8 +17,8 @@ var table = append(histories, []mutant{
 	{
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
-		old:  `redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0`,
-		new:  `redis.call('EXISTS', KEYS[1]) == 0`,
+		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,
+		new:  `redis.call('DEL', KEYS[1]) == 0`,
 		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
 		name: "release wakes nobody",

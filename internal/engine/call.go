@@ -5,12 +5,12 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/pipeline"
 )
 
 // deadline is a context with a deadline of its own: go-redis turns that into the connection's, and no
-// timer has to be made for it. The end of the context that it is made from keeps a request from being
-// sent that still waits for a connection; once it is sent, only the deadline counts, since a connection
-// that is given up in the middle would have to be made anew.
+// timer has to be made for it.
 type deadline struct {
 	context.Context
 	at time.Time
@@ -18,9 +18,15 @@ type deadline struct {
 
 func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
 
+// within makes each deadline another one, to the nanosecond: what is under way is told apart by them.
 func within(ctx context.Context, limit time.Duration) context.Context {
-	return deadline{ctx, time.Now().Add(limit)}
+	at := time.Now().Add(limit)
+	const spread = 1 << 10
+	number := int64(deadlines.Add(1) % spread)
+	return deadline{ctx, at.Add(time.Duration(number - at.UnixNano()%spread - spread))} // never later
 }
+
+var deadlines atomic.Uint64
 
 var (
 	errAbandoned = errors.New("the caller stopped waiting for the reply")
@@ -29,9 +35,8 @@ var (
 
 // call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
-// gets what fn returns in the end. If ctx is done before anything was sent, nothing is: a request that
-// nobody waits for could take the lock from those who do. go-redis does not stop reading when a context
-// is cancelled, so this is what makes a cancelled call return at once.
+// gets what fn returns in the end, or an error when it is over. If ctx is done before anything was sent,
+// nothing is: a request that nobody waits for could take the lock from those who do.
 func call[T any](
 	e *Engine, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) (T, error) {
@@ -42,6 +47,37 @@ func call[T any](
 	if ctx.Done() == nil {
 		return fn(ctx)
 	}
+	if !e.direct() {
+		return fly(e, ctx, fn, late)
+	}
+	val, err := fn(ctx)
+	if err == nil {
+		return val, nil
+	}
+	if errors.Is(err, pipeline.ErrUnsent) {
+		return zero, errUnsent
+	}
+	if left := (*pipeline.Left)(nil); errors.As(err, &left) {
+		e.follow(func() {
+			<-left.Settled // bounded by the command's deadline
+			late(val, err)
+		})
+		return zero, errAbandoned
+	}
+	return val, err
+}
+
+// direct reports whether all that a call sends goes through the pipe, which lets it return when its context
+// ends. It does not where a call sends several things, or by other ways.
+func (e *Engine) direct() bool {
+	return e.cfg.MinReplicas == 0 && e.cfg.Links.Known()
+}
+
+// fly is call for what cannot be left in the middle: it is done in a goroutine, which may outlast it.
+func fly[T any](
+	e *Engine, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) (T, error) {
+	var zero T
 	f := &flight[T]{landed: make(chan struct{})}
 	if !e.spawn(func() { f.fly(ctx, fn, late) }) {
 		return zero, errUnsent
@@ -76,6 +112,9 @@ func (f *flight[T]) fly(
 	ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) {
 	val, err := fn(ctx)
+	if left := (*pipeline.Left)(nil); errors.As(err, &left) {
+		<-left.Settled // as in call
+	}
 	f.val, f.err = val, err
 	if f.state.CompareAndSwap(waited, taken) {
 		close(f.landed)

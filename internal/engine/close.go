@@ -20,6 +20,7 @@ func (e *Engine) Close() []string {
 	e.closed = true
 	close(e.closing)
 	e.mu.Unlock()
+	e.traffic.End()
 	defer close(e.done)
 
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
@@ -31,6 +32,7 @@ func (e *Engine) Close() []string {
 	e.dog.Close()
 	_ = e.cfg.Links.Close() // also ends calls that are still under way
 	e.calls.Wait()
+	e.traffic.Join()
 	e.hub.Close()
 	e.wheel.Close()
 	e.news.close(max(end-e.clock.Now(), 100*time.Millisecond))

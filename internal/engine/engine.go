@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/wake"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -57,7 +56,7 @@ type Engine struct {
 	wheel   *watchdog.Wheel
 	dog     *watchdog.Watchdog
 	hub     *wake.Hub
-	traffic lua.Conn // what all but renewals are sent with
+	traffic *pipeline.Pipe // what all but renewals are sent with
 	clocks  serverclock.Clocks
 	table   table
 	reclaim reclaimer
@@ -81,7 +80,9 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{}),
 		done: make(chan struct{}),
 	}
-	e.traffic = pipeline.New(cfg.Links.Traffic, e.node)
+	e.traffic = pipeline.New(pipeline.Config{
+		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node,
+	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger)
 	e.longest.Store(int64(cfg.Lease))
@@ -148,6 +149,9 @@ func (e *Engine) spawn(fn func()) bool {
 	}()
 	return true
 }
+
+// follow runs fn in a goroutine that Close joins. The caller is one of those calls that it joins.
+func (e *Engine) follow(fn func()) { e.calls.Go(fn) }
 
 // limit is the time limit of one command for a lease.
 func (e *Engine) limit(lease time.Duration) time.Duration {

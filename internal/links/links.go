@@ -19,10 +19,16 @@ type Limits struct {
 	Life    time.Duration // of a connection that a Sentinel pointed out
 }
 
+// beyond is a limit of a connection's own that is never reached before the deadline of a command: go-redis
+// counts it by a clock that may be late by 50 ms, and an exchange is known by its deadline (see [Wires]).
+func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond }
+
 // Links are the derived clients. All methods are safe for concurrent use.
 type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // nothing but renewal
+
+	wires Wires // of Traffic
 
 	sentinel bool // the primary may change without the connection's knowing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
@@ -67,10 +73,10 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 
 func fromSingle(given *redis.Options, limits Limits) *Links {
 	l := &Links{sentinel: given.Addr == sentinelAddr, life: limits.Life}
-	derive := func(pool int) *redis.Client {
+	derive := func(pool int, dialer dial) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
-		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.Command, limits.Command, limits.Command
+		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = limits.Command
 		o.DialerRetries = 1
 		o.MaxRetries = -1
@@ -82,13 +88,13 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
-		o.Dialer = undaunted(given.Dialer)
+		o.Dialer = undaunted(dialer)
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 		}
 		return redis.NewClient(&o)
 	}
-	l.Traffic, l.Renewal = derive(given.PoolSize), derive(renewalPool)
+	l.Traffic, l.Renewal = derive(given.PoolSize, l.wires.wrap(given.Dialer)), derive(renewalPool, given.Dialer)
 	return l
 }
 
@@ -104,10 +110,10 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			DialTimeout: limits.Command, TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool int) *redis.ClusterClient {
+	derive := func(pool int, dialer dial) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
-		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.Command, limits.Command, limits.Command
+		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = limits.Command
 		o.DialerRetries = 1
 		// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
@@ -129,7 +135,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		}
 		return redis.NewClusterClient(&o)
 	}
-	l.Traffic, l.Renewal = derive(given.PoolSize), derive(renewalPool)
+	l.Traffic, l.Renewal = derive(given.PoolSize, l.wires.wrap(dialer)), derive(renewalPool, dialer)
 	return l
 }
 
@@ -143,6 +149,9 @@ func (l *Links) Close() error {
 	}
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
 }
+
+// Wires are the connections of Traffic.
+func (l *Links) Wires() *Wires { return &l.wires }
 
 // Cluster reports whether keys live on several nodes.
 func (l *Links) Cluster() bool {
@@ -218,6 +227,12 @@ func (l *Links) Ready(ctx context.Context) error {
 	_, err := cc.MasterForKey(ctx, "")
 	l.mapped.Store(err == nil)
 	return err
+}
+
+// Known reports whether commands can be sent right away: there are connections, and of a cluster all is known
+// that has to be asked for once.
+func (l *Links) Known() bool {
+	return l.Traffic != nil && (!l.Cluster() || l.sharded.Load() != kindUnknown && l.mapped.Load())
 }
 
 // Sharded reports whether releases are published with SPUBLISH. Redisson decides so, and both sides

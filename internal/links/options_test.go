@@ -64,9 +64,10 @@ func TestDerivedOptionsOfASingleNode(t *testing.T) {
 				t.Run(role, func(t *testing.T) {
 					o := derived.(*redis.Client).Options()
 					require.True(t, o.ContextTimeoutEnabled)
-					for _, d := range []time.Duration{
-						o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, o.DialTimeout,
-					} {
+					for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
+						require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
+					}
+					for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout} {
 						require.Equal(t, limits.Command, d)
 					}
 					require.Zero(t, o.MaxRetries)
@@ -144,9 +145,10 @@ func TestDerivedOptionsOfACluster(t *testing.T) {
 			for _, derived := range []redis.UniversalClient{l.Traffic, l.Renewal} {
 				o := derived.(*redis.ClusterClient).Options()
 				require.True(t, o.ContextTimeoutEnabled)
-				for _, d := range []time.Duration{
-					o.ReadTimeout, o.WriteTimeout, o.PoolTimeout, o.DialTimeout,
-				} {
+				for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
+					require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
+				}
+				for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout} {
 					require.Equal(t, limits.Command, d)
 				}
 				require.False(t, o.ReadOnly || o.RouteByLatency || o.RouteRandomly)

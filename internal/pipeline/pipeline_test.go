@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
@@ -35,16 +36,18 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	server := redistest.Shared(t)
 	proxy := faultproxy.Start(t, server.Addr())
-	rdb := redis.NewClient(&redis.Options{
-		Addr: proxy.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true,
-	})
-	t.Cleanup(func() { _ = rdb.Close() })
+	given := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+	derived, err := links.From(given, links.Limits{Command: patience, Life: time.Hour})
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = derived.Close(), given.Close() })
+	rdb := derived.Traffic.(*redis.Client)
 	sha, err := server.Client(t).ScriptLoad(t.Context(), "return ARGV[1]").Result()
 	require.NoError(t, err)
-	return &lab{
-		T: t, proxy: proxy, rdb: rdb, sha: sha,
-		pipe: pipeline.New(rdb, func(key string) string { return key[:1] }),
-	}
+	pipe := pipeline.New(pipeline.Config{
+		Client: rdb, Wires: derived.Wires(), Shard: func(key string) string { return key[:1] },
+	})
+	t.Cleanup(pipe.Join)
+	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}
 }
 
 // stuck has lanes of a node taken by commands that are not answered before the gate opens.
@@ -214,8 +217,8 @@ func TestACommandThatNobodyWantsIsNotSent(t *testing.T) {
 	gate.Open()
 	wait()
 	wg.Wait()
-	require.ErrorIs(t, results["ended"], context.Canceled)
-	require.ErrorIs(t, results["late"], context.DeadlineExceeded)
+	require.ErrorIs(t, results["ended"], pipeline.ErrUnsent)
+	require.ErrorIs(t, results["late"], pipeline.ErrUnsent)
 	require.NoError(t, results["fine"])
 	sent := func(what string) int {
 		return l.proxy.Requests(func(r faultproxy.Request) bool {

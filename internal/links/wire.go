@@ -1,0 +1,151 @@
+package links
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Wires are the open connections of a client on which an exchange can be left before its time: its
+// caller returns, and what becomes of it shows later. go-redis reads until the deadline of a command,
+// whatever happens to its context meanwhile.
+//
+// An exchange is known by its deadline, which go-redis sets on the connection that the command got, just
+// before it writes and again before it reads. So nothing has to be kept about who uses which connection;
+// deadlines must differ, that is all.
+type Wires struct {
+	mu   sync.Mutex // guards open
+	open map[*Wire]struct{}
+}
+
+// wrap makes a dialer keep account of its connections.
+func (ws *Wires) wrap(d dial) dial {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := d(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		w := &Wire{Conn: conn, wires: ws}
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		if ws.open == nil {
+			ws.open = make(map[*Wire]struct{})
+		}
+		ws.open[w] = struct{}{}
+		if raw, ok := conn.(syscall.Conn); ok { // by which go-redis finds out that a peer hung up
+			return checked{w, raw}, nil
+		}
+		return w, nil
+	}
+}
+
+// checked is a Wire whose socket can be looked at.
+type checked struct {
+	*Wire
+	syscall.Conn
+}
+
+// Leave has the exchange with that deadline fail as if it were over. It returns nil if there is none, as
+// before its connection was found. Whoever leaves must tell when the call has [Wire.Ended].
+func (ws *Wires) Leave(at time.Time) *Wire {
+	ws.mu.Lock()
+	open := make([]*Wire, 0, len(ws.open))
+	for w := range ws.open {
+		open = append(open, w)
+	}
+	ws.mu.Unlock()
+	for _, w := range open {
+		if w.leave(at) {
+			return w
+		}
+	}
+	return nil
+}
+
+// Wire is one connection. Its methods are safe for concurrent use.
+type Wire struct {
+	net.Conn
+	wires *Wires
+
+	mu     sync.Mutex // guards all below, and the order of deadlines
+	at     time.Time  // of the exchange under way, or of the last one
+	left   bool       // by its caller
+	closed bool
+}
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
+
+func (w *Wire) leave(at time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.left || at.IsZero() || !w.at.Equal(at) {
+		return false
+	}
+	w.left = true
+	_ = w.Conn.SetDeadline(past)
+	return true
+}
+
+// Ended says that the call whose exchange was left has returned. It reports whether the exchange is still
+// to be settled; otherwise its reply had arrived before, and the connection is as good as ever.
+func (w *Wire) Ended(at time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.left || !w.at.Equal(at) {
+		return false // and another exchange has begun since
+	}
+	w.left = w.closed
+	return w.left
+}
+
+// Settle waits for the first byte of the reply to an exchange that was left, which tells that the server
+// has carried it out, for the end of the connection, or for the deadline. Then it closes the connection.
+func (w *Wire) Settle() {
+	w.mu.Lock()
+	_ = w.Conn.SetReadDeadline(w.at)
+	w.mu.Unlock()
+	var reply [1]byte
+	_, _ = w.Conn.Read(reply[:])
+	_ = w.Conn.Close()
+	w.forget()
+}
+
+// SetDeadline implements [net.Conn].
+func (w *Wire) SetDeadline(t time.Time) error { return w.set(t, w.Conn.SetDeadline) }
+
+// SetReadDeadline implements [net.Conn].
+func (w *Wire) SetReadDeadline(t time.Time) error { return w.set(t, w.Conn.SetReadDeadline) }
+
+// SetWriteDeadline implements [net.Conn].
+func (w *Wire) SetWriteDeadline(t time.Time) error { return w.set(t, w.Conn.SetWriteDeadline) }
+
+func (w *Wire) set(t time.Time, deadline func(time.Time) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.left && w.at.Equal(t) {
+		return deadline(past)
+	}
+	w.at, w.left = t, false
+	return deadline(t)
+}
+
+// Close implements [net.Conn]. A wire that was left stays open until it is settled.
+func (w *Wire) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	if w.left {
+		return nil
+	}
+	w.forget()
+	return w.Conn.Close()
+}
+
+func (w *Wire) forget() {
+	w.wires.mu.Lock()
+	defer w.wires.mu.Unlock()
+	delete(w.wires.open, w)
+}

@@ -1,0 +1,86 @@
+package links_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// echo sends a text and returns what came back.
+func echo(ctx context.Context, rdb redis.UniversalClient, text string) error {
+	return rdb.Echo(ctx, text).Err()
+}
+
+// patient derives clients whose own limits do not cut a command's deadline short.
+func patient(t *testing.T, rdb redis.UniversalClient) *links.Links {
+	l, err := links.From(rdb, links.Limits{Command: 2 * eventually, Life: time.Hour})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// An exchange that was left fails at once, and its connection is not used again; the others are.
+func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	opts := server.Options()
+	opts.Addr = proxy.Addr()
+	given := redis.NewClient(opts)
+	defer func() { require.NoError(t, given.Close()) }()
+	l := patient(t, given)
+	gate := faultproxy.NewGate()
+	held := proxy.On(faultproxy.Command("echo"), faultproxy.HoldReply(gate)).Times(2)
+	at := time.Now().Add(eventually)
+	begin := func(at time.Time) <-chan error {
+		result := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithDeadline(context.Background(), at)
+			defer cancel()
+			result <- echo(ctx, l.Traffic, "held")
+		}()
+		return result
+	}
+	goes := begin(at)
+	held.Wait(t, 1)
+	stays := begin(at.Add(1))
+	held.Wait(t, 2)
+	require.Nil(t, l.Wires().Leave(at.Add(2)), "nobody has that deadline")
+	require.Nil(t, l.Wires().Leave(time.Time{}), "nor that")
+	wire := l.Wires().Leave(at)
+	require.NotNil(t, wire)
+	require.Error(t, <-goes)
+	require.True(t, wire.Ended(at), "its reply is to come")
+	settled := make(chan struct{})
+	go func() {
+		wire.Settle()
+		close(settled)
+	}()
+	select {
+	case <-settled:
+		t.Fatal("settled without a reply")
+	default:
+	}
+	gate.Open()
+	<-settled
+	require.NoError(t, <-stays)
+	require.Nil(t, l.Wires().Leave(at), "it is closed")
+}
+
+// go-redis looks at the socket of an idle connection before it uses it, and has to be able to.
+func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	l := from(t, server.Client(t))
+	for range 20 {
+		require.NoError(t, echo(t.Context(), l.Traffic, "on a connection that lives"))
+		require.NoError(t, server.Client(t).ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+	}
+}

@@ -1,0 +1,27 @@
+// Package pipeline lets commands that many goroutines send at one time share round trips, and lets each of
+// them leave when its context ends.
+//
+// A command that is alone goes out as it is, at once, on the goroutine of its caller. While some are under
+// way to a node, further ones gather, and whoever comes back first sees to it that all of them follow in one
+// pipeline. So nobody waits for company, and the more there is to do, the fewer the writes and reads that it
+// takes: at a thousand commands at once, both client and server otherwise spend most of their time on system
+// calls.
+//
+// # Why it is safe
+//
+// Each command keeps its own reply and its own error. If the connection breaks in the middle, every command
+// that had no reply yet gets the error, and whoever sent it treats it as before: as one that may have been
+// carried out. Nothing is sent twice. Pipelines get shorter when they take long, down to single commands, so
+// that a slow server is not given more than it can answer in time. A command whose context ended before its
+// pipeline was made is not sent. A pipeline has the earliest deadline of its commands, so none waits for
+// longer than it would alone; those of other nodes are sent apart, so a node that hangs delays nobody else's.
+//
+// # Leaving
+//
+// A caller whose context ends while its command gathers has [ErrUnsent]. Out of a pipeline that is under way
+// it just goes: the pipeline is everybody's. A command that is alone is left by way of its connection, which
+// is given up (see [links.Wires]). In both cases the caller has [Left], by which it learns when the command
+// was carried out or never will be; until then the command keeps its place among those under way. That bounds
+// how many connections are given up, and how much piles up in front of a node that hangs: a few per node and
+// time limit, however many callers come and go.
+package pipeline

@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/links"
+)
+
+// ErrUnsent is the error of a command that was left before it was sent. It never is.
+var ErrUnsent = errors.New("the context ended before the command was sent")
+
+// Left is the error of a command that was left while it was under way.
+type Left struct {
+	// Settled is closed when the command was carried out or never will be, as far as its connection can
+	// tell; at the command's deadline at the latest.
+	Settled <-chan struct{}
+}
+
+func (*Left) Error() string { return "the context ended before the reply came" }
+
+// single sends a command by itself.
+func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) error {
+	began := time.Now()
+	if x == nil {
+		err := p.cfg.Client.Process(ctx, cmd)
+		p.next(n, time.Since(began), nil)
+		return err
+	}
+	stop := context.AfterFunc(ctx, x.watched)
+	err := p.cfg.Client.Process(ctx, cmd)
+	wire := x.land()
+	if !stop() {
+		x.watch.Wait()
+	}
+	if wire == nil || !wire.Ended(x.at) {
+		p.next(n, time.Since(began), x)
+		return err
+	}
+	settled := make(chan struct{})
+	p.running.Go(func() {
+		wire.Settle()
+		p.next(n, time.Since(began), x)
+		close(settled)
+	})
+	if err == nil {
+		return nil
+	}
+	return &Left{Settled: settled}
+}
+
+// exit is the way out of a command that was sent by itself.
+type exit struct {
+	wires *links.Wires
+	at    time.Time      // the command's deadline
+	watch sync.WaitGroup // the function that runs when the context ends
+
+	mu     sync.Mutex // guards all below
+	landed bool       // the call has returned
+	wire   *links.Wire
+}
+
+// newExitLocked returns nil for a caller who cannot leave.
+func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
+	if ctx.Done() == nil {
+		return nil, nil
+	}
+	select {
+	case <-p.ending:
+		return nil, ErrUnsent
+	default:
+	}
+	x := &exit{wires: p.cfg.Wires}
+	x.at, _ = ctx.Deadline()
+	x.watch.Add(1)
+	p.exits[x] = struct{}{}
+	return x, nil
+}
+
+func (x *exit) watched() {
+	defer x.watch.Done()
+	x.leave()
+}
+
+// leave has the call return. Its connection may not have been found yet.
+func (x *exit) leave() {
+	for pause := firstLook; !x.try(); pause = min(2*pause, lastLook) {
+		time.Sleep(pause) // bounded by the command's deadline
+	}
+}
+
+const (
+	firstLook = 20 * time.Microsecond
+	lastLook  = time.Millisecond
+)
+
+// try reports that there is nothing more to do.
+func (x *exit) try() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.landed || x.wire != nil {
+		return true
+	}
+	x.wire = x.wires.Leave(x.at)
+	return x.wire != nil
+}
+
+// land ends the search for the connection, and returns it if it was found.
+func (x *exit) land() *links.Wire {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.landed = true
+	return x.wire
+}

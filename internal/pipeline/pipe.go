@@ -1,0 +1,161 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/links"
+)
+
+const (
+	// lanes is how many commands, or pipelines, are under way to one node before more gather. With fewer
+	// the connection is idle while replies are read; with more there is less to gather.
+	lanes = 3
+	// alone is how many are if each takes so long that they go out one by one.
+	alone = 16
+
+	first = 16  // commands in one pipeline, until it is known how long they take
+	most  = 128 // at any time
+
+	// A pipeline that took longer than slow was too long, since its last command has to be answered within
+	// the time limit of a single one; after one that was quick the next may be twice as long.
+	slow  = 200 * time.Millisecond
+	quick = 20 * time.Millisecond
+)
+
+// Client is what commands are sent with.
+type Client interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// Config is what a Pipe is made of.
+type Config struct {
+	Client Client
+	Wires  *links.Wires            // the connections of Client
+	Shard  func(key string) string // names the node that serves a key
+}
+
+// Pipe sends commands. Its methods are safe for concurrent use.
+type Pipe struct {
+	cfg     Config
+	running sync.WaitGroup // goroutines that send, or wait for what was left
+	ending  chan struct{}  // closed when everybody who may leave is to do so
+
+	mu    sync.Mutex // guards nodes and all in them, and exits
+	nodes map[string]*node
+	exits map[*exit]struct{} // of commands that are under way by themselves
+}
+
+// node is what is under way to one node, and what gathers for it.
+type node struct {
+	most  int // commands in the next pipeline
+	busy  int
+	queue []*letter
+}
+
+// New returns a Pipe.
+func New(cfg Config) *Pipe {
+	return &Pipe{
+		cfg: cfg, ending: make(chan struct{}), nodes: make(map[string]*node), exits: make(map[*exit]struct{}),
+	}
+}
+
+// Process sends a command of which argument number 3 is the key, as of EVALSHA, and waits for the reply
+// until the context's deadline, which must differ from that of every other command. If the context can be
+// cancelled, and is, it returns at once.
+func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
+	if err := over(ctx); err != nil {
+		return err // go-redis might dial first, which takes longer
+	}
+	shard := p.cfg.Shard(key(cmd))
+	p.mu.Lock()
+	n := p.nodes[shard]
+	if n == nil {
+		n = &node{most: first}
+		p.nodes[shard] = n
+	}
+	if n.busy < n.lanes() {
+		x, err := p.newExitLocked(ctx)
+		if err == nil {
+			n.busy++
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return p.single(ctx, n, cmd, x)
+	}
+	l := &letter{ctx: ctx, cmd: cmd, done: make(chan struct{})}
+	n.queue = append(n.queue, l)
+	p.mu.Unlock()
+	return p.await(l)
+}
+
+// End has everybody leave whose context can be cancelled, as if it were. It must be called once.
+func (p *Pipe) End() {
+	close(p.ending)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for x := range p.exits {
+		p.running.Go(x.leave)
+	}
+}
+
+// Join waits until nothing that the Pipe began runs any more.
+func (p *Pipe) Join() { p.running.Wait() }
+
+func key(cmd redis.Cmder) string {
+	args := cmd.Args()
+	if len(args) < 4 {
+		return ""
+	}
+	name, _ := args[3].(string)
+	return name
+}
+
+func (n *node) lanes() int {
+	if n.most == 1 {
+		return alone
+	}
+	return lanes
+}
+
+// next passes the lane that became free on to those who have gathered. What was sent on it took so long, and
+// may have had an exit. If there is room for more lanes than before, they are used as well.
+func (p *Pipe) next(n *node, took time.Duration, x *exit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.exits, x)
+	switch {
+	case took > slow:
+		n.most = max(n.most/2, 1)
+	case took < quick:
+		n.most = min(2*n.most, most)
+	}
+	n.busy--
+	for len(n.queue) > 0 && n.busy < n.lanes() {
+		with := n.queue[:min(len(n.queue), n.most)]
+		n.queue = n.queue[len(with):]
+		n.busy++
+		p.running.Go(func() {
+			began := time.Now()
+			p.send(with)
+			p.next(n, time.Since(began), nil)
+		})
+	}
+	if len(n.queue) == 0 {
+		n.queue = nil
+	}
+}
+
+// over is why there is no use in sending a command any more.
+func over(ctx context.Context) error {
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
+}
