@@ -34,18 +34,31 @@ func (ws *Wires) wrap(d dial) dial {
 			ws.open = make(map[*Wire]struct{})
 		}
 		ws.open[w] = struct{}{}
-		if raw, ok := conn.(syscall.Conn); ok { // by which go-redis finds out that a peer hung up
-			return checked{w, raw}, nil
+		if checked, ok := check(w); ok {
+			return checked, nil
 		}
 		return w, nil
 	}
 }
 
-// checked is a Wire whose socket can be looked at.
+// checked is a Wire whose socket can be looked at: so go-redis finds out, before each use, whether the
+// peer hung up. It is made once a connection, and not once a command.
 type checked struct {
 	*Wire
-	syscall.Conn
+	socket syscall.RawConn
 }
+
+func check(w *Wire) (checked, bool) {
+	conn, ok := w.Conn.(syscall.Conn)
+	if !ok {
+		return checked{}, false
+	}
+	socket, err := conn.SyscallConn()
+	return checked{w, socket}, err == nil
+}
+
+// SyscallConn implements [syscall.Conn].
+func (c checked) SyscallConn() (syscall.RawConn, error) { return c.socket, nil }
 
 // Leave has the exchange with that deadline fail as if it were over. It returns nil if there is none, as
 // before its connection was found. Whoever leaves must tell when the call has [Wire.Ended].

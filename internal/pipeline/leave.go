@@ -34,9 +34,10 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 	stop := context.AfterFunc(ctx, x.watched)
 	err := p.cfg.Client.Process(ctx, cmd)
 	wire := x.land()
-	if !stop() {
-		x.watch.Wait()
+	if stop() {
+		x.watch.Done()
 	}
+	x.watch.Wait()
 	if wire == nil || !wire.Ended(x.at) {
 		p.next(n, time.Since(began), x)
 		return err
@@ -55,9 +56,10 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 
 // exit is the way out of a command that was sent by itself.
 type exit struct {
-	wires *links.Wires
-	at    time.Time      // the command's deadline
-	watch sync.WaitGroup // the function that runs when the context ends
+	wires   *links.Wires
+	at      time.Time      // the command's deadline
+	watched func()         // runs when the context ends
+	watch   sync.WaitGroup // waits for that
 
 	mu     sync.Mutex // guards all below
 	landed bool       // the call has returned
@@ -74,16 +76,33 @@ func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
 		return nil, ErrUnsent
 	default:
 	}
-	x := &exit{wires: p.cfg.Wires}
+	var x *exit
+	if last := len(p.spare) - 1; last >= 0 {
+		x, p.spare = p.spare[last], p.spare[:last]
+	} else {
+		x = &exit{wires: p.cfg.Wires}
+		x.watched = func() {
+			defer x.watch.Done()
+			x.leave()
+		}
+	}
 	x.at, _ = ctx.Deadline()
 	x.watch.Add(1)
+	x.landed, x.wire = false, nil
 	p.exits[x] = struct{}{}
 	return x, nil
 }
 
-func (x *exit) watched() {
-	defer x.watch.Done()
-	x.leave()
+// putExitLocked keeps an exit for another command, unless [Pipe.End] may have found it.
+func (p *Pipe) putExitLocked(x *exit) {
+	delete(p.exits, x)
+	select {
+	case <-p.ending:
+	default:
+		if len(p.spare) < alone {
+			p.spare = append(p.spare, x)
+		}
+	}
 }
 
 // leave has the call return. Its connection may not have been found yet.

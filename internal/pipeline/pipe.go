@@ -48,6 +48,7 @@ type Pipe struct {
 	mu    sync.Mutex // guards nodes and all in them, and exits
 	nodes map[string]*node
 	exits map[*exit]struct{} // of commands that are under way by themselves
+	spare []*exit
 }
 
 // node is what is under way to one node, and what gathers for it.
@@ -129,7 +130,9 @@ func (n *node) lanes() int {
 func (p *Pipe) next(n *node, took time.Duration, x *exit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.exits, x)
+	if x != nil {
+		p.putExitLocked(x)
+	}
 	switch {
 	case took > slow:
 		n.most = max(n.most/2, 1)
