@@ -94,11 +94,11 @@ func untouched[R any](p *place, isHash bool, call *lua.Call[R]) {
 func TestConflictSaysWhy(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		p.do("SET %s x PX 30000", p.lock)
-		_, err := p.acquire(alice).Run(t.Context(), p.rdb)
+		_, err := p.acquire(alice).Run(t.Context(), p.over())
 		require.EqualError(t, err, "lua: the key holds something else: it is of another type")
 
 		p.do("PERSIST %s", p.lock)
-		_, err = p.acquire(alice).Run(t.Context(), p.rdb)
+		_, err = p.acquire(alice).Run(t.Context(), p.over())
 		require.EqualError(t, err, "lua: the key holds something else: the key has no expiry")
 	})
 }

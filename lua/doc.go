@@ -54,6 +54,12 @@
 // nothing after that. The scripts that take something write HSET first and are refused
 // whole; those that give something back start with DEL or PEXPIRE and pass.
 //
+// # Bundles
+//
+// [Bundles] makes one call of many acquisitions or releases of different locks, for a server that takes keys of
+// any slots. Every one of them does what it would by itself, in the same order of checks and writes; one that
+// fails is caught, leaves nothing, and is sent again by itself, which then tells why.
+//
 // # Cluster
 //
 // All keys of a call lie in one slot. While a slot migrates only scripts of one key are

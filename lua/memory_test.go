@@ -27,7 +27,7 @@ func fullPlaces(t *testing.T, count int) (places []*place, fill func()) {
 
 func outOfMemory[R any](p *place, call *lua.Call[R]) {
 	p.t.Helper()
-	_, err := call.Run(p.t.Context(), p.rdb)
+	_, err := call.Run(p.t.Context(), p.over())
 	require.ErrorContains(p.t, err, "OOM")
 	require.NotErrorIs(p.t, err, lua.ErrConflict)
 }

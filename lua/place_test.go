@@ -35,6 +35,7 @@ var names atomic.Int64
 type place struct {
 	t    testing.TB
 	rdb  *redis.Client
+	conn lua.Conn // what calls are sent over, if not rdb
 	mini bool
 
 	lock, token, channel string
@@ -49,25 +50,41 @@ func newPlace(t testing.TB, rdb *redis.Client) *place {
 	}
 }
 
-// everywhere runs the test on a real server and on miniredis.
+// everywhere runs the test on a real server and on miniredis, and on both with calls in bundles where they
+// can be: whatever a call comes to by itself it comes to in a bundle.
 func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
 	t.Helper()
-	t.Run("redis", func(t *testing.T) {
-		test(t, newPlace(t, redistest.Shared(t).Client(t)))
-	})
-	t.Run("miniredis", func(t *testing.T) {
-		rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-		t.Cleanup(func() { _ = rdb.Close() })
-		p := newPlace(t, rdb)
-		p.mini = true
-		test(t, p)
-	})
+	for _, bundled := range []bool{false, true} {
+		in := map[bool]string{true: " in bundles"}[bundled]
+		begin := func(t *testing.T, rdb *redis.Client, mini bool) {
+			p := newPlace(t, rdb)
+			p.mini = mini
+			if bundled {
+				p.conn = &bundling{t: t, rdb: rdb}
+			}
+			test(t, p)
+		}
+		t.Run("redis"+in, func(t *testing.T) { begin(t, redistest.Shared(t).Client(t), false) })
+		t.Run("miniredis"+in, func(t *testing.T) {
+			rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+			t.Cleanup(func() { _ = rdb.Close() })
+			begin(t, rdb, true)
+		})
+	}
+}
+
+// over is what calls are sent over.
+func (p *place) over() lua.Conn {
+	if p.conn != nil {
+		return p.conn
+	}
+	return p.rdb
 }
 
 // run sends the call and fails the test if it fails.
 func run[R any](p *place, call *lua.Call[R]) R {
 	p.t.Helper()
-	reply, err := call.Run(p.t.Context(), p.rdb)
+	reply, err := call.Run(p.t.Context(), p.over())
 	require.NoError(p.t, err)
 	return reply
 }
@@ -75,7 +92,7 @@ func run[R any](p *place, call *lua.Call[R]) R {
 // conflict sends the call and fails the test if its answer is anything but a conflict.
 func conflict[R any](p *place, call *lua.Call[R]) {
 	p.t.Helper()
-	_, err := call.Run(p.t.Context(), p.rdb)
+	_, err := call.Run(p.t.Context(), p.over())
 	require.ErrorIs(p.t, err, lua.ErrConflict)
 	var reply redis.Error
 	require.ErrorAs(p.t, err, &reply, "the error of Redis is still in it")

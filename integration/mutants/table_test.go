@@ -21,6 +21,18 @@ var table = append(histories, []mutant{
 		new:  `redis.call('DEL', KEYS[1]) == 0`,
 		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
+		name: "release in a bundle does not look whose hold it is",
+		file: "lua/release_many.lua",
+		old:  `redis.pcall('HDEL', KEYS[i], id, id .. ':n')`,
+		new:  `redis.pcall('DEL', KEYS[i])`,
+		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
+	}, {
+		name: "acquisition in a bundle may come late",
+		file: "lua/acquire_many.lua",
+		old:  `now <= tonumber(ARGV[at + 2])`,
+		new:  `true`,
+		in:   "lua", by: "^TestAcquireLate$",
+	}, {
 		name: "release wakes nobody",
 		file: "lua/release.lua",
 		old:  `local receivers = redis.pcall(ARGV[3], ARGV[2], '0')`,
@@ -46,7 +58,7 @@ var table = append(histories, []mutant{
 		in:   "lua", by: "^TestAcquireLate$",
 	}, {
 		name: "an acquisition that is resent mints again",
-		file: "lua/acquire.lua",
+		file: "lua/fragment_take.lua",
 		old:  `if pttl ~= -2 then`,
 		new:  `if pttl ~= -2 and redis.call('HEXISTS', lock, id) == 0 then`,
 		in:   "lua", by: "^TestAcquireResend$",

@@ -81,7 +81,7 @@ func New(cfg Config) *Engine {
 		done: make(chan struct{}),
 	}
 	e.traffic = pipeline.New(pipeline.Config{
-		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node,
+		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node, Bundle: !cfg.Links.Cluster(),
 	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger)

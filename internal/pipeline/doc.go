@@ -16,6 +16,13 @@
 // pipeline was made is not sent. A pipeline has the earliest deadline of its commands, so none waits for
 // longer than it would alone; those of other nodes are sent apart, so a node that hangs delays nobody else's.
 //
+// # Bundles
+//
+// On a server that is no cluster, acquisitions that share a pipeline are carried out by one script, and so are
+// releases (see [lua.Bundles]): that costs Redis, of which one thread has to serve everybody, about half. Each
+// is as independent of the others as before. What a script cannot answer in numbers, an error above all, is
+// sent again by itself; nothing was done for it before.
+//
 // # Leaving
 //
 // A caller whose context ends while its command gathers has [ErrUnsent]. Out of a pipeline that is under way

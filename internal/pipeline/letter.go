@@ -2,10 +2,13 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
 )
 
 // letter is one command that gathers.
@@ -40,16 +43,13 @@ func (p *Pipe) await(l *letter) error {
 
 // send sends a pipeline of letters and tells everybody.
 func (p *Pipe) send(with []*letter) {
-	pipe := p.cfg.Client.Pipeline()
 	var ctx context.Context = earliest{Context: context.Background()}
+	var cmds []redis.Cmder
 	for _, l := range p.take(with) {
 		ctx = ctx.(earliest).and(l.ctx)
-		_ = pipe.Process(l.ctx, l.cmd) // only queues
+		cmds = append(cmds, l.cmd)
 	}
-	var failure error
-	if pipe.Len() > 0 {
-		_, failure = pipe.Exec(ctx)
-	}
+	failure := p.exchange(ctx, cmds)
 	for _, l := range with {
 		if l.cmd == nil {
 			continue
@@ -62,6 +62,43 @@ func (p *Pipe) send(with []*letter) {
 		}
 		close(l.done)
 	}
+}
+
+// exchange has commands carried out, in bundles where that can be.
+func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error) {
+	if !p.cfg.Bundle {
+		return p.pipeline(ctx, cmds)
+	}
+	bundles, rest := lua.Bundles(ctx, cmds)
+	for _, b := range bundles {
+		rest = append(rest, b.Cmd())
+	}
+	failure = p.pipeline(ctx, rest)
+	var again []redis.Cmder
+	for _, b := range bundles {
+		if b.Unknown(ctx) {
+			again = append(again, b.Cmd())
+		}
+	}
+	failure = errors.Join(failure, p.pipeline(ctx, again))
+	again = nil
+	for _, b := range bundles {
+		again = append(again, b.Deal(failure)...)
+	}
+	return errors.Join(failure, p.pipeline(ctx, again))
+}
+
+// pipeline sends commands in one write. Its error is that of those that came not to be sent.
+func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
+	if len(cmds) == 0 {
+		return nil
+	}
+	pipe := p.cfg.Client.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd) // only queues
+	}
+	_, err := pipe.Exec(ctx)
+	return err
 }
 
 // take makes letters ones that are under way, and returns those that are to be sent.

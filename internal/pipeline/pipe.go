@@ -37,6 +37,7 @@ type Config struct {
 	Client Client
 	Wires  *links.Wires            // the connections of Client
 	Shard  func(key string) string // names the node that serves a key
+	Bundle bool                    // a script may have keys of any slots: there is no cluster
 }
 
 // Pipe sends commands. Its methods are safe for concurrent use.

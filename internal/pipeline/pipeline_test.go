@@ -33,8 +33,9 @@ type lab struct {
 	sha   string
 }
 
-func newLab(t *testing.T) *lab {
-	server := redistest.Shared(t)
+func newLab(t *testing.T) *lab { return newLabAt(t, redistest.Shared(t)) }
+
+func newLabAt(t *testing.T, server *redistest.Server) *lab {
 	proxy := faultproxy.Start(t, server.Addr())
 	given := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
 	derived, err := links.From(given, links.Limits{Command: patience, Life: time.Hour})
@@ -44,7 +45,7 @@ func newLab(t *testing.T) *lab {
 	sha, err := server.Client(t).ScriptLoad(t.Context(), "return ARGV[1]").Result()
 	require.NoError(t, err)
 	pipe := pipeline.New(pipeline.Config{
-		Client: rdb, Wires: derived.Wires(), Shard: func(key string) string { return key[:1] },
+		Client: rdb, Wires: derived.Wires(), Shard: func(key string) string { return key[:1] }, Bundle: true,
 	})
 	t.Cleanup(pipe.Join)
 	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}

@@ -1,0 +1,42 @@
+-- Takes each of several locks for a hold of its own: many calls of acquire in one.
+--
+-- KEYS[2i-1]  lock
+-- KEYS[2i]    token
+-- ARGV[4i-3]  hold id, ARGV[4i-2] lease, ARGV[4i-1] not-after, ARGV[4i] life of a token,
+--             all as in acquire.lua
+--
+-- Returns the four numbers of acquire.lua for each lock, with another status for those
+-- that it cannot answer in numbers:
+--   -9 apart: nothing was written for this lock; acquire tells what is the matter
+-- Publishes nothing.
+--
+-- No lock is another one's business: what one of them fails for is caught, and taken back
+-- if it had begun: then there was no such key before. Only a command that was taken away
+-- from this user can cause that. A lock that the hold has already, and a token beyond
+-- 2^53, are told apart as well.
+-- The time is read once, before everything: nothing else runs until the script ends.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local began
+local function take(lock, token, id, lease, fence_ttl)
+  --!include take
+end
+local answers = {}
+for i = 1, #KEYS, 2 do
+  local lock, at = KEYS[i], 2 * i - 1
+  local id, answer, ok = ARGV[at], {-1, 0, 0, now}, true
+  if now <= tonumber(ARGV[at + 2]) then
+    began = false
+    ok, answer = pcall(take, lock, KEYS[i + 1], id, ARGV[at + 1], tonumber(ARGV[at + 3]))
+    if not ok and began then
+      redis.pcall('DEL', lock)
+    end
+  end
+  if not ok or answer.err or answer[1] == 2 or type(answer[2]) ~= 'number' then
+    answer = {-9, 0, 0, now}
+  end
+  for k = 1, 4 do
+    answers[at + k - 1] = answer[k]
+  end
+end
+return answers

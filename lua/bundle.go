@@ -1,0 +1,149 @@
+package lua
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	acquireManyScript = newScript("acquire_many")
+	releaseManyScript = newScript("release_many")
+)
+
+// MaxBundle is how many calls one script carries out at most: nothing else runs in Redis meanwhile.
+const MaxBundle = 32
+
+// apart is the status of a call that has to be sent by itself.
+const apart = -9
+
+// Bundle is one command in place of several calls of [Acquire], or of [Release], that were to be sent to
+// one server at one time: each of them costs Redis less than by itself. They stay independent of one another,
+// and each has its own answer. A bundle is used by one goroutine.
+type Bundle struct {
+	script *script
+	args   []any // of EVALSHA
+	calls  []onceInts
+	cmd    onceInts
+}
+
+// Bundles puts those commands together that can be, and are at least two of a kind, and returns the rest.
+// The server must be one that takes keys of any slots.
+func Bundles(ctx context.Context, cmds []redis.Cmder) (bundles []*Bundle, rest []redis.Cmder) {
+	acquires, releases := make([]onceInts, 0, len(cmds)), make([]onceInts, 0, len(cmds))
+	for _, cmd := range cmds {
+		call, ok := cmd.(onceInts)
+		switch {
+		case ok && isAcquire(call.Args()):
+			acquires = append(acquires, call)
+		case ok && isRelease(call.Args()):
+			releases = append(releases, call)
+		default:
+			rest = append(rest, cmd)
+		}
+	}
+	bundles, rest = bundle(ctx, releases, releaseMany, bundles, rest) // first: they make locks free
+	return bundle(ctx, acquires, acquireMany, bundles, rest)
+}
+
+func bundle(
+	ctx context.Context, calls []onceInts, join func([]onceInts) *Bundle, bundles []*Bundle, rest []redis.Cmder,
+) ([]*Bundle, []redis.Cmder) {
+	for len(calls) > 1 {
+		part := calls[:min(len(calls), MaxBundle)]
+		calls = calls[len(part):]
+		b := join(part)
+		b.cmd = newOnceInts(ctx, b.args)
+		bundles = append(bundles, b)
+	}
+	for _, call := range calls {
+		rest = append(rest, call)
+	}
+	return bundles, rest
+}
+
+// Cmd is what is to be sent.
+func (b *Bundle) Cmd() redis.Cmder { return b.cmd }
+
+// Unknown reports whether the server did not know the script. Then Cmd is another one, which brings it along.
+func (b *Bundle) Unknown(ctx context.Context) bool {
+	if !unknownScript(b.cmd.Err()) {
+		return false
+	}
+	full := &Call[struct{}]{script: b.script, args: b.args}
+	b.cmd = newOnceInts(ctx, full.full())
+	return true
+}
+
+// Deal gives each call its answer, and returns those that have to be sent by themselves. They are all if the
+// server answered with an error: these scripts catch what their calls fail for, so none was carried out.
+// Failure is the error of the pipeline, which counts where there is neither answer nor error.
+func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
+	values, err := b.cmd.Result()
+	size := b.numbers()
+	if err == nil && values == nil {
+		err = failure
+	}
+	if err == nil && len(values) != len(b.calls)*size {
+		err = wrongLength(values, len(b.calls)*size)
+	}
+	var refused redis.Error
+	apartAll := err != nil && errors.As(err, &refused)
+	for i, call := range b.calls {
+		switch {
+		case apartAll:
+			again = append(again, call)
+		case err != nil:
+			call.SetErr(err)
+		case values[i*size] == apart:
+			again = append(again, call)
+		default:
+			call.SetVal(values[i*size : (i+1)*size : (i+1)*size])
+		}
+	}
+	return again
+}
+
+// numbers is how many numbers answer one call.
+func (b *Bundle) numbers() int {
+	if b.script == &acquireManyScript {
+		return 4
+	}
+	return 3
+}
+
+// isAcquire recognises the arguments of [Acquirer.Call] with a token.
+func isAcquire(args []any) bool { return len(args) == 9 && args[1] == acquireScript.sha }
+
+// acquireMany joins the arguments of Acquirer.Call.
+func acquireMany(calls []onceInts) *Bundle {
+	args := make([]any, 0, 3+6*len(calls))
+	args = append(args, "evalsha", acquireManyScript.sha, 2*len(calls))
+	for _, call := range calls {
+		args = append(args, call.Args()[3:5]...)
+	}
+	for _, call := range calls {
+		args = append(args, call.Args()[5:]...)
+	}
+	return &Bundle{script: &acquireManyScript, args: args, calls: calls}
+}
+
+// isRelease recognises the arguments of [Releaser.Call] on a server that is no cluster, without the time.
+func isRelease(args []any) bool {
+	return len(args) == 8 && args[1] == releaseScript.sha && args[6] == "PUBLISH" && args[7] == 0
+}
+
+// releaseMany joins the arguments of Releaser.Call.
+func releaseMany(calls []onceInts) *Bundle {
+	args := make([]any, 0, 4+3*len(calls))
+	args = append(args, "evalsha", releaseManyScript.sha, len(calls))
+	for _, call := range calls {
+		args = append(args, call.Args()[3])
+	}
+	args = append(args, "PUBLISH")
+	for _, call := range calls {
+		args = append(args, call.Args()[4:6]...)
+	}
+	return &Bundle{script: &releaseManyScript, args: args, calls: calls}
+}

@@ -1,0 +1,39 @@
+-- Fragment: takes a free lock for a hold and mints its fencing token.
+--
+-- In:   lock, token (key, or nil: none is minted), id, lease (ms), fence_ttl (ms, a number;
+--       negative: for ever), time (the reply of TIME), now (us), began (declared)
+-- Out:  ends the script, or the function that it stands in, with {status, fencing token,
+--       PTTL of the lock, now}; for the statuses see acquire.lua; or with an error.
+--       began is true from the first write on
+-- Calls: PTTL; of a lock that exists HLEN and HGETALL, and GET if it is the hold's already;
+--        else those of fence_check and fence_mint, HSET and PEXPIRE.
+--
+-- All that may be refused for the data at the keys is read before the first write, since
+-- what a script wrote stays when it fails later; the times were checked before they were
+-- sent. The first write is HSET, which Redis refuses at full memory: a PEXPIRE or DEL in
+-- front would open the gate for it.
+local pttl = redis.call('PTTL', lock)
+if pttl ~= -2 then
+  local fields
+  --!include hash
+  if fields[1] == id or fields[3] == id then
+    local fence = false
+    if token then
+      fence = redis.call('GET', token)
+    end
+    return {2, fence, pttl, now}
+  end
+  return {0, 0, pttl, now}
+end
+--!include fence_check
+began = true
+redis.call('HSET', lock, id, '1')
+-- The one call after a first write that can fail, where an administrator took the command
+-- away from this user. A lock without expiry would be held for ever.
+local expires = redis.pcall('PEXPIRE', lock, lease)
+if type(expires) ~= 'number' then
+  redis.call('DEL', lock)
+  return expires
+end
+--!include fence_mint
+return {1, fence, 0, now}
