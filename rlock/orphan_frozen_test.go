@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -137,8 +138,12 @@ func TestRequestsBufferedByAFrozenRedisTakeNothing(t *testing.T) {
 	}, "the calls were not sent")
 	thaw := time.After(lease * 3 / 2) // the fault itself: a freeze that outlasts every lease
 	cancel()
-	for _, grants := range pending {
-		require.ErrorIs(t, faultAwait(t, grants, orphanAtOnce).err, context.Canceled)
+	for i, grants := range pending {
+		err := faultAwait(t, grants, orphanAtOnce).err
+		if i%2 == 1 && errors.Is(err, rlock.ErrUnavailable) {
+			continue // TryLock makes three attempts, which a slow machine may have seen the end of
+		}
+		require.ErrorIs(t, err, context.Canceled)
 	}
 	buffered := p.scripts("acquire") - sent
 	<-thaw
