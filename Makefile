@@ -7,10 +7,10 @@ test: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fmt ci
+.PHONY: help demo test lint bench scaling results fmt ci
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the quickstart; needs nothing but Go
 	go run ./examples/quickstart
@@ -25,9 +25,17 @@ test: ## run all tests under the race detector, on a real server
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh
 
-bench: ## measure ours and the peers in one run; table, raw figures and plots go to bench/results
+bench: ## measure ours and the peers in one run; tables, raw figures and plots go to bench/results
 	@scripts/setup-redis.sh
 	cd bench && go run . -out results
+
+scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results
+	@scripts/setup-redis.sh
+	cd bench && go run . -scaling -out results
+
+results: ## both, one after the other: all figures and plots that the documents show
+	@$(MAKE) bench
+	@$(MAKE) scaling
 
 fmt: ## format all Go files
 	gofmt -w .

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 )
 
 // grow measures the curves of SCALING.md.
-func grow(ctx context.Context, s settings, raw *report.Raw, w, progress io.Writer) error {
+func grow(
+	ctx context.Context, s settings, raw *report.Raw, summary *strings.Builder, w, progress io.Writer,
+) error {
 	for _, g := range scenario.Growths() {
 		if !wanted(g.ID, s.only) {
 			continue
@@ -21,6 +24,7 @@ func grow(ctx context.Context, s settings, raw *report.Raw, w, progress io.Write
 		if err := report.GrowthTable(w, g, samples); err != nil {
 			return err
 		}
+		summary.WriteString(report.GrowthMarkdown(g, samples))
 		raw.Scenarios = append(raw.Scenarios, report.Result{ID: g.ID, Title: g.Title, Samples: samples})
 		if s.out == "" {
 			continue

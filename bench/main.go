@@ -40,7 +40,7 @@ type settings struct {
 func parse(args []string, progress io.Writer) (s settings, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(progress)
-	f.StringVar(&s.out, "out", "", "directory for table.txt, raw.json and the plots; none: only the table is printed")
+	f.StringVar(&s.out, "out", "", "directory for table.txt, summary.md, raw.json and the plots; none: only the table is printed")
 	f.StringVar(&s.only, "only", "", "comma-separated beginnings of scenarios to run; none: all")
 	f.BoolVar(&s.quick, "quick", false, "run everything once and briefly, to see that it works")
 	f.BoolVar(&s.scaling, "scaling", false, "measure how cost grows (SCALING.md) instead of comparing")
@@ -81,29 +81,35 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		}
 	}
 	var table strings.Builder
+	var summary report.Summary
+	var tables strings.Builder
 	w := io.MultiWriter(out, &table)
 	fmt.Fprintf(w, "%s, %s, %d cores, Redis %s, %s\n",
 		raw.Go, raw.System, raw.Cores, raw.Redis, raw.At.Format(time.DateOnly))
 	if s.scaling {
-		err = grow(ctx, s, &raw, w, progress)
+		err = grow(ctx, s, &raw, &tables, w, progress)
 	} else {
-		err = compare(ctx, s, &raw, w, progress)
+		err = compare(ctx, s, &raw, &summary, w, progress)
 	}
 	if err != nil || s.out == "" {
 		return err
 	}
 	raw.Took = time.Since(raw.At).Round(time.Second).String()
-	name := "raw.json"
-	text := "table.txt"
-	if s.scaling {
-		name, text = "scaling.json", "scaling.txt"
+	write := func(name, text string) error {
+		return os.WriteFile(filepath.Join(s.out, name), []byte(text), 0o644)
 	}
-	return errors.Join(raw.Write(filepath.Join(s.out, name)),
-		os.WriteFile(filepath.Join(s.out, text), []byte(table.String()), 0o644))
+	if s.scaling {
+		return errors.Join(raw.Write(filepath.Join(s.out, "scaling.json")), write("scaling.txt", table.String()),
+			write("scaling.md", raw.Provenance()+".\n\n"+tables.String()))
+	}
+	return errors.Join(raw.Write(filepath.Join(s.out, "raw.json")), write("table.txt", table.String()),
+		write("summary.md", summary.Markdown(raw)))
 }
 
 // compare runs the scenarios.
-func compare(ctx context.Context, s settings, raw *report.Raw, w, progress io.Writer) error {
+func compare(
+	ctx context.Context, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
+) error {
 	for _, one := range scenario.All() {
 		if !wanted(one.ID, s.only) {
 			continue
@@ -115,6 +121,7 @@ func compare(ctx context.Context, s settings, raw *report.Raw, w, progress io.Wr
 		if err := report.Table(w, one, samples); err != nil {
 			return err
 		}
+		summary.Add(one, samples)
 		raw.Scenarios = append(raw.Scenarios, report.Result{
 			ID: one.ID, Title: one.Title, Samples: samples, Verdicts: one.Judge(samples),
 		})

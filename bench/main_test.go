@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,46 +14,161 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 )
 
-// TestAQuickRunMeasuresEverything runs every scenario with every contender, and asserts no time.
-func TestAQuickRunMeasuresEverything(t *testing.T) {
-	out := t.TempDir()
-	var table strings.Builder
-	require.NoError(t, run(t.Context(), []string{"-quick", "-out", out}, &table, io.Discard))
+func TestMain(m *testing.M) {
+	if _, err := redisVersion(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
 
-	text, err := os.ReadFile(filepath.Join(out, "raw.json"))
+// brief is a run of everything that takes no longer than it has to. It returns what was printed, and what
+// was written as raw figures.
+func brief(t *testing.T, out, rawName string, args ...string) (string, report.Raw) {
+	t.Helper()
+	var printed strings.Builder
+	require.NoError(t, run(t.Context(), append([]string{"-quick", "-out", out}, args...), &printed, io.Discard))
+	text, err := os.ReadFile(filepath.Join(out, rawName))
 	require.NoError(t, err)
 	var raw report.Raw
 	require.NoError(t, json.Unmarshal(text, &raw))
+	require.NotEmpty(t, raw.Redis)
+	require.NotEmpty(t, raw.Took)
+	return printed.String(), raw
+}
+
+// TestAQuickRunMeasuresEverything runs every scenario with every contender. It asserts no time, and no
+// figure that a busy machine can change.
+func TestAQuickRunMeasuresEverything(t *testing.T) {
+	out := t.TempDir()
+	printed, raw := brief(t, out, "raw.json")
 	all := scenario.All()
 	require.Len(t, raw.Scenarios, len(all))
 	for i, s := range all {
-		require.Contains(t, table.String(), s.Title)
-		require.FileExists(t, filepath.Join(out, s.ID+".svg"))
+		result := raw.Scenarios[i]
+		require.Equal(t, s.ID, result.ID)
+		require.Contains(t, printed, s.Title)
 		for _, name := range s.Contenders {
-			values := scenario.Values(raw.Scenarios[i].Samples, name, s.Columns[0].Figure)
-			require.Len(t, values, 1, "%s: %s", s.ID, name)
-			require.Positive(t, values[0], "%s: %s", s.ID, name)
+			lead := scenario.Values(result.Samples, name, s.Columns[0].Figure)
+			require.Len(t, lead, 1, "%s: %s", s.ID, name)
+			require.NotZero(t, lead[0], "%s: %s", s.ID, name)
+			for _, c := range s.Columns {
+				if name == contender.RedsyncFailFast && strings.HasPrefix(c.Figure, "frozen") {
+					continue // it gets no lock then, which is what that row is to show
+				}
+				require.NotEmpty(t, scenario.Values(result.Samples, name, c.Figure), "%s: %s: %s", s.ID, name, c.Figure)
+			}
 		}
-		require.Len(t, raw.Scenarios[i].Verdicts, len(s.Goals))
+		require.Len(t, result.Verdicts, len(s.Goals))
+		require.GreaterOrEqual(t, drawn(t, filepath.Join(out, s.ID+".svg"))["rect"], len(s.Contenders))
+	}
+	table, err := os.ReadFile(filepath.Join(out, "table.txt"))
+	require.NoError(t, err)
+	require.Equal(t, printed, string(table))
+	summary, err := os.ReadFile(filepath.Join(out, "summary.md"))
+	require.NoError(t, err)
+	checkSummary(t, string(summary), all)
+	checkCounts(t, raw)
+}
+
+// checkSummary looks for a row of each scenario, as wide as the table's head.
+func checkSummary(t *testing.T, text string, all []scenario.Scenario) {
+	t.Helper()
+	var rows []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "|") {
+			rows = append(rows, line)
+		}
+	}
+	require.Len(t, rows, len(all)+2)
+	for i, row := range rows {
+		require.Equal(t, strings.Count(rows[0], "|"), strings.Count(row, "|"), row)
+		if i >= 2 {
+			s := all[i-2]
+			require.Contains(t, row, "(`"+s.ID+"`)")
+			require.Equal(t, len(s.Goals), strings.Count(row, ", met")+strings.Count(row, "**missed**"), row)
+		}
+	}
+}
+
+// checkCounts looks at what one goroutine sends, which no load of the machine changes. The last pair may
+// end too late to be counted, and then what it sent is one pair's more.
+func checkCounts(t *testing.T, raw report.Raw) {
+	t.Helper()
+	for _, c := range []struct {
+		id, contender string
+		sends         float64
+	}{
+		{"free", contender.Ours, 2},
+		{"free", contender.Scripts, 2},
+		{"free", contender.SetNX, 2},
+		{"multi3", contender.OursMulti, 2},
+		{"nested", contender.Ours, 6},
+	} {
+		for _, result := range raw.Scenarios {
+			if result.ID != c.id {
+				continue
+			}
+			sends := scenario.Values(result.Samples, c.contender, measure.Sends)[0]
+			rate := scenario.Values(result.Samples, c.contender, measure.Rate)[0]
+			pairs := max(rate*scenario.Quick.Slice.Seconds(), 1)
+			require.GreaterOrEqual(t, sends, c.sends-0.001, "%s: %s", c.id, c.contender)
+			require.LessOrEqual(t, sends, c.sends*(1+1/pairs)+0.001, "%s: %s", c.id, c.contender)
+		}
+	}
+}
+
+// drawn counts the elements of a drawing, which has to be XML.
+func drawn(t *testing.T, path string) map[string]int {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	count := map[string]int{}
+	for d := xml.NewDecoder(file); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			require.Equal(t, 1, count["svg"], path)
+			return count
+		}
+		require.NoError(t, err, path)
+		if start, ok := token.(xml.StartElement); ok {
+			count[start.Name.Local]++
+		}
 	}
 }
 
 // TestAQuickRunMeasuresEveryCurve does the same for what grows.
 func TestAQuickRunMeasuresEveryCurve(t *testing.T) {
 	out := t.TempDir()
-	var table strings.Builder
-	require.NoError(t, run(t.Context(), []string{"-quick", "-scaling", "-out", out}, &table, io.Discard))
-	require.FileExists(t, filepath.Join(out, "scaling.json"))
-	for _, g := range scenario.Growths() {
-		require.Contains(t, table.String(), g.Title)
-		svg, err := os.ReadFile(filepath.Join(out, "scaling-"+g.ID+".svg"))
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, strings.Count(string(svg), "<circle"), len(g.Contenders), g.ID)
+	printed, raw := brief(t, out, "scaling.json", "-scaling")
+	all := scenario.Growths()
+	require.Len(t, raw.Scenarios, len(all))
+	for i, g := range all {
+		require.Contains(t, printed, g.Title)
+		for _, name := range g.Contenders {
+			for _, c := range g.Columns {
+				require.NotEmpty(t, scenario.Values(raw.Scenarios[i].Samples, name, c.Figure), "%s: %s: %s", g.ID, name, c.Figure)
+			}
+		}
+		for n := range g.Drawn {
+			name := "scaling-" + g.ID + []string{"", "-2"}[n] + ".svg"
+			points := drawn(t, filepath.Join(out, name))["circle"]
+			require.GreaterOrEqual(t, points, 2*len(g.Contenders), name)
+		}
 	}
+	table, err := os.ReadFile(filepath.Join(out, "scaling.txt"))
+	require.NoError(t, err)
+	require.Equal(t, printed, string(table))
+	tables, err := os.ReadFile(filepath.Join(out, "scaling.md"))
+	require.NoError(t, err)
+	require.Equal(t, len(all), strings.Count(string(tables), "\n|---|"))
 }
 
 func TestOnlyWhatIsWantedRuns(t *testing.T) {

@@ -8,6 +8,7 @@ package contender
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -64,6 +65,7 @@ const (
 	Scripts         = "floor: two scripts"
 	SetNX           = "floor: SET NX PX"
 	Pipelined       = "floor: auto-pipelined"
+	Relay           = "floor: message and script"
 )
 
 var openers = map[string]Opener{
@@ -75,6 +77,7 @@ var openers = map[string]Opener{
 	Scripts:         openScripts(false),
 	Pipelined:       openScripts(true),
 	SetNX:           openSetNX,
+	Relay:           openRelay,
 }
 
 // Known reports that there is a contender of that name.
@@ -94,7 +97,7 @@ func Open(name string, t Target) (Client, error) {
 }
 
 // Floor reports that a contender is no library but what lies below one.
-func Floor(name string) bool { return name == Scripts || name == SetNX || name == Pipelined }
+func Floor(name string) bool { return strings.HasPrefix(name, "floor: ") }
 
 // IsOurs reports that a contender is of this module.
 func IsOurs(name string) bool {

@@ -26,7 +26,7 @@ func openRueidis(t Target) (Client, error) {
 		NoLoopTracking: true,
 		KeyValidity:    t.lease(),
 		ExtendInterval: t.lease() / 3,
-		TryNextAfter:   time.Second,
+		TryNextAfter:   10 * time.Second,
 	})
 	if err != nil {
 		return nil, err

@@ -31,6 +31,11 @@ const (
 	ClientCPU = "client_cpu_us"   // per pair
 	RedisLoad = "redis_load_pct"  // of one core
 	OwnLoad   = "client_load_pct" // of one core
+
+	// How many a second would take up a whole core, at what one of them takes.
+	RedisCarries  = "redis_carries_per_s"
+	ClientCarries = "client_core_carries_per_s"
+
 	TurnRatio = "turns_most_by_fewest"
 	Failures  = "failures"
 )
@@ -97,6 +102,9 @@ func (m *Mark) Since(ctx context.Context) (Usage, error) {
 func (u Usage) Per(ops int) Figures {
 	n := float64(max(ops, 1))
 	return Figures{
+		RedisCarries:  n / u.Redis.CPU.Seconds(),
+		ClientCarries: n / u.CPU.Seconds(),
+
 		Allocs:    float64(u.Allocs) / n,
 		Bytes:     float64(u.Bytes) / n,
 		Sends:     float64(u.Wire.Sends) / n,

@@ -50,7 +50,7 @@ func (h Chart) SVG() string {
 	c.text(left+plotWidth/2, chartHeight-10, 12, "middle", "400", h.X)
 	c.text(12, 44, 12, "start", "400", h.Y)
 	for i, curve := range h.Curves {
-		h.draw(c, curve, palette[i%len(palette)], x, y)
+		h.draw(c, curve, i%len(palette), x, y)
 		lx := chartWidth - right - float64(len(h.Curves)-i)*legendStep
 		c.rect(lx, 34, 12, 12, palette[i%len(palette)])
 		c.text(lx+18, 44, 12, "start", "400", curve.Label)
@@ -58,8 +58,9 @@ func (h Chart) SVG() string {
 	return c.close()
 }
 
-func (h Chart) draw(c *canvas, curve Curve, colour string, x, y axis) {
+func (h Chart) draw(c *canvas, curve Curve, look int, x, y axis) {
 	var path strings.Builder
+	colour := palette[look]
 	for _, p := range curve.Points {
 		px, py := left+plotWidth*x.at(p.X), plotBottom-plotHeight*y.at(p.Y)
 		if path.Len() > 0 {
@@ -68,8 +69,8 @@ func (h Chart) draw(c *canvas, curve Curve, colour string, x, y axis) {
 		fmt.Fprintf(&path, "%.1f,%.1f", px, py)
 		fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", px, py, colour)
 	}
-	fmt.Fprintf(c, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n",
-		path.String(), colour)
+	fmt.Fprintf(c, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2" stroke-dasharray="%s"/>`+"\n",
+		path.String(), colour, dashes[look])
 }
 
 // axis maps values to a share of its length.
@@ -157,9 +158,11 @@ func niceStep(v float64) float64 {
 	return 10 * power
 }
 
-// short writes a tick: 1500 as 1.5k.
+// short writes a tick: 1500 as 1.5k, but 1024 as it is.
 func short(v float64) string {
 	switch {
+	case v < 1e4 && v > 1e3 && math.Mod(v, 100) != 0:
+		return fmt.Sprintf("%.0f", v)
 	case v >= 1e6:
 		return fmt.Sprintf("%.3gM", v/1e6)
 	case v >= 1e3:

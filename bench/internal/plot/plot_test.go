@@ -97,7 +97,7 @@ func TestStepsAreRound(t *testing.T) {
 }
 
 func TestTicksAreShort(t *testing.T) {
-	for want, v := range map[string]float64{"0": 0, "0.5": 0.5, "250": 250, "1.5k": 1500, "20k": 20000, "3M": 3e6} {
+	for want, v := range map[string]float64{"0": 0, "0.5": 0.5, "250": 250, "1.5k": 1500, "1024": 1024, "20k": 20000, "3M": 3e6} {
 		require.Equal(t, want, short(v))
 	}
 }

@@ -15,25 +15,31 @@ const (
 	peerColour  = "#9198a1"
 	floorColour = "#c9b37e"
 	textColour  = "#57606a"
+	pageColour  = "#ffffff"
 	lineColour  = "#8b949e"
 )
 
-var palette = []string{"#2f81f7", "#e5534b", "#57ab5a", "#c69026", "#986ee2", "#39c5cf"}
+// Curves differ in their dashes as well: where two lie on each other, both are seen.
+var (
+	palette = []string{"#2f81f7", "#d9822b", "#986ee2", "#57ab5a"}
+	dashes  = []string{"", "9 5", "3 4", "1 5"}
+)
 
 // canvas gathers what is drawn.
 type canvas struct {
 	strings.Builder
 }
 
-// style lets the text follow the page: light text where the page is dark.
-const style = `<style>text{fill:` + textColour + `}` +
-	`@media (prefers-color-scheme:dark){text{fill:#c9d1d9}}</style>`
+// style turns text and ground together. A ground is drawn because the page may be dark where the reader's
+// system is light: text that followed the system would then stand on what it was not made for.
+const style = `<style>text{fill:` + textColour + `}path{fill:` + pageColour + `}` +
+	`@media (prefers-color-scheme:dark){text{fill:#c9d1d9}path{fill:#0d1117}}</style>`
 
 func newCanvas(width, height int) *canvas {
 	c := &canvas{}
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" %s>`,
 		width, height, width, height, font)
-	c.WriteString("\n" + style + "\n")
+	fmt.Fprintf(c, "\n%s\n"+`<path d="M0 0h%dv%dH0z"/>`+"\n", style, width, height)
 	return c
 }
 

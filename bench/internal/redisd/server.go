@@ -52,7 +52,8 @@ func Start() (*Server, error) {
 
 func find() (string, error) {
 	names := []string{"redis-server", "valkey-server"}
-	if named := os.Getenv(programVariable); named != "" {
+	named := os.Getenv(programVariable)
+	if named != "" {
 		names = []string{named}
 	}
 	for _, name := range names {
@@ -60,7 +61,12 @@ func find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no Redis server to be had: install redis-server or set %s", programVariable)
+	if named != "" {
+		return "", fmt.Errorf("%s is set to %s, which is no program", programVariable, named)
+	}
+	// Docker does not help here: some scenarios stop the process, and let it go on.
+	return "", fmt.Errorf("no Redis server to be had: install redis-server or valkey-server, "+
+		"or have %s name the program (a container does not do)", programVariable)
 }
 
 func startOn(program string, port int) (*Server, error) {

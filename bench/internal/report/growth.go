@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/bench/internal/plot"
@@ -11,29 +12,50 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
 
-// GrowthTable writes a line for each contender and size.
-func GrowthTable(w io.Writer, g scenario.Growth, samples []scenario.Sample) error {
-	fmt.Fprintf(w, "\n%s (%s)\n", g.Title, g.ID)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "  \t%s\t", g.Axis)
+// growthRows has a head, and a row for each contender and size.
+func growthRows(g scenario.Growth, samples []scenario.Sample) [][]string {
+	head := []string{"", g.Axis}
 	for _, c := range g.Columns {
-		fmt.Fprintf(t, "%s\t", c.Head)
+		head = append(head, c.Head)
 	}
-	fmt.Fprintln(t)
+	rows := [][]string{head}
 	for _, name := range g.Contenders {
 		for _, size := range g.Sizes {
 			some := scenario.At(samples, size)
 			if len(some) == 0 {
 				continue
 			}
-			fmt.Fprintf(t, "  %s\t%d\t", name, size)
+			row := []string{name, whole(size)}
 			for _, c := range g.Columns {
-				fmt.Fprintf(t, "%s\t", Number(stats.Median(scenario.Values(some, name, c.Figure))))
+				row = append(row, Number(stats.Median(scenario.Values(some, name, c.Figure))))
 			}
-			fmt.Fprintln(t)
+			rows = append(rows, row)
 		}
 	}
+	return rows
+}
+
+// GrowthTable writes a line for each contender and size.
+func GrowthTable(w io.Writer, g scenario.Growth, samples []scenario.Sample) error {
+	fmt.Fprintf(w, "\n%s (%s)\n", g.Title, g.ID)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range growthRows(g, samples) {
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
+	}
 	return t.Flush()
+}
+
+// GrowthMarkdown is the same table for SCALING.md.
+func GrowthMarkdown(g scenario.Growth, samples []scenario.Sample) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s (`%s`)\n\n", g.Title, g.ID)
+	for i, row := range growthRows(g, samples) {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	return b.String() + "\n"
 }
 
 // Curves draws the leading figures of a growing situation, a drawing for each.

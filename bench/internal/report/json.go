@@ -2,11 +2,14 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
@@ -49,18 +52,55 @@ func NewRaw(command, redis string) Raw {
 	return r
 }
 
+// Provenance is what has to stand beside a figure: the command, and where it was run with what.
+func (r Raw) Provenance() string {
+	text := fmt.Sprintf("`cd bench && %s`, %s, %s: %s, %s, %d cores, Redis %s",
+		r.Command, r.At.Format(time.DateOnly), r.Took, r.Go, r.System, r.Cores, r.Redis)
+	for _, module := range peerModules {
+		if version := r.Modules[module]; version != "" {
+			text += ", " + shortName(module) + " " + version
+		}
+	}
+	return text
+}
+
+var peerModules = []string{
+	"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
+	"github.com/redis/go-redis/v9",
+}
+
+// shortName is the last part of a module's path that is no version.
+func shortName(module string) string {
+	if base := path.Base(module); base[0] != 'v' {
+		return base
+	}
+	return path.Base(path.Dir(module))
+}
+
 // Write writes the file.
-func (r Raw) Write(path string) error {
+func (r Raw) Write(file string) error {
 	for _, result := range r.Scenarios {
 		for _, sample := range result.Samples {
 			maps.DeleteFunc(sample.Figures, func(_ string, v float64) bool {
 				return math.IsNaN(v) || math.IsInf(v, 0) // a brief run may have nothing to divide by
 			})
+			for name, v := range sample.Figures {
+				sample.Figures[name] = sixDigits(v)
+			}
 		}
 	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// sixDigits leaves off what no clock has measured; the file is kept beside the documents.
+func sixDigits(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
 }

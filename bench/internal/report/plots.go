@@ -16,7 +16,10 @@ const farApart = 40
 // Bars draws the leading figure of a scenario.
 func Bars(s scenario.Scenario, samples []scenario.Sample) string {
 	lead := s.Columns[0]
-	chart := plot.BarChart{Title: s.Title, Unit: lead.Head}
+	chart := plot.BarChart{Title: s.Title, Unit: lead.Head + ", less is better"}
+	if lead.MoreIsBetter() {
+		chart.Unit = lead.Head + ", more is better"
+	}
 	var least, greatest float64
 	for _, name := range s.Contenders {
 		v := stats.Median(scenario.Values(samples, name, lead.Figure))
@@ -34,7 +37,7 @@ func Bars(s scenario.Scenario, samples []scenario.Sample) string {
 		greatest = max(greatest, v)
 	}
 	if least > 0 && greatest/least > farApart {
-		chart.Log, chart.Unit = true, chart.Unit+" (by powers of ten)"
+		chart.Log, chart.Unit = true, chart.Unit+"; by powers of ten"
 	}
 	return chart.SVG()
 }

@@ -56,3 +56,44 @@ func TestPlotsAreDrawnOfWhatWasMeasured(t *testing.T) {
 	require.Contains(t, svg, "20,000")
 	require.Contains(t, svg, "bsm/redislock")
 }
+
+func TestTheSummaryHasARowForEachScenarioAndEveryGoalInIt(t *testing.T) {
+	three := two
+	three.Contenders = []string{contender.Ours, contender.Bsm, contender.Redsync, contender.Scripts}
+	three.Goals = append(three.Goals[:1:1], scenario.Goal{
+		Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm, contender.Redsync}, AtLeast: 1.5, Aim: 2,
+	})
+	alone := scenario.Scenario{
+		ID: "alone", Title: "Alone", Contenders: []string{contender.OursFair},
+		Columns: []scenario.Column{{Figure: measure.P50, Head: "p50 µs"}},
+		Goals:   []scenario.Goal{{Figure: measure.Sends, Of: contender.OursFair, AtMost: 6.1}},
+	}
+	var s Summary
+	s.Add(three, []scenario.Sample{
+		sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000),
+		sample(contender.Redsync, 0, 16_000), sample(contender.Scripts, 0, 50_000),
+	})
+	s.Add(alone, []scenario.Sample{{Contender: contender.OursFair, Figures: measure.Figures{measure.P50: 12}}})
+	text := s.Markdown(Raw{Command: "go run .", Modules: map[string]string{
+		"github.com/go-redsync/redsync/v4": "v4.1.0", "github.com/bsm/redislock": "v0.2.0",
+	}})
+	require.Contains(t, text, "`cd bench && go run .`")
+	require.Contains(t, text, "redislock v0.2.0, redsync v4.1.0. ")
+	require.Contains(t, text, "1 of 3 goals met")
+	require.Contains(t, text, "| Two of them (`two`) | pairs/s ↑ | 20,000 | redsync 16,000 | 1.25 "+
+		"| pairs/s ≥ 1.5 × bsm/redislock: 2, met<br>pairs/s ≥ 1.5 × best peer (aim 2): 1.25, **missed** |\n",
+		"a floor is no peer")
+	require.Contains(t, text, "| Alone (`alone`) | p50 µs ↓ | 12.0 | – | – | sends ≤ 6.1: –, **missed** |\n",
+		"what was not measured was not reached")
+}
+
+func TestAFactorThatIsBelowItsGoalDoesNotLookAsIfItWereNot(t *testing.T) {
+	for want, v := range map[string]float64{"0.948": 0.948, "1.25": 1.2471, "–": math.NaN(), "1,234": 1234} {
+		require.Equal(t, want, factor(v))
+	}
+}
+
+func TestRawFiguresKeepSixDigits(t *testing.T) {
+	require.InDelta(t, 12066.7, sixDigits(12066.666666666668), 1e-9)
+	require.InDelta(t, 0.000123457, sixDigits(0.000123456789), 1e-12)
+}

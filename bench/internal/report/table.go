@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -63,6 +64,9 @@ func Number(v float64) string {
 		return fmt.Sprintf("%.2f", v)
 	}
 }
+
+// whole writes a number of things.
+func whole(n int) string { return thousands(strconv.Itoa(n)) }
 
 // thousands sets commas.
 func thousands(digits string) string {

@@ -22,7 +22,7 @@ const (
 func crowd() []Scenario {
 	columns := []Column{
 		{measure.Rate, "turns/s"}, {measure.Scripts, "scripts/turn"}, {measure.Commands, "redis calls/turn"},
-		{measure.P99, "wait p99 µs"}, {idleScripts, "scripts/s idle"}, {idleByProcess, "and process"},
+		{measure.P99, "wait p99 µs"}, {idleScripts, "scripts/s idle"}, {idleByProcess, "scripts/s idle, a process"},
 	}
 	var scenarios []Scenario
 	// Three calls and, once in a run of hand-offs, one of every process that waits.

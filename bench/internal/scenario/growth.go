@@ -32,11 +32,13 @@ func Growths() []Growth {
 	load := []Column{
 		{measure.Rate, "pairs/s"}, {measure.Sends, "sends"}, {measure.RedisCPU, "redis µs"},
 		{measure.ClientCPU, "client µs"}, {measure.RedisLoad, "redis core %"},
-		{measure.OwnLoad, "client core %"}, {measure.P99, "lock p99 µs"},
+		{measure.OwnLoad, "client core %"}, {measure.RedisCarries, "a redis carries/s"},
+		{measure.ClientCarries, "a client core carries/s"}, {measure.P99, "lock p99 µs"},
 	}
 	turns := []Column{
 		{measure.Rate, "turns/s"}, {measure.Scripts, "scripts/turn"}, {measure.Commands, "redis calls/turn"},
-		{measure.RedisCPU, "redis µs"}, {measure.P99, "wait p99 µs"}, {measure.TurnRatio, "most/fewest turns"},
+		{measure.RedisCPU, "redis µs"}, {measure.RedisCarries, "a redis carries/s"},
+		{measure.P99, "wait p99 µs"}, {measure.TurnRatio, "most/fewest turns"},
 	}
 	return []Growth{
 		{

@@ -61,6 +61,9 @@ type Subject interface {
 // Column is a figure that the table shows.
 type Column struct{ Figure, Head string }
 
+// MoreIsBetter tells turns from what they cost.
+func (c Column) MoreIsBetter() bool { return c.Figure == measure.Rate }
+
 // Sample is one contender's figures of one round.
 type Sample struct {
 	Scenario  string          `json:"scenario"`

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/bench/internal/stats"
+)
+
+// Summary is the README's table: a row for each scenario, with every goal in it, so that nobody who
+// copies it can leave out what was missed.
+type Summary struct {
+	rows       []string
+	goals, met int
+}
+
+// Add adds a row.
+func (s *Summary) Add(one scenario.Scenario, samples []scenario.Sample) {
+	lead, ours := one.Columns[0], one.Contenders[0]
+	sign := "↓"
+	if lead.MoreIsBetter() {
+		sign = "↑"
+	}
+	values := scenario.Values(samples, ours, lead.Figure)
+	best, ratio := "–", "–"
+	if name := bestPeer(one, samples); name != "" {
+		theirs := scenario.Values(samples, name, lead.Figure)
+		best = name + " " + Number(stats.Median(theirs))
+		ratio = factor(stats.Ratio(values, theirs))
+	}
+	var goals []string
+	for _, v := range one.Judge(samples) {
+		s.goals++
+		verdict := "**missed**"
+		if v.Met {
+			verdict = "met"
+			s.met++
+		}
+		goals = append(goals, fmt.Sprintf("%s: %s, %s", wanted(one, v.Goal), got(v), verdict))
+	}
+	s.rows = append(s.rows, fmt.Sprintf("| %s (`%s`) | %s %s | %s | %s | %s | %s |", one.Title, one.ID, lead.Head, sign,
+		Number(stats.Median(values)), best, ratio, strings.Join(goals, "<br>")))
+}
+
+// bestPeer is the library that is ahead in the leading figure, or nothing where ours is alone.
+func bestPeer(one scenario.Scenario, samples []scenario.Sample) (best string) {
+	lead := one.Columns[0]
+	ahead := math.NaN()
+	for _, name := range one.Contenders {
+		v := stats.Median(scenario.Values(samples, name, lead.Figure))
+		switch {
+		case contender.IsOurs(name), contender.Floor(name), math.IsNaN(v):
+		case math.IsNaN(ahead), lead.MoreIsBetter() && v > ahead, !lead.MoreIsBetter() && v < ahead:
+			best, ahead = name, v
+		}
+	}
+	return best
+}
+
+// wanted writes a goal as short as a cell of a table has to be.
+func wanted(one scenario.Scenario, g scenario.Goal) string {
+	text := g.Figure
+	if i := slices.IndexFunc(one.Columns, func(c scenario.Column) bool { return c.Figure == g.Figure }); i >= 0 {
+		text = one.Columns[i].Head
+	}
+	if g.Of != one.Contenders[0] {
+		text += " of " + g.Of
+	}
+	relation, bound := "≤", g.AtMost
+	if g.AtLeast != 0 {
+		relation, bound = "≥", g.AtLeast
+	}
+	text += fmt.Sprintf(" %s %.4g", relation, bound)
+	switch len(g.To) {
+	case 0:
+	case 1:
+		text += " × " + g.To[0]
+	default:
+		text += " × best peer"
+	}
+	if g.Aim != 0 {
+		text += fmt.Sprintf(" (aim %.4g)", g.Aim)
+	}
+	return text
+}
+
+func got(v scenario.Verdict) string {
+	if len(v.Goal.To) == 0 && math.Abs(float64(v.Got)) >= 10 {
+		return Number(float64(v.Got))
+	}
+	return factor(float64(v.Got))
+}
+
+// factor has three digits below 1 as well: 0.948 is not 0.95, where that is the goal.
+func factor(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case math.Abs(v) >= 99.95:
+		return Number(v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// Markdown is the table with what has to stand beside it: the command, and where it was run.
+func (s *Summary) Markdown(raw Raw) string {
+	var b strings.Builder
+	b.WriteString(raw.Provenance())
+	fmt.Fprintf(&b, ". ↑: more is better, ↓: less. %d of %d goals met.\n\n", s.met, s.goals)
+	b.WriteString("| situation | figure | holdfast | best peer | holdfast / peer | goals, and what was reached |\n")
+	b.WriteString("|---|---|---|---|---|---|\n")
+	for _, row := range s.rows {
+		b.WriteString(row + "\n")
+	}
+	return b.String()
+}
