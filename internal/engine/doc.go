@@ -38,7 +38,8 @@
 // Redis does for a hand-off does not grow with the number of waiters. When a holder of this process is
 // done and the next in line waits here, one script turns the hold into the next one's. A run of such
 // hand-offs ends after some turns or some time; then the lock is really released, and this process
-// stays out for a moment if anybody else heard of it.
+// lets as many releases of others pass as heard of it, counted by their messages; if none comes for some
+// milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
 //
 // A waiter's places:
 //

@@ -22,7 +22,8 @@ const (
 	tick = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
 
 	// A run of hand-offs inside this process ends after runCount turns or runTime, whichever is
-	// first; the process then stays out for runPause if anybody else heard of the release.
+	// first, or sooner if several other processes take turns. Then the process lets as many releases of
+	// others pass as heard of it, but waits for one for a millisecond and up to runPause only.
 	runCount = 64
 	runTime  = 50 * time.Millisecond
 	runPause = 5 * time.Millisecond

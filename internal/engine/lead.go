@@ -38,11 +38,11 @@ func (e *Engine) newLeader(w *waiter) *leader {
 func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
-	if out := e.table.outUntil(w.req.Proto.Key()) - e.clock.Now(); out > 0 {
-		e.pause(limited, out)
-	}
 	if channel := w.req.Proto.Channel(); channel != "" && e.hub.Subscribed(channel) {
-		l.ticket = e.hub.Join(w.req.Proto.Channel())
+		l.ticket = e.hub.Join(channel)
+		l.yield(limited)
+	} else if out := e.table.outUntil(w.req.Proto.Key()) - e.clock.Now(); out > 0 {
+		e.pause(limited, out)
 	}
 	for {
 		h, pttl, err := l.attempt(limited)
@@ -169,10 +169,7 @@ func (l *leader) alsoHear(channel string) {
 	}
 }
 
-// woken tells a message from the confirmation of the subscription, which wakes as well. After a message
-// a process that has had a run of its own lets as many releases pass as others heard of its end:
-// otherwise processes that are quick would pass the lock to one another for ever, and one that is slower
-// to wake would never get it.
+// woken tells a message from the confirmation of the subscription, which wakes as well.
 func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	select {
 	case <-subscribed:
@@ -181,10 +178,48 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	default:
 	}
 	_ = crash.At(crash.Wake)
-	if l.engine.table.owes(l.waiter) {
-		l.engine.pause(ctx, time.Millisecond+rand.N(runPause))
+	l.yield(ctx)
+}
+
+// yield lets as many releases of others pass as the last run of hand-offs here made it owe: otherwise
+// processes that are quick would pass the lock to one another for ever, and one that is slower to wake
+// would never get it.
+//
+// The releases are counted, not waited out. Processes that all count have the lock in turn, and it is free
+// for no longer than the next one needs to ask: the others owe something then. If one that does not count
+// is among them, Redisson for one, all of them owe something when it is its turn, and it has as long as the
+// first of them is patient.
+//
+// Nothing is paid by patience. If it ended because the one whose turn it is holds for long, the attempt
+// finds that out, and a debt that shrank meanwhile would be two processes' turn at once. As every message
+// pays for one, the debt ends all the same.
+func (l *leader) yield(ctx context.Context) {
+	e := l.engine
+	if !e.table.owes(l.waiter, l.ticket.Count()) {
+		return
+	}
+	timer := time.NewTimer(grace())
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.ticket.C():
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-e.closing:
+			return
+		}
+		if !e.table.owes(l.waiter, l.ticket.Count()) {
+			return
+		}
+		timer.Reset(grace())
 	}
 }
+
+// grace is how long a release is left to others. It differs, so that of several processes that wait for
+// one that does not come not all ask at once.
+func grace() time.Duration { return time.Millisecond + rand.N(runPause) }
 
 func (l *leader) unsubscribe() {
 	for _, t := range []*wake.Ticket{l.ticket, l.also} {

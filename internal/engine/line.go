@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
 // outUntil is the instant until which the process leaves the name to others.
@@ -21,10 +23,10 @@ func (t *table) answered(w *waiter, err error) time.Duration {
 	defer p.mu.Unlock()
 	at := p.inLine(p.row(w.req.Proto.Key()))
 	if at.silent == nil && err != nil {
-		at.heard = t.engine.clock.Now()
+		at.spoke = t.engine.clock.Now()
 	}
 	at.silent = err
-	return at.heard
+	return at.spoke
 }
 
 // trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
@@ -39,17 +41,27 @@ func (t *table) trouble(w *waiter) error {
 	return p.inLine(r).silent
 }
 
-// owes reports whether the process is to let a release of others pass, which it then has done.
-func (t *table) owes(w *waiter) bool {
+// ends notes what was heard of a name before the release is sent that ends a run of its hand-offs. Read
+// afterwards, the count could have the release's own message in it or not.
+func (t *table) ends(h *Hold, heard wake.Count) {
+	p := t.part(h.proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.inLine(p.row(h.proto.Key()))
+	if at.reckon(heard) {
+		at.owes = 0 // somebody's release was on its way as this run began: nobody was waited for in vain
+	}
+	at.others = 0
+}
+
+// owes reports whether the process is still to let releases of others pass.
+func (t *table) owes(w *waiter, heard wake.Count) bool {
 	p := t.part(w.req.Proto.Key())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.inLine(p.row(w.req.Proto.Key()))
-	if at.owes == 0 {
-		return false
-	}
-	at.owes--
-	return true
+	at.reckon(heard)
+	return at.owes > 0
 }
 
 // waiting are those of a mode who stand in a name's line.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -95,6 +96,7 @@ func (e *Engine) handed(from *Hold, w *waiter, id string, fence int64, start tim
 		return nil
 	}
 	if !left {
+		runtime.Gosched() // the lock is its turn's, and this goroutine has nothing that is as urgent
 		return nil
 	}
 	next.mu.Lock()
@@ -155,6 +157,9 @@ func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error)
 // request says so; after a request whose reply was lost it is that request's work.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
 	limit := e.limit(e.cfg.Lease)
+	if runOver {
+		e.table.ends(h, e.hub.Count(h.proto.Channel()))
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		reply, err := e.sendRelease(background, h.proto, h.id, min(limit, end-e.clock.Now()))
 		switch kind := classify(err); {

@@ -1,6 +1,13 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/wake"
+)
+
+// runLeast is how short a run gets at most: between two of them lies a round trip and a message.
+const runLeast = 12
 
 // The methods below need the lock of the part that the row is in.
 
@@ -49,7 +56,46 @@ func (r *row) first() *waiter {
 // over reports that the run of hand-offs has been long enough. The first one is always granted: with
 // long critical sections, every other turn is a real release.
 func (l *line) over(now time.Duration) bool {
-	return l.turns >= runCount || l.turns > 0 && now-l.since >= runTime
+	turns := l.run()
+	return l.turns >= turns || l.turns > 0 && now-l.since >= runTime*time.Duration(turns)/runCount
+}
+
+// run is how many hand-offs make a run. The more processes take turns, the shorter each one's is: how
+// long it is until a process has the next one is to depend little on how many there are.
+func (l *line) run() int {
+	if l.others <= 2 {
+		return runCount
+	}
+	return max(3*runCount/2/l.others, runLeast)
+}
+
+// incur has the process owe a turn to each of the others who heard of the end of its run.
+//
+// Who hears need not want the name: a subscription lingers. So those whose turn was waited for in vain,
+// which is what was owing still when this run began, are not waited for this time, and the next time
+// again: somebody may have been too slow. One of them always is, or with one process alone here nobody
+// who is slower would ever get in.
+//
+// While we are subscribed our own message comes too: it is owed like the others', and pays for itself.
+func (l *line) incur(others int, now time.Duration) {
+	if l.owes > 0 {
+		l.absent = min(l.absent+l.owes, others-1)
+	} else {
+		l.absent = 0
+	}
+	l.out, l.others = now+runPause, others-l.absent
+	l.owes = min(l.others, maxOwed)
+	if l.heard != (wake.Count{}) {
+		l.owes++
+	}
+}
+
+// reckon takes off what was heard, and reports whether there was anything. If messages may have been
+// missed, those from here on count.
+func (l *line) reckon(heard wake.Count) bool {
+	n, _ := heard.Since(l.heard)
+	l.owes, l.heard = max(l.owes-n, 0), heard
+	return n > 0
 }
 
 func (at *line) append(w *waiter) {

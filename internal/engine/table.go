@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -40,13 +41,17 @@ type line struct {
 
 	turns int           // hand-offs since the name was last taken through Redis
 	since time.Duration // when the first of them was
-	out   time.Duration // until then the process leaves the name to others
-	owes  int           // releases of others that it lets pass, having had a run
+	out   time.Duration // until then the process leaves the name to others, unless it hears them
+
+	others int        // who besides this process is thought to want the name, as the last run ended
+	absent int        // who heard of that end too, and is not: it did not come the time before
+	owes   int        // messages that it lets pass for that
+	heard  wake.Count // the messages up to which owes was reckoned
 
 	registrar bool // somebody registers those who have no place in Redis's queue
 
 	silent error         // why Redis does not answer whoever leads; nil while it does
-	heard  time.Duration // when it last did, as far as that matters: while silent is set
+	spoke  time.Duration // when it last did, as far as that matters: while silent is set
 }
 
 // place is where a waiter stands.
@@ -215,7 +220,7 @@ func (t *table) add(h *Hold) {
 }
 
 // drop takes a hold out and lets the next in line ask Redis. If the release ended a run of hand-offs
-// and others heard of it, the process first stays out for a while, and owes each of them a turn.
+// and others heard of it, the process owes each of them a turn.
 func (t *table) drop(h *Hold, others int) {
 	key := h.proto.Key()
 	p := t.part(key)
@@ -224,7 +229,7 @@ func (t *table) drop(h *Hold, others int) {
 	r := p.row(key)
 	r.forget(h)
 	if others > 0 && r.line != nil {
-		r.line.out, r.line.owes = t.engine.clock.Now()+runPause, min(others, maxOwed)
+		r.line.incur(others, t.engine.clock.Now())
 	}
 	r.promote()
 	p.tidy(key, r)

@@ -3,6 +3,7 @@ package wake
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,6 +36,8 @@ type Hub struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup // the goroutines of all lines
 
+	stands atomic.Uint64 // subscriptions that were ever confirmed
+
 	mu     sync.Mutex // guards lines, closed
 	lines  map[string]*line
 	closed bool
@@ -56,18 +59,24 @@ func (h *Hub) Join(channel string) *Ticket {
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that still stands. A
 // publisher uses it to tell whether the one receiver of its message was its own client.
-func (h *Hub) Subscribed(channel string) bool {
+func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).stand != 0 }
+
+// Count is how many messages of a channel were heard until now. It waits for nobody.
+func (h *Hub) Count(channel string) Count {
 	h.mu.Lock()
 	idle := len(h.lines) == 0
 	h.mu.Unlock()
 	if idle {
-		return false // and the map of the slots may not have been read yet
+		return Count{} // and the map of the slots may not have been read yet
 	}
 	shard := h.cfg.Shard(h.ctx, channel)
 	h.mu.Lock()
 	l := h.lines[shard]
 	h.mu.Unlock()
-	return l != nil && l.subscribed(channel)
+	if l == nil {
+		return Count{}
+	}
+	return l.count(channel)
 }
 
 // Close ends every subscription and joins every goroutine. Tickets are not woken by it.
@@ -125,6 +134,15 @@ func (t *Ticket) Ready() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ready
+}
+
+// Count is how many messages of the channel were heard until now. Each is counted before it wakes, so who
+// was woken finds the one that woke it counted.
+func (t *Ticket) Count() Count {
+	t.mu.Lock()
+	on := t.topic
+	t.mu.Unlock()
+	return on.line.count(on.channel)
 }
 
 // Leave gives the place up.

@@ -53,6 +53,7 @@ type topic struct {
 	channel   string
 	tickets   []*Ticket
 	confirmed bool
+	count     Count         // of the subscription that was confirmed last
 	ready     chan struct{} // closed when confirmed for the first time
 	opened    bool          // ready is closed
 	idle      watchdog.Timer
@@ -106,13 +107,6 @@ func (l *line) leave(t *topic, ticket *Ticket) {
 			return
 		}
 	}
-}
-
-func (l *line) subscribed(channel string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.topics[channel]
-	return t != nil && t.confirmed
 }
 
 // expireTopic runs on the wheel, so it only leaves a note for the writer.

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// channel is what a process hears of a name: a subscription on a real server.
+type channel struct {
+	t      *testing.T
+	hub    *wake.Hub
+	rdb    *redis.Client
+	ticket *wake.Ticket
+}
+
+func newChannel(t *testing.T) *channel {
+	rdb := redistest.Start(t).Client(t)
+	clock := watchdog.NewClock()
+	wheel := watchdog.NewWheel(clock, 10*time.Millisecond)
+	c := &channel{t: t, rdb: rdb, hub: wake.New(wake.Config{
+		Open:    func(ctx context.Context) *redis.PubSub { return rdb.Subscribe(ctx) },
+		Shard:   func(context.Context, string) string { return "" },
+		Moved:   func(context.Context) {},
+		Sharded: func(context.Context) (bool, error) { return false, nil },
+		Wheel:   wheel, Clock: clock, Linger: time.Minute, Limit: time.Second,
+	})}
+	t.Cleanup(func() {
+		c.hub.Close()
+		wheel.Close()
+	})
+	c.ticket = c.hub.Join("k")
+	c.woken() // by the confirmation
+	return c
+}
+
+func (c *channel) woken() {
+	c.t.Helper()
+	select {
+	case <-c.ticket.C():
+	case <-time.After(10 * time.Second):
+		require.FailNow(c.t, "not woken")
+	}
+}
+
+// release has the message of a release come, and waits until it is here.
+func (c *channel) release() {
+	c.t.Helper()
+	require.NoError(c.t, c.rdb.Publish(context.Background(), "k", "0").Err())
+	c.woken()
+}
+
+// cut loses the subscription, and waits for the next one.
+func (c *channel) cut() {
+	c.t.Helper()
+	require.NoError(c.t, c.rdb.ClientKillByFilter(context.Background(), "type", "pubsub").Err())
+	c.woken()
+}
+
+// afterRun is a floor whose process has come to the end of a run, of which so many others heard: w2 leads.
+func afterRun(t *testing.T, others int, heard wake.Count) *floor {
+	f := newFloor(t)
+	f.come("w1")
+	f.win("w1")
+	f.come("w2", "w3")
+	f.table.ends(f.holds["w1"], heard)
+	f.table.drop(f.holds["w1"], others)
+	f.leading("w2")
+	return f
+}
+
+func (f *floor) line() *line { return f.table.part("k").rows["k"].line }
+
+func TestReleasesOfOthersPayWhatARunOwes(t *testing.T) {
+	c := newChannel(t)
+	f := afterRun(t, 2, c.hub.Count("k"))
+	for _, whose := range []string{"ours", "the first other's", "the second other's"} {
+		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "before %s", whose)
+		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "looking pays nothing")
+		c.release()
+	}
+	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+}
+
+// Nobody is at hand while they come: as wake-ups they would be one, and they are three all the same.
+func TestReleasesAreCountedThatNobodyWaitedFor(t *testing.T) {
+	c := newChannel(t)
+	f := afterRun(t, 2, c.hub.Count("k"))
+	for range 3 {
+		c.release()
+	}
+	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+}
+
+// Who is not subscribed as it releases gets no message of its own, so none is taken off for that.
+func TestAnUnsubscribedProcessHasNoMessageOfItsOwn(t *testing.T) {
+	c := newChannel(t)
+	f := afterRun(t, 1, wake.Count{})
+	require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "it counts from here on")
+	c.release()
+	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+}
+
+// What was heard under another subscription says nothing about how many were missed: those from then on
+// count, and until then patience ends every wait.
+func TestACountThatRestartedPaysNothingByItself(t *testing.T) {
+	c := newChannel(t)
+	f := afterRun(t, 1, c.hub.Count("k"))
+	c.release()
+	c.cut()
+	for range 2 {
+		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+		c.release()
+	}
+	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+}
+
+// silence is a ticket on which nothing ever comes, for tests in a bubble of time.
+func silence(t *testing.T) *wake.Ticket {
+	clock := watchdog.NewClock()
+	wheel := watchdog.NewWheel(clock, 10*time.Millisecond)
+	t.Cleanup(wheel.Close)
+	hub := wake.New(wake.Config{
+		Shard: func(context.Context, string) string { return "" }, Wheel: wheel, Clock: clock,
+	})
+	hub.Close()
+	return hub.Join("k")
+}
+
+// yields runs leader w2's wait, and returns how long it took.
+func (f *floor) yields(ctx context.Context, on *wake.Ticket) time.Duration {
+	l := &leader{waiter: f.waiters["w2"], engine: f.engine, ticket: on}
+	start := time.Now()
+	l.yield(ctx)
+	return time.Since(start)
+}
+
+func TestNobodyWaitsWhoOwesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		require.Zero(t, afterRun(t, 0, wake.Count{}).yields(t.Context(), silence(t)))
+	})
+}
+
+// Patience is bounded, and pays nothing: the next message is waited for as before.
+func TestPatienceEndsAndTheDebtStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, on := afterRun(t, 1, wake.Count{}), silence(t)
+		for range 20 {
+			took := f.yields(t.Context(), on)
+			require.GreaterOrEqual(t, took, time.Millisecond)
+			require.Less(t, took, time.Millisecond+runPause)
+			require.True(t, f.table.owes(f.waiters["w2"], on.Count()))
+		}
+	})
+}
+
+func TestYieldingEndsWithTheCallAndWithTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, on := afterRun(t, 1, wake.Count{}), silence(t)
+		over, end := context.WithCancel(t.Context())
+		end()
+		require.Zero(t, f.yields(over, on))
+		f.engine.closing = make(chan struct{})
+		close(f.engine.closing)
+		require.Zero(t, f.yields(t.Context(), on))
+	})
+}
+
+// Patience may end just as the one who holds for long releases: it was there, so nobody is absent.
+func TestAReleaseOnItsWayShowsThatSomebodyCame(t *testing.T) {
+	c := newChannel(t)
+	f := afterRun(t, 7, c.hub.Count("k"))
+	c.release() // our own
+	require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+	f.win("w2")
+	c.release()
+	f.table.ends(f.holds["w2"], c.hub.Count("k"))
+	f.table.drop(f.holds["w2"], 7)
+	require.Equal(t, 7, f.line().others)
+}

@@ -1,0 +1,87 @@
+package wake_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/wake"
+)
+
+// Wake-ups that nobody took count as one; messages are counted each.
+func TestEveryMessageIsCounted(t *testing.T) {
+	server := redistest.Start(t)
+	hub := newHub(t, options(server.Addr()))
+	ticket, other := joined(t, hub, "a"), joined(t, hub, "b")
+	base := hub.Count("a")
+	for range 5 {
+		publish(t, server, "a")
+	}
+	publish(t, server, "b")
+	woken(t, other, "a message") // one connection keeps the order
+	for _, count := range []wake.Count{hub.Count("a"), ticket.Count()} {
+		n, ok := count.Since(base)
+		require.True(t, ok)
+		require.Equal(t, 5, n)
+	}
+	ticket.Leave()
+	other.Leave()
+}
+
+// The one who was woken finds the message counted, from the very first.
+func TestAMessageIsCountedBeforeItWakes(t *testing.T) {
+	server := redistest.Start(t)
+	hub := newHub(t, options(server.Addr()))
+	ticket := joined(t, hub, "a")
+	for range 100 {
+		base := ticket.Count()
+		publish(t, server, "a")
+		woken(t, ticket, "a message")
+		n, ok := ticket.Count().Since(base)
+		require.True(t, ok)
+		require.Equal(t, 1, n)
+	}
+	ticket.Leave()
+}
+
+// A count goes on while nobody waits and the subscription lingers, and with the next ticket.
+func TestACountOutlivesItsTicket(t *testing.T) {
+	server := redistest.Start(t)
+	hub := newHub(t, options(server.Addr()), lingering(time.Minute))
+	first := joined(t, hub, "a")
+	base := first.Count()
+	first.Leave()
+	publish(t, server, "a")
+	second := hub.Join("a")
+	publish(t, server, "a")
+	woken(t, second, "a message")
+	redistest.Eventually(t, limit, func() bool {
+		n, ok := second.Count().Since(base)
+		return ok && n == 2
+	}, "not both were counted")
+	second.Leave()
+}
+
+// Counts of different subscriptions cannot be compared, nor that of none with any: messages may have been
+// missed between them.
+func TestACountIsOfOneSubscription(t *testing.T) {
+	server := redistest.Start(t)
+	hub := newHub(t, options(server.Addr()))
+	none := hub.Count("a")
+	require.Equal(t, wake.Count{}, none)
+	ticket := joined(t, hub, "a")
+	before := ticket.Count()
+	killSubscribers(t, server)
+	woken(t, ticket, "a subscription that was made anew")
+	after := ticket.Count()
+	for _, pair := range [][2]wake.Count{{after, before}, {after, none}, {none, before}, {none, none}} {
+		_, ok := pair[0].Since(pair[1])
+		require.False(t, ok)
+	}
+	ticket.Leave()
+	silent(t, server)
+	redistest.Eventually(t, limit, func() bool { return hub.Count("a") == none },
+		"a channel is counted that nobody listens to")
+}
