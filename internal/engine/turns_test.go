@@ -42,7 +42,7 @@ func TestARunOfManyProcessesIsShorterInTimeToo(t *testing.T) {
 		w, _ := f.table.offer(f.holds["w2"])
 		require.True(t, f.table.grant(f.holds["w2"], w, f.hold("w3")))
 		f.come("w4")
-		time.Sleep(runTime/4 - 1)
+		time.Sleep(runTime*runLeast/runCount - 1)
 		_, runOver := f.table.offer(f.holds["w3"])
 		require.False(t, runOver)
 		f.table.recall(f.waiters["w4"], "id-w4")
