@@ -20,9 +20,9 @@ type Hold struct {
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none.
 	doubt int64
-	loose bool // nobody owns what was taken: it is neither kept nor released
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards all below but loose, which is constant
+	loose bool       // nobody owns what was taken: it is neither kept nor released
 	state state
 	lost  bool   // it is over, and not because its owner was done with it
 	depth int32  // levels, those under way included

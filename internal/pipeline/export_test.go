@@ -9,3 +9,6 @@ func (p *Pipe) Gathered(shard string) int {
 	}
 	return 0
 }
+
+// Lanes is how many commands are under way to a node before more gather.
+const Lanes = lanes

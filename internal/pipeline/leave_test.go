@@ -63,9 +63,9 @@ func TestACommandIsLeftAndSettles(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	gate := faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(3)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
 	var exits []*pipeline.Left
-	for i := range 3 {
+	for i := range pipeline.Lanes {
 		ctx, cancel := within(patience)
 		result := l.starts(ctx, "a", "left")
 		held.Wait(t, i+1)
@@ -136,12 +136,15 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	gate := faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(3)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
 	ctx, cancel := within(patience)
 	defer cancel()
 	goes := []<-chan error{l.starts(ctx, "a", "1")}
-	stays := []<-chan error{l.starts(context.Background(), "a", "2"), l.starts(context.Background(), "a", "3")}
-	held.Wait(t, 3)
+	var stays []<-chan error
+	for range pipeline.Lanes - 1 {
+		stays = append(stays, l.starts(context.Background(), "a", "stays"))
+	}
+	held.Wait(t, pipeline.Lanes)
 	ctx, cancel = within(patience)
 	defer cancel()
 	gathers := l.starts(ctx, "a", "4")

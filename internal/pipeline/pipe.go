@@ -13,7 +13,7 @@ import (
 const (
 	// lanes is how many commands, or pipelines, are under way to one node before more gather. With fewer
 	// the connection is idle while replies are read; with more there is less to gather.
-	lanes = 3
+	lanes = 4
 	// alone is how many are if each takes so long that they go out one by one.
 	alone = 16
 

@@ -54,9 +54,9 @@ func newLabAt(t *testing.T, server *redistest.Server) *lab {
 // stuck has lanes of a node taken by commands that are not answered before the gate opens.
 func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 	gate = faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(3)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
 	var wg sync.WaitGroup
-	for range 3 {
+	for range pipeline.Lanes {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
@@ -65,7 +65,7 @@ func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 			}
 		})
 	}
-	held.Wait(l, 3)
+	held.Wait(l, pipeline.Lanes)
 	return gate, wg.Wait
 }
 
