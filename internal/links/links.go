@@ -147,6 +147,7 @@ func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
 	}
+	defer l.wires.hangUp()
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
 }
 

@@ -157,6 +157,15 @@ func (w *Wire) Close() error {
 	return w.Conn.Close()
 }
 
+// hangUp ends what was left and is not settled. Nothing else is open by then.
+func (ws *Wires) hangUp() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for w := range ws.open {
+		_ = w.Conn.Close()
+	}
+}
+
 func (w *Wire) forget() {
 	w.wires.mu.Lock()
 	defer w.wires.mu.Unlock()

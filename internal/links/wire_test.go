@@ -74,6 +74,42 @@ func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
 	require.Nil(t, l.Wires().Leave(at), "it is closed")
 }
 
+// What was left does not keep anybody who closes: the server may never answer.
+func TestCloseSettlesWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	opts := server.Options()
+	opts.Addr = proxy.Addr()
+	given := redis.NewClient(opts)
+	defer func() { require.NoError(t, given.Close()) }()
+	l := patient(t, given)
+	lost := proxy.On(faultproxy.Command("echo"), faultproxy.DropReply)
+	at := time.Now().Add(eventually)
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithDeadline(context.Background(), at)
+		defer cancel()
+		result <- echo(ctx, l.Traffic, "lost")
+	}()
+	lost.Wait(t, 1)
+	var wire *links.Wire
+	redistest.Eventually(t, eventually, func() bool {
+		wire = l.Wires().Leave(at)
+		return wire != nil
+	}, "there is no such exchange")
+	require.Error(t, <-result)
+	require.True(t, wire.Ended(at))
+	settled := make(chan struct{})
+	go func() {
+		wire.Settle()
+		close(settled)
+	}()
+	require.NoError(t, l.Close())
+	<-settled
+	require.True(t, time.Now().Before(at), "it was the deadline that settled it")
+}
+
 // go-redis looks at the socket of an idle connection before it uses it, and has to be able to.
 func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 	t.Parallel()
