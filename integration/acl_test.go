@@ -24,7 +24,7 @@ var aclKeys = []any{
 // aclCommands is all that locks on a single node send, and what their scripts call.
 var aclCommands = []any{
 	"+evalsha", "+eval", "+subscribe", "+unsubscribe",
-	"+time", "+hgetall", "+hmget", "+hlen", "+hexists", "+hset", "+hdel", "+del",
+	"+time", "+hgetall", "+hmget", "+hlen", "+hset", "+hdel",
 	"+pexpire", "+pttl", "+persist", "+get", "+set", "+incr", "+publish", "+pubsub",
 }
 

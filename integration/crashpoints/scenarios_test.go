@@ -2,6 +2,7 @@ package crashpoints_test
 
 import (
 	"context"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -122,21 +123,20 @@ func (s *subject) transfer() {
 	}
 }
 
-// abandoned has its context end when Redis has granted the lock and the reply was not acted on yet, so
-// that the hold has to be reclaimed.
+// abandoned has its context end when Redis has granted the lock, and never hears of that, so that the hold
+// has to be reclaimed.
 func (s *subject) abandoned() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	returned := make(chan struct{})
 	var replies atomic.Int32
-	s.before = func(p crash.Point) {
+	s.before = func(p crash.Point) error {
 		if p == crash.Acquire.Reply && replies.Add(1) == grant {
 			cancel()
-			s.await(returned)
+			return io.EOF
 		}
+		return nil
 	}
 	st := s.enter("lock abandoned", "canceled", ctx, s.lock)
-	close(returned)
 	if st != nil {
 		s.exit("unlock", "nil", st)
 		return

@@ -24,7 +24,9 @@ func (refusal) RedisError() {}
 func (s *subject) strike(p crash.Point) error {
 	s.tell(report{Kind: passed, Point: p})
 	if s.before != nil {
-		s.before(p)
+		if err := s.before(p); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	s.counts[p]++

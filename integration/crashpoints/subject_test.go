@@ -42,7 +42,7 @@ type subject struct {
 	healed chan struct{} // closed when nothing is wrong any more
 	struck chan struct{} // closed when the strike is over
 
-	before func(crash.Point) // what a scenario does at a point, apart from the strike
+	before func(crash.Point) error // what a scenario does at a point, apart from the strike
 
 	out    sync.Mutex // guards standard output
 	mu     sync.Mutex // guards all below

@@ -19,6 +19,7 @@ func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
 // Bounds say what may follow when Redis forgets. The zero value is for runs in which it does not.
 type Bounds struct {
 	Losses  []Loss
+	Reply   time.Duration // how long a grant may be on its way to its holder
 	Telling time.Duration // how long a holder may go on believing, besides the time that it stood still
 }
 
@@ -54,12 +55,13 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	return longest, lost
 }
 
-// excuses tells whether two holds may overlap: the earlier one was lost before the later one began, and is
-// over in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless
+// excuses tells whether two holds may overlap: the earlier one was lost before the later one began, perhaps
+// while its grant was on its way, and is over in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless
 // it only then got to know of the hold.
 func (b Bounds) excuses(earlier, later Hold) bool {
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
-		return l.of(earlier) && earlier.Start <= l.Until && l.From <= later.Start &&
+		return l.of(earlier) && earlier.Called <= l.Until && earlier.Start <= l.Until+b.Reply &&
+			l.From <= later.Start &&
 			(l.By != earlier.process() || l.From <= earlier.Start) &&
 			earlier.End <= l.Until+b.Telling+earlier.Stalled
 	})

@@ -42,6 +42,11 @@ func TestLossesAreToldInTime(t *testing.T) {
 }
 
 // Only what follows from a loss is excused, and only for as long as it takes to hear of one.
+func called(at time.Duration, h Hold) Hold {
+	h.Called = at
+	return h
+}
+
 func TestOverlapsAfterALoss(t *testing.T) {
 	t.Parallel()
 	loss := Loss{Name: "a", From: 100, Until: 110, Certain: true}
@@ -56,13 +61,15 @@ func TestOverlapsAfterALoss(t *testing.T) {
 		"taken while it was lost":      {loss, hold(1, 50, 150), hold(2, 105, 130), true},
 		"taken before it was lost":     {loss, hold(1, 50, 150), hold(2, 99, 130), false},
 		"told too late":                {loss, hold(1, 50, 161), hold(2, 120, 130), false},
-		"lost before it was there":     {loss, hold(1, 111, 150), hold(2, 120, 130), false},
+		"lost before it was there":     {loss, called(111, hold(1, 111, 150)), hold(2, 120, 130), false},
+		"granted, lost, heard of":      {loss, called(90, hold(1, 114, 150)), hold(2, 120, 130), true},
+		"heard of long after":          {loss, called(90, hold(1, 116, 150)), hold(2, 120, 130), false},
 		"of another name":              {loss, other(hold(1, 50, 150)), other(hold(2, 120, 130)), false},
 		"broken by another process":    {broken, by("yours", hold(1, 50, 150)), hold(2, 120, 130), true},
 		"broken by its own":            {broken, by("mine", hold(1, 50, 150)), hold(2, 120, 130), false},
 		"broken by its own on the way": {broken, by("mine", hold(1, 100, 150)), hold(2, 120, 130), true},
 	} {
-		b, holds := Bounds{Losses: []Loss{c.loss}, Telling: 50}, []Hold{c.earlier, c.later}
+		b, holds := Bounds{Losses: []Loss{c.loss}, Reply: 5, Telling: 50}, []Hold{c.earlier, c.later}
 		want := map[bool]int{false: 0, true: 1}
 		require.Len(t, b.Overlaps(holds), want[!c.excused], name)
 		require.Equal(t, want[c.excused], b.Excused(holds), name)
