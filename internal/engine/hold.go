@@ -100,6 +100,17 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	return true
 }
 
+// delist takes the hold off the table again if it was over before it was listed: whoever ended it has not
+// found it there, and it would be in the way of all who wait.
+func (h *Hold) delist() {
+	h.mu.Lock()
+	dead := h.state == over
+	h.mu.Unlock()
+	if dead {
+		h.engine.table.drop(h, 0)
+	}
+}
+
 // endLocked makes the hold be over and returns the levels whose contexts are to end. They stay
 // listed, because each is still to be unlocked.
 func (h *Hold) endLocked(cause error) []*Level {
