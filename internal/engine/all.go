@@ -228,7 +228,6 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 		} else {
 			e.table.add(h)
 		}
-		h.delist()
 	}
 	if e.isClosed() {
 		for _, h := range l.gang.held {

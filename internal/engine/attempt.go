@@ -90,7 +90,6 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
 	h := e.newHold(l.req, l.id, sent.reply.Fence, start, late)
 	e.table.win(l.waiter, h)
-	h.delist()
 	if e.isClosed() {
 		h.orphan() // Close may have looked for holds before this one was listed
 		return nil, errUnsent

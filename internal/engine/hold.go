@@ -100,8 +100,8 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	return true
 }
 
-// delist takes the hold off the table again if it was over before it was listed: whoever ended it has not
-// found it there, and it would be in the way of all who wait.
+// delist takes a hold that was just listed off the table again if it was over before: the watchdog knows it
+// from the start, and whoever ended it has not found it on the table. It would be in everybody's way for ever.
 func (h *Hold) delist() {
 	h.mu.Lock()
 	dead := h.state == over

@@ -22,6 +22,7 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 // grant settles a hand-off that Redis carried out. It reports false if the target left meanwhile: the
 // hold is listed all the same, and the caller passes it on.
 func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
+	defer h.delist() // when the part is unlocked
 	key := h.proto.Key()
 	p := t.part(key)
 	p.mu.Lock()

@@ -202,3 +202,42 @@ func TestRunOfHandOffsIsNotForgotten(t *testing.T) {
 		})
 	}
 }
+
+// Bug of our own: a hand-off whose reply came after the lease made a hold that the wheel ended before the
+// table had it, and that nobody took off the table any more.
+func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
+	for name, list := range map[string]func(f *floor, dead *Hold){
+		"handed on": func(f *floor, dead *Hold) {
+			w, _ := f.table.offer(f.holds["w1"])
+			require.True(f.t, f.table.grant(f.holds["w1"], w, dead))
+		},
+		"handed on to one who left": func(f *floor, dead *Hold) {
+			w, _ := f.table.offer(f.holds["w1"])
+			f.table.leave(w)
+			require.False(f.t, f.table.grant(f.holds["w1"], w, dead))
+		},
+		"asked for": func(f *floor, dead *Hold) {
+			f.drop("w1")
+			f.table.win(f.waiters["w2"], dead)
+		},
+		"come without waiting": func(f *floor, dead *Hold) {
+			f.drop("w1")
+			f.table.leave(f.waiters["w2"])
+			f.table.add(dead)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFloor(t)
+			f.come("w1")
+			f.come("w2", "w3")
+			f.win("w1")
+			dead := f.hold("w2")
+			dead.state = over
+			f.drop("w2") // in vain
+			list(f, dead)
+			f.leading("w3")
+			f.table.leave(f.waiters["w3"])
+			f.empty()
+		})
+	}
+}

@@ -91,7 +91,6 @@ func (e *Engine) sendHandoff(
 func (e *Engine) handed(from *Hold, w *waiter, id string, fence int64, start time.Duration) *Hold {
 	next := e.newHold(w.req, id, fence, start, 0)
 	left := !e.table.grant(from, w, next)
-	next.delist()
 	if e.isClosed() {
 		next.orphan() // Close may have looked for holds before this one was listed
 		return nil

@@ -194,6 +194,7 @@ func (t *table) leave(w *waiter) *Hold {
 
 // win turns the leading waiter's attempt into a local hold.
 func (t *table) win(w *waiter, h *Hold) {
+	defer h.delist() // when the part is unlocked
 	key := w.req.Proto.Key()
 	p := t.part(key)
 	p.mu.Lock()
@@ -211,6 +212,7 @@ func (t *table) win(w *waiter, h *Hold) {
 
 // add lists a hold that came without waiting.
 func (t *table) add(h *Hold) {
+	defer h.delist() // when the part is unlocked
 	key := h.proto.Key()
 	p := t.part(key)
 	p.mu.Lock()

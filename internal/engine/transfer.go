@@ -146,7 +146,6 @@ func (e *Engine) imported(
 ) (*Level, error) {
 	h := e.newHold(req, id, fence, began, unsure.notAfter)
 	e.table.add(h)
-	h.delist()
 	if e.isClosed() {
 		h.orphan()
 		return nil, e.refuse(req.Proto)
