@@ -1,10 +1,7 @@
 package redlock_test
 
 import (
-	"context"
 	"log/slog"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,12 +31,12 @@ func TestConformance(t *testing.T) {
 
 func conformanceLab(t testing.TB, servers []*redistest.Server) conformance.Lab {
 	const lease = 1200 * time.Millisecond
-	var sent meter
+	var sent redistest.Meter
 	var clients [2]*redlock.Client
 	for i := range clients {
 		var nodes []redis.UniversalClient
 		for _, s := range servers {
-			rdb := redis.NewClient(&redis.Options{Addr: s.Addr(), Dialer: sent.dial})
+			rdb := redis.NewClient(&redis.Options{Addr: s.Addr(), Dialer: sent.Dial})
 			t.Cleanup(func() { _ = rdb.Close() })
 			nodes = append(nodes, rdb)
 		}
@@ -57,47 +54,9 @@ func conformanceLab(t testing.TB, servers []*redistest.Server) conformance.Lab {
 			return redlock.New(clients[client], name, opts...)
 		},
 		Close: func(client int) error { return clients[client].Close() },
-		Sent:  sent.settled,
+		Sent:  sent.Settled,
 		Lease: lease,
 	}
 }
 
 var quiet = slog.New(slog.DiscardHandler)
-
-// meter counts what clients write, and their dials.
-type meter struct{ atomic.Int64 }
-
-// settled is the count when nothing more is on its way: a call returns when a quorum answered, and what the
-// other nodes are told goes on.
-func (m *meter) settled() int64 {
-	const quietFor = 30 * time.Millisecond
-	for last := m.Load(); ; {
-		<-time.After(quietFor)
-		now := m.Load()
-		if now == last {
-			return now
-		}
-		last = now
-	}
-}
-
-type meteredConn struct {
-	net.Conn
-	sent *meter
-}
-
-func (c meteredConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
-	return n, err
-}
-
-func (m *meter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	m.Add(1)
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return meteredConn{conn, m}, nil
-}

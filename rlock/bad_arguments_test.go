@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -139,9 +140,9 @@ func TestBadClientOptions(t *testing.T) {
 // G14: what is wrong with a handle is told by every call on it, and nothing is sent before.
 func TestBadHandles(t *testing.T) {
 	t.Parallel()
-	var sent conductMeter
-	client := conductMetered(t, redistest.Shared(t).Addr(), &sent, nil)
-	empty := conductMetered(t, redistest.Shared(t).Addr(), &sent, &rlock.ClientOptions{
+	var sent redistest.Meter
+	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
+	empty := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{
 		KeyName: func(string) string { return "" },
 	})
 	for name, test := range map[string]struct {
@@ -177,15 +178,15 @@ func TestBadHandles(t *testing.T) {
 			_ = test.lock.Name()
 		})
 	}
-	require.Zero(t, sent.Load(), "nothing is sent for a bad argument")
+	require.Zero(t, sent.Sent(), "nothing is sent for a bad argument")
 	require.NoError(t, client.Close())
 }
 
 // G14: nil where a value has to be.
 func TestBadCallArguments(t *testing.T) {
 	t.Parallel()
-	var sent conductMeter
-	client := conductMetered(t, redistest.Shared(t).Addr(), &sent, nil)
+	var sent redistest.Meter
+	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
 	lock := rlock.New(client, redistest.Key(t), nil)
 	for name, call := range badCalls(lock) {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +200,7 @@ func TestBadCallArguments(t *testing.T) {
 		badArgument(t, err, "token")
 		require.NoError(t, badRest(ctx, same, unlock))
 	}
-	require.Zero(t, sent.Load())
+	require.Zero(t, sent.Sent())
 
 	held, unlock := conductTake(t, conductCtx(t), lock)
 	other := rlock.New(client, redistest.Key(t))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -124,15 +125,15 @@ func TestClosesAtOneTime(t *testing.T) {
 // Everything on a closed client says so, and sends nothing.
 func TestAClosedClientRefusesEverything(t *testing.T) {
 	t.Parallel()
-	var sent conductMeter
-	client := conductMetered(t, redistest.Shared(t).Addr(), &sent, nil)
+	var sent redistest.Meter
+	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
 	lock := rlock.New(client, redistest.Key(t))
 	held, unlock := conductTake(t, conductCtx(t), lock)
 	token, err := lock.Export(held)
 	require.NoError(t, err)
 	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 	require.NoError(t, client.Close(), "what was exported is not held here any more")
-	before := sent.Load()
+	before := sent.Sent()
 	for name, call := range map[string]func(ctx context.Context) error{
 		"Lock":    func(ctx context.Context) error { _, _, err := lock.Lock(ctx); return err },
 		"TryLock": func(ctx context.Context) error { _, _, err := lock.TryLock(ctx); return err },
@@ -148,7 +149,7 @@ func TestAClosedClientRefusesEverything(t *testing.T) {
 		require.ErrorIs(t, err, rlock.ErrClosed, name)
 		require.NotErrorIs(t, err, rlock.ErrUnavailable, name)
 	}
-	require.Equal(t, before, sent.Load())
+	require.Equal(t, before, sent.Sent())
 }
 
 // Close without a server ever having been there.

@@ -80,14 +80,14 @@ type conductCloseLab struct {
 	rdb           *redis.Client
 	client, other *rlock.Client
 	waiting       chan string
-	sent          conductMeter
+	sent          redistest.Meter
 }
 
 func newConductCloseLab(t *testing.T, release time.Duration) *conductCloseLab {
 	t.Helper()
 	lab := &conductCloseLab{server: redistest.Start(t), waiting: make(chan string, 256)}
 	lab.proxy = faultproxy.Start(t, lab.server.Addr())
-	lab.rdb = redis.NewClient(&redis.Options{Addr: lab.proxy.Addr(), Dialer: lab.sent.dial})
+	lab.rdb = redis.NewClient(&redis.Options{Addr: lab.proxy.Addr(), Dialer: lab.sent.Dial})
 	t.Cleanup(func() { _ = lab.rdb.Close() })
 	client, err := rlock.NewClient(lab.rdb, conductQuiet(&rlock.ClientOptions{
 		ReleaseTimeout: release,
@@ -122,9 +122,9 @@ func TestCloseReleasesAThousandLocksInBatches(t *testing.T) {
 	all.Wait()
 	require.Len(t, conductHeldKeys(t, lab.server), locks)
 	releases := lab.server.Calls(t, "evalsha") + lab.server.Calls(t, "eval")
-	writes := lab.sent.writes.Load()
+	writes := lab.sent.Writes()
 	err := lab.client.Close()
-	writes = lab.sent.writes.Load() - writes
+	writes = lab.sent.Writes() - writes
 	releases = lab.server.Calls(t, "evalsha") + lab.server.Calls(t, "eval") - releases
 
 	require.ErrorContains(t, err, "l0000")

@@ -1,15 +1,8 @@
 package rwlock_test
 
 import (
-	"context"
-	"errors"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/redistest"
@@ -46,57 +39,19 @@ func conform(t *testing.T, sides [2]side, lacks conformance.Lacks) {
 	server := redistest.Shared(t)
 	conformance.Run(t, func(t testing.TB) conformance.Lab {
 		const lease = 600 * time.Millisecond
-		var sent meter
+		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {
-			clients[i] = metered(t, server.Addr(), &sent, lease)
+			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
 		}
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
 				return sides[client](clients[client], name, opts...)
 			},
 			Close: func(client int) error { return clients[client].Close() },
-			Sent:  sent.Load,
+			Sent:  sent.Sent,
 			Lease: lease,
 			Lacks: lacks,
 		}
 	})
-}
-
-// meter counts what the connections of a client write, and each dial.
-type meter struct{ atomic.Int64 }
-
-type meteredConn struct {
-	net.Conn
-	sent *meter
-}
-
-func (c meteredConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
-	return n, err
-}
-
-func (m *meter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	m.Add(1)
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return meteredConn{conn, m}, nil
-}
-
-func metered(t testing.TB, addr string, sent *meter, lease time.Duration) *rlock.Client {
-	t.Helper()
-	rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: sent.dial})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease, Logger: quiet})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_ = client.Close()
-		if err := rdb.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
-			t.Error(err)
-		}
-	})
-	return client
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -48,8 +48,8 @@ func refused(t *testing.T, err error, what string) {
 // Bad arguments are told before anything is sent: not even a connection is made.
 func TestBadArgumentsOfPermits(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int64
-	client := metered(t, redistest.Shared(t).Addr(), &sent, time.Second)
+	var sent redistest.Meter
+	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
 	ctx := t.Context()
 	s, c := semaphore.New(client, "bad"), semaphore.NewCounting(client, "bad")
 	for _, n := range []int64{0, -1, math.MinInt64, 10_001, math.MaxInt64} {
@@ -92,7 +92,7 @@ func TestBadArgumentsOfPermits(t *testing.T) {
 	for name, call := range calls(s, c) {
 		require.ErrorIs(t, call(over), context.Canceled, name)
 	}
-	require.Zero(t, sent.Load())
+	require.Zero(t, sent.Sent())
 }
 
 // A name that something else uses is a conflict, and nothing changes: neither "none free", for which
@@ -133,8 +133,8 @@ func TestNamesThatSomethingElseUses(t *testing.T) {
 
 func TestPermitsOfAClosedClient(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int64
-	client := metered(t, redistest.Shared(t).Addr(), &sent, time.Second)
+	var sent redistest.Meter
+	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
 	name := redistest.Key(t)
 	s, c := semaphore.New(client, name), semaphore.NewCounting(client, name+":c")
 	require.NoError(t, s.SetCapacity(t.Context(), 1))

@@ -2,12 +2,9 @@ package semaphore_test
 
 import (
 	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/conformance"
@@ -22,10 +19,10 @@ func TestConformance(t *testing.T) {
 	server := redistest.Shared(t)
 	conformance.Run(t, func(t testing.TB) conformance.Lab {
 		const lease = 600 * time.Millisecond
-		var sent atomic.Int64
+		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {
-			clients[i] = metered(t, server.Addr(), &sent, lease)
+			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
 		}
 		keeper := newClient(t, server.Addr(), nil)
 		return conformance.Lab{
@@ -34,7 +31,7 @@ func TestConformance(t *testing.T) {
 				return one{semaphore.New(clients[client], name, opts...)}
 			},
 			Close: func(client int) error { return clients[client].Close() },
-			Sent:  sent.Load,
+			Sent:  sent.Sent,
 			Lease: lease,
 			Lacks: conformance.Reentry | conformance.Fencing | conformance.Knowledge,
 		}
@@ -62,34 +59,4 @@ func (o one) Held(ctx context.Context) (rlock.Hold, error) {
 		return rlock.Hold{}, cause
 	}
 	return rlock.Hold{}, rlock.ErrNotHeld
-}
-
-// metered makes a client whose traffic is counted, dials included.
-func metered(t testing.TB, addr string, sent *atomic.Int64, lease time.Duration) *rlock.Client {
-	t.Helper()
-	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		sent.Add(1)
-		var dialer net.Dialer
-		conn, err := dialer.DialContext(ctx, network, addr)
-		return meteredConn{conn, sent}, err
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: dial})
-	client, err := rlock.NewClient(rdb, quiet(&rlock.ClientOptions{Lease: lease}))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		_ = client.Close()
-		_ = rdb.Close()
-	})
-	return client
-}
-
-type meteredConn struct {
-	net.Conn
-	sent *atomic.Int64
-}
-
-func (c meteredConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
-	return n, err
 }

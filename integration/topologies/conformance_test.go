@@ -38,7 +38,7 @@ func (s *site) lab(t testing.TB, k kind) conformance.Lab {
 			return k.make(both[0], name, opts...)
 		},
 		Close: func(client int) error { return both[client].close() },
-		Sent:  func() int64 { return both[0].sent.Load() + both[1].sent.Load() },
+		Sent:  func() int64 { return both[0].sent.Scripts() + both[1].sent.Scripts() },
 		Lease: lease,
 		Lacks: k.lacks,
 	}

@@ -1,7 +1,6 @@
 package topologies
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"log/slog"
@@ -196,29 +195,4 @@ func (s *site) primaries(t testing.TB) (all []*redistest.Server) {
 		}
 	}
 	return all
-}
-
-// meter counts the scripts that connections send. Nothing else is counted, because clients of clusters and
-// Sentinels ask of their own accord where everything is.
-type meter struct{ atomic.Int64 }
-
-type meteredConn struct {
-	net.Conn
-	sent *meter
-}
-
-func (c meteredConn) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("eval")) {
-		c.sent.Add(1)
-	}
-	return c.Conn.Write(b)
-}
-
-func (m *meter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return meteredConn{conn, m}, nil
 }

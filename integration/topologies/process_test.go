@@ -24,7 +24,7 @@ type process struct {
 	site   *site
 	client *rlock.Client   // nil on independent nodes
 	quorum *redlock.Client // of independent nodes
-	sent   meter
+	sent   redistest.Meter
 
 	keeper sync.Once
 	plain  *rlock.Client // without the meter; for what a lock is prepared by
@@ -44,7 +44,7 @@ func (s *site) process(t testing.TB, opts rlock.ClientOptions) *process {
 	if s.nodes {
 		p.quorum = p.openQuorum(redlock.Options{ClientOptions: opts, NoRestartGuard: true})
 	} else {
-		p.client = p.open(opts, p.sent.dial)
+		p.client = p.open(opts, p.sent.Dial)
 	}
 	return p
 }
@@ -65,7 +65,7 @@ func (p *process) openQuorum(opts redlock.Options) *redlock.Client {
 	p.t.Helper()
 	var nodes []redis.UniversalClient
 	for _, server := range p.site.servers {
-		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: p.sent.dial})
+		rdb := redis.NewClient(&redis.Options{Addr: server.Addr(), Dialer: p.sent.Dial})
 		p.t.Cleanup(func() { _ = rdb.Close() })
 		nodes = append(nodes, rdb)
 	}
@@ -89,8 +89,8 @@ func (p *process) close() error {
 func (p *process) keep(name string) {
 	p.t.Helper()
 	p.keeper.Do(func() {
-		var uncounted meter
-		p.plain = p.open(rlock.ClientOptions{Logger: quiet}, uncounted.dial)
+		var uncounted redistest.Meter
+		p.plain = p.open(rlock.ClientOptions{Logger: quiet}, uncounted.Dial)
 	})
 	if _, known := p.site.permits.LoadOrStore(name, true); known {
 		return

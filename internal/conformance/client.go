@@ -1,0 +1,32 @@
+package conformance
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Client makes a client, quiet unless opts say otherwise, whose traffic is counted. It is closed with the
+// test, whatever it holds by then.
+func Client(t testing.TB, addr string, sent *redistest.Meter, opts rlock.ClientOptions) *rlock.Client {
+	t.Helper()
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: addr, Dialer: sent.Dial})
+	client, err := rlock.NewClient(rdb, &opts)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = client.Close()
+		if err := rdb.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return client
+}

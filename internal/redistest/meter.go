@@ -1,0 +1,68 @@
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Meter counts what connections send that its Dial opened. The zero Meter is ready to use.
+type Meter struct {
+	bytes   atomic.Int64
+	dials   atomic.Int64
+	writes  atomic.Int64
+	scripts atomic.Int64
+}
+
+// Dial is a dialer for go-redis's options. Derived clients dial with the application's dialer, so they are
+// counted too.
+func (m *Meter) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	m.dials.Add(1)
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return metered{conn, m}, nil
+}
+
+// Sent is zero while nothing was sent nor even dialled, and grows with whatever is.
+func (m *Meter) Sent() int64 { return m.dials.Load() + m.bytes.Load() }
+
+// Settled is Sent when nothing more is on its way: a call on several nodes returns when a quorum answered,
+// and what the others are told goes on.
+func (m *Meter) Settled() int64 {
+	const quietFor = 30 * time.Millisecond
+	for last := m.Sent(); ; {
+		<-time.After(quietFor)
+		now := m.Sent()
+		if now == last {
+			return now
+		}
+		last = now
+	}
+}
+
+// Writes counts the writes, of one command or of many.
+func (m *Meter) Writes() int64 { return m.writes.Load() }
+
+// Scripts counts the writes with scripts in them: clients of clusters and Sentinels ask of their own accord
+// where everything is.
+func (m *Meter) Scripts() int64 { return m.scripts.Load() }
+
+type metered struct {
+	net.Conn
+	meter *Meter
+}
+
+func (c metered) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("eval")) {
+		c.meter.scripts.Add(1)
+	}
+	n, err := c.Conn.Write(b)
+	c.meter.bytes.Add(int64(n))
+	c.meter.writes.Add(1)
+	return n, err
+}
