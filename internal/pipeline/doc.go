@@ -11,10 +11,11 @@
 //
 // Each command keeps its own reply and its own error. If the connection breaks in the middle, every command
 // that had no reply yet gets the error, and whoever sent it treats it as before: as one that may have been
-// carried out. Nothing is sent twice. Pipelines get shorter when they take long, down to single commands, so
-// that a slow server is not given more than it can answer in time. A command whose context ended before its
-// pipeline was made is not sent. A pipeline has the earliest deadline of its commands, so none waits for
-// longer than it would alone; those of other nodes are sent apart, so a node that hangs delays nobody else's.
+// carried out. Nothing that may have been carried out is sent again. Pipelines get shorter when they take
+// long, down to single commands, so that a slow server is not given more than it can answer in time. A
+// command whose context ended before its pipeline was made is not sent. A pipeline has the earliest deadline
+// of its commands, so none waits for longer than it would alone; those of other nodes are sent apart, so a
+// node that hangs delays nobody else's.
 //
 // # Bundles
 //

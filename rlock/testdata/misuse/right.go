@@ -1,5 +1,6 @@
 // want: compiles
 
+// Package misuse holds one program for each way to use a lock wrongly that the compiler notices.
 package misuse
 
 import (
