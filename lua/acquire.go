@@ -79,9 +79,12 @@ func Acquire(a AcquireArgs) *Call[AcquireReply] {
 	return PrepareAcquire(a).Call(a.ID, a.Lease, a.NotAfter)
 }
 
+// acquireNumbers is how many numbers answer an acquisition.
+const acquireNumbers = 4
+
 func acquireReply(v []int64) (AcquireReply, error) {
-	if len(v) != 4 {
-		return AcquireReply{}, wrongLength(v, 4)
+	if len(v) != acquireNumbers {
+		return AcquireReply{}, wrongLength(v, acquireNumbers)
 	}
 	return AcquireReply{Status: Status(v[0]), Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3]}, nil
 }

@@ -1,7 +1,7 @@
 -- Takes several free locks for one hold each, or none, and mints a fencing token for each.
 --
--- KEYS[2i-1]  lock
--- KEYS[2i]    token: string, the newest fencing token of the name
+-- KEYS[i]     lock, i from 1 to n
+-- KEYS[n+i]   token: string, the newest fencing token of the name
 -- ARGV[1]     hold id, used for this acquisition only; the same at every lock
 -- ARGV[2]     not-after, server time in us
 -- ARGV[3]     life of an unused token, ms; negative: for ever
@@ -15,8 +15,10 @@
 -- Publishes nothing.
 --
 -- All locks are looked at before the first write, and all tokens: what was written stays
--- when a script fails later. A lock that an earlier copy of this call has taken is left as
--- it is: the caller has not believed in it yet, and counts from when it sent that copy.
+-- when a script fails later. Where no key is there, all are free, which one call tells. MGET
+-- takes a key of another type for none, so a token that it does not find is asked for by GET,
+-- which refuses that. A lock that an earlier copy of this call has taken is left as it is: the
+-- caller has not believed in it yet, and counts from when it sent that copy.
 -- The first write is HSET, which Redis refuses at full memory.
 local id, fence_ttl, n = ARGV[1], tonumber(ARGV[3]), #KEYS / 2
 local time = redis.call('TIME')
@@ -24,29 +26,40 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, 0, now, {}}
 end
-local plans, fences, status = {}, {}, 2
-for i = 1, n do
-  local lock, token, fields = KEYS[2 * i - 1], KEYS[2 * i], nil
-  local pttl = redis.call('PTTL', lock)
-  if pttl == -2 then
-    --!include fence_check
-    plans[i], status = {ahead, expiry}, 1
-  else
-    --!include hash
-    if fields[1] ~= id and fields[3] ~= id then
-      return {0, i, pttl, now, {}}
+local held, status = {}, 1
+if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
+  status = 2
+  for i = 1, n do
+    local lock, fields = KEYS[i], nil
+    local pttl = redis.call('PTTL', lock)
+    if pttl == -2 then
+      status = 1
+    else
+      --!include hash
+      if fields[1] ~= id and fields[3] ~= id then
+        return {0, i, pttl, now, {}}
+      end
+      held[i] = true
     end
-    fences[i] = redis.call('GET', token)
+  end
+end
+local plans, fences = {}, redis.call('MGET', unpack(KEYS, n + 1, 2 * n))
+for i = 1, n do
+  local token, ahead, expiry = KEYS[n + i], false, 0
+  local stored = fences[i] or redis.call('GET', token)
+  if not held[i] then
+    --!include fence_judge
+    plans[i] = {ahead, expiry}
   end
 end
 for i = 1, n do
   if plans[i] then
-    redis.call('HSET', KEYS[2 * i - 1], id, 1)
-    local expires = redis.pcall('PEXPIRE', KEYS[2 * i - 1], ARGV[3 + i])
+    redis.call('HSET', KEYS[i], id, 1)
+    local expires = redis.pcall('PEXPIRE', KEYS[i], ARGV[3 + i])
     if type(expires) ~= 'number' then
       for j = 1, i do
         if plans[j] then
-          redis.call('DEL', KEYS[2 * j - 1])
+          redis.call('DEL', KEYS[j])
         end
       end
       return expires
@@ -55,7 +68,7 @@ for i = 1, n do
 end
 for i = 1, n do
   if plans[i] then
-    local token, ahead, expiry = KEYS[2 * i], plans[i][1], plans[i][2]
+    local token, ahead, expiry = KEYS[n + i], plans[i][1], plans[i][2]
     --!include fence_mint
     fences[i] = fence
   end

@@ -2,13 +2,11 @@ package lua
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-var (
-	acquireAllScript = newScript("acquire_all")
-	releaseAllScript = newScript("release_all")
-)
+var acquireAllScript = newScript("acquire_all")
 
 // Member is one of several locks that are taken by one script.
 type Member struct {
@@ -33,7 +31,10 @@ func AcquireAll(members []Member, id string, notAfter, fenceTTL int64) *Call[Acq
 	for _, m := range members {
 		errs = append(errs, checkKey("lock", m.Lock), checkKey("token", m.Token),
 			checkTTL("lease", m.Lease))
-		args = append(args, m.Lock, m.Token)
+		args = append(args, m.Lock)
+	}
+	for _, m := range members {
+		args = append(args, m.Token)
 	}
 	if err := check("acquire_all", errs...); err != nil {
 		return refuse[AcquireAllReply](err)
@@ -62,11 +63,13 @@ func decodeAcquireAll(value any, members int) (AcquireAllReply, error) {
 }
 
 // ReleaseAll ends several holds. All keys must be in one slot; while that is being moved, the calls
-// of one key each that the arguments describe are sent one after the other.
+// of one key each that the arguments describe are sent one after the other. A reply that is [Apart] says
+// that something else than a lock is at the key, or that Redis refused: the call by itself tells.
 func ReleaseAll(all []ReleaseArgs) *Call[[]ReleaseReply] {
 	var errs []error
 	publish := "PUBLISH"
-	args := make([]any, 0, 3*len(all)+1)
+	args := make([]any, 0, 3*len(all)+4)
+	args = append(args, "evalsha", releaseManyScript.sha, len(all))
 	for _, a := range all {
 		errs = append(errs, checkKey("lock", a.Lock), checkID(a.ID), checkKey("channel", a.Channel))
 		args = append(args, a.Lock)
@@ -81,8 +84,9 @@ func ReleaseAll(all []ReleaseArgs) *Call[[]ReleaseReply] {
 	for _, a := range all {
 		args = append(args, a.ID, a.Channel)
 	}
-	decode := func(value any) ([]ReleaseReply, error) { return decodeReleaseAll(value, len(all)) }
-	return newCall(&releaseAllScript, len(all), decode, args...).OrElse(releaseEach(all))
+	decode := func(values []int64) ([]ReleaseReply, error) { return decodeReleaseAll(values, len(all)) }
+	call := &Call[[]ReleaseReply]{script: &releaseManyScript, args: args, ints: decode}
+	return call.OrElse(releaseEach(all))
 }
 
 // releaseEach sends one release after the other. A reply that was lost on the way is the error of all:
@@ -100,11 +104,13 @@ func releaseEach(all []ReleaseArgs) *Call[[]ReleaseReply] {
 	})
 }
 
-func decodeReleaseAll(value any, members int) ([]ReleaseReply, error) {
-	r := newReader(value, 2*members)
-	replies := make([]ReleaseReply, members)
-	for i := range replies {
-		replies[i] = ReleaseReply{Status: r.status(2 * i), Receivers: r.int(2*i + 1)}
+func decodeReleaseAll(values []int64, members int) (replies []ReleaseReply, err error) {
+	if len(values) != releaseNumbers*members {
+		return nil, wrongLength(values, releaseNumbers*members)
 	}
-	return replies, r.err
+	for one := range slices.Chunk(values, releaseNumbers) {
+		reply, _ := releaseReply(one) // of the length that it asks for
+		replies = append(replies, reply)
+	}
+	return replies, nil
 }

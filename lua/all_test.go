@@ -207,6 +207,13 @@ func TestAcquireAllAmongStrangers(t *testing.T) {
 			})
 		})
 	}
+	t.Run("the token is no text", func(t *testing.T) {
+		everywhere(t, func(t *testing.T, p *place) {
+			all := setOf(p, 2)
+			p.do("RPUSH %s 1", all[1].token)
+			all.unchanged(func() { conflict(p, all.acquire(alice)) })
+		})
+	})
 }
 
 func TestAcquireAllBadArguments(t *testing.T) {

@@ -15,9 +15,6 @@ var (
 // MaxBundle is how many calls one script carries out at most: nothing else runs in Redis meanwhile.
 const MaxBundle = 32
 
-// apart is the status of a call that has to be sent by itself.
-const apart = -9
-
 // Bundle is one command in place of several calls of [Acquire], or of [Release], that were to be sent to
 // one server at one time: each of them costs Redis less than by itself. They stay independent of one another,
 // and each has its own answer. A bundle is used by one goroutine.
@@ -96,7 +93,7 @@ func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 			again = append(again, call)
 		case err != nil:
 			call.SetErr(err)
-		case values[i*size] == apart:
+		case Status(values[i*size]) == Apart:
 			again = append(again, call)
 		default:
 			call.SetVal(values[i*size : (i+1)*size : (i+1)*size])
@@ -108,9 +105,9 @@ func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 // numbers is how many numbers answer one call.
 func (b *Bundle) numbers() int {
 	if b.script == &acquireManyScript {
-		return 4
+		return acquireNumbers
 	}
-	return 3
+	return releaseNumbers
 }
 
 // isAcquire recognises the arguments of [Acquirer.Call] with a token.

@@ -60,6 +60,16 @@ func TestCallsInsideScripts(t *testing.T) {
 	}
 }
 
+// What several locks cost together does not grow by every call that one has.
+func TestCallsInsideScriptsForSeveralLocks(t *testing.T) {
+	p := newPlace(t, startServer(t).Client(t))
+	all := setOf(p, 3)
+	run(p, all.acquire(alice))
+	run(p, all.release(alice))
+	require.Equal(t, "exists hset*3 mget pexpire*3 set*3 time", p.callsOf(func() { run(p, all.acquire(alice)) }))
+	require.Equal(t, "hdel*3 publish*3", p.callsOf(func() { run(p, all.release(alice)) }))
+}
+
 func TestCallsOfATokenAheadOfTheClock(t *testing.T) {
 	p := newPlace(t, startServer(t).Client(t))
 	p.do("SET %s 5000000000000000", p.token)

@@ -52,7 +52,7 @@
 //
 // At full memory Redis refuses the first write of a script if it may need memory, and
 // nothing after that. The scripts that take something write HSET first and are refused
-// whole; those that give something back start with DEL or PEXPIRE and pass.
+// whole; those that give something back start with HDEL, DEL or PEXPIRE and pass.
 //
 // # Bundles
 //

@@ -1,4 +1,4 @@
--- Fragment: mints the fencing token that fragment fence_check found to be possible.
+-- Fragment: mints the fencing token that fragment fence_judge found to be possible.
 -- Stands after a script's first write.
 --
 -- In:   token, time (the reply of TIME), now, ahead, expiry (see there)

@@ -56,9 +56,12 @@ func Release(a ReleaseArgs) *Call[ReleaseReply] {
 	return PrepareRelease(a).Call(a.ID, a.Sharded, a.WantNow)
 }
 
+// releaseNumbers is how many numbers answer a release.
+const releaseNumbers = 3
+
 func releaseReply(v []int64) (ReleaseReply, error) {
-	if len(v) != 3 {
-		return ReleaseReply{}, wrongLength(v, 3)
+	if len(v) != releaseNumbers {
+		return ReleaseReply{}, wrongLength(v, releaseNumbers)
 	}
 	return ReleaseReply{Status: Status(v[0]), Receivers: v[1], Now: v[2]}, nil
 }

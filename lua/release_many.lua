@@ -1,4 +1,5 @@
--- Ends a hold of each of several locks, and wakes who waits for them: many calls of release in one.
+-- Ends a hold of each of several locks, and wakes who waits for them: many calls of release in one,
+-- of one caller who is done with all or of many callers.
 --
 -- KEYS[i]     lock
 -- ARGV[1]     PUBLISH or SPUBLISH

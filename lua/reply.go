@@ -18,6 +18,7 @@ const (
 	Already Status = 2  // done by an earlier copy of this call; nothing was written
 	Done    Status = 3  // done by this call
 	Gone    Status = 4  // the hold is not there; nothing was written
+	Apart   Status = -9 // one of several in a script: nothing was done for it, it has to be sent by itself
 )
 
 // String implements [fmt.Stringer].
@@ -35,6 +36,8 @@ func (s Status) String() string {
 		return "done"
 	case Gone:
 		return "gone"
+	case Apart:
+		return "apart"
 	default:
 		return "status " + strconv.FormatInt(int64(s), 10)
 	}

@@ -20,7 +20,7 @@ func TestEveryRequestTakesEffectOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	opts := &rlock.ClientOptions{Lease: 3 * time.Second}
-	for _, script := range []string{"acquire_all", "release_all"} {
+	for _, script := range []string{"acquire_all", "release_many"} {
 		for name, action := range map[string]faultproxy.Action{
 			"the reply is lost":            faultproxy.DropReply,
 			"the connection is cut after":  faultproxy.CutAfter,

@@ -10,6 +10,18 @@ func init() {
 			new:  `if false then`,
 			in:   "lua", by: "^TestAcquireAllBusy$",
 		}, {
+			name: "one script takes several locks without a look where the first is free",
+			file: "lua/acquire_all.lua",
+			old:  `redis.call('EXISTS', unpack(KEYS, 1, n))`,
+			new:  `redis.call('EXISTS', KEYS[1])`,
+			in:   "lua", by: "^TestAcquireAllBusy$",
+		}, {
+			name: "one script overwrites what is no token at all",
+			file: "lua/acquire_all.lua",
+			old:  `fences[i] or redis.call('GET', token)`,
+			new:  `fences[i]`,
+			in:   "lua", by: "^TestAcquireAllAmongStrangers$",
+		}, {
 			name: "several locks are taken as late as it likes",
 			file: "lua/acquire_all.lua",
 			old:  `if now > tonumber(ARGV[2]) then`,
@@ -23,15 +35,15 @@ func init() {
 			in:   "lua", by: "^TestAcquireAllWithoutPermissionToExpire$",
 		}, {
 			name: "several locks are released whoever holds them",
-			file: "lua/release_all.lua",
-			old:  `held[i] = redis.call('HEXISTS', KEYS[i], ARGV[2 * i])`,
-			new:  `held[i] = redis.call('EXISTS', KEYS[i])`,
+			file: "lua/release_many.lua",
+			old:  `elseif found == 0 then`,
+			new:  `elseif found == 0 and redis.call('DEL', KEYS[i]) == 0 then`,
 			in:   "lua", by: "^TestReleaseAll$",
 		}, {
 			name: "the release of several locks wakes nobody",
-			file: "lua/release_all.lua",
-			old:  `status, receivers = 3, redis.pcall(ARGV[1], ARGV[2 * i + 1], '0')`,
-			new:  `status, receivers = 3, 0`,
+			file: "lua/release_many.lua",
+			old:  `receivers = redis.pcall(ARGV[1], ARGV[2 * i + 1], '0')`,
+			new:  `receivers = 0`,
 			in:   "lua", by: "^TestReleaseAll$",
 		}, {
 			name: "who waits for one of several locks keeps what an earlier copy of its request took",

@@ -64,7 +64,7 @@ var table = append(histories, []mutant{
 		in:   "lua", by: "^TestAcquireResend$",
 	}, {
 		name: "a token is the clock's, though a greater one was given out",
-		file: "lua/fragment_fence_check.lua",
+		file: "lua/fragment_fence_judge.lua",
 		old:  `ahead = value >= now`,
 		new:  `ahead = false`,
 		in:   "lua", by: "^TestTokenAheadOfTheClock$",

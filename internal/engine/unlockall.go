@@ -67,7 +67,7 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 		replies, failed := e.sendReleaseAll(holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
-				err = first(err, h.passed(e.dropped(h, replies[i])))
+				err = first(err, h.passed(e.dropped(h, replies[i], end)))
 			}
 			return err
 		}
@@ -80,7 +80,10 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 }
 
 // dropped takes a hold off the table by what its release was answered.
-func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply) error {
+func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) error {
+	if reply.Status == lua.Apart {
+		return e.releaseIn(h, end, false, true)
+	}
 	e.table.drop(h, 0)
 	if reply.Status == lua.Done {
 		return nil
