@@ -20,8 +20,8 @@ const (
 //
 // Arming, cancelling and firing a [Timer] take constant time and no allocation,
 // however many are armed. A Wheel has one goroutine, from the first Schedule
-// until Close, which sleeps until something is due, and for as long as nothing
-// is armed. All methods are safe for concurrent use.
+// until Close, which sleeps until something is due, and, but for one look after
+// a moment, for as long as nothing is armed. All methods are safe for concurrent use.
 type Wheel struct {
 	clock *Clock
 	tick  time.Duration
@@ -34,6 +34,7 @@ type Wheel struct {
 	current uint64 // the tick that the wheel stands at; its slot is due
 	wakeAt  uint64 // what begins before this tick has to end the sleep; 0: awake
 	armed   int
+	empty   bool   // nothing was armed when the sleep began, nor since
 	started bool
 	closed  bool
 }
@@ -86,6 +87,7 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	t.tick = tick
 	w.placeLocked(t)
 	w.armed++
+	w.empty = false
 	if !w.started {
 		w.started = true
 		go w.run()
@@ -184,8 +186,7 @@ func (w *Wheel) next() (fire func(arg any), arg any, nap time.Duration) {
 		return nil, nil, 0
 	}
 	if w.armed == 0 {
-		w.wakeAt = math.MaxUint64
-		return nil, nil, -1
+		return nil, nil, w.restLocked()
 	}
 	if w.dueLocked() == nil {
 		now := w.clock.Now()
@@ -203,6 +204,18 @@ func (w *Wheel) next() (fire func(arg any), arg any, nap time.Duration) {
 	w.rack.remove(t)
 	w.armed--
 	return t.fire, t.arg, 0
+}
+
+// restLocked returns how long to sleep where nothing is armed. That is for ever only if nothing was during a
+// whole nap: where timers come and go one by one, each would have to wake the wheel otherwise.
+func (w *Wheel) restLocked() time.Duration {
+	if w.empty {
+		w.wakeAt = math.MaxUint64
+		return -1
+	}
+	w.empty = true
+	w.wakeAt = w.tickOf(w.clock.Now()+maxNap) + 1 // as in napLocked
+	return maxNap
 }
 
 // pause lets go of the lock, and has the clock read again after that.

@@ -241,3 +241,29 @@ func TestMillionTimersFireInTheirTick(t *testing.T) {
 		assert.Zero(t, w.Len())
 	})
 }
+
+// Locks that are taken and released one after the other must not wake the wheel each time: it never lies
+// down for good between them.
+func TestWheelIsNotWokenByTimersThatComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, clock := newSuspendableClock()
+		w := NewWheel(clock, testTick)
+		defer w.Close()
+		p := newProbe(clock, 0)
+		wakes := func() bool { // whoever schedules something
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.wakeAt > w.tickOf(clock.Now()+2*maxNap)
+		}
+		for range 10_000 {
+			p.schedule(w, clock.Now()+10*time.Second)
+			assert.True(t, w.Cancel(&p.timer))
+			synctest.Wait()
+			require.False(t, wakes())
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(2 * maxNap)
+		synctest.Wait()
+		require.True(t, wakes())
+	})
+}
