@@ -50,6 +50,12 @@ const renewalPool = 2
 // would never be used, and is paid for with every attempt to dial a server that is down.
 const bufferSize = 4 << 10
 
+// The buffers of connections for pipelines hold what the longest ones send and are answered.
+const (
+	pipelineWriteBuffer = 32 << 10
+	pipelineReadBuffer  = 16 << 10
+)
+
 // ErrUnsupported is wrapped by what [From] says of a client that it cannot derive from.
 var ErrUnsupported = errors.New("unsupported client")
 
@@ -85,6 +91,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
 		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
+		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
@@ -123,6 +130,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
 		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
+		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
 		o.PushNotificationProcessor = nil
 		o.NewClient = nil
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.

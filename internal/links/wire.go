@@ -42,23 +42,38 @@ func (ws *Wires) wrap(d dial) dial {
 }
 
 // checked is a Wire whose socket can be looked at: so go-redis finds out, before each use, whether the
-// peer hung up. It is made once a connection, and not once a command.
+// peer hung up.
 type checked struct {
 	*Wire
-	socket syscall.RawConn
-}
-
-func check(w *Wire) (checked, bool) {
-	conn, ok := w.Conn.(syscall.Conn)
-	if !ok {
-		return checked{}, false
-	}
-	socket, err := conn.SyscallConn()
-	return checked{w, socket}, err == nil
+	peer peer // made once a connection, and not once a command
 }
 
 // SyscallConn implements [syscall.Conn].
-func (c checked) SyscallConn() (syscall.RawConn, error) { return c.socket, nil }
+func (c *checked) SyscallConn() (syscall.RawConn, error) { return &c.peer, nil }
+
+func check(w *Wire) (*checked, bool) {
+	conn, ok := w.Conn.(syscall.Conn)
+	if !ok {
+		return nil, false
+	}
+	socket, err := conn.SyscallConn()
+	return &checked{w, peer{socket, w}}, err == nil
+}
+
+// peer is the socket of a connection, looked at only if that was idle for a moment: a peer that hung up just
+// now is found out by the exchange, as one that hangs up right after the look is.
+type peer struct {
+	syscall.RawConn
+	wire *Wire
+}
+
+// Read implements [syscall.RawConn].
+func (p *peer) Read(look func(fd uintptr) bool) error {
+	if p.wire.warm() {
+		return nil
+	}
+	return p.RawConn.Read(look)
+}
 
 // Leave has the exchange with that deadline fail as if it were over. It returns nil if there is none, as
 // before its connection was found. Whoever leaves must tell when the call has [Wire.Ended].
@@ -86,7 +101,14 @@ type Wire struct {
 	at     time.Time  // of the exchange under way, or of the last one
 	left   bool       // by its caller
 	closed bool
+	taken  time.Time // when it was, for that exchange
+	hot    bool      // and not long after the one before
+	next   bool      // it was taken, and the exchange has no deadline yet
+	joint  bool      // reads have the deadline that writes were given
 }
+
+// idleAfter is how long after an exchange began it is worth the while to see whether the peer is still there.
+const idleAfter = 10 * time.Millisecond
 
 // past is a deadline that is over.
 var past = time.Unix(1, 0)
@@ -126,22 +148,60 @@ func (w *Wire) Settle() {
 	w.forget()
 }
 
-// SetDeadline implements [net.Conn].
-func (w *Wire) SetDeadline(t time.Time) error { return w.set(t, w.Conn.SetDeadline) }
-
-// SetReadDeadline implements [net.Conn].
-func (w *Wire) SetReadDeadline(t time.Time) error { return w.set(t, w.Conn.SetReadDeadline) }
-
-// SetWriteDeadline implements [net.Conn].
-func (w *Wire) SetWriteDeadline(t time.Time) error { return w.set(t, w.Conn.SetWriteDeadline) }
-
-func (w *Wire) set(t time.Time, deadline func(time.Time) error) error {
+// SetDeadline implements [net.Conn]. With no deadline, go-redis takes the connection out of its pool by it:
+// what the last exchange left behind stands until the next one's replaces it, or the peer is looked at.
+func (w *Wire) SetDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !t.IsZero() {
+		return w.setLocked(t, w.Conn.SetDeadline)
+	}
+	now := time.Now()
+	w.hot, w.taken, w.next = now.Sub(w.taken) < idleAfter, now, true
+	w.at, w.left = t, false
+	return nil
+}
+
+// warm reports that the connection was in use a moment ago. If it was not, it has no deadline any more.
+func (w *Wire) warm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.hot {
+		_ = w.Conn.SetDeadline(time.Time{})
+	}
+	return w.hot
+}
+
+// SetReadDeadline implements [net.Conn].
+func (w *Wire) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.joint && !w.left && w.at.Equal(t) {
+		return nil
+	}
+	return w.setLocked(t, w.Conn.SetReadDeadline)
+}
+
+// SetWriteDeadline implements [net.Conn]. The first one of an exchange is that of its reads too, which spares
+// setting it again: but not on a connection that somebody reads from all the time, which is never taken from
+// the pool.
+func (w *Wire) SetWriteDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.next {
+		return w.setLocked(t, w.Conn.SetWriteDeadline)
+	}
+	w.next = false
+	err := w.setLocked(t, w.Conn.SetDeadline)
+	w.joint = err == nil
+	return err
+}
+
+func (w *Wire) setLocked(t time.Time, deadline func(time.Time) error) error {
 	if w.left && w.at.Equal(t) {
 		return deadline(past)
 	}
-	w.at, w.left = t, false
+	w.at, w.left, w.joint = t, false, false
 	return deadline(t)
 }
 
