@@ -28,7 +28,7 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 	began := time.Now()
 	if x == nil {
 		err := p.cfg.Client.Process(ctx, cmd)
-		p.next(n, time.Since(began), nil)
+		p.next(n, time.Since(began), nil, false)
 		return err
 	}
 	stop := context.AfterFunc(ctx, x.watched)
@@ -39,13 +39,13 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 	}
 	x.watch.Wait()
 	if wire == nil || !wire.Ended(x.at) {
-		p.next(n, time.Since(began), x)
+		p.next(n, time.Since(began), x, false)
 		return err
 	}
 	settled := make(chan struct{})
 	p.running.Go(func() {
 		wire.Settle()
-		p.next(n, time.Since(began), x)
+		p.next(n, time.Since(began), x, false)
 		close(settled)
 	})
 	if err == nil {

@@ -103,11 +103,12 @@ func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
 
 // take makes letters ones that are under way, and returns those that are to be sent.
 func (p *Pipe) take(with []*letter) []*letter {
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range with {
 		if l.cmd != nil {
-			l.sent, l.err = true, over(l.ctx)
+			l.sent, l.err = true, over(l.ctx, now)
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(with), func(l *letter) bool { return l.cmd == nil || l.err != nil })

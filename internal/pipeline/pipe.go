@@ -24,6 +24,8 @@ const (
 	// the time limit of a single one; after one that was quick the next may be twice as long.
 	slow  = 200 * time.Millisecond
 	quick = 20 * time.Millisecond
+
+	linger = time.Second // how long a sender waits for another pipeline
 )
 
 // Client is what commands are sent with.
@@ -45,6 +47,7 @@ type Pipe struct {
 	cfg     Config
 	running sync.WaitGroup // goroutines that send, or wait for what was left
 	ending  chan struct{}  // closed when everybody who may leave is to do so
+	batches chan batch     // to senders that have nothing to do
 
 	mu    sync.Mutex // guards nodes and all in them, and exits
 	nodes map[string]*node
@@ -59,10 +62,17 @@ type node struct {
 	queue []*letter
 }
 
+// batch is a pipeline that is to be sent.
+type batch struct {
+	node    *node
+	letters []*letter
+}
+
 // New returns a Pipe.
 func New(cfg Config) *Pipe {
 	return &Pipe{
-		cfg: cfg, ending: make(chan struct{}), nodes: make(map[string]*node), exits: make(map[*exit]struct{}),
+		cfg: cfg, ending: make(chan struct{}), batches: make(chan batch),
+		nodes: make(map[string]*node), exits: make(map[*exit]struct{}),
 	}
 }
 
@@ -70,7 +80,7 @@ func New(cfg Config) *Pipe {
 // until the context's deadline, which must differ from that of every other command. If the context can be
 // cancelled, and is, it returns at once.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
-	if err := over(ctx); err != nil {
+	if err := over(ctx, time.Now()); err != nil {
 		return err // go-redis might dial first, which takes longer
 	}
 	shard := p.cfg.Shard(key(cmd))
@@ -127,8 +137,9 @@ func (n *node) lanes() int {
 }
 
 // next passes the lane that became free on to those who have gathered. What was sent on it took so long, and
-// may have had an exit. If there is room for more lanes than before, they are used as well.
-func (p *Pipe) next(n *node, took time.Duration, x *exit) {
+// may have had an exit. If there is room for more lanes than before, they are used as well. One batch is the
+// caller's to send, if that is a sender.
+func (p *Pipe) next(n *node, took time.Duration, x *exit, sender bool) (mine []*letter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x != nil {
@@ -145,20 +156,52 @@ func (p *Pipe) next(n *node, took time.Duration, x *exit) {
 		with := n.queue[:min(len(n.queue), n.most)]
 		n.queue = n.queue[len(with):]
 		n.busy++
-		p.running.Go(func() {
-			began := time.Now()
-			p.send(with)
-			p.next(n, time.Since(began), nil)
-		})
+		if sender && mine == nil {
+			mine = with
+			continue
+		}
+		p.dispatch(batch{n, with})
 	}
 	if len(n.queue) == 0 {
 		n.queue = nil
 	}
+	return mine
+}
+
+// dispatch gives a batch to a sender: one that has nothing to do, or a new one.
+func (p *Pipe) dispatch(b batch) {
+	select {
+	case p.batches <- b:
+	default:
+		p.running.Go(func() { p.sender(b) })
+	}
+}
+
+// sender sends batches until there was none for a while. There are no more of them than pipelines were under
+// way at a time; each has a stack that has grown, which costs more than anything else that a new one does.
+func (p *Pipe) sender(b batch) {
+	idle := time.NewTimer(linger)
+	defer idle.Stop()
+	for {
+		for b.letters != nil {
+			began := time.Now()
+			p.send(b.letters)
+			b.letters = p.next(b.node, time.Since(began), nil, true)
+		}
+		idle.Reset(linger)
+		select {
+		case b = <-p.batches:
+		case <-idle.C:
+			return
+		case <-p.ending:
+			return
+		}
+	}
 }
 
 // over is why there is no use in sending a command any more.
-func over(ctx context.Context) error {
-	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+func over(ctx context.Context, now time.Time) error {
+	if at, ok := ctx.Deadline(); ok && !now.Before(at) {
 		return context.DeadlineExceeded
 	}
 	return ctx.Err()
