@@ -31,7 +31,7 @@ type Lease struct {
 
 	mu      sync.Mutex // guards everything below; taken before Watchdog.mu and Wheel.mu
 	renewAt time.Duration
-	failure error // of the last renewal, if it has failed
+	failure *error // of the last renewal, if it has failed: most never do, and this takes less memory
 	// generation counts what invalidates answers that are under way.
 	generation uint32
 	state      state
@@ -72,4 +72,12 @@ func (l *Lease) nextLocked() time.Duration {
 		return min(l.renewAt, l.ValidUntil())
 	}
 	return l.ValidUntil()
+}
+
+// lastFailureLocked is what the last renewal failed for, nil if it did not.
+func (l *Lease) lastFailureLocked() error {
+	if l.failure == nil {
+		return nil
+	}
+	return *l.failure
 }

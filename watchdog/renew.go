@@ -104,7 +104,7 @@ func check(arg any) {
 	case l.state != live:
 		l.mu.Unlock()
 	case w.reached(l.ValidUntil(), now):
-		w.loseAndUnlock(l, l.failure)
+		w.loseAndUnlock(l, l.lastFailureLocked())
 	case l.kept && !l.busy && w.reached(l.renewAt, now):
 		l.busy = true
 		w.armLocked(l)
@@ -163,7 +163,8 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 		w.report(l, err)
 		return
 	default:
-		l.failure = err
+		failed := err // its own variable: the other one need not be on the heap where all goes well
+		l.failure = &failed
 		l.renewAt = now + w.cfg.Retry
 	}
 	w.armLocked(l)

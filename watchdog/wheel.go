@@ -34,7 +34,7 @@ type Wheel struct {
 	current uint64 // the tick that the wheel stands at; its slot is due
 	wakeAt  uint64 // what begins before this tick has to end the sleep; 0: awake
 	armed   int
-	empty   bool   // nothing was armed when the sleep began, nor since
+	empty   bool // nothing was armed when the sleep began, nor since
 	started bool
 	closed  bool
 }

@@ -169,7 +169,7 @@ func (e *Engine) attachAll(
 		ctx = l
 	}
 	for _, h := range g.held {
-		e.news.acquired(h.proto.Name(), e.clock.Now()-g.since)
+		e.news.acquired(h.proto.Name(), g.since)
 	}
 	return levels, false, nil
 }

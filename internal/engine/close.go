@@ -56,7 +56,7 @@ func (e *Engine) abandonAll() (names []string, orphans []orphan) {
 		}
 		e.table.drop(h, 0)
 		names = append(names, h.proto.Name())
-		orphans = append(orphans, orphan{proto: h.proto, id: h.id, notAfter: h.doubt})
+		orphans = append(orphans, orphan{proto: h.proto, id: h.id(), notAfter: h.doubt})
 	}
 	return names, orphans
 }

@@ -5,7 +5,7 @@ import "iter"
 // crowd is the holds of a name of which several are held at once: thousands, where they are permits or
 // readers. What is asked of it all the time is of which modes they are.
 type crowd struct {
-	holds map[string]*Hold // by id
+	holds map[holdNumber]*Hold
 	modes modes
 }
 
@@ -49,7 +49,7 @@ func (r *row) excluded(p Protocol, except *Hold) bool {
 	if r.more == nil {
 		return false
 	}
-	excepted := except != nil && r.more.holds[except.id] == except
+	excepted := except != nil && r.more.holds[except.number] == except
 	mode := ""
 	if excepted {
 		mode = except.proto.Mode()
@@ -71,13 +71,13 @@ func (r *row) holds() iter.Seq[*Hold] {
 	}
 }
 
-// find finds a hold by its id; nil if it is not there.
-func (r *row) find(id string) *Hold {
+// find finds a hold by its number; nil if it is not there.
+func (r *row) find(n holdNumber) *Hold {
 	switch {
-	case r.hold != nil && r.hold.id == id:
+	case r.hold != nil && r.hold.number == n:
 		return r.hold
 	case r.more != nil:
-		return r.more.holds[id]
+		return r.more.holds[n]
 	}
 	return nil
 }
@@ -89,9 +89,9 @@ func (r *row) keep(h *Hold) {
 		return
 	}
 	if r.more == nil {
-		r.more = &crowd{holds: make(map[string]*Hold)}
+		r.more = &crowd{holds: make(map[holdNumber]*Hold)}
 	}
-	r.more.holds[h.id] = h
+	r.more.holds[h.number] = h
 	r.more.modes.add(h.proto.Mode(), 1)
 }
 
@@ -99,7 +99,7 @@ func (r *row) keep(h *Hold) {
 func (r *row) forget(h *Hold) {
 	if r.hold == h {
 		r.hold = nil
-	} else if r.more != nil && r.more.holds[h.id] == h {
+	} else if r.more != nil && r.more.holds[h.number] == h {
 		r.more.remove(h)
 	}
 	if r.more == nil {
@@ -118,6 +118,6 @@ func (r *row) forget(h *Hold) {
 }
 
 func (c *crowd) remove(h *Hold) {
-	delete(c.holds, h.id)
+	delete(c.holds, h.number)
 	c.modes.add(h.proto.Mode(), -1)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,7 @@ func New(cfg Config) *Engine {
 		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node, Bundle: !cfg.Links.Cluster(),
 	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
-	e.news = newNews(cfg.Events, cfg.Logger)
+	e.news = newNews(cfg.Events, cfg.Logger, e.clock)
 	e.longest.Store(int64(cfg.Lease))
 	e.table.engine = e
 	e.reclaim.engine = e
@@ -121,11 +122,32 @@ func (e *Engine) node(key string) string {
 	return e.cfg.Links.Shard(context.Background(), key)
 }
 
+// holdNumber is what tells the hold ids of one client apart.
+type holdNumber uint64
+
+const numberBase = 36
+
 // newID makes a hold id that was never used and never will be.
-func (e *Engine) newID() string {
+func (e *Engine) newID() string { return e.idOf(holdNumber(e.nonce.Add(1))) }
+
+// idOf is the id of a number.
+func (e *Engine) idOf(n holdNumber) string {
 	var text [64]byte
 	id := append(append(text[:0], e.cfg.ClientID...), ':')
-	return string(strconv.AppendUint(id, e.nonce.Add(1), 36))
+	return string(strconv.AppendUint(id, uint64(n), numberBase))
+}
+
+// numberOf is the number of an id of this client; 0, which no id has, of any other.
+func (e *Engine) numberOf(id string) holdNumber {
+	text, ok := strings.CutPrefix(id, e.cfg.ClientID)
+	if !ok || !strings.HasPrefix(text, ":") {
+		return 0
+	}
+	n, err := strconv.ParseUint(text[1:], numberBase, 64)
+	if err != nil {
+		return 0
+	}
+	return holdNumber(n)
 }
 
 // begin registers work that Close is to join. It reports false if the engine is closed.

@@ -13,7 +13,7 @@ type Hold struct {
 	lease  watchdog.Lease // its validity, and its renewal if a level wants that
 	engine *Engine
 	proto  Protocol
-	id     string
+	number holdNumber
 	fence  int64
 	start  time.Duration // when the call that granted it was first sent
 
@@ -40,13 +40,17 @@ const (
 	over
 )
 
+// id is the hold's id. It is made anew each time: most of the time that a hold lives nobody asks, and it takes
+// more memory than anything else about it.
+func (h *Hold) id() string { return h.engine.idOf(h.number) }
+
 func holdOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
 
 // newHold makes the local side of a hold that Redis granted. Start is when the granting call was
 // first sent. The hold has no level yet: attach adds it.
 func (e *Engine) newHold(req Request, id string, fence int64, start time.Duration, doubt int64) *Hold {
 	h := &Hold{
-		engine: e, proto: req.Proto, id: id, fence: fence,
+		engine: e, proto: req.Proto, number: e.numberOf(id), fence: fence,
 		start: start, doubt: doubt,
 	}
 	h.lease.Owner = h
@@ -91,9 +95,9 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	switch reason {
 	case Expired:
 		// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
-		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id, h.doubt)
+		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.doubt)
 	case MaxHold:
-		e.reclaim.add(h.proto, h.id, h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.doubt)
 	}
 	e.table.drop(h, 0)
 	e.news.lost(err)
@@ -135,7 +139,7 @@ func (e *Engine) lostError(p Protocol, reason Reason, cause error) error {
 func (h *Hold) longestLocked(now time.Duration) time.Duration {
 	var longest time.Duration
 	for l := h.top; l != nil; l = l.below {
-		if l.err != nil {
+		if l.errLocked() != nil {
 			continue
 		}
 		if l.kept {
@@ -152,7 +156,7 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	until := validUntil(now, ttl)
 	for l := h.top; l != nil; l = l.below {
-		if l.err == nil && l.kept {
+		if l.errLocked() == nil && l.kept {
 			h.engine.dog.Shorten(&h.lease, until)
 			return
 		}
@@ -163,7 +167,7 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 // stepLocked numbers the next change of the hold.
 func (h *Hold) stepLocked(now time.Duration) Step {
 	h.op++
-	return Step{ID: h.id, Count: int64(h.depth), Op: h.op, TTL: h.longestLocked(now)}
+	return Step{ID: h.id(), Count: int64(h.depth), Op: h.op, TTL: h.longestLocked(now)}
 }
 
 // confirmLocked raises validity by what a step's answer says: Redis has kept the hold for ttl since a

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ func TestLongestRemainingLease(t *testing.T) {
 	kept := func(lease time.Duration) *Level { return &Level{lease: lease, kept: true} }
 	fixed := func(left time.Duration) *Level { return &Level{lease: time.Hour, until: now + left} }
 	lost := func(l *Level) *Level {
-		l.err = errors.New("it ran out")
+		l.bound = &bound{err: errors.New("it ran out")}
 		return l
 	}
 	pending := func(l *Level) *Level {
@@ -46,20 +47,20 @@ func TestLongestRemainingLease(t *testing.T) {
 		"less than a millisecond is none":  {[]*Level{fixed(999 * time.Microsecond)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := &Hold{}
+			h := &Hold{engine: &Engine{cfg: Config{ClientID: "client"}}, number: 7}
 			for _, l := range c.levels {
 				h.pushLocked(l)
 			}
 			require.Equal(t, c.want, h.longestLocked(now))
 			step := h.stepLocked(now)
-			require.Equal(t, Step{Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
+			require.Equal(t, Step{ID: "client:7", Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
 		})
 	}
 }
 
 // G3: no operation number is given out twice.
 func TestStepsAreNumbered(t *testing.T) {
-	h := &Hold{id: "x"}
+	h := &Hold{engine: &Engine{}}
 	for want := range int64(5) {
 		require.Equal(t, want+1, h.stepLocked(0).Op)
 	}
@@ -126,4 +127,16 @@ func TestCommandLimit(t *testing.T) {
 	e := &Engine{cfg: Config{Lease: 6 * s}}
 	require.Equal(t, 100*ms, e.limit(600*ms), "a request's own short lease")
 	require.Equal(t, s, e.limit(time.Hour), "the client's, for a longer one")
+}
+
+// Hold ids are made of numbers and read back; those of other clients are none of ours.
+func TestNumbersOfHoldIDs(t *testing.T) {
+	e := &Engine{cfg: Config{ClientID: "client"}}
+	for _, n := range []holdNumber{1, 35, 36, math.MaxUint64} {
+		require.Equal(t, n, e.numberOf(e.idOf(n)))
+	}
+	require.Equal(t, "client:10", e.idOf(36))
+	for _, id := range []string{"", "client", "client:", "client:!", "client2:1", "other:1", "client:1:n"} {
+		require.Zero(t, e.numberOf(id), id)
+	}
 }

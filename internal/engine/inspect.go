@@ -30,11 +30,11 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	until := h.lease.ValidUntil()
-	if l.ends > 0 {
-		until = min(until, l.ends)
+	if l.bound != nil {
+		until = min(until, l.bound.at)
 	}
 	return Held{
-		ID: h.id, Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
+		ID: h.id(), Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
 	}, nil
 }
 

@@ -41,8 +41,10 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 	if channel := w.req.Proto.Channel(); channel != "" && e.hub.Subscribed(channel) {
 		l.ticket = e.hub.Join(channel)
 		l.yield(limited)
-	} else if out := e.table.outUntil(w.req.Proto.Key()) - e.clock.Now(); out > 0 {
-		e.pause(limited, out)
+	} else if until := e.table.outUntil(w.req.Proto.Key()); until > 0 {
+		if out := until - e.clock.Now(); out > 0 {
+			e.pause(limited, out)
+		}
 	}
 	for {
 		h, pttl, err := l.attempt(limited)

@@ -18,18 +18,31 @@ type Level struct {
 	outer  *Level // what the context given to Lock carried
 	below  *Level // the next older level of its hold; guarded by hold.mu
 	lease  time.Duration
-	until  time.Duration   // when its own lease runs out in Redis; for levels that are not kept
-	timer  *watchdog.Timer // its own end, if it has one before the hold's
-	ends   time.Duration   // when that is; 0: it has none
+	until  time.Duration // when its own lease runs out in Redis; for levels that are not kept
 
 	tied atomic.Pointer[func()] // run when it ends by a loss
 
 	// Guarded by hold.mu.
-	err     error  // why it ended before the hold did
+	bound   *bound // its own end, if it has one before the hold's
 	kept    bool   // renewed until it is unlocked
 	pending bool   // its Lock is still under way; it has no context yet
 	open    bool   // not unlocked yet
-	reason  Reason // what the end is called that timer is armed for
+}
+
+// bound is the end of a level that has one of its own. Most have none.
+type bound struct {
+	timer  watchdog.Timer
+	at     time.Duration
+	reason Reason
+	err    error // what it ended with, once it has
+}
+
+// errLocked is why the level ended before the hold did.
+func (l *Level) errLocked() error {
+	if l.bound == nil {
+		return nil
+	}
+	return l.bound.err
 }
 
 // Engine is the level's.
@@ -108,35 +121,37 @@ func (l *Level) openLocked(ctx context.Context) {
 
 // scheduleLocked arms the level's own end: a lease that nobody renews, or the longest time it may be held.
 func (l *Level) scheduleLocked(start, maxHold time.Duration) {
-	var at time.Duration
+	var b bound
 	if !l.kept {
-		at, l.reason = validUntil(start, l.lease), Expired
+		b.at, b.reason = validUntil(start, l.lease), Expired
 	}
-	if end := l.hold.engine.clock.Now() + maxHold; maxHold > 0 && (at == 0 || end < at) {
-		at, l.reason = end, MaxHold
+	if maxHold > 0 {
+		if end := l.hold.engine.clock.Now() + maxHold; b.at == 0 || end < b.at {
+			b.at, b.reason = end, MaxHold
+		}
 	}
-	if at == 0 {
+	if b.at == 0 {
 		return
 	}
-	l.ends = at
-	l.timer = new(watchdog.Timer)
-	l.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.engine.wheel.Schedule(l.timer, at)
+	l.bound = &bound{at: b.at, reason: b.reason}
+	l.bound.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
+	l.hold.engine.wheel.Schedule(&l.bound.timer, b.at)
 }
 
 // expire ends a level whose own time is over, and the hold with it if no other level wants it.
 func (l *Level) expire() {
 	h := l.hold
 	h.mu.Lock()
-	if !l.open || l.err != nil || h.state != live {
+	b := l.bound
+	if !l.open || b.err != nil || h.state != live {
 		h.mu.Unlock()
 		return
 	}
-	l.err = h.engine.lostError(h.proto, l.reason, nil)
-	err, last := l.err, h.longestLocked(h.engine.clock.Now()) == 0
+	b.err = h.engine.lostError(h.proto, b.reason, nil)
+	err, last := b.err, h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if last {
-		h.lose(l.reason, nil)
+		h.lose(b.reason, nil)
 		return
 	}
 	l.end(err)
@@ -149,8 +164,8 @@ func (l *Level) end(cause error) {
 	if fn := l.tied.Load(); fn != nil && cause != l.hold.engine.cfg.Words.Released {
 		l.hold.engine.Detach(*fn)
 	}
-	if l.timer != nil {
-		l.hold.engine.wheel.Cancel(l.timer)
+	if b := l.bound; b != nil { // it was set before anybody got to see the level
+		l.hold.engine.wheel.Cancel(&b.timer)
 	}
 }
 

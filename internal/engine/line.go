@@ -90,7 +90,7 @@ func (t *table) find(key, id string) *Hold {
 	if r == nil {
 		return nil
 	}
-	return r.find(id)
+	return r.find(t.engine.numberOf(id))
 }
 
 // obstacle is a hold of this process that is in w's way, nil if there is none.

@@ -30,7 +30,7 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 		}
 		_ = crash.At(crash.Granted)
 		if l, ok := h.attach(ctx, req); ok {
-			e.news.acquired(req.Proto.Name(), e.clock.Now()-start)
+			e.news.acquired(req.Proto.Name(), start)
 			return l, nil
 		}
 	}
@@ -58,7 +58,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 		return nil, err
 	}
 	if l, ok := h.attach(ctx, req); ok {
-		e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+		e.news.acquired(req.Proto.Name(), w.since)
 		return l, nil
 	}
 	return nil, e.unavailable(req.Proto, errStale)
@@ -109,7 +109,7 @@ func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err 
 		}
 		pass, err := sides.Under(l.hold.proto.Mode())
 		if pass || err != nil {
-			return l.hold.id, err
+			return l.hold.id(), err
 		}
 	}
 	return "", nil
@@ -208,7 +208,7 @@ func (e *Engine) noteStale(w *waiter) {
 		if h := e.table.obstacle(w); h != nil {
 			e.news.warn("waiting behind a hold of this client; is the context older than "+
 				"the one that Lock returned?",
-				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id)
+				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id())
 		}
 	}, w)
 	e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait)

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // maxNews bounds the events that wait for an observer that is slower than they come.
@@ -13,8 +15,9 @@ const maxNews = 4096
 // watchdog finds out is told by a goroutine of its own, so that an observer or a log that blocks, panics
 // or locks again can keep neither renewals nor losses waiting.
 type news struct {
-	to  Events
-	log *slog.Logger
+	to    Events
+	log   *slog.Logger
+	clock *watchdog.Clock
 
 	mu      sync.Mutex // guards all below
 	queue   []func()
@@ -24,7 +27,9 @@ type news struct {
 	done    sync.WaitGroup
 }
 
-func newNews(to Events, log *slog.Logger) *news { return &news{to: to, log: log} }
+func newNews(to Events, log *slog.Logger, clock *watchdog.Clock) *news {
+	return &news{to: to, log: log, clock: clock}
+}
 
 func (n *news) waiting(name string) {
 	if n.to.Waiting != nil {
@@ -32,14 +37,18 @@ func (n *news) waiting(name string) {
 	}
 }
 
-func (n *news) acquired(name string, waited time.Duration) {
+// acquired tells how long was waited since an instant of the clock.
+func (n *news) acquired(name string, since time.Duration) {
 	if n.to.Acquired != nil {
+		waited := n.clock.Now() - since
 		n.guard(func() { n.to.Acquired(name, waited) })
 	}
 }
 
-func (n *news) released(name string, held time.Duration, err error) {
+// released tells how long was held since an instant of the clock.
+func (n *news) released(name string, since time.Duration, err error) {
 	if n.to.Released != nil {
+		held := n.clock.Now() - since
 		n.guard(func() { n.to.Released(name, held, err) })
 	}
 }

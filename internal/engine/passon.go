@@ -79,7 +79,7 @@ func (e *Engine) sendHandoff(
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
 	err = e.exec(background, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
-		reply, err = req.Proto.Handoff(ctx, conn, h.id, ask)
+		reply, err = req.Proto.Handoff(ctx, conn, h.id(), ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
 	})
 	e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
@@ -137,7 +137,7 @@ func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.D
 // unsettled ends a hand-off of which nothing could be learned in time: both ids are reclaimed, and the
 // target goes on under a new one.
 func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err error) error {
-	e.reclaim.add(h.proto, h.id, 0)
+	e.reclaim.add(h.proto, h.id(), 0)
 	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
 	e.table.recall(w, e.newID())
 	e.table.drop(h, 0)
@@ -161,7 +161,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		e.table.ends(h, e.hub.Count(h.proto.Channel()))
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := e.sendRelease(background, h.proto, h.id, min(limit, end-e.clock.Now()))
+		reply, err := e.sendRelease(background, h.proto, h.id(), min(limit, end-e.clock.Now()))
 		switch kind := classify(err); {
 		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
 			others := 0
@@ -181,7 +181,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id, 0)
+			e.reclaim.add(h.proto, h.id(), 0)
 			e.table.drop(h, 0)
 			return e.unavailable(h.proto, err)
 		}

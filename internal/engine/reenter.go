@@ -39,8 +39,8 @@ func (h *Hold) standing(from *Level) error {
 		return h.cause
 	case h.state == ending:
 		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
-	case from.err != nil:
-		return from.err
+	case from.errLocked() != nil:
+		return from.errLocked()
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (h *Hold) withdraw(l *Level) {
 	if alone {
 		h.engine.spawn(func() { // refused when Close is at work, which then ends it
 			if h.claim() {
-				_ = h.finish()
+				_ = h.finish(h.engine.releaseEnd())
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*gro
 			byKind[k] = g
 			groups = append(groups, g)
 		}
-		g.add(i, h.proto.Key(), h.id, ttl)
+		g.add(i, h.proto.Key(), h.id(), ttl)
 	}
 	return groups
 }

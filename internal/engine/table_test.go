@@ -55,7 +55,7 @@ func (f *floor) come(who ...string) {
 
 func (f *floor) hold(name string) *Hold {
 	h := &Hold{
-		engine: f.engine, proto: side{mode: name[:1], key: "k"}, id: "id-" + name,
+		engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: holdNumber(len(f.holds) + 1),
 		start: f.engine.clock.Now(),
 	}
 	f.holds[name] = h

@@ -28,7 +28,7 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 	if _, err := e.stand(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+	e.news.acquired(req.Proto.Name(), w.since)
 	return nil
 }
 
@@ -52,14 +52,14 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	if _, err := e.try(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), e.clock.Now()-w.since)
+	e.news.acquired(req.Proto.Name(), w.since)
 	return nil
 }
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all who stood in line when it was sent.
 func (l *leader) took(sent asked) *Hold {
-	h := &Hold{engine: l.engine, proto: l.req.Proto, id: l.id, loose: true}
+	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.id), loose: true}
 	l.engine.table.win(l.waiter, h)
 	if l.req.Shared {
 		l.engine.table.share(l.req.Proto, sent.start, h)

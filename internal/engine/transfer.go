@@ -49,7 +49,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 	l.end(e.cfg.Words.Released)
 	defer e.table.drop(h, 0)
 	if !valid {
-		e.reclaim.add(p, h.id, h.doubt)
+		e.reclaim.add(p, h.id(), h.doubt)
 		err := e.lostError(p, Expired, nil)
 		e.news.lost(err)
 		return Passage{}, err
@@ -63,8 +63,8 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}
-	e.news.released(p.Name(), e.clock.Now()-h.start, nil)
-	return Passage{ID: h.id, Fence: h.fence}, nil
+	e.news.released(p.Name(), h.start, nil)
+	return Passage{ID: h.id(), Fence: h.fence}, nil
 }
 
 func (e *Engine) confirmExport(h *Hold) error {
@@ -72,7 +72,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		c := h.proto.Renewer().Renew(
-			[]string{h.proto.Key()}, []string{h.id}, []int64{ttl.Milliseconds()})
+			[]string{h.proto.Key()}, []string{h.id()}, []int64{ttl.Milliseconds()})
 		status, err := c.Run(within(background, e.limit(e.cfg.Lease)), e.traffic)
 		switch kind := classify(err); {
 		case kind == faultNone && status[0] == lua.Renewed:
@@ -85,7 +85,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id, h.doubt)
+			e.reclaim.add(h.proto, h.id(), h.doubt)
 			return e.unavailable(h.proto, err)
 		}
 	}
@@ -154,7 +154,7 @@ func (e *Engine) imported(
 	if !ok {
 		return nil, &verdict{word: e.cfg.Words.NotHeld, name: req.Proto.Name(), cause: opaque{h.overCause()}}
 	}
-	e.news.acquired(req.Proto.Name(), e.clock.Now()-began)
+	e.news.acquired(req.Proto.Name(), began)
 	return l, nil
 }
 

@@ -17,9 +17,10 @@ func (l *Level) Unlock() error {
 	if open {
 		defer l.hold.engine.calls.Done()
 	}
-	last, err := l.part(open, l.hold.engine.releaseEnd())
+	end := l.hold.engine.releaseEnd()
+	last, err := l.part(open, end)
 	if last {
-		return first(err, l.hold.release(l))
+		return first(err, l.hold.release(l, end))
 	}
 	return err
 }
@@ -36,7 +37,7 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		h.mu.Unlock()
 		return false, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
 	}
-	own := l.err
+	own := l.errLocked()
 	if !open && h.state == live {
 		h.mu.Unlock()
 		l.end(e.refuse(h.proto))
@@ -47,7 +48,7 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		h.mu.Unlock()
 		l.end(cause)
 		if last {
-			e.news.released(h.proto.Name(), e.clock.Now()-h.start, cause)
+			e.news.released(h.proto.Name(), h.start, cause)
 		}
 		return false, first(own, cause)
 	}
@@ -119,11 +120,11 @@ func (h *Hold) rest(d time.Duration) bool { return h.engine.pause(background, d)
 
 // release ends a hold that is in state ending: its renewal and its contexts first, and only then Redis
 // is told, so that nobody believes in it when the next one may have it.
-func (h *Hold) release(l *Level) error {
+func (h *Hold) release(l *Level, end time.Duration) error {
 	if err := h.conclude(l); err != nil {
 		return err
 	}
-	return h.finish()
+	return h.finish(end)
 }
 
 // conclude ends renewal and context of a hold that is in state ending, or finds it lost.
@@ -140,17 +141,17 @@ func (h *Hold) conclude(l *Level) error {
 }
 
 // finish lets a hold go that its owner is done with.
-func (h *Hold) finish() error {
-	err := h.letGo()
-	h.engine.news.released(h.proto.Name(), h.engine.clock.Now()-h.start, err)
+func (h *Hold) finish(end time.Duration) error {
+	err := h.letGo(end)
+	h.engine.news.released(h.proto.Name(), h.start, err)
 	return err
 }
 
 // letGo hands the hold on or releases it, when nobody believes in it any more.
-func (h *Hold) letGo() error {
+func (h *Hold) letGo(end time.Duration) error {
 	h.stop()
 	_ = crash.At(crash.Unlock)
-	err := h.engine.passOn(h, h.engine.releaseEnd())
+	err := h.engine.passOn(h, end)
 	h.sweep()
 	return err
 }
@@ -171,7 +172,7 @@ func (h *Hold) stop() {
 func (h *Hold) sweep() {
 	e := h.engine
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
-		e.reclaim.add(h.proto, h.id, h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.doubt)
 	}
 }
 
@@ -188,12 +189,12 @@ func (h *Hold) missed(reason Reason, cause error) error {
 		l.end(err)
 	}
 	if reason != Gone {
-		e.reclaim.add(h.proto, h.id, h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.doubt)
 	}
 	e.table.drop(h, 0)
 	e.news.lost(err)
 	if last {
-		e.news.released(h.proto.Name(), e.clock.Now()-h.start, err)
+		e.news.released(h.proto.Name(), h.start, err)
 	}
 	return err
 }
@@ -201,7 +202,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 // discard releases a hold that nobody ever got to see.
 func (h *Hold) discard() {
 	if h.claim() {
-		_ = h.letGo()
+		_ = h.letGo(h.engine.releaseEnd())
 	}
 }
 
@@ -227,7 +228,7 @@ func (h *Hold) orphan() {
 	h.mu.Unlock()
 	if alive {
 		h.engine.dog.Stop(&h.lease)
-		h.engine.reclaim.add(h.proto, h.id, h.doubt)
+		h.engine.reclaim.add(h.proto, h.id(), h.doubt)
 		h.engine.table.drop(h, 0)
 	}
 }

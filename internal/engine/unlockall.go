@@ -56,7 +56,7 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 // passed tells that a hold was let go.
 func (h *Hold) passed(err error) error {
 	h.sweep()
-	h.engine.news.released(h.proto.Name(), h.engine.clock.Now()-h.start, err)
+	h.engine.news.released(h.proto.Name(), h.start, err)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) err
 func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []lua.ReleaseReply, err error) {
 	all := make([]lua.ReleaseArgs, len(holds))
 	for i, h := range holds {
-		all[i] = h.proto.(Joiner).ReleaseArgs(h.id, e.sharded())
+		all[i] = h.proto.(Joiner).ReleaseArgs(h.id(), e.sharded())
 	}
 	err = exchange(crash.ReleaseAll, func() (err error) {
 		replies, err = lua.ReleaseAll(all).Run(within(context.Background(), limit), e.traffic)
@@ -121,7 +121,7 @@ func Tie(levels []*Level, fn func()) {
 	for _, l := range levels {
 		l.tied.Store(&fn)
 		l.hold.mu.Lock()
-		lost := l.hold.state != live || l.err != nil
+		lost := l.hold.state != live || l.errLocked() != nil
 		l.hold.mu.Unlock()
 		if lost {
 			l.hold.engine.Detach(fn)
