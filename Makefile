@@ -18,9 +18,9 @@ demo: ## run the quickstart; needs nothing but Go
 test: ## run all tests under the race detector, on a real server
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
-	@scripts/test.sh
 	@scripts/test-modules.sh
 	@scripts/test-valkey.sh
+	@scripts/test.sh
 
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh

@@ -12,7 +12,7 @@ import (
 func several() []Scenario {
 	return []Scenario{{
 		ID: "multi3", Title: "Three free names at once, by one goroutine",
-		Contenders: []string{contender.OursMulti, contender.Bsm}, Columns: pairColumns,
+		Contenders: []string{contender.OursMulti, contender.Bsm}, Columns: pairColumns, Rounds: manyRounds,
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.OursMulti, To: []string{contender.Bsm}, AtLeast: 0.9},
 			{Figure: measure.Sends, Of: contender.OursMulti, AtMost: 2.1},

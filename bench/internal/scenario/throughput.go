@@ -15,6 +15,9 @@ var pairColumns = []Column{
 	{measure.RedisCPU, "redis µs"}, {measure.ClientCPU, "client µs"},
 }
 
+// manyRounds are for what is so near to one another that the machine's moods decide in few.
+const manyRounds = 9
+
 var peers = []string{contender.Bsm, contender.Redsync, contender.Rueidis}
 
 // throughput is locks that nobody else wants, by one goroutine and by many.
@@ -23,7 +26,7 @@ func throughput() []Scenario {
 	all := append([]string{contender.Ours}, append(append([]string{}, peers...), floors...)...)
 	free := Scenario{
 		ID: "free", Title: "1 goroutine, a free lock: Lock and unlock",
-		Contenders: all, Columns: pairColumns,
+		Contenders: all, Columns: pairColumns, Rounds: manyRounds,
 		Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 1, "") },
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm}, AtLeast: 0.95},
@@ -36,6 +39,7 @@ func throughput() []Scenario {
 		scenarios = append(scenarios, Scenario{
 			ID: fmt.Sprintf("own%d", n), Title: fmt.Sprintf("%d goroutines, a name each", n),
 			Contenders: append(append([]string{}, all...), contender.Pipelined), Columns: pairColumns,
+			Rounds: manyRounds,
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
 			Goals: []Goal{
 				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1, Aim: 1.2},
