@@ -40,7 +40,7 @@ func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
 	if err != nil {
 		return refuse[ReleaseReply](err)
 	}
-	publish, now := "PUBLISH", 0
+	var publish, now any = "PUBLISH", 0 // constants are boxed by the compiler
 	if sharded {
 		publish = "SPUBLISH"
 	}

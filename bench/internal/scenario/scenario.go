@@ -154,8 +154,8 @@ func Run(ctx context.Context, s Scenario, scale Scale, progress io.Writer) (samp
 		}
 	}
 	rounds := scale.Rounds
-	if s.Rounds != 0 {
-		rounds = min(rounds, s.Rounds)
+	if s.Rounds != 0 && (scale == Full || s.Rounds < rounds) {
+		rounds = s.Rounds
 	}
 	for round := range rounds {
 		fmt.Fprintf(progress, "%s: round %d of %d\n", s.ID, round+1, rounds)
