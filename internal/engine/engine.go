@@ -28,7 +28,7 @@ const (
 	runCount = 64
 	runTime  = 50 * time.Millisecond
 	runPause = 5 * time.Millisecond
-	maxOwed  = 16 // releases of others that a process lets pass after a run
+	maxOwed  = 64 // releases of others that a process lets pass after a run
 
 	maxLimit   = 3 * time.Second // of one command, however long the lease
 	linger     = time.Second     // of a subscription that nobody waits on

@@ -2,6 +2,8 @@ package links_test
 
 import (
 	"context"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,13 +112,64 @@ func TestCloseSettlesWhatWasLeft(t *testing.T) {
 	require.True(t, time.Now().Before(at), "it was the deadline that settled it")
 }
 
-// go-redis looks at the socket of an idle connection before it uses it, and has to be able to.
+// go-redis looks at the socket of an idle connection before it uses it, and has to be able to. One that
+// answered a moment ago is not looked at.
 func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	l := from(t, server.Client(t))
 	for range 20 {
-		require.NoError(t, echo(t.Context(), l.Traffic, "on a connection that lives"))
+		for range 3 {
+			require.NoError(t, echo(t.Context(), l.Traffic, "on a connection that lives"))
+		}
 		require.NoError(t, server.Client(t).ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+		<-time.After(2 * links.IdleAfter)
 	}
+}
+
+// The deadline of an exchange stays on its connection, and disturbs the next exchange as little as the look
+// before it, whether it has passed by then or not.
+func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	opts, dials := server.Options(), atomic.Int64{}
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	given := redis.NewClient(opts)
+	defer func() { require.NoError(t, given.Close()) }()
+	l := patient(t, given)
+	for _, rest := range []time.Duration{0, links.IdleAfter / 2, 2 * links.IdleAfter, 300 * time.Millisecond} {
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			require.NoError(t, echo(ctx, l.Traffic, "in time"))
+			cancel()
+			<-time.After(rest)
+			require.NoError(t, echo(t.Context(), l.Traffic, "with another deadline"))
+		}
+	}
+	require.EqualValues(t, 1, dials.Load(), "a connection was given up")
+}
+
+// A server that does not answer is waited for until the deadline of each exchange, and no longer.
+func TestEveryExchangeHasItsDeadline(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	opts := server.Options()
+	opts.Addr = proxy.Addr()
+	given := redis.NewClient(opts)
+	defer func() { require.NoError(t, given.Close()) }()
+	l := patient(t, given)
+	for range 3 {
+		require.NoError(t, echo(t.Context(), l.Traffic, "it answers")) // and is taken out of the pool next time
+	}
+	lost := proxy.On(faultproxy.Command("echo"), faultproxy.DropReply)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	require.Error(t, echo(ctx, l.Traffic, "lost"))
+	require.Less(t, time.Since(begun), eventually)
+	lost.Wait(t, 1)
 }

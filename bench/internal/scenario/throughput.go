@@ -40,7 +40,7 @@ func throughput() []Scenario {
 			ID: fmt.Sprintf("own%d", n), Title: fmt.Sprintf("%d goroutines, a name each", n),
 			Contenders: append(append([]string{}, all...), contender.Pipelined), Columns: pairColumns,
 			Rounds: manyRounds,
-			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
+			Open:   func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
 			Goals: []Goal{
 				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1, Aim: 1.2},
 			},
