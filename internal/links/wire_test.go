@@ -28,16 +28,21 @@ func patient(t *testing.T, rdb redis.UniversalClient) *links.Links {
 	return l
 }
 
-// An exchange that was left fails at once, and its connection is not used again; the others are.
-func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
-	t.Parallel()
+// faulty derives clients whose way to Redis is a proxy.
+func faulty(t *testing.T) (*links.Links, *faultproxy.Proxy) {
 	server := redistest.Shared(t)
 	proxy := faultproxy.Start(t, server.Addr())
 	opts := server.Options()
 	opts.Addr = proxy.Addr()
 	given := redis.NewClient(opts)
-	defer func() { require.NoError(t, given.Close()) }()
-	l := patient(t, given)
+	t.Cleanup(func() { require.NoError(t, given.Close()) })
+	return patient(t, given), proxy
+}
+
+// An exchange that was left fails at once, and its connection is not used again; the others are.
+func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
+	t.Parallel()
+	l, proxy := faulty(t)
 	gate := faultproxy.NewGate()
 	held := proxy.On(faultproxy.Command("echo"), faultproxy.HoldReply(gate)).Times(2)
 	at := time.Now().Add(eventually)
@@ -79,13 +84,7 @@ func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
 // What was left does not keep anybody who closes: the server may never answer.
 func TestCloseSettlesWhatWasLeft(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
-	proxy := faultproxy.Start(t, server.Addr())
-	opts := server.Options()
-	opts.Addr = proxy.Addr()
-	given := redis.NewClient(opts)
-	defer func() { require.NoError(t, given.Close()) }()
-	l := patient(t, given)
+	l, proxy := faulty(t)
 	lost := proxy.On(faultproxy.Command("echo"), faultproxy.DropReply)
 	at := time.Now().Add(eventually)
 	result := make(chan error, 1)
@@ -155,13 +154,7 @@ func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
 // A server that does not answer is waited for until the deadline of each exchange, and no longer.
 func TestEveryExchangeHasItsDeadline(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
-	proxy := faultproxy.Start(t, server.Addr())
-	opts := server.Options()
-	opts.Addr = proxy.Addr()
-	given := redis.NewClient(opts)
-	defer func() { require.NoError(t, given.Close()) }()
-	l := patient(t, given)
+	l, proxy := faulty(t)
 	for range 3 {
 		require.NoError(t, echo(t.Context(), l.Traffic, "it answers")) // and is taken out of the pool next time
 	}
