@@ -133,10 +133,7 @@ func TestAcquireWithoutToken(t *testing.T) {
 }
 
 func TestLeaseEndsInRedis(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		if p.mini {
-			t.Skip("the keys of miniredis do not age by themselves")
-		}
+	onRedis(t, func(t *testing.T, p *place) {
 		run(p, lua.Acquire(lua.AcquireArgs{
 			Lock: p.lock, Token: p.token, ID: alice,
 			Lease: 1, NotAfter: never, FenceTTL: fenceTTL,

@@ -22,7 +22,7 @@ func FuzzNamesAndIDs(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"order:1001", alice, bob},
 		{"\x00\r\n$5\r\n", ":\r\n", "\xff\xfe:"},
-		{"{tag}x", "a:b:n", "a:b"},
+		{"{tag}x", "a:b:c", "a:b"},
 		{"日本 é é", "':'", "\"]]--:"},
 		{"%s%d{", "*?[x]:1", strings.Repeat("long", 1000) + ":"},
 		{"KEYS[1]", "-:", "0:"},

@@ -66,10 +66,7 @@ func TestInspectShardedSubscribers(t *testing.T) {
 }
 
 func TestInspectALockForAges(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		if p.mini {
-			t.Skip("miniredis has no such TTLs")
-		}
+	onRedis(t, func(t *testing.T, p *place) {
 		p.do("HSET %s %s 1", p.lock, alice)
 		p.do("PEXPIRE %s 20000000000000", p.lock) // 634 years
 		require.Greater(t, run(p, p.inspect()).PTTL, 290*365*24*time.Hour)

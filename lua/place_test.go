@@ -54,23 +54,29 @@ func newPlace(t testing.TB, rdb *redis.Client) *place {
 // can be: whatever a call comes to by itself it comes to in a bundle.
 func everywhere(t *testing.T, test func(t *testing.T, p *place)) {
 	t.Helper()
-	for _, bundled := range []bool{false, true} {
-		in := map[bool]string{true: " in bundles"}[bundled]
-		begin := func(t *testing.T, rdb *redis.Client, mini bool) {
-			p := newPlace(t, rdb)
-			p.mini = mini
-			if bundled {
-				p.conn = &bundling{t: t, rdb: rdb}
-			}
-			test(t, p)
-		}
-		t.Run("redis"+in, func(t *testing.T) { begin(t, redistest.Shared(t).Client(t), false) })
-		t.Run("miniredis"+in, func(t *testing.T) {
-			rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
-			t.Cleanup(func() { _ = rdb.Close() })
-			begin(t, rdb, true)
-		})
-	}
+	onRedis(t, test)
+	inBundlesToo(t, "miniredis", func(t *testing.T) *place {
+		rdb := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+		t.Cleanup(func() { _ = rdb.Close() })
+		p := newPlace(t, rdb)
+		p.mini = true
+		return p
+	}, test)
+}
+
+// onRedis is everywhere but on miniredis, whose keys do not age by themselves.
+func onRedis(t *testing.T, test func(t *testing.T, p *place)) {
+	t.Helper()
+	inBundlesToo(t, "redis", func(t *testing.T) *place { return newPlace(t, redistest.Shared(t).Client(t)) }, test)
+}
+
+func inBundlesToo(t *testing.T, where string, there func(*testing.T) *place, test func(*testing.T, *place)) {
+	t.Run(where, func(t *testing.T) { test(t, there(t)) })
+	t.Run(where+" in bundles", func(t *testing.T) {
+		p := there(t)
+		p.conn = &bundling{t: t, rdb: p.rdb}
+		test(t, p)
+	})
 }
 
 // over is what calls are sent over.

@@ -7,7 +7,7 @@ import (
 )
 
 // runLeast is how short a run gets at most: between two of them lies a round trip and a message.
-const runLeast = 12
+const runLeast = 10
 
 // The methods below need the lock of the part that the row is in.
 
@@ -66,7 +66,7 @@ func (l *line) run() int {
 	if l.others <= 2 {
 		return runCount
 	}
-	return max(3*runCount/2/l.others, runLeast)
+	return max(5*runCount/4/l.others, runLeast)
 }
 
 // incur has the process owe a turn to each of the others who heard of the end of its run.

@@ -13,7 +13,7 @@ import (
 
 // The time from one run of a process to its next is to be that of two processes, however many there are.
 func TestARunIsShorterTheMoreTakeTurns(t *testing.T) {
-	for others, want := range map[int]int{0: 64, 1: 64, 2: 64, 3: 32, 4: 24, 7: 13, 8: 12, 9: 12, 100: 12} {
+	for others, want := range map[int]int{0: 64, 1: 64, 2: 64, 3: 26, 4: 20, 7: 11, 8: 10, 9: 10, 100: 10} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := afterRun(t, others, wake.Count{})
