@@ -35,9 +35,7 @@ func TestFaultsOfBundlesMeetEachCallAlone(t *testing.T) {
 		for fault, action := range faults {
 			t.Run(script+", "+fault, func(t *testing.T) {
 				t.Parallel()
-				p := newFaultyPath(t)
-				client := p.client(rlock.ClientOptions{Lease: 6 * time.Second, MaxPoll: faultNever})
-				p.bundlesAreKnown(client)
+				p, client := newBundlingPath(t)
 				before := p.server.Calls(t, "hset")
 				met := p.proxy.On(faultproxy.Script(lua.SHA(script)), action).Times(3)
 				turns := p.turnsUntil(client, func() bool { return met.Fired() == 3 })
@@ -80,19 +78,21 @@ func (p *faultyPath) turnsUntil(client *rlock.Client, enough func() bool) int64 
 	return turns.Load()
 }
 
-// bundlesAreKnown has the server learn the scripts for many, so that what follows is no question for them.
-func (p *faultyPath) bundlesAreKnown(client *rlock.Client) {
-	p.t.Helper()
+// newBundlingPath is a path on which the server knows the scripts for many, so that no fault meets the question
+// for them. The lease is longer than anybody waits for a hold to go: what is left behind does not end by itself.
+func newBundlingPath(t *testing.T) (*faultyPath, *rlock.Client) {
+	t.Helper()
+	p := newFaultyPath(t)
+	client := p.client(rlock.ClientOptions{Lease: 3 * faultSoon, MaxPoll: faultNever})
 	p.turnsUntil(client, func() bool { return p.scripts("acquire_many") > 1 && p.scripts("release_many") > 1 })
+	return p, client
 }
 
 // G4: the contexts of all end while a script that serves them is under way. All return at once, and what
 // it took for them is given back.
 func TestABundleThatNobodyWaitsForIsGivenBack(t *testing.T) {
 	t.Parallel()
-	p := newFaultyPath(t)
-	client := p.client(rlock.ClientOptions{Lease: 12 * time.Second, MaxPoll: faultNever})
-	p.bundlesAreKnown(client)
+	p, client := newBundlingPath(t)
 	gate := faultproxy.NewGate()
 	granted := p.proxy.On(faultproxy.Script(lua.SHA("acquire_many")), faultproxy.HoldReply(gate)).Times(-1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -128,9 +128,7 @@ func TestABundleThatNobodyWaitsForIsGivenBack(t *testing.T) {
 // G3: a script for many that comes when they have all gone on takes nothing that stays.
 func TestALateBundleTakesNothingForGood(t *testing.T) {
 	t.Parallel()
-	p := newFaultyPath(t)
-	client := p.client(rlock.ClientOptions{Lease: 6 * time.Second, MaxPoll: faultNever})
-	p.bundlesAreKnown(client)
+	p, client := newBundlingPath(t)
 	gate := faultproxy.NewGate()
 	late := p.proxy.On(faultproxy.Script(lua.SHA("acquire_many")), faultproxy.Late(gate))
 	p.turnsUntil(client, func() bool { return late.Fired() == 1 })
