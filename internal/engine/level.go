@@ -121,21 +121,18 @@ func (l *Level) openLocked(ctx context.Context) {
 
 // scheduleLocked arms the level's own end: a lease that nobody renews, or the longest time it may be held.
 func (l *Level) scheduleLocked(start, maxHold time.Duration) {
-	var b bound
-	if !l.kept {
-		b.at, b.reason = validUntil(start, l.lease), Expired
+	if l.kept && maxHold <= 0 {
+		return
 	}
+	b := &bound{at: validUntil(start, l.lease), reason: Expired}
 	if maxHold > 0 {
-		if end := l.hold.engine.clock.Now() + maxHold; b.at == 0 || end < b.at {
+		if end := l.hold.engine.clock.Now() + maxHold; l.kept || end < b.at {
 			b.at, b.reason = end, MaxHold
 		}
 	}
-	if b.at == 0 {
-		return
-	}
-	l.bound = &bound{at: b.at, reason: b.reason}
-	l.bound.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.engine.wheel.Schedule(&l.bound.timer, b.at)
+	l.bound = b
+	b.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
+	l.hold.engine.wheel.Schedule(&b.timer, b.at)
 }
 
 // expire ends a level whose own time is over, and the hold with it if no other level wants it.
