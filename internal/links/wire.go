@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +18,8 @@ import (
 type Wires struct {
 	mu   sync.Mutex // guards open
 	open map[*Wire]struct{}
+
+	waiting atomic.Int32 // exchanges whose replies are waited for
 }
 
 // wrap makes a dialer keep account of its connections.
@@ -39,40 +41,6 @@ func (ws *Wires) wrap(d dial) dial {
 		}
 		return w, nil
 	}
-}
-
-// checked is a Wire whose socket can be looked at: so go-redis finds out, before each use, whether the
-// peer hung up.
-type checked struct {
-	*Wire
-	peer peer // made once a connection, and not once a command
-}
-
-// SyscallConn implements [syscall.Conn].
-func (c *checked) SyscallConn() (syscall.RawConn, error) { return &c.peer, nil }
-
-func check(w *Wire) (*checked, bool) {
-	conn, ok := w.Conn.(syscall.Conn)
-	if !ok {
-		return nil, false
-	}
-	socket, err := conn.SyscallConn()
-	return &checked{w, peer{socket, w}}, err == nil
-}
-
-// peer is the socket of a connection, looked at only if that was idle for a moment: a peer that hung up just
-// now is found out by the exchange, as one that hangs up right after the look is.
-type peer struct {
-	syscall.RawConn
-	wire *Wire
-}
-
-// Read implements [syscall.RawConn].
-func (p *peer) Read(look func(fd uintptr) bool) error {
-	if p.wire.warm() {
-		return nil
-	}
-	return p.RawConn.Read(look)
 }
 
 // Leave has the exchange with that deadline fail as if it were over. It returns nil if there is none, as
@@ -104,6 +72,7 @@ type Wire struct {
 	taken  time.Time // when it was, for that exchange
 	hot    bool      // and not long after the one before
 	next   bool      // it was taken, and the exchange has no deadline yet
+	silent bool      // it has one, and nothing was read yet
 	joint  bool      // reads have the deadline that writes were given
 }
 
@@ -172,6 +141,15 @@ func (w *Wire) warm() bool {
 	return w.hot
 }
 
+// begins reports that the next read is the first one of an exchange.
+func (w *Wire) begins() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	begins := w.silent
+	w.silent = false
+	return begins
+}
+
 // SetReadDeadline implements [net.Conn].
 func (w *Wire) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
@@ -191,7 +169,7 @@ func (w *Wire) SetWriteDeadline(t time.Time) error {
 	if !w.next {
 		return w.setLocked(t, w.Conn.SetWriteDeadline)
 	}
-	w.next = false
+	w.next, w.silent = false, true
 	err := w.setLocked(t, w.Conn.SetDeadline)
 	w.joint = err == nil
 	return err

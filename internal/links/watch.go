@@ -1,0 +1,86 @@
+package links
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// watchFor is how long a reply is watched for: about what it costs to let a thread sleep and to wake it up.
+const watchFor = 50 * time.Microsecond
+
+// restMost bounds how many exchanges in turn are not watched because others were in vain.
+const restMost = 1<<10 - 1
+
+// watch looks for replies as they come, so that a server nearby does not have to wake anybody up. One
+// goroutine at a time uses it, as it reads from the connection.
+type watch struct {
+	socket  syscall.RawConn
+	waiting *atomic.Int32 // exchanges of all connections whose replies are waited for
+
+	look func(fd uintptr) bool
+	into []byte
+	n    int // of the last look, as err is
+	err  error
+
+	rest int // exchanges that are not watched after the next one in vain
+	left int // of those
+}
+
+func newWatch(socket syscall.RawConn, waiting *atomic.Int32) *watch {
+	w := &watch{socket: socket, waiting: waiting}
+	w.look = func(fd uintptr) bool {
+		w.n, w.err = readNow(fd, w.into)
+		return true // whatever there is: it is not to be waited for
+	}
+	return w
+}
+
+// read is conn.Read of the beginning of a reply.
+func (w *watch) read(conn net.Conn, p []byte) (int, error) {
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
+	switch n, err := w.reply(p); {
+	case n > 0:
+		return n, nil
+	case err != nil:
+		return 0, &net.OpError{
+			Op: "read", Net: conn.LocalAddr().Network(), Source: conn.LocalAddr(), Addr: conn.RemoteAddr(),
+			Err: os.NewSyscallError("read", err), // a socket tells its error only once
+		}
+	}
+	return conn.Read(p)
+}
+
+// reply returns 0 and no error if nothing came in time, or nothing will.
+func (w *watch) reply(p []byte) (int, error) {
+	if w.left > 0 {
+		w.left--
+		return 0, nil
+	}
+	w.into = p
+	defer func() { w.into = nil }()
+	for began := time.Now(); ; {
+		if err := w.socket.Read(w.look); err != nil {
+			return 0, nil // it is over: conn.Read says why
+		}
+		switch {
+		case w.err == nil:
+			w.rest = 0
+			return w.n, nil
+		case !errors.Is(w.err, syscall.EAGAIN) && !errors.Is(w.err, syscall.EINTR):
+			return 0, w.err
+		case w.waiting.Load() > 1:
+			return 0, nil
+		case time.Since(began) >= watchFor:
+			w.rest = min(2*w.rest+1, restMost)
+			w.left = w.rest
+			return 0, nil
+		}
+		runtime.Gosched() // whoever can run goes first
+	}
+}
