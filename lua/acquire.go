@@ -66,12 +66,16 @@ func (p *Acquirer) Call(id string, lease, notAfter int64) *Call[AcquireReply] {
 	if p.keys == 2 {
 		args = append(args, p.token)
 	}
-	ttl := p.lease
-	if lease != p.leaseTTL {
-		ttl = lease
-	}
-	args = append(args, id, ttl, notAfter, p.fenceTTL)
+	args = append(args, id, p.ttl(lease), notAfter, p.fenceTTL)
 	return &Call[AcquireReply]{script: &acquireScript, args: args, ints: acquireReply}
+}
+
+// ttl is a lease as it is sent.
+func (p *Acquirer) ttl(lease int64) any {
+	if lease == p.leaseTTL {
+		return p.lease
+	}
+	return lease
 }
 
 // Acquire takes the lock if it is free.

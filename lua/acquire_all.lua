@@ -7,7 +7,8 @@
 -- ARGV[3]     life of an unused token, ms; negative: for ever
 -- ARGV[3+i]   lease, ms
 --
--- Returns {status, which, PTTL of the lock in question, server time in us, fencing tokens}:
+-- Returns {status, which, PTTL of the lock in question, server time in us, and of a lock
+-- that is held the n fencing tokens}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: another holds lock number which, for PTTL ms at most; nothing written
 --    1 held: by this call, the last of them at least
@@ -24,7 +25,7 @@ local id, fence_ttl, n = ARGV[1], tonumber(ARGV[3]), #KEYS / 2
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
-  return {-1, 0, 0, now, {}}
+  return {-1, 0, 0, now}
 end
 local held, status = {}, 1
 if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
@@ -37,28 +38,28 @@ if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
     else
       --!include hash
       if fields[1] ~= id and fields[3] ~= id then
-        return {0, i, pttl, now, {}}
+        return {0, i, pttl, now}
       end
       held[i] = true
     end
   end
 end
-local plans, fences = {}, redis.call('MGET', unpack(KEYS, n + 1, 2 * n))
+local aheads, expiries, fences = {}, {}, redis.call('MGET', unpack(KEYS, n + 1, 2 * n))
 for i = 1, n do
   local token, ahead, expiry = KEYS[n + i], false, 0
   local stored = fences[i] or redis.call('GET', token)
   if not held[i] then
     --!include fence_judge
-    plans[i] = {ahead, expiry}
+    aheads[i], expiries[i] = ahead, expiry
   end
 end
 for i = 1, n do
-  if plans[i] then
+  if not held[i] then
     redis.call('HSET', KEYS[i], id, 1)
     local expires = redis.pcall('PEXPIRE', KEYS[i], ARGV[3 + i])
     if type(expires) ~= 'number' then
       for j = 1, i do
-        if plans[j] then
+        if not held[j] then
           redis.call('DEL', KEYS[j])
         end
       end
@@ -66,11 +67,13 @@ for i = 1, n do
     end
   end
 end
+local answer = {status, 0, 0, now}
 for i = 1, n do
-  if plans[i] then
-    local token, ahead, expiry = KEYS[n + i], plans[i][1], plans[i][2]
+  answer[4 + i] = fences[i]
+  if not held[i] then
+    local token, ahead, expiry = KEYS[n + i], aheads[i], expiries[i]
     --!include fence_mint
-    fences[i] = fence
+    answer[4 + i] = fence
   end
 end
-return {status, 0, 0, now, fences}
+return answer

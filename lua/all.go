@@ -2,7 +2,7 @@ package lua
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"time"
 )
 
@@ -10,9 +10,8 @@ var acquireAllScript = newScript("acquire_all")
 
 // Member is one of several locks that are taken by one script.
 type Member struct {
-	Lock  string // key of the lock
-	Token string // key of its fencing token, in the same slot
-	Lease int64  // ms
+	*Acquirer
+	Lease int64 // ms
 }
 
 // AcquireAllReply is the answer to [AcquireAll].
@@ -24,79 +23,106 @@ type AcquireAllReply struct {
 	Fences []int64       // Held and Already: the tokens, one per member
 }
 
-// AcquireAll takes all locks, or none. All keys must be in one slot.
-func AcquireAll(members []Member, id string, notAfter, fenceTTL int64) *Call[AcquireAllReply] {
-	errs := []error{checkID(id), checkFenceTTL(fenceTTL)}
-	args := make([]any, 0, 3*len(members)+3)
-	for _, m := range members {
-		errs = append(errs, checkKey("lock", m.Lock), checkKey("token", m.Token),
-			checkTTL("lease", m.Lease))
-		args = append(args, m.Lock)
+// AcquireAll takes all locks, or none. Each has a fencing token, which is kept for as long as the first one's.
+// All keys must be in one slot.
+func AcquireAll(members []Member, id string, notAfter int64) *Call[AcquireAllReply] {
+	n := len(members)
+	args := append(make([]any, 0, 3*n+6), "evalsha", acquireAllScript.sha, 2*n)
+	err := checkSome(n)
+	if err == nil {
+		err = checkID(id)
 	}
 	for _, m := range members {
-		args = append(args, m.Token)
+		if err == nil {
+			err = m.check()
+		}
+		args = append(args, m.lock)
 	}
-	if err := check("acquire_all", errs...); err != nil {
+	if err := check("acquire_all", err); err != nil {
 		return refuse[AcquireAllReply](err)
 	}
-	args = append(args, id, notAfter, fenceTTL)
 	for _, m := range members {
-		args = append(args, m.Lease)
+		args = append(args, m.token)
 	}
-	decode := func(value any) (AcquireAllReply, error) { return decodeAcquireAll(value, len(members)) }
-	return newCall(&acquireAllScript, 2*len(members), decode, args...)
+	args = append(args, id, notAfter, members[0].fenceTTL)
+	for _, m := range members {
+		args = append(args, m.ttl(m.Lease))
+	}
+	decode := func(values []int64) (AcquireAllReply, error) { return acquireAllReply(values, n) }
+	return &Call[AcquireAllReply]{script: &acquireAllScript, args: args, ints: decode}
 }
 
-func decodeAcquireAll(value any, members int) (AcquireAllReply, error) {
-	r := newReader(value, 5)
-	reply := AcquireAllReply{
-		Status: r.status(0), Which: int(r.int(1)) - 1, PTTL: r.ttl(2), Now: r.int(3),
+func checkSome(locks int) error {
+	if locks == 0 {
+		return errors.New("no locks")
 	}
-	if r.err == nil && (reply.Status == Held || reply.Status == Already) {
-		fences := newReader(r.values[4], members)
-		for i := range members {
-			reply.Fences = append(reply.Fences, fences.fence(i))
-		}
-		r.fail(fences.err)
+	return nil
+}
+
+func (m Member) check() error {
+	if m.invalid != nil {
+		return m.invalid
 	}
-	return reply, r.err
+	if m.keys < 2 {
+		return checkKey("token", "")
+	}
+	return checkTTL("lease", m.Lease)
+}
+
+func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
+	if len(v) != 4 && len(v) != 4+members {
+		return AcquireAllReply{}, wrongLength(v, 4+members)
+	}
+	return AcquireAllReply{
+		Status: Status(v[0]), Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Now: v[3], Fences: v[4:],
+	}, nil
+}
+
+// Parting is one of several holds that are ended by one script.
+type Parting struct {
+	*Releaser
+	ID string
 }
 
 // ReleaseAll ends several holds. All keys must be in one slot; while that is being moved, the calls
 // of one key each that the arguments describe are sent one after the other. A reply that is [Apart] says
 // that something else than a lock is at the key, or that Redis refused: the call by itself tells.
-func ReleaseAll(all []ReleaseArgs) *Call[[]ReleaseReply] {
-	var errs []error
-	publish := "PUBLISH"
-	args := make([]any, 0, 3*len(all)+4)
-	args = append(args, "evalsha", releaseManyScript.sha, len(all))
-	for _, a := range all {
-		errs = append(errs, checkKey("lock", a.Lock), checkID(a.ID), checkKey("channel", a.Channel))
-		args = append(args, a.Lock)
-		if a.Sharded {
-			publish = "SPUBLISH"
+func ReleaseAll(all []Parting, sharded bool) *Call[[]ReleaseReply] {
+	args := append(make([]any, 0, 3*len(all)+4), "evalsha", releaseManyScript.sha, len(all))
+	err := checkSome(len(all))
+	for _, one := range all {
+		if err == nil {
+			err = one.invalid
 		}
+		if err == nil {
+			err = checkID(one.ID)
+		}
+		args = append(args, one.lock)
 	}
-	if err := check("release_all", errs...); err != nil {
+	if err := check("release_all", err); err != nil {
 		return refuse[[]ReleaseReply](err)
 	}
-	args = append(args, publish)
-	for _, a := range all {
-		args = append(args, a.ID, a.Channel)
+	args = append(args, publishBy(sharded))
+	var id any
+	for _, one := range all {
+		if id != one.ID { // which is the same for all that were taken together
+			id = one.ID
+		}
+		args = append(args, id, one.channel)
 	}
 	decode := func(values []int64) ([]ReleaseReply, error) { return decodeReleaseAll(values, len(all)) }
 	call := &Call[[]ReleaseReply]{script: &releaseManyScript, args: args, ints: decode}
-	return call.OrElse(releaseEach(all))
+	return call.OrElse(releaseEach(all, sharded))
 }
 
 // releaseEach sends one release after the other. A reply that was lost on the way is the error of all:
 // each can be sent again.
-func releaseEach(all []ReleaseArgs) *Call[[]ReleaseReply] {
+func releaseEach(all []Parting, sharded bool) *Call[[]ReleaseReply] {
 	return With(func(ctx context.Context, conn Conn) ([]ReleaseReply, error) {
 		replies := make([]ReleaseReply, len(all))
-		for i, a := range all {
+		for i, one := range all {
 			var err error
-			if replies[i], err = Release(a).Run(ctx, conn); err != nil {
+			if replies[i], err = one.Call(one.ID, sharded, false).Run(ctx, conn); err != nil {
 				return nil, err
 			}
 		}
@@ -108,9 +134,9 @@ func decodeReleaseAll(values []int64, members int) (replies []ReleaseReply, err 
 	if len(values) != releaseNumbers*members {
 		return nil, wrongLength(values, releaseNumbers*members)
 	}
-	for one := range slices.Chunk(values, releaseNumbers) {
-		reply, _ := releaseReply(one) // of the length that it asks for
-		replies = append(replies, reply)
+	replies = make([]ReleaseReply, members)
+	for i := range replies {
+		replies[i], _ = releaseReply(values[i*releaseNumbers:][:releaseNumbers]) // of the length that it asks for
 	}
 	return replies, nil
 }

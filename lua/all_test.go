@@ -26,21 +26,27 @@ func setOf(p *place, n int) set {
 func (s set) members(lease int64) []lua.Member {
 	all := make([]lua.Member, len(s))
 	for i, p := range s {
-		all[i] = lua.Member{Lock: p.lock, Token: p.token, Lease: lease}
+		all[i] = member(p.lock, p.token, fenceTTL, lease)
 	}
 	return all
 }
 
+func member(lock, token string, fenceTTL, lease int64) lua.Member {
+	take := lua.PrepareAcquire(lua.AcquireArgs{Lock: lock, Token: token, Lease: lease, FenceTTL: fenceTTL})
+	return lua.Member{Acquirer: take, Lease: lease}
+}
+
 func (s set) acquire(id string) *lua.Call[lua.AcquireAllReply] {
-	return lua.AcquireAll(s.members(lease), id, never, fenceTTL)
+	return lua.AcquireAll(s.members(lease), id, never)
 }
 
 func (s set) release(ids ...string) *lua.Call[[]lua.ReleaseReply] {
-	all := make([]lua.ReleaseArgs, len(s))
+	all := make([]lua.Parting, len(s))
 	for i, p := range s {
-		all[i] = lua.ReleaseArgs{Lock: p.lock, ID: ids[i%len(ids)], Channel: p.channel}
+		release := lua.PrepareRelease(lua.ReleaseArgs{Lock: p.lock, Channel: p.channel})
+		all[i] = lua.Parting{Releaser: release, ID: ids[i%len(ids)]}
 	}
-	return lua.ReleaseAll(all)
+	return lua.ReleaseAll(all, false)
 }
 
 // unchanged asserts that act writes nothing to any of the locks and tokens.
@@ -89,7 +95,7 @@ func TestAcquireAllKeepsMembersApart(t *testing.T) {
 		p.do("SET %s %d", all[2].token, int64(1)<<53+1)
 		members := all.members(lease)
 		members[2].Lease = 5_000
-		got := run(p, lua.AcquireAll(members, alice, never, fenceTTL))
+		got := run(p, lua.AcquireAll(members, alice, never))
 		require.Equal(t, []int64{got.Now, ahead + 1, int64(1)<<53 + 2}, got.Fences)
 		all[0].heldOnce(alice)
 		all[1].heldOnce(alice)
@@ -102,7 +108,7 @@ func TestAcquireAllKeepsMembersApart(t *testing.T) {
 func TestAcquireAllLate(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		all := setOf(p, 2)
-		late := lua.AcquireAll(all.members(lease), alice, p.now()-1, fenceTTL)
+		late := lua.AcquireAll(all.members(lease), alice, p.now()-1)
 		all.unchanged(func() {
 			got := run(p, late)
 			require.Equal(t, lua.Late, got.Status)
@@ -217,13 +223,28 @@ func TestAcquireAllAmongStrangers(t *testing.T) {
 }
 
 func TestAcquireAllBadArguments(t *testing.T) {
-	good := lua.Member{Lock: "a", Token: "t", Lease: lease}
+	good := member("a", "t", fenceTTL, lease)
 	for name, call := range map[string]*lua.Call[lua.AcquireAllReply]{
-		"an empty key":   lua.AcquireAll([]lua.Member{good, {Token: "t", Lease: lease}}, alice, never, fenceTTL),
-		"no token":       lua.AcquireAll([]lua.Member{good, {Lock: "b", Lease: lease}}, alice, never, fenceTTL),
-		"no lease":       lua.AcquireAll([]lua.Member{good, {Lock: "b", Token: "u"}}, alice, never, fenceTTL),
-		"an empty id":    lua.AcquireAll([]lua.Member{good}, "", never, fenceTTL),
-		"no life at all": lua.AcquireAll([]lua.Member{good}, alice, never, 0),
+		"no locks":       lua.AcquireAll(nil, alice, never),
+		"an empty key":   lua.AcquireAll([]lua.Member{good, member("", "t", fenceTTL, lease)}, alice, never),
+		"no token":       lua.AcquireAll([]lua.Member{good, member("b", "", fenceTTL, lease)}, alice, never),
+		"no lease":       lua.AcquireAll([]lua.Member{good, member("b", "u", fenceTTL, 0)}, alice, never),
+		"an empty id":    lua.AcquireAll([]lua.Member{good}, "", never),
+		"no life at all": lua.AcquireAll([]lua.Member{member("a", "t", 0, lease)}, alice, never),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := call.Run(t.Context(), nil)
+			require.Error(t, err, "and nothing is sent")
+		})
+	}
+}
+
+func TestReleaseAllBadArguments(t *testing.T) {
+	good := lua.PrepareRelease(lua.ReleaseArgs{Lock: "a", Channel: "c"})
+	for name, call := range map[string]*lua.Call[[]lua.ReleaseReply]{
+		"no locks":     lua.ReleaseAll(nil, false),
+		"an empty key": lua.ReleaseAll([]lua.Parting{{good, alice}, {lua.PrepareRelease(lua.ReleaseArgs{}), alice}}, false),
+		"an empty id":  lua.ReleaseAll([]lua.Parting{{good, alice}, {good, ""}}, false),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := call.Run(t.Context(), nil)

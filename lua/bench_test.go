@@ -109,3 +109,15 @@ func (p *place) busy() float64 {
 	require.NoError(p.t, err)
 	return float64(microseconds)
 }
+
+// BenchmarkThree is three locks that are taken and released together.
+func BenchmarkThree(b *testing.B) {
+	p := newPlace(b, startServer(b).Client(b))
+	all := setOf(p, 3)
+	run(p, all.acquire(alice))
+	run(p, all.release(alice))
+	p.measure(b, func() {
+		run(p, all.acquire(alice))
+		run(p, all.release(alice))
+	})
+}

@@ -40,15 +40,20 @@ func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
 	if err != nil {
 		return refuse[ReleaseReply](err)
 	}
-	var publish, now any = "PUBLISH", 0 // constants are boxed by the compiler
-	if sharded {
-		publish = "SPUBLISH"
-	}
+	var now any = 0 // constants are boxed by the compiler
 	if wantNow {
 		now = 1
 	}
-	args := append(make([]any, 0, 8), "evalsha", releaseScript.sha, 1, p.lock, id, p.channel, publish, now)
+	args := append(make([]any, 0, 8), "evalsha", releaseScript.sha, 1, p.lock, id, p.channel, publishBy(sharded), now)
 	return &Call[ReleaseReply]{script: &releaseScript, args: args, ints: releaseReply}
+}
+
+// publishBy is the command by which a release is told.
+func publishBy(sharded bool) any {
+	if sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
 }
 
 // Release ends a hold, whatever count stands, and wakes the waiters.

@@ -3,7 +3,6 @@ package rlock
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -119,15 +118,8 @@ func (h *halfTaken) Error() string {
 	return "the lock was taken, but no token minted: " + h.err.Error()
 }
 
-// Member implements [engine.Joiner].
-func (p *plain) Member(lease time.Duration) (lua.Member, int64) {
-	return lua.Member{Lock: p.key, Token: p.token, Lease: lease.Milliseconds()}, p.fenceTTL
-}
-
-// ReleaseArgs implements [engine.Joiner].
-func (p *plain) ReleaseArgs(id string, sharded bool) lua.ReleaseArgs {
-	return lua.ReleaseArgs{Lock: p.key, ID: id, Channel: p.channel, Sharded: sharded}
-}
+// Scripts implements [engine.Joiner].
+func (p *plain) Scripts() (*lua.Acquirer, *lua.Releaser) { return p.acquire, p.release }
 
 func (p *plain) Handoff(
 	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,

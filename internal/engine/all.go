@@ -14,8 +14,7 @@ import (
 // A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
 // if their keys are in one slot.
 type Joiner interface {
-	Member(lease time.Duration) (m lua.Member, fenceTTL int64)
-	ReleaseArgs(id string, sharded bool) lua.ReleaseArgs
+	Scripts() (*lua.Acquirer, *lua.Releaser)
 }
 
 // ErrApart is returned by LockAll and TryLockAll where one script cannot serve all: the slot is being
@@ -82,7 +81,7 @@ func (e *Engine) lockAll(
 
 // carriedOf tells the requests that ctx carries a level of from those that have to be held first.
 func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*gang, []*Level, error) {
-	g, outer := &gang{}, make([]*Level, len(reqs))
+	g, outer := &gang{reqs: make([]Request, 0, len(reqs))}, make([]*Level, len(reqs))
 	for i, req := range reqs {
 		e.note(req.Lease)
 		l := e.carried(ctx, req.Proto)
@@ -145,6 +144,7 @@ func (e *Engine) attachAll(
 	limited, ctx context.Context, g *gang, outer []*Level, reqs []Request,
 ) (levels []*Level, again bool, err error) {
 	fresh, given := g.held, ctx
+	levels = make([]*Level, 0, len(reqs))
 	for i, req := range reqs {
 		var l *Level
 		if from := outer[i]; from != nil {
@@ -220,6 +220,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 			return nil, opaque{errStale}
 		}
 	}
+	l.gang.held = make([]*Hold, 0, len(l.gang.reqs))
 	for i, req := range l.gang.reqs {
 		h := e.newHold(req, l.id, sent.all.Fences[i], start, l.doubt.notAfter)
 		l.gang.held = append(l.gang.held, h)
@@ -290,9 +291,9 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
 	limit := e.limit(reqs[0].Lease)
 	members := make([]lua.Member, len(reqs))
-	var fenceTTL int64
 	for i, req := range reqs {
-		members[i], fenceTTL = req.Proto.(Joiner).Member(req.Lease)
+		take, _ := req.Proto.(Joiner).Scripts()
+		members[i] = lua.Member{Acquirer: take, Lease: req.Lease.Milliseconds()}
 		limit = min(limit, e.limit(req.Lease))
 	}
 	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
@@ -304,7 +305,7 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) 
 	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
 	sent.err = e.exec(ctx, crash.AcquireAll, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
-		sent.all, err = lua.AcquireAll(members, id, sent.notAfter, fenceTTL).Run(ctx, conn)
+		sent.all, err = lua.AcquireAll(members, id, sent.notAfter).Run(ctx, conn)
 		return sent.all.Status == lua.Held || sent.all.Status == lua.Already, err
 	})
 	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.all.Now)

@@ -22,7 +22,7 @@ func UnlockAll(levels []*Level) error {
 		defer e.calls.Done()
 	}
 	var err error
-	var done []*Hold
+	done := make([]*Hold, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
 		last, own := l.part(open, end)
 		err = first(err, own)
@@ -42,7 +42,7 @@ func UnlockAll(levels []*Level) error {
 // passAll lets holds go that nobody believes in any more.
 func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
-	var idle []*Hold
+	idle := make([]*Hold, 0, len(holds))
 	for _, h := range holds {
 		if _, joins := h.proto.(Joiner); joins && !e.table.hasHeir(h) {
 			idle = append(idle, h)
@@ -94,12 +94,17 @@ func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) err
 }
 
 func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []lua.ReleaseReply, err error) {
-	all := make([]lua.ReleaseArgs, len(holds))
+	all := make([]lua.Parting, len(holds))
 	for i, h := range holds {
-		all[i] = h.proto.(Joiner).ReleaseArgs(h.id(), e.sharded())
+		_, release := h.proto.(Joiner).Scripts()
+		if i > 0 && h.number == holds[i-1].number {
+			all[i] = lua.Parting{Releaser: release, ID: all[i-1].ID} // they were taken together
+			continue
+		}
+		all[i] = lua.Parting{Releaser: release, ID: h.id()}
 	}
 	err = exchange(crash.ReleaseAll, func() (err error) {
-		replies, err = lua.ReleaseAll(all).Run(within(context.Background(), limit), e.traffic)
+		replies, err = lua.ReleaseAll(all, e.sharded()).Run(within(context.Background(), limit), e.traffic)
 		return err
 	})
 	return replies, err
