@@ -11,7 +11,7 @@ import (
 )
 
 // watchFor is how long a reply is watched for: about what it costs to let a thread sleep and to wake it up.
-const watchFor = 50 * time.Microsecond
+const watchFor = 80 * time.Microsecond
 
 // restMost bounds how many exchanges in turn are not watched because others were in vain.
 const restMost = 1<<10 - 1

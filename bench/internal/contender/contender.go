@@ -66,6 +66,7 @@ const (
 	SetNX           = "floor: SET NX PX"
 	Pipelined       = "floor: auto-pipelined"
 	Relay           = "floor: message and script"
+	Grant           = "floor: message grants"
 )
 
 var openers = map[string]Opener{
@@ -77,7 +78,8 @@ var openers = map[string]Opener{
 	Scripts:         openScripts(false),
 	Pipelined:       openScripts(true),
 	SetNX:           openSetNX,
-	Relay:           openRelay,
+	Relay:           openRelay(asked),
+	Grant:           openRelay(granted),
 }
 
 // Known reports that there is a contender of that name.

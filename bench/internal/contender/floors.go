@@ -75,7 +75,7 @@ type floorClient struct {
 	setNX bool
 }
 
-// openScripts is go-redis running the two scripts of a lock that nobody else wants, with nothing around
+// openScripts is go-redis running the two scripts of one or more locks that nobody else wants, with nothing around
 // them: no identity, no watchdog, no context. Pipelined, it is what go-redis's own batching of many
 // goroutines' commands makes of that.
 func openScripts(pipelined bool) Opener {
@@ -111,15 +111,21 @@ func (c *floorClient) Lock(names ...string) Lock {
 			sha: free.Hash(), source: compareAndDelete, keys: []string{name}, args: []any{id},
 		}}
 	}
-	return &scriptsLock{
-		conn: c.conn,
-		take: take(lua.Acquire(lua.AcquireArgs{
+	members, partings := make([]lua.Member, len(names)), make([]lua.Parting, len(names))
+	for i, name := range names {
+		acquire := lua.AcquireArgs{
 			Lock: name, Token: "redisson_lock_token:{" + name + "}", ID: id,
 			Lease: c.lease.Milliseconds(), NotAfter: math.MaxInt64, FenceTTL: (7 * 24 * time.Hour).Milliseconds(),
-		})),
-		free: take(lua.Release(lua.ReleaseArgs{
-			Lock: name, ID: id, Channel: "redisson_lock__channel:{" + name + "}",
-		})),
+		}
+		release := lua.ReleaseArgs{Lock: name, ID: id, Channel: "redisson_lock__channel:{" + name + "}"}
+		if len(names) == 1 {
+			return &scriptsLock{conn: c.conn, take: take(lua.Acquire(acquire)), free: take(lua.Release(release))}
+		}
+		members[i] = lua.Member{Acquirer: lua.PrepareAcquire(acquire), Lease: acquire.Lease}
+		partings[i] = lua.Parting{Releaser: lua.PrepareRelease(release), ID: id}
+	}
+	return &scriptsLock{
+		conn: c.conn, take: take(lua.AcquireAll(members, id, math.MaxInt64)), free: take(lua.ReleaseAll(partings, false)),
 	}
 }
 

@@ -29,7 +29,7 @@ func handover() []Scenario {
 	}
 	return []Scenario{{
 		ID: "handover", Title: "From release in one process to acquisition in another",
-		Contenders: append(append(all, peers...), contender.Relay),
+		Contenders: append(append(all, peers...), contender.Relay, contender.Grant),
 		Columns: []Column{
 			{handoverP50, "p50 µs"}, {handoverP99, "p99 µs"},
 			{measure.Sends, "sends"}, {measure.Commands, "redis calls"},

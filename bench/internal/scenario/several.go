@@ -12,7 +12,8 @@ import (
 func several() []Scenario {
 	return []Scenario{{
 		ID: "multi3", Title: "Three free names at once, by one goroutine",
-		Contenders: []string{contender.OursMulti, contender.Bsm}, Columns: pairColumns, Rounds: manyRounds,
+		Contenders: []string{contender.OursMulti, contender.Bsm, contender.Scripts},
+		Columns:    pairColumns, Rounds: manyRounds,
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.OursMulti, To: []string{contender.Bsm}, AtLeast: 0.9},
 			{Figure: measure.Sends, Of: contender.OursMulti, AtMost: 2.1},
