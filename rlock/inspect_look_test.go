@@ -158,6 +158,29 @@ func TestInspectTakesOneRoundTrip(t *testing.T) {
 	require.NoError(t, hold.unlock())
 }
 
+// A connection that broke is found out by the command that was to use it, which is sent once more.
+func TestInspectOverAConnectionThatBreaks(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]faultproxy.Action{
+		"before it was carried out": faultproxy.CutBefore, "after it was": faultproxy.CutAfter,
+	} {
+		t.Run(name, func(t *testing.T) {
+			lab := newTimeLab(t)
+			client := lab.client(t, rlock.ClientOptions{})
+			lock := rlock.New(client, "order")
+			hold := timeLock(t, t.Context(), lock)
+			cuts := lab.proxy.On(faultproxy.AnyScript, cut).Times(1)
+			require.Len(t, inspect(t, lock).Holders, 1)
+			cuts.Wait(t, 1)
+			lab.proxy.On(faultproxy.AnyScript, cut).Times(2)
+			_, err := lock.Inspect(t.Context())
+			require.ErrorIs(t, err, rlock.ErrUnavailable, "two tries, and no third one")
+			require.Len(t, inspect(t, lock).Holders, 1)
+			require.NoError(t, hold.unlock())
+		})
+	}
+}
+
 func TestInspectAndBreakThatRedisDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	lab := newTimeLab(t)

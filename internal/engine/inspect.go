@@ -113,17 +113,25 @@ func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error)
 	if e.isClosed() {
 		return lua.InspectReply{}, e.refuse(p)
 	}
-	limit := e.limit(e.cfg.Lease)
-	reply, err := call(e, ctx, func(ctx context.Context) (lua.InspectReply, error) {
+	began := e.clock.Now()
+	reply, err := e.lookOnce(ctx, p, e.limit(e.cfg.Lease))
+	if classify(err) == faultAmbiguous {
+		// A peer that hung up is found out by the command, and looking twice does no harm.
+		reply, err = e.lookOnce(ctx, p, e.limit(e.cfg.Lease)-(e.clock.Now()-began))
+	}
+	if err != nil {
+		return reply, e.ended(ctx, p, err)
+	}
+	return reply, nil
+}
+
+func (e *Engine) lookOnce(ctx context.Context, p Protocol, limit time.Duration) (lua.InspectReply, error) {
+	return call(e, ctx, func(ctx context.Context) (lua.InspectReply, error) {
 		if err := e.knowKind(ctx, limit); err != nil {
 			return lua.InspectReply{}, err
 		}
 		return p.Inspect(within(ctx, limit), e.traffic, e.sharded())
 	}, func(lua.InspectReply, error) {})
-	if err != nil {
-		return reply, e.ended(ctx, p, err)
-	}
-	return reply, nil
 }
 
 var errBroken = errors.New("it was broken by this client")
