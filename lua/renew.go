@@ -23,21 +23,37 @@ func Renew(locks, ids []string, ttls []int64) *Call[[]RenewStatus] {
 		return refuse[[]RenewStatus](fmt.Errorf(
 			"lua: renew: %d locks, %d ids and %d TTLs", len(locks), len(ids), len(ttls)))
 	}
-	args := make([]any, 0, 3*len(locks))
+	args := append(make([]any, 0, 3*len(locks)+3), "evalsha", renewScript.sha, len(locks))
 	for _, lock := range locks {
 		args = append(args, lock)
 	}
+	var ttl any
 	for i, id := range ids {
 		if err := check("renew",
 			checkKey("lock", locks[i]), checkID(id), checkTTL("TTL", ttls[i])); err != nil {
 			return refuse[[]RenewStatus](err)
 		}
-		args = append(args, id, ttls[i])
+		if ttl != ttls[i] { // nearly always the client's lease
+			ttl = ttls[i]
+		}
+		args = append(args, id, ttl)
 	}
-	decode := func(value any) ([]RenewStatus, error) { return decodeRenew(value, len(locks)) }
-	return newCall(&renewScript, len(locks), decode, args...)
+	read := func(values []int64) ([]RenewStatus, error) { return renewReply(values, len(locks)) }
+	return &Call[[]RenewStatus]{script: &renewScript, args: args, ints: read}
 }
 
+func renewReply(values []int64, size int) ([]RenewStatus, error) {
+	if len(values) != size {
+		return nil, wrongLength(values, size)
+	}
+	answers := make([]RenewStatus, size)
+	for i, n := range values {
+		answers[i] = RenewStatus(n)
+	}
+	return answers, nil
+}
+
+// decodeRenew is renewReply for scripts of other primitives, which are not asked about thousands.
 func decodeRenew(value any, size int) ([]RenewStatus, error) {
 	r := newReader(value, size)
 	answers := make([]RenewStatus, size)

@@ -104,12 +104,20 @@ func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*gro
 		g := byKind[k]
 		if g == nil {
 			g = &group{renewer: k.renewer, slot: k.slot}
+			if !cluster { // then nearly all go into one
+				g.expect(len(due) - i)
+			}
 			byKind[k] = g
 			groups = append(groups, g)
 		}
 		g.add(i, h.proto.Key(), h.id(), ttl)
 	}
 	return groups
+}
+
+func (g *group) expect(n int) {
+	g.at, g.ttls = make([]int, 0, n), make([]int64, 0, n)
+	g.keys, g.ids = make([]string, 0, n), make([]string, 0, n)
 }
 
 func (g *group) add(at int, key, id string, ttl time.Duration) {

@@ -50,7 +50,8 @@ const renewalPool = 2
 // would never be used, and is paid for with every attempt to dial a server that is down.
 const bufferSize = 4 << 10
 
-// The buffers of connections for pipelines hold what the longest ones send and are answered.
+// The buffers of connections for pipelines hold what the longest ones send and are answered. So does the one
+// that a renewal of 256 holds is written with: several writes take longer than the whole rest of it.
 const (
 	pipelineWriteBuffer = 32 << 10
 	pipelineReadBuffer  = 16 << 10
@@ -79,7 +80,7 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 
 func fromSingle(given *redis.Options, limits Limits) *Links {
 	l := &Links{sentinel: given.Addr == sentinelAddr, life: limits.Life}
-	derive := func(pool int, dialer dial) *redis.Client {
+	derive := func(pool, writeBuffer int, dialer dial) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
@@ -90,7 +91,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.MaxConcurrentDials = pool
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
-		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
+		o.ReadBufferSize, o.WriteBufferSize = bufferSize, writeBuffer
 		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
@@ -101,7 +102,8 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		}
 		return redis.NewClient(&o)
 	}
-	l.Traffic, l.Renewal = derive(given.PoolSize, l.wires.wrap(given.Dialer)), derive(renewalPool, given.Dialer)
+	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(given.Dialer))
+	l.Renewal = derive(renewalPool, pipelineWriteBuffer, given.Dialer)
 	return l
 }
 
@@ -117,7 +119,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			DialTimeout: limits.Command, TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool int, dialer dial) *redis.ClusterClient {
+	derive := func(pool, writeBuffer int, dialer dial) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
@@ -129,7 +131,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.MaxConcurrentDials = pool
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		o.AutoPipelineOptions = nil
-		o.ReadBufferSize, o.WriteBufferSize = bufferSize, bufferSize
+		o.ReadBufferSize, o.WriteBufferSize = bufferSize, writeBuffer
 		o.PipelineReadBufferSize, o.PipelineWriteBufferSize = pipelineReadBuffer, pipelineWriteBuffer
 		o.PushNotificationProcessor = nil
 		o.NewClient = nil
@@ -143,7 +145,8 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		}
 		return redis.NewClusterClient(&o)
 	}
-	l.Traffic, l.Renewal = derive(given.PoolSize, l.wires.wrap(dialer)), derive(renewalPool, dialer)
+	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(dialer))
+	l.Renewal = derive(renewalPool, pipelineWriteBuffer, dialer)
 	return l
 }
 
