@@ -25,11 +25,11 @@
 // # Replies that come at once
 //
 // A goroutine that waits for a reply is put to sleep, and with it, where there is nothing else to do, its
-// thread. Waking both up takes longer than a script does: of a lock and its release on the same machine it is
-// a third. So an exchange that is the only one of its client watches for the reply for 80µs, about what a
-// sleep costs: whoever waits for as long as that before sleeping takes at most twice what the best choice would
-// have taken ("Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991). It
-// gives way to every goroutine that can run. A reply that did not come in that time lets the next exchange
-// of that connection go unwatched, the second one in turn the next three, then seven, up to 1023: a server
-// across a network costs nothing. Over TLS nothing is watched for.
+// thread. Waking both up takes about as long as a script: of a lock and its release on the same machine it is
+// a quarter. So an exchange that is the only one of its client watches for the reply for 80µs before it sleeps,
+// which is a round trip to another process of the machine with a script in it, and some to spare ("Empirical
+// Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991). It gives way to every
+// goroutine that can run. A reply that did not come in that time lets the next exchange of that connection go
+// unwatched, the second one in turn the next three, then seven, up to 1023: a server across a network costs
+// nothing. Over TLS nothing is watched for.
 package links

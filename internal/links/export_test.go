@@ -16,3 +16,6 @@ const RestMost = restMost
 func Watch(socket syscall.RawConn, waiting *atomic.Int32) func(conn net.Conn, p []byte) (int, error) {
 	return newWatch(socket, waiting).read
 }
+
+// Waiting is how many exchanges wait for their replies.
+func (ws *Wires) Waiting() int { return int(ws.waiting.Load()) }

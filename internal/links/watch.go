@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// watchFor is how long a reply is watched for: about what it costs to let a thread sleep and to wake it up.
+// watchFor is how long a reply is watched for: a round trip on one machine with a script in it, and to spare.
 const watchFor = 80 * time.Microsecond
 
 // restMost bounds how many exchanges in turn are not watched because others were in vain.

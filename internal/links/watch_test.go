@@ -1,6 +1,7 @@
 package links_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
@@ -169,6 +171,38 @@ func TestNobodyWatchesInCompany(t *testing.T) {
 	require.Equal(t, 1, w.looks.n)
 	require.Equal(t, 1, w.waits.n)
 	require.EqualValues(t, 1, w.waiting.Load())
+}
+
+// The exchanges of a client are watched, and know of one another; a subscription that waits for messages is none.
+func TestExchangesOfAClientAreWatched(t *testing.T) {
+	t.Parallel()
+	l, proxy := faulty(t)
+	sub := l.Traffic.Subscribe(t.Context(), "nothing is ever said here")
+	_, err := sub.Receive(t.Context())
+	require.NoError(t, err)
+	silent := make(chan struct{})
+	go func() {
+		defer close(silent)
+		_, _ = sub.ReceiveMessage(context.Background())
+	}()
+	for _, taken := range []bool{false, true} { // connections are watched that were taken from the pool
+		gate := faultproxy.NewGate()
+		held := proxy.On(faultproxy.Command("echo"), faultproxy.HoldReply(gate)).Times(2)
+		results := make(chan error, 2)
+		for i := range 2 {
+			go func() { results <- echo(context.Background(), l.Traffic, "held") }()
+			held.Wait(t, i+1)
+			redistest.Eventually(t, eventually, func() bool {
+				return !taken || l.Wires().Waiting() == i+1
+			}, "it is not watched")
+		}
+		gate.Open()
+		require.NoError(t, <-results)
+		require.NoError(t, <-results)
+	}
+	require.Zero(t, l.Wires().Waiting())
+	require.NoError(t, sub.Close())
+	<-silent
 }
 
 // What ends a connection, or an exchange, ends the watch.
