@@ -70,8 +70,12 @@ func (m Member) check() error {
 }
 
 func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
-	if len(v) != 4 && len(v) != 4+members {
-		return AcquireAllReply{}, wrongLength(v, 4+members)
+	want := 4
+	if len(v) > 0 && (Status(v[0]) == Held || Status(v[0]) == Already) {
+		want += members
+	}
+	if len(v) != want {
+		return AcquireAllReply{}, wrongLength(v, want)
 	}
 	return AcquireAllReply{
 		Status: Status(v[0]), Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Now: v[3], Fences: v[4:],

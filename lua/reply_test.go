@@ -28,6 +28,10 @@ func TestStrangeReplies(t *testing.T) {
 			require.Error(t, decode(reply), "%s: %v", name, reply)
 		}
 	}
+	for _, reply := range [][]int64{nil, {1}, {1, 0, 0, 9}, {1, 0, 0, 9, 7}, {2, 0, 0, 9, 7, 7, 7}, {0, 1, 5, 9, 7, 7}} {
+		_, err := acquireAllReply(reply, 2)
+		require.Error(t, err, "%v", reply)
+	}
 	for _, reply := range []any{nil, "1", []any{int64(1)}} {
 		_, err := decodeStep(reply)
 		require.Error(t, err)
