@@ -222,6 +222,22 @@ func TestAcquireAllAmongStrangers(t *testing.T) {
 	})
 }
 
+// Whoever resends finds the locks taken, and a token that became something else meanwhile.
+func TestATokenThatIsNoneWhenAlreadyHeld(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		all := setOf(p, 2)
+		run(p, all.acquire(alice))
+		p.do("SET %s x", all[1].token)
+		all.unchanged(func() {
+			_, err := all.acquire(alice).Run(t.Context(), p.over())
+			require.ErrorIs(t, err, lua.ErrConflict)
+			_, err = all[1].acquire(alice).Run(t.Context(), p.over())
+			require.ErrorIs(t, err, lua.ErrConflict)
+		})
+		require.NoError(t, p.rdb.Ping(t.Context()).Err())
+	})
+}
+
 func TestAcquireAllBadArguments(t *testing.T) {
 	good := member("a", "t", fenceTTL, lease)
 	for name, call := range map[string]*lua.Call[lua.AcquireAllReply]{

@@ -2,6 +2,7 @@ package lua
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -30,6 +31,10 @@ func (e *conflictError) Unwrap() error { return e.cause }
 // inside a script first, as everywhere; Redis 6 writes "ERR Error running script (call to
 // f_<sha>): @user_script:<line>: WRONGTYPE ..." instead.
 func classify(err error) error {
+	if bad := (*strconv.NumError)(nil); errors.As(err, &bad) {
+		// Of a row of numbers only a stored token is not the script's own.
+		return &conflictError{reason: "the fencing token is not an integer", cause: err}
+	}
 	var reply redis.Error
 	if !errors.As(err, &reply) {
 		return err
