@@ -181,6 +181,29 @@ func TestInspectOverAConnectionThatBreaks(t *testing.T) {
 	}
 }
 
+// A caller whose context ends while the reply is on its way is gone at once, and nothing is sent for it again.
+func TestInspectThatIsLeft(t *testing.T) {
+	t.Parallel()
+	lab := newTimeLab(t)
+	client := lab.client(t, rlock.ClientOptions{})
+	lock := rlock.New(client, "order")
+	inspect(t, lock) // the server learns the script
+	gate := faultproxy.NewGate()
+	defer gate.Open()
+	held := lab.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(1)
+	ctx, cancel := context.WithCancel(t.Context())
+	before := lab.proxy.Requests(faultproxy.AnyScript)
+	result := make(chan error, 1)
+	go func() {
+		_, err := lock.Inspect(ctx)
+		result <- err
+	}()
+	held.Wait(t, 1)
+	cancel()
+	require.ErrorIs(t, timeReceive(t, result, "the end of the look"), context.Canceled)
+	require.Equal(t, 1, lab.proxy.Requests(faultproxy.AnyScript)-before)
+}
+
 func TestInspectAndBreakThatRedisDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	lab := newTimeLab(t)
