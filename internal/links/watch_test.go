@@ -36,11 +36,15 @@ func (l *looks) Read(look func(fd uintptr) bool) error {
 // waits counts the reads that a goroutine may sleep in.
 type waits struct {
 	net.Conn
-	n int
+	n      int
+	before func() // each of them
 }
 
 func (w *waits) Read(p []byte) (int, error) {
 	w.n++
+	if w.before != nil {
+		w.before()
+	}
 	return w.Conn.Read(p)
 }
 
@@ -89,8 +93,8 @@ func (w *watched) receives(want string) {
 
 // late has a reply come when nobody watches any more.
 func (w *watched) late() {
-	sends := time.AfterFunc(20*time.Millisecond, func() { _, _ = w.peer.Write([]byte("late")) })
-	defer sends.Stop()
+	w.waits.before = func() { w.send("late") }
+	defer func() { w.waits.before = nil }()
 	w.receives("late")
 	require.Equal(w, 1, w.waits.n)
 }
@@ -160,10 +164,9 @@ func TestNobodyWatchesInCompany(t *testing.T) {
 	w.looks.after = func(n int) {
 		if n == 1 {
 			w.waiting.Add(1)
-			time.AfterFunc(20*time.Millisecond, func() { _, _ = w.peer.Write([]byte("reply")) })
 		}
 	}
-	defer w.waiting.Add(-1)
+	w.waits.before = func() { w.send("reply") }
 	p := make([]byte, 16)
 	n, err := w.read(&w.waits, p)
 	require.NoError(t, err)
