@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, where that takes no question:
 #
-#	scripts/install.sh redis|cc|make|jdk|jdk17
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17
 #
 # Fails where it may not or cannot; what the user is told then is the caller's business.
 set -eu
@@ -66,6 +66,9 @@ dnf-cc) install gcc glibc-devel ;;
 apk-cc) install gcc musl-dev ;;
 *-redis) install redis || install valkey ;; # newer distributions have Valkey alone
 *-make) install make ;;
+apt-get-pip | dnf-pip) install python3 python3-pip ;;
+apk-pip) install python3 py3-pip ;;
+brew-pip) install python ;;
 # A JDK, the distribution's default or 17, and Maven.
 apt-get-jdk) install default-jdk-headless maven ;;
 apt-get-jdk17) install openjdk-17-jdk-headless maven ;;

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Runs what depends on the server on each of the servers that scripts/fetch-servers.sh fetches: the oldest Redis
+# that is supported and the newest Valkey, beside the server that `make test` finds. No race detector: what it
+# would find has nothing to do with the server, and it would double the time.
+set -eu
+cd "$(dirname "$0")/.."
+
+packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock ./internal/wake ./internal/links"
+
+servers=$(scripts/fetch-servers.sh)
+failed=""
+while read -r name path; do
+	echo "test-servers: $name"
+	HOLDFAST_REDIS_SERVER=$path go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
+		--rerun-fails=1 --rerun-fails-max-failures=10 --packages "${*:-$packages}" \
+		-- -shuffle=on -timeout 15m </dev/null || failed="$failed $name"
+done <<END
+$servers
+END
+
+if [ -n "$failed" ]; then
+	echo "test-servers: failed on:$failed" >&2
+	exit 1
+fi
