@@ -98,7 +98,8 @@ func TestHandlesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Need 15: servers that turn out not to be independent have no vote, whenever that shows.
+// Need 15, defect E1: servers that turn out not to be independent have no vote, whenever that shows. A Valkey
+// tells by another field of INFO than Redis that it is a member of a cluster.
 func TestServersThatAreNotIndependent(t *testing.T) {
 	t.Parallel()
 	t.Run("the same server under two addresses", func(t *testing.T) {

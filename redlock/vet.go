@@ -71,7 +71,7 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	}
 	c.clocks.Observe(n.addr, sent, now, clock.Val().UnixMicro())
 	about := fields(info.Val())
-	if mode := about["redis_mode"]; mode != "" && mode != "standalone" {
+	if mode := modeOf(about); mode != "" && mode != "standalone" {
 		return n.refuse(fmt.Errorf("%w: it runs in mode %q", ErrNotIndependent, mode), now+recheck)
 	}
 	if parts, _ := role.Val().([]any); len(parts) == 0 || parts[0] != "master" {
@@ -97,6 +97,14 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 
 func (n *node) refuse(err error, until time.Duration) error {
 	return &refusal{err: err, until: until}
+}
+
+// modeOf is what a server tells of its mode, which Valkey calls by a name of its own.
+func modeOf(about map[string]string) string {
+	if mode := about["redis_mode"]; mode != "" {
+		return mode
+	}
+	return about["server_mode"]
 }
 
 // fields takes INFO's answer apart.
