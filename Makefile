@@ -3,24 +3,33 @@
 # The race detector needs cgo, except on macOS. An environment that turns cgo off (small images do)
 # must not turn the tests off.
 ifneq ($(shell uname -s),Darwin)
-test: export CGO_ENABLED = 1
+test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench scaling results fmt ci
+.PHONY: help demo test test-all nightly lint bench scaling results fmt ci
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the quickstart; needs nothing but Go
 	go run ./examples/quickstart
 
-test: ## run all tests under the race detector, on a real server
+test: ## run the tests that take no minutes, under the race detector, on a real server
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
-	@scripts/test-modules.sh
+	@scripts/test.sh fast
+
+test-all: ## run all others: histories, mutants, the fault matrix, topologies, Java, containers, other servers
+	@scripts/setup-redis.sh
+	@scripts/setup-cc.sh
 	@scripts/test-valkey.sh
-	@scripts/test.sh
+	@scripts/test.sh slow
+
+nightly: ## run what takes hours: the longest histories, and the tests of make test over and over
+	@scripts/setup-redis.sh
+	@scripts/setup-cc.sh
+	@scripts/nightly.sh
 
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh
@@ -40,5 +49,5 @@ results: ## both, one after the other: all figures and plots that the documents 
 fmt: ## format all Go files
 	gofmt -w .
 
-ci: ## what continuous integration runs: lint, quickstart, tests
+ci: ## what continuous integration runs: lint, quickstart, make test, make test-all
 	@.ci/run

@@ -1,10 +1,46 @@
 #!/bin/sh
-# Runs the tests under the race detector, in random order, and ends with their count. A test that failed is run
-# once more, alone: many work with real leases of a fraction of a second, and a machine that is busy with other
-# packages can miss one. What fails alone as well has failed. Both runs are printed.
+# Runs one half of the tests under the race detector, in random order, and ends with their count:
+#
+#	scripts/test.sh fast|slow
+#
+# scripts/suite says which tests are in which half. A test that failed is run once more, alone, and both runs are
+# printed: what fails alone as well has failed, and the count says how many did not. HOLDFAST_RERUNS=0 turns that
+# off. HOLDFAST_EVENTS names a folder to keep the events of go test -json in, for a count over several runs.
 set -eu
 cd "$(dirname "$0")/.."
 
-exec go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
-	--rerun-fails=1 --rerun-fails-max-failures=10 --packages "${*:-./...}" \
-	-- -race -shuffle=on -timeout 20m
+half=$1
+started=$(date +%s)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+events=$(cd "${HOLDFAST_EVENTS:-$scratch}" && pwd)
+go build -o "$scratch/suite" ./scripts/suite
+failed=0
+
+# tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR.
+tests() {
+	dir=$1 name=$2 packages=$3
+	shift 3
+	(cd "$dir" && go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
+		--jsonfile "$events/$half-$name.json" \
+		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "$packages" \
+		-- -shuffle=on "$@") || failed=1
+}
+
+for module in $("$scratch/suite" modules "$half"); do
+	(cd "$module" && go vet ./...)
+	# One package at a time is load enough for what counts round trips.
+	tests "$module" "$(basename "$module")" ./... -p 1 -timeout 5m
+done
+
+packages=$("$scratch/suite" packages "$half" | tr '\n' ' ')
+case $half in
+# Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors.
+fast) tests . main "$packages" -race -p 4 -timeout 10m ;;
+slow) tests . main "$packages" -race -p 2 -timeout 20m ;;
+esac
+
+echo "$half tests, after $(($(date +%s) - started)) s:"
+"$scratch/suite" count "$events/$half"-*.json || failed=1
+exit $failed

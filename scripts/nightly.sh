@@ -1,0 +1,33 @@
+#!/bin/sh
+# What takes hours, and so is for a nightly workflow: the longest histories, on every kind of site, and the tests
+# of make test over and over, none of them a second time because it failed. Everything is run though something
+# before it failed; what failed is said at the end.
+set -eu
+cd "$(dirname "$0")/.."
+
+failed=""
+
+check() {
+	name=$1
+	shift
+	echo "nightly: $name"
+	"$@" || failed="$failed, $name"
+}
+
+history() {
+	go run ./integration/history/cmd/history "$@"
+}
+
+check "a long history" history -acquisitions 100000 -faults 500 -limit 40m
+check "a long history of losses" history -acquisitions 2000 -faults 300 -lease 1200ms -forgets -limit 30m
+check "a long history on a cluster" history -acquisitions 20000 -faults 200 -site cluster -limit 30m
+check "a long history behind Sentinels" history -acquisitions 20000 -faults 200 -site sentinel -limit 30m
+for turn in $(seq "${HOLDFAST_TURNS:-5}"); do
+	check "the fast tests, turn $turn" env HOLDFAST_RERUNS=0 scripts/test.sh fast
+done
+
+if [ -n "$failed" ]; then
+	echo "nightly: failed:${failed#,}" >&2
+	exit 1
+fi
+echo "nightly: everything passed"

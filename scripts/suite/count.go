@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// event is what go test -json says about a test, or about a package if Test is empty.
+type event struct {
+	Action, Package, Test string
+}
+
+// tally is how tests ended.
+type tally struct {
+	passed, failed, skipped int
+	again                   int // failed, and passed when they were run once more
+}
+
+// count prints how the tests in files ended, in one line of its own. It is an error if one failed, or if there
+// was none: whoever counts must not take silence for success.
+func count(files []string, out io.Writer) error {
+	var sum tally
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		part, err := tallyOf(file)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		sum.passed += part.passed
+		sum.failed += part.failed
+		sum.skipped += part.skipped
+		sum.again += part.again
+	}
+	if sum.again > 0 {
+		fmt.Fprintf(out, "%d of them failed at first and passed when they were run again, alone\n", sum.again)
+	}
+	if sum.skipped > 0 {
+		fmt.Fprintf(out, "%d skipped\n", sum.skipped)
+	}
+	if _, err := fmt.Fprintf(out, "%d passed, %d failed\n", sum.passed, sum.failed); err != nil {
+		return err
+	}
+	switch {
+	case sum.failed > 0:
+		return fmt.Errorf("%d failed", sum.failed)
+	case sum.passed == 0:
+		return errors.New("no test was run")
+	}
+	return nil
+}
+
+// tallyOf counts the tests of one run, subtests too. A test that was run again counts once, as it ended last. A
+// package that failed for another reason than its tests (it did not compile, or ended early) counts as a failure.
+func tallyOf(events io.Reader) (tally, error) {
+	ends := make(map[event]string)    // by test: how it ended last
+	failed := make(map[event]bool)    // tests that failed once
+	broken := make(map[string]bool)   // packages whose last end was a failure
+	explained := make(map[string]int) // packages: tests of theirs that failed
+	lines := bufio.NewScanner(events)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var e event
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue // a line of the compiler's
+		}
+		switch e.Action {
+		case "pass", "fail", "skip":
+		default:
+			continue
+		}
+		if e.Test == "" {
+			broken[e.Package] = e.Action == "fail"
+			continue
+		}
+		test := event{Package: e.Package, Test: e.Test}
+		ends[test] = e.Action
+		failed[test] = failed[test] || e.Action == "fail"
+	}
+	var sum tally
+	for test, end := range ends {
+		switch end {
+		case "pass":
+			sum.passed++
+			if failed[test] {
+				sum.again++
+			}
+		case "skip":
+			sum.skipped++
+		default:
+			sum.failed++
+		}
+		if failed[test] {
+			explained[test.Package]++
+		}
+	}
+	for name, is := range broken {
+		if is && explained[name] == 0 {
+			sum.failed++
+		}
+	}
+	return sum, lines.Err()
+}
