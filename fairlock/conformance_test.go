@@ -10,12 +10,11 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// TestConformance holds the fair lock to what every lock of the module promises. It runs before the tests that
-// run side by side: its leases are too short for a machine on which forty processes wait.
+// TestConformance holds the fair lock to what every lock of the module promises.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	server := redistest.Shared(t)
-	conformance.Run(t, func(t testing.TB) conformance.Lab {
-		const lease = 600 * time.Millisecond
+	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {

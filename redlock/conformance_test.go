@@ -24,13 +24,14 @@ func TestConformance(t *testing.T) {
 			for range size {
 				servers = append(servers, redistest.Start(t))
 			}
-			conformance.Run(t, func(t testing.TB) conformance.Lab { return conformanceLab(t, servers) })
+			conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
+				return conformanceLab(t, servers, lease)
+			})
 		})
 	}
 }
 
-func conformanceLab(t testing.TB, servers []*redistest.Server) conformance.Lab {
-	const lease = 1200 * time.Millisecond
+func conformanceLab(t testing.TB, servers []*redistest.Server, lease time.Duration) conformance.Lab {
 	var sent redistest.Meter
 	var clients [2]*redlock.Client
 	for i := range clients {
@@ -42,7 +43,7 @@ func conformanceLab(t testing.TB, servers []*redistest.Server) conformance.Lab {
 		}
 		client, err := redlock.NewClient(nodes, &redlock.Options{
 			ClientOptions:  rlock.ClientOptions{Lease: lease, Logger: quiet, MaxPoll: 50 * time.Millisecond},
-			NodeTimeout:    lease / 6,
+			NodeTimeout:    min(lease/6, time.Second),
 			NoRestartGuard: true,
 		})
 		require.NoError(t, err)
@@ -54,7 +55,7 @@ func conformanceLab(t testing.TB, servers []*redistest.Server) conformance.Lab {
 			return redlock.New(clients[client], name, opts...)
 		},
 		Close: func(client int) error { return clients[client].Close() },
-		Sent:  sent.Settled,
+		Sent:  sent.Sent,
 		Lease: lease,
 	}
 }

@@ -79,11 +79,14 @@ func (p *faultyPath) turnsUntil(client *rlock.Client, enough func() bool) int64 
 }
 
 // newBundlingPath is a path on which the server knows the scripts for many, so that no fault meets the question
-// for them. The lease is longer than anybody waits for a hold to go: what is left behind does not end by itself.
+// for them. The lease is longer than anybody waits for a hold to go: what is left behind does not end by itself. A
+// release has time for all the faults: on a busy machine one bundle may meet them one after another.
 func newBundlingPath(t *testing.T) (*faultyPath, *rlock.Client) {
 	t.Helper()
 	p := newFaultyPath(t)
-	client := p.client(rlock.ClientOptions{Lease: 3 * faultSoon, MaxPoll: faultNever})
+	client := p.client(rlock.ClientOptions{
+		Lease: faultNever, MaxPoll: faultNever, ReleaseTimeout: time.Minute,
+	})
 	p.turnsUntil(client, func() bool { return p.scripts("acquire_many") > 1 && p.scripts("release_many") > 1 })
 	return p, client
 }

@@ -14,8 +14,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	conformance.Run(t, func(t testing.TB) conformance.Lab {
-		const lease = 600 * time.Millisecond
+	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {

@@ -18,9 +18,9 @@ import (
 
 const (
 	// faultSoon bounds what is to happen without waiting for any time to pass.
-	faultSoon = 10 * time.Second
+	faultSoon = 20 * time.Second
 	// faultNever is a lease or a poll interval that cannot be the reason for what happens soon.
-	faultNever = 2 * time.Minute
+	faultNever = 5 * time.Minute
 )
 
 // faultyPath is a Redis of the test's own, a proxy in front of it, and a client past the proxy.

@@ -37,8 +37,7 @@ func TestReadConformance(t *testing.T) {
 // conform runs the suite over two clients, each with its side.
 func conform(t *testing.T, sides [2]side, lacks conformance.Lacks) {
 	server := redistest.Shared(t)
-	conformance.Run(t, func(t testing.TB) conformance.Lab {
-		const lease = 600 * time.Millisecond
+	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {

@@ -11,7 +11,7 @@ import (
 // Every lock keeps the contract on every topology that it makes sense on.
 func TestConformance(t *testing.T) {
 	for _, top := range topologies {
-		// Some cases give a call a tenth of a second: all servers are up before the first of them begins.
+		// All servers are up before the first case begins, so that none waits for its own to start.
 		s := top.start(t)
 		t.Cleanup(func() { s.clean(t) })
 		t.Run(top.name, func(t *testing.T) {
@@ -19,15 +19,16 @@ func TestConformance(t *testing.T) {
 			for _, k := range s.kinds() {
 				t.Run(k.name, func(t *testing.T) {
 					t.Parallel()
-					conformance.Run(t, func(t testing.TB) conformance.Lab { return s.lab(t, k) })
+					conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
+						return s.lab(t, k, lease)
+					})
 				})
 			}
 		})
 	}
 }
 
-func (s *site) lab(t testing.TB, k kind) conformance.Lab {
-	const lease = 1800 * time.Millisecond
+func (s *site) lab(t testing.TB, k kind, lease time.Duration) conformance.Lab {
 	opts := rlock.ClientOptions{Lease: lease, MaxPoll: 200 * time.Millisecond}
 	both := [2]*process{s.process(t, opts), s.process(t, opts)}
 	return conformance.Lab{

@@ -15,7 +15,7 @@ import (
 )
 
 // migrationLease has a third that is long enough for a busy machine and short enough to see several.
-const migrationLease = 3 * time.Second
+const migrationLease = 6 * time.Second
 
 // A slot moves while locks of every kind are held in it and waited for. Some keys went already, which the old
 // node answers with ASK, and some did not; in the end the new node has all, and the old one says MOVED. No

@@ -14,7 +14,6 @@ import (
 
 var calls = []contract{
 	{"DoReturnsTheFunctionsError", 0, doReturnsTheError},
-	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 	{"DoReleasesOnPanic", 0, doReleasesOnPanic},
 	{"DoReleasesOnGoexit", 0, doReleasesOnGoexit},
 	{"DoDoesNotCallWithoutTheLock", 0, doDoesNotCall},
@@ -36,24 +35,6 @@ func doReturnsTheError(t *testing.T, lab Lab) {
 	require.ErrorIs(t, context.Cause(inside), rlock.ErrReleased)
 	free(t, lab.Lock(1, n))
 	require.NoError(t, lock.Do(within(t), func(context.Context) error { return nil }))
-}
-
-// The work failed and the lock was lost on the way: neither hides the other, on one line.
-func doJoinsTheErrors(t *testing.T, lab Lab) {
-	lock := lab.Lock(0, name(t), rlock.FixedLease(100*time.Millisecond))
-	err := lock.Do(within(t), func(ctx context.Context) error {
-		require.ErrorIs(t, ended(t, ctx), rlock.ErrLost)
-		return errWork
-	})
-	require.ErrorIs(t, err, errWork)
-	only(t, err, rlock.ErrLost)
-	require.NotContains(t, err.Error(), "\n")
-
-	err = lock.Do(within(t), func(ctx context.Context) error {
-		_ = ended(t, ctx)
-		return nil
-	})
-	only(t, err, rlock.ErrLost)
 }
 
 func doReleasesOnPanic(t *testing.T, lab Lab) {
@@ -82,11 +63,12 @@ func doReleasesOnGoexit(t *testing.T, lab Lab) {
 func doDoesNotCall(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
-	err := lab.Lock(1, n, rlock.MaxWait(100*time.Millisecond)).Do(within(t),
-		func(context.Context) error {
+	err := answered(func(d time.Duration) error {
+		return lab.Lock(1, n, rlock.MaxWait(d)).Do(within(t), func(context.Context) error {
 			t.Error("the function was called without the lock")
 			return nil
 		})
+	})
 	only(t, err, rlock.ErrBusy)
 	require.NoError(t, unlock())
 }

@@ -37,38 +37,24 @@ func overBefore(t *testing.T, lab Lab) {
 		{parent, []error{errReason, context.Canceled}},
 		{expired, []error{context.DeadlineExceeded}},
 	} {
-		before := settled(t, lab)
-		for _, try := range []func(context.Context) (context.Context, func() error, error){
-			lock.Lock, lock.TryLock,
-		} {
-			same, unlock, err := try(c.ctx)
-			for _, cause := range c.causes {
-				require.ErrorIs(t, err, cause)
+		sendsNothing(t, lab, func() {
+			for _, try := range []func(context.Context) (context.Context, func() error, error){
+				lock.Lock, lock.TryLock,
+			} {
+				same, unlock, err := try(c.ctx)
+				for _, cause := range c.causes {
+					require.ErrorIs(t, err, cause)
+				}
+				only(t, err, nil)
+				refused(t, c.ctx, same, unlock)
 			}
-			only(t, err, nil)
-			refused(t, c.ctx, same, unlock)
-		}
-		err := lock.Do(c.ctx, func(context.Context) error {
-			t.Error("the function was called without the lock")
-			return nil
-		})
-		require.ErrorIs(t, err, c.causes[0])
-		require.Equal(t, before, lab.Sent(), "nothing is sent for a context that is over")
+			err := lock.Do(c.ctx, func(context.Context) error {
+				t.Error("the function was called without the lock")
+				return nil
+			})
+			require.ErrorIs(t, err, c.causes[0])
+		}, "for a context that is over")
 	}
-}
-
-// settled counts what was sent when no more follows: what earlier calls left to do is done in the background.
-func settled(t *testing.T, lab Lab) (sent int64) {
-	t.Helper()
-	for range 100 {
-		sent = lab.Sent()
-		time.Sleep(50 * time.Millisecond)
-		if lab.Sent() == sent {
-			return sent
-		}
-	}
-	t.Fatal("the client does not stop sending")
-	return 0
 }
 
 // The wait ends with the context, wherever the waiter stands: behind its own client, or at the head of
@@ -78,21 +64,27 @@ func endedWait(t *testing.T, lab Lab) {
 	_, unlock := take(t, within(t), lab.Lock(0, n))
 	for client := range 2 {
 		lock := lab.Lock(client, n)
-		late, stop := context.WithTimeout(within(t), 100*time.Millisecond)
-		defer stop()
-		same, nothing, err := lock.Lock(late)
+		err := answered(func(d time.Duration) error {
+			late, stop := context.WithTimeout(within(t), d)
+			defer stop()
+			same, nothing, err := lock.Lock(late)
+			refused(t, late, same, nothing)
+			return err
+		})
 		only(t, err, rlock.ErrBusy)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		refused(t, late, same, nothing)
 
-		ctx, cancel := context.WithCancelCause(within(t))
-		timer := time.AfterFunc(100*time.Millisecond, func() { cancel(errReason) })
-		defer timer.Stop()
-		same, nothing, err = lock.Lock(ctx)
+		err = answered(func(d time.Duration) error {
+			ctx, cancel := context.WithCancelCause(within(t))
+			timer := time.AfterFunc(d, func() { cancel(errReason) })
+			defer timer.Stop()
+			same, nothing, err := lock.Lock(ctx)
+			refused(t, ctx, same, nothing)
+			return err
+		})
 		only(t, err, rlock.ErrBusy)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errReason)
-		refused(t, ctx, same, nothing)
 	}
 	require.NoError(t, unlock())
 	soonFree(t, lab.Lock(1, n))
@@ -103,12 +95,14 @@ func endedByMaxWait(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
 	for client := range 2 {
-		lock := lab.Lock(client, n, rlock.MaxWait(100*time.Millisecond))
-		ctx := within(t)
-		same, nothing, err := lock.Lock(ctx)
+		err := answered(func(d time.Duration) error {
+			ctx := within(t)
+			same, nothing, err := lab.Lock(client, n, rlock.MaxWait(d)).Lock(ctx)
+			refused(t, ctx, same, nothing)
+			return err
+		})
 		only(t, err, rlock.ErrBusy)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		refused(t, ctx, same, nothing)
 	}
 	require.NoError(t, unlock())
 	held, unlock := take(t, within(t), lab.Lock(1, n, rlock.MaxWait(limit)))
@@ -157,18 +151,18 @@ func heldKnows(t *testing.T, lab Lab) {
 	_, err := lock.Held(ctx)
 	only(t, err, rlock.ErrNotHeld)
 	held, unlock := take(t, ctx, lock)
-	before := lab.Sent()
-	hold, err := lab.Lock(0, n).Held(held)
-	require.NoError(t, err)
-	require.NotEmpty(t, hold.ID)
-	require.Equal(t, 1, hold.Count)
-	require.True(t, hold.ValidUntil.After(time.Now()))
-	require.True(t, hold.ValidUntil.Before(time.Now().Add(lab.Lease)))
-	_, err = other.Held(held)
-	only(t, err, rlock.ErrNotHeld)
-	_, err = lab.Lock(1, n).Held(held)
-	only(t, err, rlock.ErrNotHeld)
-	require.Equal(t, before, lab.Sent(), "Held sends nothing")
+	sendsNothing(t, lab, func() {
+		hold, err := lab.Lock(0, n).Held(held)
+		require.NoError(t, err)
+		require.NotEmpty(t, hold.ID)
+		require.Equal(t, 1, hold.Count)
+		require.True(t, hold.ValidUntil.After(time.Now()))
+		require.True(t, hold.ValidUntil.Before(time.Now().Add(lab.Lease)))
+		_, err = other.Held(held)
+		only(t, err, rlock.ErrNotHeld)
+		_, err = lab.Lock(1, n).Held(held)
+		only(t, err, rlock.ErrNotHeld)
+	}, "Held asks nobody")
 	require.NoError(t, unlock())
 	_, err = lock.Held(held)
 	only(t, err, rlock.ErrNotHeld)

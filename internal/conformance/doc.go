@@ -4,7 +4,7 @@
 // A package of locks runs it over its own:
 //
 //	func TestConformance(t *testing.T) {
-//		conformance.Run(t, func(t testing.TB) conformance.Lab { ... })
+//		conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab { ... })
 //	}
 //
 // Each case gets a lab of its own: two clients, as two processes would have them, and a way to make

@@ -15,6 +15,7 @@ var periods = []contract{
 	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
 	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
 	{"MaxHoldEnds", 0, maxHoldEnds},
+	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
 
 // The other client's wait is the clock: it goes on for some leases and never gets in.
@@ -58,6 +59,24 @@ func maxHoldEnds(t *testing.T, lab Lab) {
 	loss(t, context.Cause(held), rlock.LossMaxHold)
 	loss(t, unlock(), rlock.LossMaxHold)
 	require.NoError(t, next())
+}
+
+// The work failed and the lock was lost on the way: neither hides the other, on one line.
+func doJoinsTheErrors(t *testing.T, lab Lab) {
+	lock := lab.Lock(0, name(t), rlock.FixedLease(lab.Lease))
+	err := lock.Do(within(t), func(ctx context.Context) error {
+		require.ErrorIs(t, ended(t, ctx), rlock.ErrLost)
+		return errWork
+	})
+	require.ErrorIs(t, err, errWork)
+	only(t, err, rlock.ErrLost)
+	require.NotContains(t, err.Error(), "\n")
+
+	err = lock.Do(within(t), func(ctx context.Context) error {
+		_ = ended(t, ctx)
+		return nil
+	})
+	only(t, err, rlock.ErrLost)
 }
 
 func loss(t *testing.T, err error, reason rlock.LossReason) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"sync/atomic"
-	"time"
 )
 
 // Meter counts what connections send that its Dial opened. The zero Meter is ready to use.
@@ -30,20 +29,6 @@ func (m *Meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 
 // Sent is zero while nothing was sent nor even dialled, and grows with whatever is.
 func (m *Meter) Sent() int64 { return m.dials.Load() + m.bytes.Load() }
-
-// Settled is Sent when nothing more is on its way: a call on several nodes returns when a quorum answered,
-// and what the others are told goes on.
-func (m *Meter) Settled() int64 {
-	const quietFor = 30 * time.Millisecond
-	for last := m.Sent(); ; {
-		<-time.After(quietFor)
-		now := m.Sent()
-		if now == last {
-			return now
-		}
-		last = now
-	}
-}
 
 // Writes counts the writes, of one command or of many.
 func (m *Meter) Writes() int64 { return m.writes.Load() }
