@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 // Bad input is an error that names the argument, before anything is sent.
@@ -22,7 +23,7 @@ func TestBadArguments(t *testing.T) {
 		argument string
 	}{
 		"no locks":              {multilock.New(nil), "locks"},
-		"a lock twice":          {multilock.New([]*rlock.Lock{a, b, rlock.New(c, "a")}), "locks"},
+		"a lock twice":          {multilock.New([]*rlock.Lock{a, b, rlock.New(c, "a")}), "locks[2]"},
 		"nil":                   {multilock.New([]*rlock.Lock{a, nil}), "lock"},
 		"a lock from nowhere":   {multilock.New([]*rlock.Lock{a, {}}), "lock"},
 		"a lock without a name": {multilock.New([]*rlock.Lock{a, rlock.New(c, "")}), "name"},
@@ -49,6 +50,18 @@ func TestBadArguments(t *testing.T) {
 	require.Equal(t, "ctx", bad.Name)
 	require.ErrorAs(t, multilock.New([]*rlock.Lock{a, b}).Do(ctx, nil), &bad)
 	require.Equal(t, "fn", bad.Name)
+}
+
+// defect D15: the text says which lock it is that is there twice.
+func TestTextOfADuplicate(t *testing.T) {
+	t.Parallel()
+	c := clientAt(t, "127.0.0.1:1", nil)
+	twice := []string{"account:1", "account:3", "account:3"}
+	_, _, err := multilock.New(locks(c, twice...)).Lock(within(t))
+	require.EqualError(t, err, `rlock: locks[2] is a duplicate of locks[1], "account:3"`)
+	sides := rwlock.New(c, "report")
+	_, _, err = multilock.New([]*rlock.Lock{sides.Read(), sides.Write()}).Lock(within(t))
+	require.EqualError(t, err, `rlock: locks[1] is a duplicate of locks[0], "report"`)
 }
 
 // A closed client is told before anything is taken through another one.

@@ -144,5 +144,5 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// rlock: locks must not be empty
-	// rlock: locks must not name a lock twice, not account:17
+	// rlock: locks[1] is a duplicate of locks[0], "account:17"
 }

@@ -3,6 +3,7 @@ package multilock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
 	"time"
 
@@ -11,6 +12,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/rlock"
 )
+
+// maxLocks keeps the script that takes all short, since Redis serves nobody else while it runs: 1,000 locks
+// are some milliseconds. Redis itself would refuse it from some 8,000 on, where Lua's stack ends.
+const maxLocks = 1000
 
 // Lock is a handle on several locks that are taken as one. It holds nothing itself. All methods are safe for
 // concurrent use.
@@ -31,16 +36,23 @@ type group struct {
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and any
 // clients; each keeps the FixedLease and MaxHold that it was made with, unless they are given in opts. How
-// long the whole waits is limited by the MaxWait of opts alone. Two clients of one Redis exclude each other:
-// a name that is there through both is never had. No locks, nil, one of them twice, two sides of
-// one read-write lock, and a bad option are an *rlock.ArgumentError from every call on the handle.
+// long the whole waits is limited by the MaxWait of opts alone. Do not list one name through two clients of
+// the same Redis: they exclude each other, and Lock never succeeds.
+//
+// No locks, more than 1,000 of them, nil, one of them twice, two sides of one read-write lock, a bad option,
+// and a FixedLease that a member refuses are an *rlock.ArgumentError from every call on the handle, which
+// then sends nothing.
 func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
 	l := &Lock{members: append([]*rlock.Lock(nil), locks...)}
 	o, err := bridge.OptionsOf(opts)
-	if err == nil && len(locks) == 0 {
+	switch {
+	case err != nil:
+	case len(locks) == 0:
 		err = &rlock.ArgumentError{Name: "locks", Problem: "must not be empty"}
-	}
-	if err == nil {
+	case len(locks) > maxLocks:
+		err = &rlock.ArgumentError{Name: "locks", Value: len(locks),
+			Problem: fmt.Sprintf("must have at most %d members", maxLocks)}
+	default:
 		err = l.sort(o)
 	}
 	l.maxWait, l.err = o.MaxWait, err
@@ -59,25 +71,20 @@ func (l *Lock) sort(o bridge.Options) error {
 		engine *engine.Engine
 		key    string
 	}
-	seen := make(map[seat]bool, len(l.members))
+	seen := make(map[seat]int, len(l.members))
 	at := make(map[place]int)
-	for _, member := range l.members {
-		e, req, err := bridge.Open(member)
+	for n, member := range l.members {
+		e, req, err := bridge.Open(member, o)
 		if err != nil {
 			return err
 		}
 		s := seat{e, req.Proto.Key()}
-		if seen[s] {
-			return &rlock.ArgumentError{Name: "locks", Value: req.Proto.Name(), Problem: "must not name a lock twice"}
+		if first, twice := seen[s]; twice {
+			return &rlock.ArgumentError{Name: fmt.Sprintf("locks[%d]", n),
+				Problem: fmt.Sprintf("is a duplicate of locks[%d], %q", first, req.Proto.Name())}
 		}
-		seen[s] = true
-		if o.Lease > 0 {
-			req.Lease, req.Kept = o.Lease, false
-		}
-		if o.MaxHold > 0 {
-			req.MaxHold = o.MaxHold
-		}
-		req.MaxWait = 0
+		seen[s] = n
+		req.MaxWait = 0 // limits the whole, and no member
 		if _, joins := req.Proto.(engine.Joiner); !joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue

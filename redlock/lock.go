@@ -2,7 +2,9 @@ package redlock
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -19,7 +21,7 @@ const (
 
 // New returns a handle on the lock of that name over the client's nodes. It is cheap and sends nothing. A
 // bad name or option is an *rlock.ArgumentError from every call on the handle; so is a FixedLease longer
-// than the guard time.
+// than the guard time, also where it is an option of package multilock.
 //
 // It is an *rlock.Lock in everything but this: a waiter is not woken, but tries again after random times
 // that grow up to MaxPoll; a hold cannot be exported; and what Inspect and Break go by is what a quorum of
@@ -33,19 +35,7 @@ func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	key, err := client.core.Key(name)
 	lock.key = key
 	lock.token, lock.channel = keys.Prefix(tokenPrefix, key), keys.Prefix(channelPrefix, key)
-	if err == nil {
-		err = client.checkLease(opts)
-	}
 	return bridge.Lock(client.locks, lock, opts, false, err).(*rlock.Lock)
-}
-
-func (c *Client) checkLease(opts []rlock.Option) error {
-	req, err := bridge.RequestOf(c.locks, opts)
-	if err == nil && req.Lease > c.guard {
-		return &rlock.ArgumentError{Name: "FixedLease", Value: req.Lease,
-			Problem: "must not be longer than Options.RestartGuard, " + c.guard.String()}
-	}
-	return err
 }
 
 // quorumLock is the protocol of the lock: it has its own ways to the nodes, so the connection that the
@@ -62,6 +52,17 @@ func (l *quorumLock) Channel() string      { return "" }
 func (l *quorumLock) Excludes(string) bool { return true }
 func (l *quorumLock) Follows(string) bool  { return true }
 func (l *quorumLock) Inherits(string) bool { return false }
+
+// CheckLease implements [engine.Leaser]: what a server granted may be forgotten by a restart, and only for the
+// guard time is that server without a vote. The client's own lease was checked with its options.
+func (l *quorumLock) CheckLease(lease time.Duration) error {
+	if lease > l.client.guard {
+		return &rlock.ArgumentError{Name: "FixedLease", Value: lease, Problem: fmt.Sprintf(
+			"must be at most the client's RestartGuard of %v (redlock.Options tells how to raise that)",
+			l.client.guard)}
+	}
+	return nil
+}
 
 func (l *quorumLock) Renewer() engine.Renewer { return renewer{l.client} }
 

@@ -32,12 +32,17 @@ func init() {
 		l.req.Anew = anew
 		return l
 	}
-	bridge.Open = func(lock any) (*engine.Engine, engine.Request, error) {
+	bridge.Open = func(lock any, with bridge.Options) (*engine.Engine, engine.Request, error) {
 		l, _ := lock.(*Lock)
 		if l == nil {
 			return nil, engine.Request{}, &ArgumentError{Name: "lock", Problem: "must not be nil"}
 		}
-		return l.engine, l.req, l.check(context.Background())
+		if err := l.check(context.Background()); err != nil {
+			return nil, engine.Request{}, err
+		}
+		o := options{lease: with.Lease, maxWait: with.MaxWait, maxHold: with.MaxHold}
+		req := o.over(l.req)
+		return l.engine, req, checkLease(req)
 	}
 	bridge.Join = join
 	bridge.OptionsOf = func(opts any) (bridge.Options, error) {

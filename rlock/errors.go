@@ -85,8 +85,8 @@ func (e *LostError) Unwrap() error { return e.Err }
 // ArgumentError refuses a bad value before anything is sent.
 type ArgumentError struct {
 	Name    string // of the argument, field or option
-	Value   any
-	Problem string
+	Value   any    // what was given; nil if Problem says all there is to say
+	Problem string // what is wrong, or what has to be
 }
 
 // Error implements error.
@@ -94,7 +94,7 @@ func (e *ArgumentError) Error() string {
 	if e.Value == nil {
 		return fmt.Sprintf("rlock: %s %s", e.Name, e.Problem)
 	}
-	return fmt.Sprintf("rlock: %s %s, not %v", e.Name, e.Problem, e.Value)
+	return fmt.Sprintf("rlock: %s %s (got %v)", e.Name, e.Problem, e.Value)
 }
 
 // joined is two errors in one line.

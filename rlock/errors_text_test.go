@@ -30,10 +30,21 @@ func TestErrorTexts(t *testing.T) {
 		require.False(t, said[reason.String()])
 		said[reason.String()] = true
 	}
-	require.EqualError(t, &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"},
-		"rlock: fn must not be nil")
-	require.EqualError(t, &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
-		"rlock: x must be 4, not 3")
+}
+
+// defect D15: "not" in front of a value reads as if that were forbidden, or wanted, where the problem is
+// another one, as with the name that a lock was not to have twice.
+func TestTextsOfBadArguments(t *testing.T) {
+	t.Parallel()
+	for text, err := range map[string]error{
+		"rlock: fn must not be nil":  &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"},
+		"rlock: x must be 4 (got 3)": &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
+		`rlock: name must have balanced braces, so that all keys are in one slot (got "a{b")`: &rlock.ArgumentError{
+			Name: "name", Value: `"a{b"`, Problem: "must have balanced braces, so that all keys are in one slot",
+		},
+	} {
+		require.EqualError(t, err, text)
+	}
 }
 
 // rueidis#630, #653: a dial ends with the very error that the caller's own deadline would have. The

@@ -36,7 +36,7 @@ func ExampleNewClient() {
 	// Output:
 	// Redis has [shop:lock:order:1001]
 	// <nil> <nil>
-	// rlock: ClientOptions.Lease must be at least 100ms, not -1s
+	// rlock: ClientOptions.Lease must be at least 100ms (got -1s)
 }
 
 // Close names what was still held: in tests that finds every forgotten unlock.

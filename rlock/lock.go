@@ -48,17 +48,21 @@ func (c *Client) check() error {
 func newLock(client *Client, p engine.Protocol, opts []Option, err error) *Lock {
 	req, bad := client.request(opts)
 	req.Proto = p
-	return &Lock{engine: client.engine, proto: p, req: req, err: firstError(err, bad)}
+	return &Lock{engine: client.engine, proto: p, req: req, err: firstError(err, bad, checkLease(req))}
 }
 
 // request is what the options ask for.
 func (c *Client) request(opts []Option) (engine.Request, error) {
 	o := collect(opts)
-	req := engine.Request{Lease: c.options.Lease, Kept: true, MaxWait: o.maxWait, MaxHold: o.maxHold}
-	if o.lease > 0 {
-		req.Lease, req.Kept = o.lease, false
+	return o.over(engine.Request{Lease: c.options.Lease, Kept: true}), o.err
+}
+
+// checkLease asks the protocol whether it takes the lease of a request.
+func checkLease(req engine.Request) error {
+	if p, ok := req.Proto.(engine.Leaser); ok {
+		return p.CheckLease(req.Lease)
 	}
-	return req, o.err
+	return nil
 }
 
 // Name is the name given to New.

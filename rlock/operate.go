@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func (l *Lock) Import(
 	case err != nil || !strings.Contains(p.ID, ":") || p.Key == "" || p.Fence < 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case p.Key != l.proto.Key():
-		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "is of another lock: " + p.Key}
+		return ctx, notHeld, &ArgumentError{Name: "token", Problem: fmt.Sprintf("is of another lock, %q", p.Key)}
 	}
 	level, err := l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence})
 	return hand(ctx, level, err)

@@ -179,6 +179,20 @@ func MaxHold(d time.Duration) Option {
 	return func(o *options) { o.set("MaxHold", &o.maxHold, d, time.Millisecond) }
 }
 
+// over is the request with what the options change.
+func (o options) over(req engine.Request) engine.Request {
+	if o.lease > 0 {
+		req.Lease, req.Kept = o.lease, false
+	}
+	if o.maxWait > 0 {
+		req.MaxWait = o.maxWait
+	}
+	if o.maxHold > 0 {
+		req.MaxHold = o.maxHold
+	}
+	return req
+}
+
 func collect(opts []Option) options {
 	var o options
 	for _, opt := range opts {

@@ -52,7 +52,7 @@ func ExampleSemaphore_Do() {
 	// Output:
 	// two more: true
 	// <nil>
-	// rlock: n must be at most the capacity, 3, not 4
+	// rlock: n must be at most the capacity, 3 (got 4)
 }
 
 // Inspect tells who holds, and Break takes what somebody holds who does not come back.

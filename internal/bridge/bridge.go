@@ -43,9 +43,10 @@ var (
 	// is told by every call.
 	Lock func(client any, proto engine.Protocol, opts any, anew bool, err error) any
 
-	// Open looks into an *rlock.Lock: its engine, and what its calls ask for. The error is what every call
-	// on it returns.
-	Open func(lock any) (*engine.Engine, engine.Request, error)
+	// Open looks into an *rlock.Lock: its engine, and what its calls ask for under further options, of which
+	// zero values change nothing. The error is what every call on it returns, or that the lock refuses one
+	// of the options.
+	Open func(lock any, with Options) (*engine.Engine, engine.Request, error)
 
 	// Join makes one error of two, on one line; either may be nil.
 	Join func(first, second error) error

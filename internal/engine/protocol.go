@@ -64,6 +64,13 @@ type Stayer interface {
 	Stays() error
 }
 
+// A Leaser is a protocol that does not take every lease. Whoever makes a Request of it asks first, wherever
+// the lease comes from.
+type Leaser interface {
+	// CheckLease is the error of whoever asks for a lease that the protocol refuses.
+	CheckLease(lease time.Duration) error
+}
+
 // Refused is an error that a Protocol returns instead of sending, or for an answer that says that it was
 // asked for something impossible: the call ends with Err as it is.
 type Refused struct{ Err error }
