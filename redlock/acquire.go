@@ -60,7 +60,10 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	}
 	if !h.done { // it was not decided by answers
 		h.done = true
-		h.mark(asked, granted)
+		h.mark(asked)
+		if h.phase == confirming {
+			h.mark(granted) // and was told the token
+		}
 	}
 	yes, failed := h.countLocked(member)+h.countLocked(granted), maps.Clone(h.failed)
 	h.freeLocked()
@@ -194,7 +197,9 @@ func (h *hold) releaseLocked(i int) {
 			h.yes++
 		}
 		at.counted = false
+		delete(h.failed, c.nodes[i])
 		if doubt && err == nil && reply.Now <= at.notAfter && c.clock.Now() < e.end {
+			h.failed[c.nodes[i]] = errDoubt
 			e.due = c.clocks.Local(c.nodes[i].addr, at.notAfter, c.clock.Now()) + time.Millisecond
 			return true
 		}

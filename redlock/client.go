@@ -26,9 +26,8 @@ type Options struct {
 	// itself alone, and one that a failover replaced has forgotten its votes.
 	rlock.ClientOptions
 
-	// NodeTimeout is how long a call waits for one node. It should be a few round trips, and small against
-	// the lease, of which a sixth is the most. Zero means a twentieth of the lease, but at least 50 ms and
-	// at most 200 ms.
+	// NodeTimeout is how long a call waits for one node: a few round-trip times; at most a sixth of the lease,
+	// and 3 s. Zero means a twentieth of the lease, but at least 50 ms and at most 200 ms.
 	NodeTimeout time.Duration
 
 	// RestartGuard is how long a server has to be up before it has a vote, because until then it may have
@@ -133,13 +132,13 @@ func (c *Client) setTimes(o Options) error {
 	switch {
 	case c.timeout < time.Millisecond || c.timeout > limit:
 		return &rlock.ArgumentError{Name: "Options.NodeTimeout", Value: o.NodeTimeout,
-			Problem: "must be between 1ms and a sixth of the lease, " + limit.String()}
+			Problem: fmt.Sprintf("must be between 1ms and %v, a sixth of the lease but at most 3s", limit)}
 	case c.guard < lease:
 		return &rlock.ArgumentError{Name: "Options.RestartGuard", Value: o.RestartGuard,
-			Problem: "must not be shorter than the lease, " + lease.String()}
+			Problem: "must be at least the lease, " + lease.String()}
 	case c.core.FenceTTL >= 0 && c.core.FenceTTL < 2*c.guard.Milliseconds():
 		return &rlock.ArgumentError{Name: "ClientOptions.FenceTTL", Value: o.FenceTTL,
-			Problem: "must be at least twice the guard time, " + c.guard.String()}
+			Problem: fmt.Sprintf("must be at least %v, twice the guard time", 2*c.guard)}
 	}
 	if !o.NoRestartGuard {
 		// Both the start and the present are told in whole seconds, so an uptime may be a second too long.

@@ -43,7 +43,26 @@ var (
 	errNever  = errors.New("no answer in time")
 	errClosed = errors.New("the client is closed")
 	errLate   = errors.New("its clock changes faster than it can be followed")
+	errDoubt  = errors.New("it may still carry out a request that it did not answer")
 )
+
+// silent are the nodes that were asked something and did not answer yet.
+type silent map[*node]struct{}
+
+func (c *Client) silent() silent {
+	s := make(silent, len(c.nodes))
+	for _, n := range c.nodes {
+		s[n] = struct{}{}
+	}
+	return s
+}
+
+// blame notes why these nodes failed a call that waits no longer.
+func (s silent) blame(failed map[*node]error) {
+	for n := range s {
+		failed[n] = errNever
+	}
+}
 
 // quorumError tells that too few nodes said yes, and what was wrong with the others. Nothing of the
 // attempt is left that this package does not take back by itself.

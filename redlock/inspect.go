@@ -3,6 +3,7 @@ package redlock
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,14 +16,14 @@ type survey struct {
 	mu      sync.Mutex // guards all below
 	replies []lua.QuorumReply
 	failed  map[*node]error
-	open    int
+	silent  silent
 	done    chan struct{}
 }
 
 func (c *Client) survey(
 	ctx context.Context, question func() *lua.Call[lua.QuorumReply],
 ) ([]lua.QuorumReply, map[*node]error) {
-	s := &survey{failed: make(map[*node]error), open: len(c.nodes), done: make(chan struct{})}
+	s := &survey{failed: make(map[*node]error), silent: c.silent(), done: make(chan struct{})}
 	answer := func(n *node, reply lua.QuorumReply, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -31,7 +32,7 @@ func (c *Client) survey(
 		} else {
 			s.replies = append(s.replies, reply)
 		}
-		if s.open--; s.open == 0 {
+		if delete(s.silent, n); len(s.silent) == 0 {
 			close(s.done)
 		}
 	}
@@ -47,20 +48,11 @@ func (c *Client) survey(
 			answer(n, lua.QuorumReply{}, err)
 		}
 	}
-	all := c.wait(ctx, s.done)
+	c.wait(ctx, s.done)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	failed := make(map[*node]error)
-	for n, err := range s.failed {
-		failed[n] = err
-	}
-	if !all && s.open > 0 {
-		for _, n := range c.nodes[:min(s.open, len(c.nodes))] {
-			if failed[n] == nil {
-				failed[n] = errNever
-			}
-		}
-	}
+	failed := maps.Clone(s.failed)
+	s.silent.blame(failed)
 	return slices.Clone(s.replies), failed
 }
 

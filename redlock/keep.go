@@ -18,14 +18,14 @@ type round struct {
 	mu      sync.Mutex // guards all below
 	yes, no []int      // nodes, per hold
 	failed  map[*node]error
-	open    int // nodes whose answer is not there yet
+	silent  silent
 	closed  bool
 	decided chan struct{}
 }
 
 func (c *Client) newRound(holds []*hold) *round {
 	return &round{client: c, holds: holds, began: c.clock.Now(), yes: make([]int, len(holds)), no: make([]int, len(holds)),
-		failed: make(map[*node]error), decided: make(chan struct{})}
+		failed: make(map[*node]error), silent: c.silent(), decided: make(chan struct{})}
 }
 
 // stale reports that a request of the round has waited so long for its node that nobody needs it any more.
@@ -36,7 +36,7 @@ func (r *round) weighLocked() {
 	if r.closed {
 		return
 	}
-	if r.open > 0 {
+	if len(r.silent) > 0 {
 		for i, h := range r.holds {
 			if h != nil && r.sayLocked(i) == lua.RenewFailed {
 				return
@@ -76,9 +76,6 @@ func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.Re
 	for i, id := range ids {
 		r.holds[i] = c.find(id)
 	}
-	r.mu.Lock()
-	r.open = len(c.nodes)
-	r.mu.Unlock()
 	for at := range c.nodes {
 		r.send(at, ttls)
 	}
@@ -126,7 +123,7 @@ func (r *round) send(at int, ttls []int64) {
 	if err != nil {
 		r.failed[c.nodes[at]] = err
 	}
-	r.open--
+	delete(r.silent, c.nodes[at])
 	r.weighLocked()
 }
 
@@ -149,7 +146,7 @@ func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err 
 			r.no[i]++
 		}
 	}
-	r.open--
+	delete(r.silent, r.client.nodes[at])
 	r.weighLocked()
 	for _, i := range of {
 		if r.closed && r.sayLocked(i) == lua.Renewed {
@@ -162,14 +159,8 @@ func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err 
 func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		r.closed = true
-		for _, n := range r.client.nodes {
-			if r.open > 0 && r.failed[n] == nil {
-				r.failed[n] = errNever
-			}
-		}
-	}
+	r.closed = true
+	r.silent.blame(r.failed)
 	said := make([]lua.RenewStatus, len(r.holds))
 	failed, most := 0, 0
 	for i, h := range r.holds {
@@ -263,7 +254,6 @@ func (c *Client) step(ctx context.Context, id string, s engine.Step, leave bool)
 		return lua.StepReply{Status: lua.Gone}, nil
 	}
 	r := c.newRound([]*hold{h})
-	r.open = len(c.nodes)
 	for at, n := range c.nodes {
 		err := n.submit(r.stepAt(at, s, leave))
 		if err != nil {
@@ -274,6 +264,7 @@ func (c *Client) step(ctx context.Context, id string, s engine.Step, leave bool)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
+	r.silent.blame(r.failed)
 	switch r.sayLocked(0) {
 	case lua.Renewed:
 		return lua.StepReply{Status: lua.Done}, nil
@@ -322,6 +313,6 @@ func (r *round) stepped(at int, reply lua.QuorumReply, err error) {
 	default:
 		r.yes[0]++
 	}
-	r.open--
+	delete(r.silent, r.client.nodes[at])
 	r.weighLocked()
 }

@@ -188,6 +188,7 @@ func (l *lab) soonOn(name string, want ...int) {
 type events struct {
 	mu      sync.Mutex // guards what follows
 	renewed map[string]int
+	failed  error // a renewal, most recently
 	lost    []*rlock.LostError
 }
 
@@ -201,6 +202,8 @@ func (e *events) observer() *rlock.Observer {
 			}
 			if err == nil {
 				e.renewed[name]++
+			} else {
+				e.failed = err
 			}
 		},
 		Lost: func(err *rlock.LostError) {
@@ -215,6 +218,18 @@ func (e *events) renewals(name string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.renewed[name]
+}
+
+// failure waits for a renewal that fails, and returns its error.
+func (e *events) failure(t testing.TB) (err error) {
+	t.Helper()
+	redistest.Eventually(t, patience, func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		err = e.failed
+		return err != nil
+	}, "a renewal should fail")
+	return err
 }
 
 // renewedAgain waits for that many more renewals.

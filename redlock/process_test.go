@@ -16,8 +16,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/faultproxy"
-	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -163,86 +161,4 @@ func TestCloseReleasesWhereItCan(t *testing.T) {
 	_, _, err = redlock.New(client, "open:1").Lock(within(t))
 	require.ErrorIs(t, err, rlock.ErrClosed)
 	l.servers[1].Continue()
-}
-
-// Every set of nodes may be away, at every stage: what is left of five decides, and nothing else.
-func TestEverySubsetOfNodesAtEveryStage(t *testing.T) {
-	t.Parallel()
-	for _, stage := range []string{"acquisition", "renewal", "re-entry", "release"} {
-		t.Run(stage, func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t, 5)
-			o := options(time.Second)
-			o.ReleaseTimeout, o.NodeTimeout = 200*time.Millisecond, 150*time.Millisecond
-			for mask := range 32 {
-				l.subset(stage, mask, o)
-			}
-		})
-	}
-}
-
-// subset cuts every connection to the nodes of a mask at its first request.
-func (l *lab) subset(stage string, mask int, o redlock.Options) {
-	l.t.Helper()
-	away := 0
-	for i := range l.proxies {
-		away += mask >> i & 1
-	}
-	enough := away <= 2
-	client := l.client(l.proxied(), o)
-	defer func() { _ = client.Close() }()
-	name := fmt.Sprintf("%s:%d", stage, mask)
-	lock := redlock.New(client, name)
-	once(l.t, redlock.New(client, "warm"))
-	var cuts []*faultproxy.Rule
-	refuse := func(on bool) {
-		for _, rule := range cuts {
-			rule.Times(0)
-		}
-		for i, p := range l.proxies {
-			if on && mask>>i&1 == 1 {
-				anything := func(faultproxy.Request) bool { return true }
-				cuts = append(cuts, p.On(anything, faultproxy.CutBefore).Times(-1))
-				p.CutAll()
-			}
-		}
-	}
-	defer refuse(false)
-	if stage == "acquisition" {
-		refuse(true)
-		_, unlock, err := lock.TryLock(within(l.t))
-		require.Equal(l.t, enough, err == nil, "mask %05b: %v", mask, err)
-		if err == nil {
-			require.NoError(l.t, unlock())
-		} else {
-			require.ErrorIs(l.t, err, rlock.ErrUnavailable)
-		}
-		return
-	}
-	ctx, unlock := take(l.t, lock)
-	redistest.Eventually(l.t, patience, func() bool { return len(l.on(name, 0, 1, 2, 3, 4)) == 5 }, "all grant")
-	refuse(true)
-	switch stage {
-	case "renewal":
-		if !enough {
-			require.ErrorIs(l.t, ended(l.t, ctx), rlock.ErrLost)
-			require.ErrorIs(l.t, unlock(), rlock.ErrLost)
-			return
-		}
-		l.renewedAgain(name, 1)
-		require.NoError(l.t, unlock())
-	case "re-entry":
-		_, leave, err := lock.Lock(ctx)
-		require.Equal(l.t, enough, err == nil, "mask %05b: %v", mask, err)
-		if err == nil {
-			require.NoError(l.t, leave())
-		}
-		_ = unlock()
-	case "release":
-		err := unlock()
-		require.Equal(l.t, enough, err == nil, "mask %05b: %v", mask, err)
-	}
-	refuse(false)
-	redistest.Eventually(l.t, patience, func() bool { return len(l.on(name, 0, 1, 2, 3, 4)) == 0 },
-		"nothing should be left of "+name)
 }
