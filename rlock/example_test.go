@@ -78,24 +78,42 @@ func ExampleLock_Do() {
 	// rlock: the lock is not held: "order:1001"
 }
 
-// The same by hand: go on with the context that Lock returned, and unlock.
+// The same by hand: go on with the context that Lock returned, and unlock. The result has a name, so that the
+// deferred call can add to it: what unlock says would reach nobody otherwise.
 func ExampleLock_Lock() {
 	client, end := exampleClient()
 	defer end()
 
-	ship := func(ctx context.Context, order string) (err error) {
-		ctx, unlock, err := rlock.New(client, order).Lock(ctx)
+	ship := func(ctx context.Context, lock *rlock.Lock, send func(ctx context.Context, fence int64)) (err error) {
+		ctx, unlock, err := lock.Lock(ctx) // waits until held, or ctx ends
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
-		fmt.Println("shipping", order, ctx.Err())
+
+		hold, err := lock.Held(ctx)
+		if err != nil {
+			return err
+		}
+		send(ctx, hold.Fence)
 		return nil
 	}
-	fmt.Println(ship(context.Background(), "order:1001"))
+
+	order := rlock.New(client, "order:1001")
+	err := ship(context.Background(), order, func(ctx context.Context, fence int64) {
+		fmt.Println("shipping; token:", fence > 0, ctx.Err())
+	})
+	fmt.Println(err)
+
+	hasty := rlock.New(client, "order:1001", rlock.MaxHold(50*time.Millisecond))
+	err = ship(context.Background(), hasty, func(ctx context.Context, _ int64) {
+		<-ctx.Done() // and nobody looks at why
+	})
+	fmt.Println("the caller hears of the loss:", errors.Is(err, rlock.ErrLost))
 	// Output:
-	// shipping order:1001 <nil>
+	// shipping; token: true <nil>
 	// <nil>
+	// the caller hears of the loss: true
 }
 
 // A function that locks what its caller holds re-enters: one more level, and each is unlocked once.

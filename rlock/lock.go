@@ -89,7 +89,8 @@ func (l *Lock) Name() string {
 // Unlock frees this level, once, and with the last level the lock; a second call returns ErrNotHeld. It
 // needs no context, works from any goroutine and after every context ended, and returns within
 // ReleaseTimeout: nil, a *LostError if the hold was lost meanwhile, or ErrUnavailable if Redis could
-// not be told, which then is done in the background.
+// not be told, which then is done in the background. A deferred unlock has to add its error to a
+// result that has a name: in a function whose results have none it comes too late.
 //
 // On error the context is the one that was given, and unlock does nothing but return ErrNotHeld. A nil
 // error means that the lock is held; with any error nothing is left behind. The error matches ErrBusy
