@@ -23,7 +23,6 @@ test: ## run the tests that take no minutes, under the race detector, on a real 
 test-all: ## run all others: histories, mutants, the fault matrix, topologies, Java, containers, other servers
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
-	@scripts/test-valkey.sh
 	@scripts/test.sh slow
 
 nightly: ## run what takes hours: the longest histories, and the tests of make test over and over

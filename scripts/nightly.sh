@@ -22,6 +22,12 @@ check "a long history" history -acquisitions 100000 -faults 500 -limit 40m
 check "a long history of losses" history -acquisitions 2000 -faults 300 -lease 1200ms -forgets -limit 30m
 check "a long history on a cluster" history -acquisitions 20000 -faults 200 -site cluster -limit 30m
 check "a long history behind Sentinels" history -acquisitions 20000 -faults 200 -site sentinel -limit 30m
+servers=$(scripts/fetch-servers.sh) || failed="$failed, scripts/fetch-servers.sh"
+while read -r name path; do
+	check "the slow tests on $name" env HOLDFAST_REDIS_SERVER="$path" scripts/test.sh slow </dev/null
+done <<END
+$servers
+END
 for turn in $(seq "${HOLDFAST_TURNS:-5}"); do
 	check "the fast tests, turn $turn" env HOLDFAST_RERUNS=0 scripts/test.sh fast
 done

@@ -1,19 +1,26 @@
 #!/bin/sh
 # Runs what depends on the server on each of the servers that scripts/fetch-servers.sh fetches: the oldest Redis
 # that is supported and the newest Valkey, beside the server that `make test` finds. No race detector: what it
-# would find has nothing to do with the server, and it would double the time.
+# would find has nothing to do with the server, and it would double the time. As with scripts/test.sh, HOLDFAST_EVENTS
+# is where the events are kept, and HOLDFAST_RERUNS how often a test that failed is run again.
 set -eu
 cd "$(dirname "$0")/.."
 
 packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock ./internal/wake ./internal/links"
 
+if [ -z "${HOLDFAST_EVENTS:-}" ]; then
+	HOLDFAST_EVENTS=$(mktemp -d)
+	trap 'rm -rf "$HOLDFAST_EVENTS"' EXIT
+	trap 'exit 1' HUP INT TERM
+fi
 servers=$(scripts/fetch-servers.sh)
 failed=""
 while read -r name path; do
 	echo "test-servers: $name"
 	HOLDFAST_REDIS_SERVER=$path go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
-		--rerun-fails=1 --rerun-fails-max-failures=10 --packages "${*:-$packages}" \
-		-- -shuffle=on -timeout 15m </dev/null || failed="$failed $name"
+		--jsonfile "$HOLDFAST_EVENTS/slow-$name.json" \
+		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "${*:-$packages}" \
+		-- -p 4 -shuffle=on -timeout 15m </dev/null || failed="$failed $name"
 done <<END
 $servers
 END

@@ -38,7 +38,13 @@ packages=$("$scratch/suite" packages "$half" | tr '\n' ' ')
 case $half in
 # Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors.
 fast) tests . main "$packages" -race -p 4 -timeout 10m ;;
-slow) tests . main "$packages" -race -p 2 -timeout 20m ;;
+slow)
+	tests . main "$packages" -race -p 2 -timeout 20m
+	# Where a server was chosen, that one is meant.
+	if [ -z "${HOLDFAST_REDIS_SERVER:-}${HOLDFAST_REDIS_IMAGE:-}" ]; then
+		HOLDFAST_EVENTS=$events scripts/test-servers.sh || failed=1
+	fi
+	;;
 esac
 
 echo "$half tests, after $(($(date +%s) - started)) s:"
