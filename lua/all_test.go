@@ -52,13 +52,13 @@ func (s set) release(ids ...string) *lua.Call[[]lua.ReleaseReply] {
 // unchanged asserts that act writes nothing to any of the locks and tokens.
 func (s set) unchanged(act func()) {
 	s[0].t.Helper()
-	before := make([]map[string]string, len(s))
+	before := make([]map[string]atKey, len(s))
 	for i, p := range s {
 		before[i] = p.picture()
 	}
 	act()
 	for i, p := range s {
-		require.Equal(p.t, before[i], p.picture(), "lock %d", i)
+		p.looksLike(before[i])
 	}
 }
 

@@ -218,29 +218,52 @@ func (p *place) unchanged(act func()) {
 	p.t.Helper()
 	before := p.picture()
 	act()
-	require.Equal(p.t, before, p.picture())
+	p.looksLike(before)
 }
 
-// picture is what stands at both keys, expiries in absolute time: rounded, for PTTL and
-// TIME are two commands.
-func (p *place) picture() map[string]string {
+// picture is what stands at both keys.
+func (p *place) picture() map[string]atKey {
 	p.t.Helper()
-	picture := make(map[string]string)
+	picture := make(map[string]atKey)
 	for _, key := range []string{p.lock, p.token} {
 		dump, err := p.rdb.Dump(context.Background(), key).Result()
 		if p.mini || err != nil { // miniredis dumps strings only
 			dump = fmt.Sprint(p.rdb.Get(context.Background(), key).Val(),
 				p.rdb.HGetAll(context.Background(), key).Val())
 		}
-		expiry := "none"
+		at := atKey{dump: dump}
+		early := p.clock()
 		if ttl := p.pttl(key); ttl >= 0 {
-			at := ttl.Milliseconds()
-			if !p.mini { // whose keys do not age
-				at += p.now() / 1000
-			}
-			expiry = fmt.Sprint((at + 500) / 1000)
+			at.early, at.late = early+ttl.Milliseconds(), p.clock()+ttl.Milliseconds()
 		}
-		picture[key] = dump + " expires " + expiry
+		picture[key] = at
 	}
 	return picture
+}
+
+// atKey is what stands at a key. It expires between two instants, of the server's clock in ms: to ask for that
+// and for what is left takes two commands. Both are 0 if it does not expire.
+type atKey struct {
+	dump        string
+	early, late int64
+}
+
+// clock is what pictures measure expiries by.
+func (p *place) clock() int64 {
+	if p.mini { // whose keys do not age
+		return 1
+	}
+	return p.now() / 1000
+}
+
+// looksLike asserts that both keys are as they were.
+func (p *place) looksLike(before map[string]atKey) {
+	p.t.Helper()
+	for key, now := range p.picture() {
+		was := before[key]
+		require.Equal(p.t, was.dump, now.dump, key)
+		const rounding = 1 // ms, of TTL and clock each
+		require.LessOrEqual(p.t, was.early, now.late+2*rounding, "%s expires earlier", key)
+		require.LessOrEqual(p.t, now.early, was.late+2*rounding, "%s expires later", key)
+	}
 }
