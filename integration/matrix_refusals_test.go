@@ -19,6 +19,7 @@ import (
 // what ends it.
 type refusal struct {
 	says    string // in the error; empty where the connection can be gone before it was read
+	since   int    // the major version of Redis from which on the server refuses
 	final   bool   // it is no passing state, as far as anybody can tell: a waiting call returns
 	args    []string
 	user    string // that the clients are
@@ -36,7 +37,7 @@ var refusals = map[string]refusal{
 			require.NoError(t, admin.Do(context.Background(), "ACL", "DELUSER", "locks").Err())
 			return func() { refusalUser(t, admin) }
 		}},
-	"too few replicas": {says: "NOREPLICAS", inflict: refusalOf(
+	"too few replicas": {says: "NOREPLICAS", since: 7, inflict: refusalOf(
 		[]any{"CONFIG", "SET", "min-replicas-to-write", "1"},
 		[]any{"CONFIG", "SET", "min-replicas-to-write", "0"})},
 	"too many clients": {inflict: refusalTooMany},
@@ -129,6 +130,9 @@ func TestARefusalThatPassesCostsNoHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t, redistest.WithArgs(r.args...))
+			if major, _ := server.Version(); major < r.since {
+				return
+			}
 			admin := refusalAdmin(t, server)
 			if r.prepare != nil {
 				r.prepare(t, admin)
@@ -192,6 +196,9 @@ func TestARefusalForGoodEndsTheHoldInTime(t *testing.T) {
 			t.Parallel()
 			r := refusals[name]
 			server := redistest.Start(t, redistest.WithArgs(r.args...))
+			if major, _ := server.Version(); major < r.since {
+				return
+			}
 			admin := refusalAdmin(t, server)
 			client, events := newClient(t, server.Client(t), rlock.ClientOptions{
 				Lease: 1800 * time.Millisecond, ReleaseTimeout: time.Second,

@@ -232,7 +232,6 @@ func TestErrorsOfRedisAreWrapped(t *testing.T) {
 		"full memory":   {[]any{"CONFIG", "SET", "maxmemory", "1"}, "OOM"},
 		"replica":       {[]any{"REPLICAOF", "127.0.0.1", "1"}, "READONLY"},
 		"wrong user":    {[]any{"ACL", "SETUSER", "default", "-eval", "-evalsha"}, "NOPERM"},
-		"few replicas":  {[]any{"CONFIG", "SET", "min-replicas-to-write", "1"}, "NOREPLICAS"},
 		"password":      {[]any{"CONFIG", "SET", "requirepass", "secret"}, "NOAUTH"},
 		"wrong command": {[]any{"ACL", "SETUSER", "default", "-hset"}, ""},
 	} {
