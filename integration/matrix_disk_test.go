@@ -17,7 +17,7 @@ import (
 func init() {
 	refusals["a disk that takes no snapshot"] = refusal{
 		says: "MISCONF", inflict: refusalDisk,
-		args: []string{"--save", "3600 1000000", "--dbfilename", refusalSnapshot},
+		args: []string{"--save", "3600", "1000000", "--dbfilename", refusalSnapshot},
 	}
 }
 
