@@ -14,7 +14,7 @@ import (
 )
 
 // randomOps is how many operations the test below makes of a semaphore.
-const randomOps = 100_000
+const randomOps = 40_000
 
 // believer is a hold that its owner may believe in.
 type believer struct {

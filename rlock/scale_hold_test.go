@@ -95,7 +95,7 @@ func TestThousandsOfLocksAreKeptTogether(t *testing.T) {
 // In every third of the lease all locks are renewed, each call being for as many as one script takes.
 func keptInFewCalls(t *testing.T) {
 	const (
-		locks   = 2_000
+		locks   = 1_000
 		period  = 10 * time.Second
 		periods = 6
 		batch   = 256

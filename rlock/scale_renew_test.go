@@ -97,7 +97,7 @@ func TestCyclesLeaveNothingBehind(t *testing.T) {
 	)
 	server := redistest.Start(t)
 	c := &scaleCycles{
-		client: timeClient(t, server.Addr(), rlock.ClientOptions{Lease: 3 * time.Second}), rdb: server.Client(t),
+		client: timeClient(t, server.Addr(), rlock.ClientOptions{Lease: time.Minute}), rdb: server.Client(t),
 	}
 	run := func(n int) {
 		errs := make([]error, workers)

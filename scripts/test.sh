@@ -15,29 +15,31 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 events=$(cd "${HOLDFAST_EVENTS:-$scratch}" && pwd)
-go build -o "$scratch/suite" ./scripts/suite
+go build -buildvcs=false -o "$scratch/suite" ./scripts/suite
 failed=0
 
-# tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR.
+# tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR. Vet runs with make lint; and nobody debugs these
+# programs, which are linked sooner without what a debugger needs.
 tests() {
 	dir=$1 name=$2 packages=$3
 	shift 3
 	(cd "$dir" && go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
 		--jsonfile "$events/$half-$name.json" \
 		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "$packages" \
-		-- -shuffle=on "$@") || failed=1
+		-- -shuffle=on -vet=off -ldflags=-w "$@") || failed=1
 }
 
-for module in $("$scratch/suite" modules "$half"); do
+modules=$("$scratch/suite" modules "$half")
+packages=$("$scratch/suite" packages "$half")
+for module in $modules; do
 	(cd "$module" && go vet ./...)
 	# One package at a time is load enough for what counts round trips.
 	tests "$module" "$(basename "$module")" ./... -p 1 -timeout 5m
 done
 
-packages=$("$scratch/suite" packages "$half" | tr '\n' ' ')
 case $half in
 # Most tests wait: for a lease, a message, a failover. So more packages run at a time than there are processors.
-fast) tests . main "$packages" -race -p 4 -timeout 10m ;;
+fast) tests . main "$packages" -race -p 3 -parallel 4 -timeout 15m ;;
 slow)
 	tests . main "$packages" -race -p 2 -timeout 20m
 	# Where a server was chosen, that one is meant.

@@ -28,7 +28,7 @@ func TestDialsThatFailAreNotHeldAgainstTheServer(t *testing.T) {
 	}
 	given := redis.NewClient(opts)
 	defer func() { require.NoError(t, given.Close()) }()
-	l := from(t, given)
+	l := patient(t, given)
 	ctx := t.Context()
 	for _, c := range []redis.UniversalClient{l.Traffic, l.Renewal} {
 		away.Store(true)

@@ -116,7 +116,7 @@ func TestCloseSettlesWhatWasLeft(t *testing.T) {
 func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	l := from(t, server.Client(t))
+	l := patient(t, server.Client(t))
 	for range 20 {
 		for range 3 {
 			require.NoError(t, echo(t.Context(), l.Traffic, "on a connection that lives"))

@@ -1,6 +1,7 @@
 package redistest_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -50,12 +51,14 @@ func TestRestartWithAppendOnlyFile(t *testing.T) {
 func TestStopAndContinue(t *testing.T) {
 	server := redistest.Start(t)
 	opts := server.Options()
-	opts.ReadTimeout, opts.MaxRetries = 50*time.Millisecond, -1
+	opts.ContextTimeoutEnabled, opts.MaxRetries = true, -1
 	rdb := redis.NewClient(opts)
 	defer func() { require.NoError(t, rdb.Close()) }()
 	require.NoError(t, rdb.Ping(t.Context()).Err())
 	server.Stop()
-	require.Error(t, rdb.Incr(t.Context(), "n").Err())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // time enough to send it
+	defer cancel()
+	require.Error(t, rdb.Incr(ctx, "n").Err())
 	server.Continue()
 	redistest.Eventually(t, limit, func() bool {
 		return rdb.Get(t.Context(), "n").Val() == "1"

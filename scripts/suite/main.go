@@ -74,18 +74,15 @@ func printPackages(which half, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
-	found := 0
+	var found []string
 	for path := range strings.FieldsSeq(string(paths)) {
-		if halfOf(strings.TrimPrefix(path, module+"/")) != which {
-			continue
-		}
-		found++
-		if _, err := fmt.Fprintln(out, path); err != nil {
-			return err
+		if halfOf(strings.TrimPrefix(path, module+"/")) == which {
+			found = append(found, path)
 		}
 	}
-	if found == 0 {
+	if len(found) == 0 {
 		return fmt.Errorf("no package is %q", which)
 	}
-	return nil
+	_, err = fmt.Fprintln(out, strings.Join(found, " "))
+	return err
 }

@@ -1,4 +1,4 @@
-package redlock_test
+package model
 
 import (
 	"fmt"
@@ -10,8 +10,7 @@ import (
 // The rules by which fencing tokens are made over a quorum, as a small world of which every state is
 // looked at: three nodes with clocks of their own, and holds whose requests are under way for as long as
 // they like, or for ever, and whose replies may be lost. (A reply that is late changes nothing for anybody
-// but the client, whose next request can be as late.) Of the package's code nothing is used: it is the
-// argument of doc.go, checked, and the wrong ways to do it are here as well.
+// but the client, whose next request can be as late.) The wrong ways to do it are here as well.
 
 // rules are the right ones if every field is false.
 type rules struct {
