@@ -22,6 +22,9 @@ check "a long history" history -acquisitions 100000 -faults 500 -limit 40m
 check "a long history of losses" history -acquisitions 2000 -faults 300 -lease 1200ms -forgets -limit 30m
 check "a long history on a cluster" history -acquisitions 20000 -faults 200 -site cluster -limit 30m
 check "a long history behind Sentinels" history -acquisitions 20000 -faults 200 -site sentinel -limit 30m
+if grep -q '^failover:' Makefile; then
+	check "the whole matrix of failovers" make failover
+fi
 servers=$(scripts/fetch-servers.sh) || failed="$failed, scripts/fetch-servers.sh"
 while read -r name path; do
 	check "the slow tests on $name" env HOLDFAST_REDIS_SERVER="$path" scripts/test.sh slow </dev/null
