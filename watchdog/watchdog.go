@@ -126,6 +126,16 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 	w.armLocked(l)
 }
 
+// Hurry has l renewed at once, if it is renewed at all.
+func (w *Watchdog) Hurry(l *Lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == live && l.kept {
+		l.renewAt = 0
+		w.armLocked(l)
+	}
+}
+
 // Extend raises the validity of l to validUntil, after a confirmation by other
 // means than a renewal. It never lowers it, and does nothing if l is not live.
 func (w *Watchdog) Extend(l *Lease, validUntil time.Duration) {

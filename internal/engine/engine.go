@@ -62,6 +62,7 @@ type Engine struct {
 	clocks  serverclock.Clocks
 	table   table
 	reclaim reclaimer
+	recent  recent
 	news    *news
 	nonce   atomic.Uint64
 	longest atomic.Int64 // the longest lease that was ever asked for
@@ -90,6 +91,7 @@ func New(cfg Config) *Engine {
 	e.longest.Store(int64(cfg.Lease))
 	e.table.engine = e
 	e.reclaim.engine = e
+	e.recent.engine = e
 	limit := CommandLimit(cfg.Lease)
 	e.dog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
@@ -114,6 +116,7 @@ func New(cfg Config) *Engine {
 		Wheel:   e.wheel, Clock: e.clock,
 		Linger: linger, Life: cfg.Links.Life(), Limit: limit,
 	})
+	cfg.Links.OnReplaced(e.replaced)
 	return e
 }
 

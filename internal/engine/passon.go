@@ -77,12 +77,16 @@ func (e *Engine) sendHandoff(
 	node, sent := e.node(key), e.clock.Now()
 	notAfter = e.clocks.NotAfter(node, sent, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
+	era := e.recent.era()
 	err = e.exec(background, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		reply, err = req.Proto.Handoff(ctx, conn, h.id(), ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
 	})
 	e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
+	if reply.Status == lua.Done || reply.Status == lua.Already {
+		e.recent.add(era, h.proto, h.id())
+	}
 	return reply, notAfter, err
 }
 
@@ -192,10 +196,14 @@ func (e *Engine) sendRelease(
 	ctx context.Context, p Protocol, id string, limit time.Duration,
 ) (lua.ReleaseReply, error) {
 	var reply lua.ReleaseReply
+	era := e.recent.era()
 	err := exchange(crash.Release, func() (err error) {
 		reply, err = p.Release(id, e.sharded(), false).Run(within(ctx, limit), e.traffic)
 		return err
 	})
+	if err == nil {
+		e.recent.add(era, p, id)
+	}
 	return reply, err
 }
 

@@ -31,6 +31,7 @@ type orphan struct {
 	notAfter int64         // server time in µs; 0: nothing can come late
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
+	again    bool // it was released before, and is remembered for that
 }
 
 // add takes over a hold id. It does not wait.
@@ -38,25 +39,32 @@ func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
 	r.addFrom(r.engine.clock.Now(), p, id, notAfter)
 }
 
+// again is add for a hold that was released, perhaps where that counts for nothing any more.
+func (r *reclaimer) again(p Protocol, id string) {
+	r.take(orphan{proto: p, id: id, due: r.engine.clock.Now(), again: true})
+}
+
 // addFrom is add for a hold that must not be released before an instant.
 func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, notAfter int64) {
+	r.take(orphan{proto: p, id: id, notAfter: notAfter, due: due})
+}
+
+func (r *reclaimer) take(o orphan) {
 	e := r.engine
 	now := e.clock.Now()
 	late := now
-	if notAfter > 0 {
-		late = max(now, e.clocks.Local(e.node(p.Key()), notAfter, now))
+	if o.notAfter > 0 {
+		late = max(now, e.clocks.Local(e.node(o.proto.Key()), o.notAfter, now))
 	}
-	o := orphan{
-		proto: p, id: id, notAfter: notAfter, due: max(now, due), pause: firstPause,
-		end: max(late, due) + time.Duration(e.longest.Load()) + maxLimit,
-	}
+	o.end = max(late, o.due) + time.Duration(e.longest.Load()) + maxLimit
+	o.due, o.pause = max(now, o.due), firstPause
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.nudge == nil {
 		r.nudge, r.most = make(chan struct{}, 1), renewBatch
 	}
 	if len(r.orphans) >= maxOrphans {
-		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", p.Name())
+		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", o.proto.Name())
 		return
 	}
 	r.orphans = append(r.orphans, o)
@@ -73,7 +81,7 @@ func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, notAfter i
 // run works until nothing is left to reclaim, or the engine closes.
 func (r *reclaimer) run() {
 	for {
-		due, wait, ok := r.take()
+		due, wait, ok := r.due()
 		if !ok {
 			return
 		}
@@ -92,9 +100,9 @@ func (r *reclaimer) run() {
 	}
 }
 
-// take returns what is due, or how long nothing is. It reports false, for the last time, when the
+// due returns what is due, or how long nothing is. It reports false, for the last time, when the
 // goroutine is to end.
-func (r *reclaimer) take() (due []orphan, wait time.Duration, ok bool) {
+func (r *reclaimer) due() (due []orphan, wait time.Duration, ok bool) {
 	now := r.engine.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +154,7 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 	for i, o := range due {
 		calls[i] = o.proto.Release(o.id, e.sharded(), true)
 	}
-	sent := e.clock.Now()
+	sent, era := e.clock.Now(), e.recent.era()
 	lost := exchange(crash.Reclaim, func() error {
 		lua.RunAll(within(background, e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
 		return nil
@@ -158,6 +166,9 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 		kind := classify(err)
 		if kind == faultNone {
 			e.clocks.Observe(e.node(o.proto.Key()), sent, now, reply.Now)
+			if !o.again {
+				e.recent.add(era, o.proto, o.id)
+			}
 		}
 		switch {
 		case kind == faultNone && reply.Now > o.notAfter, kind == faultConflict, now >= o.end:

@@ -103,10 +103,16 @@ func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []l
 		}
 		all[i] = lua.Parting{Releaser: release, ID: h.id()}
 	}
+	era := e.recent.era()
 	err = exchange(crash.ReleaseAll, func() (err error) {
 		replies, err = lua.ReleaseAll(all, e.sharded()).Run(within(context.Background(), limit), e.traffic)
 		return err
 	})
+	for i, h := range holds {
+		if err == nil {
+			e.recent.add(era, h.proto, all[i].ID)
+		}
+	}
 	return replies, err
 }
 

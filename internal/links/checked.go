@@ -8,12 +8,17 @@ type checked struct {
 	*Wire
 	peer  peer // made once a connection, and not once a command
 	watch *watch
+	heard func(p []byte, err error) // of what was read past Conn; nil: nobody
 }
 
 // Read implements [net.Conn].
 func (c *checked) Read(p []byte) (int, error) {
 	if c.begins() {
-		return c.watch.read(c.Conn, p)
+		n, err := c.watch.read(c.Conn, p)
+		if c.heard != nil {
+			c.heard(p[:n], err)
+		}
+		return n, err
 	}
 	return c.Conn.Read(p)
 }
@@ -27,7 +32,11 @@ func check(w *Wire) (*checked, bool) {
 		return nil, false
 	}
 	socket, err := conn.SyscallConn()
-	return &checked{w, peer{socket, w}, newWatch(socket, &w.wires.waiting)}, err == nil
+	c := &checked{Wire: w, peer: peer{socket, w}, watch: newWatch(socket, &w.wires.waiting)}
+	if t, ok := w.Conn.(*trackedSocket); ok {
+		c.heard = t.heard
+	}
+	return c, err == nil
 }
 
 // peer is the socket of a connection, looked at only if that was idle for a moment: a peer that hung up just

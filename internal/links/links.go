@@ -28,7 +28,8 @@ type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // nothing but renewal
 
-	wires Wires // of Traffic
+	wires  Wires     // of Traffic
+	follow *follower // nil where the primary is always the same
 
 	sentinel bool // the primary may change without the connection's knowing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
@@ -80,6 +81,14 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 
 func fromSingle(given *redis.Options, limits Limits) *Links {
 	l := &Links{sentinel: given.Addr == sentinelAddr, life: limits.Life}
+	traffic, renewal := given.Dialer, given.Dialer
+	if l.sentinel {
+		l.follow = newFollower(limits)
+		l.follow.pause = pauseSentinel
+		ofTraffic, ofRenewal := l.follow.side(false, limits), l.follow.side(false, limits)
+		ofTraffic.primaries = pointedTo(given.Dialer)
+		traffic, renewal = ofTraffic.tracks.wrap(given.Dialer), ofRenewal.tracks.wrap(given.Dialer)
+	}
 	derive := func(pool, writeBuffer int, dialer dial) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
@@ -102,8 +111,11 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		}
 		return redis.NewClient(&o)
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(given.Dialer))
-	l.Renewal = derive(renewalPool, pipelineWriteBuffer, given.Dialer)
+	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic))
+	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal)
+	if l.sentinel {
+		l.follow.role = roleOf(l.Renewal)
+	}
 	return l
 }
 
@@ -145,8 +157,15 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		}
 		return redis.NewClusterClient(&o)
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(dialer))
-	l.Renewal = derive(renewalPool, pipelineWriteBuffer, dialer)
+	l.follow = newFollower(limits)
+	ofTraffic, ofRenewal := l.follow.side(true, limits), l.follow.side(true, limits)
+	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)))
+	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer))
+	ofTraffic.primaries, ofRenewal.primaries = mastersOf(traffic), mastersOf(renewal)
+	l.Traffic, l.Renewal = traffic, renewal
+	if l.sentinel {
+		l.follow.role, l.follow.pause = roleOf(renewal), pauseSentinel
+	}
 	return l
 }
 
@@ -159,7 +178,22 @@ func (l *Links) Close() error {
 		return nil
 	}
 	defer l.wires.hangUp()
+	if l.follow != nil {
+		l.follow.end()
+		defer l.follow.running.Wait()
+	}
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
+}
+
+// Replaceable reports that the primary of a key may be another one some time.
+func (l *Links) Replaceable() bool { return l.follow != nil }
+
+// OnReplaced has fn called, by a goroutine that serves all, after a primary was found to be none any more and its
+// connections were closed.
+func (l *Links) OnReplaced(fn func()) {
+	if l.follow != nil {
+		l.follow.changed.Store(&fn)
+	}
 }
 
 // Wires are the connections of Traffic.

@@ -1,0 +1,71 @@
+package failover
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Figures are what a failover has cost the users of a library.
+type Figures struct {
+	Library string
+	Kind    Kind
+	Lease   time.Duration
+
+	Serves time.Duration // from the fault until the replica took writes
+
+	// Holds that were lost, and those of them that were valid for two seconds or more after the replica served.
+	Lost, LostInTime int
+	// Turns is how often the contended names were entered.
+	Turns int
+
+	// From the moment at which the replica served: the first new lock of a client that had waiters, and the
+	// slowest first one of those that had none.
+	FirstWaiters, FirstOthers time.Duration
+
+	// For how long nobody got a contended name, from that moment on.
+	StallMedian, StallLongest time.Duration
+	Stalled                   int // names that nobody got for over two seconds
+
+	// Two believed in one lock; how often that was not explained by a write that Redis lost; and for how long the
+	// longest of them lasted.
+	Overlaps, Unexplained int
+	OverlapLongest        time.Duration
+
+	Deposed int64 // script calls, of all libraries, that the old primary answered after the replica served
+}
+
+// RenewalPeriod is the time within which a holder is to be told of a loss: until the next renewal, and for as long
+// as that takes.
+func RenewalPeriod(lease time.Duration) time.Duration { return lease/3 + min(lease/6, 3*time.Second) }
+
+func (f *Figures) stalls(each []time.Duration) {
+	slices.Sort(each)
+	f.StallMedian, f.StallLongest = each[len(each)/2], each[len(each)-1]
+	for _, stall := range each {
+		if stall > 2*time.Second {
+			f.Stalled++
+		}
+	}
+}
+
+// Table writes figures as Markdown.
+func Table(w io.Writer, all []Figures) error {
+	var b strings.Builder
+	b.WriteString("| fault | lease | library | replica serves after | holds lost of 100 | of these though it served in time | " +
+		"first new lock: waiters / others | names stalled > 2 s, of 50 | stall: median / longest | " +
+		"overlaps | unexplained | longest overlap |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, f := range all {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %s / %s | %d | %s / %s | %d | %d | %s |\n",
+			f.Kind, f.Lease, f.Library, seconds(f.Serves), f.Lost, f.LostInTime, seconds(f.FirstWaiters),
+			seconds(f.FirstOthers), f.Stalled, seconds(f.StallMedian), seconds(f.StallLongest), f.Overlaps,
+			f.Unexplained, seconds(f.OverlapLongest))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -1,0 +1,80 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Library is a locker under test.
+type Library struct {
+	Name string
+	Open func(rdb redis.UniversalClient, lease time.Duration) (Client, error)
+}
+
+// Client is what one process has of a library.
+type Client interface {
+	// Lock waits for a name and has it renewed until it is unlocked. An error is the end of an attempt.
+	Lock(ctx context.Context, name string) (Held, error)
+	Close() error
+}
+
+// Held is a hold. Its holder may ask at any time.
+type Held interface {
+	// Told is closed when its holder is told that it has lost.
+	Told() <-chan struct{}
+	// Until is how long it may be believed in.
+	Until() time.Time
+	// Unlock ends it. The error says that it was lost, or that nothing could be learned of it.
+	Unlock() error
+}
+
+// Ours is this module.
+var Ours = Library{Name: "holdfast", Open: func(rdb redis.UniversalClient, lease time.Duration) (Client, error) {
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: lease, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	return ours{client}, err
+}}
+
+type ours struct{ client *rlock.Client }
+
+func (c ours) Lock(ctx context.Context, name string) (Held, error) {
+	lock := rlock.New(c.client, name)
+	held, unlock, err := lock.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &ourHold{lock, held, unlock}, nil
+}
+
+func (c ours) Close() error { return c.client.Close() }
+
+type ourHold struct {
+	lock   *rlock.Lock
+	ctx    context.Context
+	unlock func() error
+}
+
+func (h *ourHold) Told() <-chan struct{} {
+	told := make(chan struct{})
+	context.AfterFunc(h.ctx, func() {
+		if errors.Is(context.Cause(h.ctx), rlock.ErrLost) {
+			close(told)
+		}
+	})
+	return told
+}
+
+func (h *ourHold) Until() time.Time {
+	hold, _ := h.lock.Held(h.ctx)
+	return hold.ValidUntil
+}
+
+func (h *ourHold) Unlock() error { return h.unlock() }

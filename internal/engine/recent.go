@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// recentFor is how long a release is remembered: longer than a primary goes on answering that was deposed.
+	recentFor = 10 * time.Second
+	// maxRecent bounds how many are.
+	maxRecent = 1 << 15
+)
+
+// recent remembers the ends of holds that Redis confirmed a while ago. A primary that was replaced may have
+// confirmed them alone: then the holds stand on the new one, where nobody believes in them, until their leases
+// are over. So they are released there again. A release goes by the hold's id, which is never used again: it
+// cannot touch another hold.
+type recent struct {
+	engine *Engine
+
+	mu       sync.Mutex // guards all below
+	ends     []parting  // in the order of time, from first on
+	first    int
+	replaced int // how many times a primary was
+}
+
+type parting struct {
+	proto  Protocol
+	number holdNumber
+	at     time.Duration
+}
+
+// era is when a release is begun. It is handed to add when it was confirmed.
+func (r *recent) era() int {
+	if !r.engine.cfg.Links.Replaceable() {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.replaced
+}
+
+// add takes note of the end of a hold that was confirmed. If a primary was replaced since it was asked for, it is
+// not known which one confirmed it.
+func (r *recent) add(era int, p Protocol, id string) {
+	e := r.engine
+	if !e.cfg.Links.Replaceable() {
+		return
+	}
+	end := parting{p, e.numberOf(id), e.clock.Now()}
+	r.mu.Lock()
+	r.forgetLocked(end.at)
+	r.ends = append(r.ends, end)
+	late := era != r.replaced
+	r.mu.Unlock()
+	if late {
+		e.reclaim.again(p, id)
+	}
+}
+
+// forgetLocked drops what is too old, or too much.
+func (r *recent) forgetLocked(now time.Duration) {
+	for r.first < len(r.ends) && (now-r.ends[r.first].at > recentFor || len(r.ends)-r.first >= maxRecent) {
+		r.ends[r.first] = parting{}
+		r.first++
+	}
+	if 2*r.first >= len(r.ends) {
+		left := copy(r.ends, r.ends[r.first:])
+		clear(r.ends[left:])
+		r.ends, r.first = r.ends[:left], 0
+	}
+}
+
+// all are the ends that are remembered. Those that come from now on were asked of another primary, or see that
+// they were not.
+func (r *recent) all() []parting {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.replaced++
+	r.forgetLocked(r.engine.clock.Now())
+	return append([]parting(nil), r.ends[r.first:]...)
+}
+
+// replaced is called when a primary has been replaced by another one, which may not have heard of the last
+// acquisitions and releases. Holds are renewed at once, so that those that it does not know are told of now
+// and not after a third of a lease; what was released is released again.
+func (e *Engine) replaced() {
+	for _, h := range e.table.all() {
+		e.dog.Hurry(&h.lease)
+	}
+	for _, end := range e.recent.all() {
+		e.reclaim.again(end.proto, e.idOf(end.number))
+	}
+}

@@ -1,0 +1,335 @@
+package links
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// beat is how often a follower that is awake sees to what there is to do.
+	beat = 100 * time.Millisecond
+	// silence is how long an answer may be outstanding before its server is doubted.
+	silence = 500 * time.Millisecond
+	// doubt is how long the primaries are asked for after something made them doubtful.
+	doubt = 3 * time.Second
+	// Between two questions for the primaries at least so much time passes. One for the map of a cluster is a
+	// burden to who answers it; a Sentinel knows one address.
+	pauseCluster  = 500 * time.Millisecond
+	pauseSentinel = 200 * time.Millisecond
+	// question bounds each of them: a node that hangs is not waited for.
+	question = 400 * time.Millisecond
+	// rolePause is how often a primary that a Sentinel pointed out is asked whether it is still one, and of whom.
+	rolePause = 500 * time.Millisecond
+)
+
+// follower finds out when a primary was replaced, and ends the connections to the one that was.
+//
+// go-redis does so late. A cluster client reads the map of the slots anew after a MOVED, and else once a minute:
+// a primary that is dead sends none. A derived client of a Sentinel asks it only when it dials, and a primary
+// that was deposed goes on answering for seconds until somebody tells it.
+//
+// Doubt is raised by failed connections, by refusals that no primary makes, by answers that are outstanding,
+// and, behind a Sentinel, by a primary that has lost one of its replicas: that one may have been promoted. The
+// Sentinels themselves cannot be listened to, since a client of NewFailoverClient does not tell where they are
+// and how to log in; but its dialer asks them, so a connection that is made tells whom they point to. While in
+// doubt, this is asked again and again. An answer that nothing has changed costs nothing but the question.
+type follower struct {
+	sides []*side // Traffic and Renewal: each has its own map of the slots
+	pause time.Duration
+	role  func(ctx context.Context) (*primaryRole, error) // nil: nobody is asked
+
+	doubted atomic.Bool
+	busy    atomic.Bool   // something was sent since the last beat
+	awake   atomic.Bool   // it has a goroutine that beats
+	wake    chan struct{} // to that, when it rests
+	idle    time.Duration // without anything sent, after which it rests
+	changed atomic.Pointer[func()]
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	mu      sync.Mutex // guards started, and running against Close
+	started bool
+	running sync.WaitGroup
+}
+
+// side is one derived client.
+type side struct {
+	tracks    tracks
+	primaries func(ctx context.Context) ([]string, error) // asks; nil: they are those of the side before
+	known     []string                                    // what was answered last
+}
+
+// primaryRole is what a primary says of itself.
+type primaryRole struct {
+	primary  bool
+	replicas []string
+}
+
+func newFollower(limits Limits) *follower {
+	f := &follower{pause: pauseCluster, wake: make(chan struct{}, 1), idle: max(4*limits.Life, time.Second)}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// side makes the account of a client that is about to be derived.
+func (f *follower) side(dialled bool, limits Limits) *side {
+	s := &side{tracks: tracks{
+		dialled: dialled, silence: min(silence, limits.Command/2),
+		used: f.use, doubtful: func() { f.doubted.Store(true) },
+	}}
+	f.sides = append(f.sides, s)
+	return s
+}
+
+// use says that something is about to be sent.
+func (f *follower) use() {
+	if !f.busy.Load() {
+		f.busy.Store(true)
+	}
+	if f.awake.Load() || !f.awake.CompareAndSwap(false, true) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.ctx.Err() != nil:
+	case f.started:
+		f.wake <- struct{}{} // there is room: it rests
+	default:
+		f.started = true
+		f.running.Go(f.run)
+	}
+}
+
+// end has the follower end; what it asks ends with the clients.
+func (f *follower) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cancel()
+}
+
+func (f *follower) run() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	var b beats
+	b.active = time.Now()
+	for {
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if f.beat(&b, time.Now()) {
+			continue
+		}
+		ticker.Stop()
+		select {
+		case <-f.ctx.Done():
+			return
+		case <-f.wake:
+		}
+		ticker.Reset(beat)
+		b = beats{active: time.Now()}
+	}
+}
+
+// beats is what a follower remembers from one beat to the next.
+type beats struct {
+	active time.Time // when something was last sent
+	until  time.Time // when doubt is over
+	asked  time.Time // for the primaries, last
+	roled  time.Time // when a role was last asked for
+	role   *primaryRole
+}
+
+// beat does what there is to do. It reports false if that is nothing, and has been for long.
+func (f *follower) beat(b *beats, now time.Time) bool {
+	if f.busy.Swap(false) {
+		b.active = now
+	}
+	if f.doubted.Swap(false) || slices.ContainsFunc(f.sides, func(s *side) bool { return s.tracks.silent(now) }) {
+		b.until = now.Add(doubt)
+	}
+	switch {
+	case now.Before(b.until):
+		if now.Sub(b.asked) >= f.pause {
+			b.asked = now
+			f.look()
+		}
+	case now.Sub(b.active) > f.idle:
+		f.awake.Store(false)
+		return f.busy.Load() && f.awake.CompareAndSwap(false, true) // it was sent meanwhile
+	}
+	if f.role != nil && now.Sub(b.roled) >= rolePause {
+		b.roled = now
+		f.examine(b, now)
+	}
+	return true
+}
+
+// examine asks the primary behind a Sentinel for its role.
+func (f *follower) examine(b *beats, now time.Time) {
+	ctx, cancel := context.WithTimeout(f.ctx, question)
+	defer cancel()
+	role, err := f.role(ctx)
+	switch {
+	case redis.IsPermissionError(err):
+		b.until = now.Add(doubt) // so the Sentinel has to be asked
+	case err != nil:
+	case !role.primary:
+		b.until = now.Add(doubt)
+		f.leave(f.peers()...)
+	default:
+		if last := b.role; last != nil && lost(last.replicas, role.replicas) {
+			b.until = now.Add(doubt)
+		}
+		b.role = role
+	}
+}
+
+// lost reports that one of those who were there is not any more.
+func lost(were, are []string) bool {
+	return slices.ContainsFunc(were, func(one string) bool { return !slices.Contains(are, one) })
+}
+
+// peers are all servers that there are connections to.
+func (f *follower) peers() (all []string) {
+	for _, s := range f.sides {
+		all = slices.AppendSeq(all, maps.Keys(s.tracks.peers()))
+	}
+	return all
+}
+
+// look asks for the primaries, and leaves those that are none any more.
+func (f *follower) look() {
+	ctx, cancel := context.WithTimeout(f.ctx, question)
+	defer cancel()
+	found := make([][]string, len(f.sides))
+	var asking sync.WaitGroup
+	for i, s := range f.sides {
+		if s.primaries != nil {
+			asking.Go(func() { found[i], _ = s.primaries(ctx) })
+		}
+	}
+	asking.Wait()
+	var gone []string
+	for i, s := range f.sides {
+		if s.primaries == nil {
+			found[i] = found[i-1]
+		}
+		if len(found[i]) > 0 {
+			gone = append(gone, s.replaced(found[i])...)
+		}
+	}
+	if len(gone) > 0 {
+		f.leave(gone...)
+	}
+}
+
+// replaced notes the primaries, and returns those that are none any more. At first that is supposed of
+// whoever there are connections to.
+func (s *side) replaced(now []string) (gone []string) {
+	if s.known == nil {
+		s.known = slices.Collect(maps.Keys(s.tracks.peers()))
+	}
+	for _, addr := range s.known {
+		if !slices.Contains(now, addr) {
+			gone = append(gone, addr)
+		}
+	}
+	s.known = now
+	return gone
+}
+
+// leave ends the connections to servers that are no primaries any more, and tells of it.
+func (f *follower) leave(addrs ...string) {
+	for _, s := range f.sides {
+		for _, addr := range addrs {
+			s.tracks.drop(addr)
+		}
+	}
+	if tell := f.changed.Load(); tell != nil {
+		(*tell)()
+	}
+}
+
+// mastersOf asks a cluster for its primaries, and has the client know them.
+func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		var mu sync.Mutex // guards addrs
+		var addrs []string
+		err := cc.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			addrs = append(addrs, node.Options().Addr)
+			return nil
+		})
+		return addrs, err
+	}
+}
+
+// pointedTo asks a Sentinel for the primary, by the dialer that go-redis made for it. That does not always keep to
+// its context: a Sentinel that hangs is not waited for.
+func pointedTo(d dial) func(ctx context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		type answer struct {
+			addr string
+			err  error
+		}
+		answers := make(chan answer, 1)
+		go func() {
+			conn, err := d(ctx, "tcp", sentinelAddr)
+			if err != nil {
+				answers <- answer{err: err}
+				return
+			}
+			answers <- answer{addr: peerOf(conn)}
+			_ = conn.Close()
+		}()
+		select {
+		case a := <-answers:
+			return []string{a.addr}, a.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// roleOf asks the primary that a client is connected to what it is.
+func roleOf(c redis.UniversalClient) func(ctx context.Context) (*primaryRole, error) {
+	return func(ctx context.Context) (*primaryRole, error) {
+		node, err := Node(ctx, c, "")
+		if err != nil {
+			return nil, err
+		}
+		reply, err := node.Do(ctx, "ROLE").Slice()
+		if err != nil {
+			return nil, err
+		}
+		return readRole(reply), nil
+	}
+}
+
+// readRole takes the answer to ROLE apart: of a primary, its name, an offset, and host, port and offset of each
+// replica.
+func readRole(reply []any) *primaryRole {
+	r := &primaryRole{}
+	if len(reply) < 3 || reply[0] != "master" {
+		return r
+	}
+	r.primary = true
+	replicas, _ := reply[2].([]any)
+	for _, one := range replicas {
+		if replica, _ := one.([]any); len(replica) >= 2 {
+			r.replicas = append(r.replicas, fmt.Sprint(replica[:2]...))
+		}
+	}
+	return r
+}

@@ -1,0 +1,163 @@
+package links
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// tracks are the open connections of a derived client, of which those to a server that is no primary any more
+// can be closed at once, in use or not. They see what makes one doubt that a server is one.
+type tracks struct {
+	dialled  bool          // connections go by the address that is dialled, and not by their peer's
+	used     func()        // something is about to be sent
+	doubtful func()        // a connection failed, or was refused
+	silence  time.Duration // how long an answer may be outstanding
+
+	mu   sync.Mutex // guards open
+	open map[*track]struct{}
+}
+
+// track is one connection.
+type track struct {
+	net.Conn
+	of    *tracks
+	addr  string
+	asked atomic.Int64 // when what is under way was sent, in ns of the wall clock's; 0: nothing is
+}
+
+// wrap makes a dialer keep account of its connections.
+func (ts *tracks) wrap(d dial) dial {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ts.used()
+		conn, err := d(ctx, network, addr)
+		if err != nil {
+			ts.doubtful()
+			return nil, err
+		}
+		t := &track{Conn: conn, of: ts, addr: addr}
+		if !ts.dialled {
+			t.addr = peerOf(conn)
+		}
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		if ts.open == nil {
+			ts.open = make(map[*track]struct{})
+		}
+		ts.open[t] = struct{}{}
+		if socket, ok := conn.(syscall.Conn); ok {
+			return &trackedSocket{t, socket}, nil
+		}
+		return t, nil
+	}
+}
+
+// trackedSocket is a track whose socket can be looked at.
+type trackedSocket struct {
+	*track
+	socket syscall.Conn
+}
+
+// SyscallConn implements [syscall.Conn].
+func (t *trackedSocket) SyscallConn() (syscall.RawConn, error) { return t.socket.SyscallConn() }
+
+func peerOf(conn net.Conn) string {
+	if addr := conn.RemoteAddr(); addr != nil {
+		return addr.String()
+	}
+	return ""
+}
+
+// Write implements [net.Conn].
+func (t *track) Write(p []byte) (int, error) {
+	t.of.used()
+	t.asked.CompareAndSwap(0, time.Now().UnixNano())
+	n, err := t.Conn.Write(p)
+	t.judge(err)
+	return n, err
+}
+
+// Read implements [net.Conn].
+func (t *track) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	t.heard(p[:n], err)
+	return n, err
+}
+
+// heard takes note of what was read.
+func (t *track) heard(p []byte, err error) {
+	if len(p) > 0 {
+		t.asked.Store(0)
+		if p[0] == '-' && refusesItsRole(p) {
+			t.of.doubtful()
+		}
+	}
+	t.judge(err)
+}
+
+// refusesItsRole reports that a reply is what a server says that cannot serve as the primary of its keys.
+func refusesItsRole(reply []byte) bool {
+	for _, word := range []string{"-READONLY", "-CLUSTERDOWN", "-MASTERDOWN"} {
+		if bytes.HasPrefix(reply, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge takes note of a failure. A time limit is none: silence is noticed by itself, and earlier.
+func (t *track) judge(err error) {
+	var timeout net.Error
+	if err == nil || errors.Is(err, net.ErrClosed) || errors.As(err, &timeout) && timeout.Timeout() {
+		return
+	}
+	t.of.doubtful()
+}
+
+// Close implements [net.Conn].
+func (t *track) Close() error {
+	t.of.mu.Lock()
+	delete(t.of.open, t)
+	t.of.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// silent reports whether some answer has been outstanding for too long.
+func (ts *tracks) silent(now time.Time) bool {
+	since := now.Add(-ts.silence).UnixNano()
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for t := range ts.open {
+		if asked := t.asked.Load(); asked != 0 && asked < since {
+			return true
+		}
+	}
+	return false
+}
+
+// peers are the servers that there are connections to.
+func (ts *tracks) peers() map[string]bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	all := make(map[string]bool, 1)
+	for t := range ts.open {
+		all[t.addr] = true
+	}
+	return all
+}
+
+// drop ends all connections to a server. Exchanges that are under way fail at once.
+func (ts *tracks) drop(addr string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for t := range ts.open {
+		if t.addr == addr {
+			_ = t.Conn.Close()
+		}
+	}
+}
