@@ -10,12 +10,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
+	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
 func main() {
@@ -38,56 +37,18 @@ func main() {
 	os.Exit(run(cfg))
 }
 
-// run does one run in a goroutine of its own, which a failure of the lab ends, as it would a test's.
 func run(cfg history.Config) (code int) {
-	lab := &lab{}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer lab.clean()
-		report, err := history.Run(lab, cfg)
+	ok := redistest.Alone(func(t testing.TB) {
+		report, err := history.Run(t, cfg)
 		if printErr := report.Print(os.Stdout); printErr != nil {
-			lab.Errorf("%v", printErr)
+			t.Errorf("%v", printErr)
 		}
 		if err != nil {
-			lab.Errorf("%v", err)
+			t.Errorf("%v", err)
 		}
-	}()
-	<-done
-	if lab.failed.Load() {
+	})
+	if !ok {
 		return 1
 	}
 	return 0
-}
-
-// lab stands in for a test, to which servers and proxies belong. The embedded interface is nil: what is
-// not written here is not called.
-type lab struct {
-	testing.TB
-	cleanups []func()
-	failed   atomic.Bool
-}
-
-// Helper implements testing.TB.
-func (l *lab) Helper() {}
-
-// Cleanup implements testing.TB.
-func (l *lab) Cleanup(f func()) { l.cleanups = append(l.cleanups, f) }
-
-// Errorf implements testing.TB.
-func (l *lab) Errorf(format string, args ...any) {
-	l.failed.Store(true)
-	fmt.Fprintf(os.Stderr, format+"\n", args...)
-}
-
-// Fatalf implements testing.TB.
-func (l *lab) Fatalf(format string, args ...any) {
-	l.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (l *lab) clean() {
-	for i := len(l.cleanups) - 1; i >= 0; i-- {
-		l.cleanups[i]()
-	}
 }

@@ -1,0 +1,55 @@
+package redistest
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+)
+
+// Alone runs fn outside of any test, for programs that need servers: what fn is given stands in for a test, to which
+// servers and proxies belong. They end with it. It reports whether all went well; what did not is printed.
+func Alone(fn func(t testing.TB)) (ok bool) {
+	l := &alone{}
+	done := make(chan struct{})
+	go func() { // which a failure ends, as it would a test's
+		defer close(done)
+		defer l.clean()
+		fn(l)
+	}()
+	<-done
+	return !l.failed.Load()
+}
+
+// alone stands in for a test. The embedded interface is nil: what is not written here is not called.
+type alone struct {
+	testing.TB
+	cleanups []func()
+	failed   atomic.Bool
+}
+
+// Helper implements testing.TB.
+func (l *alone) Helper() {}
+
+// Cleanup implements testing.TB.
+func (l *alone) Cleanup(f func()) { l.cleanups = append(l.cleanups, f) }
+
+// Errorf implements testing.TB.
+func (l *alone) Errorf(format string, args ...any) {
+	l.failed.Store(true)
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+}
+
+// Fatalf implements testing.TB.
+func (l *alone) Fatalf(format string, args ...any) {
+	l.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+func (l *alone) clean() {
+	for _, f := range slices.Backward(l.cleanups) {
+		f()
+	}
+}
