@@ -50,8 +50,8 @@ func (r *recent) add(era int, p Protocol, id string) {
 	}
 	end := parting{p, e.numberOf(id), e.clock.Now()}
 	r.mu.Lock()
-	r.forgetLocked(end.at)
 	r.ends = append(r.ends, end)
+	r.forgetLocked(end.at)
 	late := era != r.replaced
 	r.mu.Unlock()
 	if late {
@@ -61,7 +61,7 @@ func (r *recent) add(era int, p Protocol, id string) {
 
 // forgetLocked drops what is too old, or too much.
 func (r *recent) forgetLocked(now time.Duration) {
-	for r.first < len(r.ends) && (now-r.ends[r.first].at > recentFor || len(r.ends)-r.first >= maxRecent) {
+	for r.first < len(r.ends) && (now-r.ends[r.first].at > recentFor || len(r.ends)-r.first > maxRecent) {
 		r.ends[r.first] = parting{}
 		r.first++
 	}

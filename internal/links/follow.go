@@ -328,7 +328,7 @@ func readRole(reply []any) *primaryRole {
 	replicas, _ := reply[2].([]any)
 	for _, one := range replicas {
 		if replica, _ := one.([]any); len(replica) >= 2 {
-			r.replicas = append(r.replicas, fmt.Sprint(replica[:2]...))
+			r.replicas = append(r.replicas, fmt.Sprintf("%v:%v", replica[0], replica[1]))
 		}
 	}
 	return r

@@ -1,0 +1,151 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var followed = Limits{Command: 3 * time.Second, Life: 7 * time.Second}
+
+// pipes dials connections whose peers do nothing.
+func pipes(t *testing.T) dial {
+	return func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = theirs.Close() })
+		go func() { _, _ = io.Copy(io.Discard, theirs) }()
+		return ours, nil
+	}
+}
+
+// closed reports whether a connection was.
+func closed(conn net.Conn) bool {
+	_ = conn.SetReadDeadline(time.Unix(1, 0))
+	_, err := conn.Read(make([]byte, 1))
+	return errors.Is(err, io.ErrClosedPipe)
+}
+
+// alone has a follower of one client run in a bubble.
+func alone(t *testing.T, test func(f *follower, s *side, d dial)) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFollower(followed)
+		s := f.side(true, followed)
+		test(f, s, s.tracks.wrap(pipes(t)))
+		f.end()
+		f.running.Wait()
+	})
+}
+
+// defect B2: silence makes a server doubtful, the primaries are asked for while it lasts and not more often than
+// they may be, and what is none any more is left, with what is under way there.
+func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
+	alone(t, func(f *follower, s *side, d dial) {
+		primaries, asked := []string{"a", "b"}, 0
+		s.primaries = func(context.Context) ([]string, error) {
+			asked++
+			return primaries, nil
+		}
+		told := 0
+		tell := func() { told++ }
+		f.changed.Store(&tell)
+		a, err := d(t.Context(), "tcp", "a")
+		require.NoError(t, err)
+		b, err := d(t.Context(), "tcp", "b")
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.Zero(t, asked, "nobody is in doubt")
+		_, err = a.Write([]byte("ping"))
+		require.NoError(t, err)
+		time.Sleep(silence)
+		require.Zero(t, asked)
+		time.Sleep(10 * time.Second)
+		require.InDelta(t, 20, asked, 2)
+		require.Zero(t, told)
+		require.False(t, closed(a) || closed(b))
+		primaries = []string{"c", "b"}
+		time.Sleep(time.Second)
+		require.True(t, closed(a))
+		require.False(t, closed(b))
+		require.Equal(t, 1, told)
+		require.NoError(t, a.Close()) // as go-redis does then
+		time.Sleep(2 * doubt)
+		before := asked
+		time.Sleep(10 * time.Second)
+		require.Equal(t, before, asked, "there is no doubt any more")
+		require.NoError(t, b.Close())
+	})
+}
+
+// defect B2: what fails at once makes a server doubtful at once, also if it fails while nobody beats.
+func TestAFailedDialRaisesDoubt(t *testing.T) {
+	alone(t, func(f *follower, s *side, _ dial) {
+		asked := 0
+		s.primaries = func(context.Context) ([]string, error) {
+			asked++
+			return nil, io.EOF
+		}
+		d := s.tracks.wrap(func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF })
+		for range 2 {
+			_, err := d(t.Context(), "tcp", "a")
+			require.ErrorIs(t, err, io.EOF)
+			time.Sleep(2 * beat)
+			require.NotZero(t, asked)
+			time.Sleep(time.Hour)
+			require.False(t, f.awake.Load(), "it rests")
+			asked = 0
+		}
+	})
+}
+
+// defect B3: a primary that a Sentinel pointed out is doubtful when it has lost a replica, and left when it is none.
+func TestARoleRaisesDoubt(t *testing.T) {
+	alone(t, func(f *follower, s *side, d dial) {
+		role, asked := &primaryRole{primary: true, replicas: []string{"x", "y"}}, 0
+		f.role = func(context.Context) (*primaryRole, error) { return role, nil }
+		s.primaries = func(context.Context) ([]string, error) {
+			asked++
+			return []string{"a"}, nil
+		}
+		conn, err := d(t.Context(), "tcp", "a")
+		require.NoError(t, err)
+		use := func() {
+			for range 20 {
+				f.use()
+				time.Sleep(beat)
+			}
+		}
+		use()
+		require.Zero(t, asked)
+		role = &primaryRole{primary: true, replicas: []string{"z", "y"}}
+		use()
+		require.NotZero(t, asked)
+		require.False(t, closed(conn))
+		role = &primaryRole{}
+		use()
+		require.True(t, closed(conn))
+		require.NoError(t, conn.Close())
+	})
+}
+
+func TestRolesAreRead(t *testing.T) {
+	t.Parallel()
+	replica := func(port string) any { return []any{"127.0.0.1", port, "14"} }
+	for name, c := range map[string]struct {
+		reply []any
+		want  *primaryRole
+	}{
+		"a primary alone":      {[]any{"master", int64(14), []any{}}, &primaryRole{primary: true}},
+		"one with replicas":    {[]any{"master", int64(14), []any{replica("1"), replica("2")}}, &primaryRole{true, []string{"127.0.0.1:1", "127.0.0.1:2"}}},
+		"a replica":            {[]any{"slave", "127.0.0.1", int64(1), "connected", int64(14)}, &primaryRole{}},
+		"a Sentinel":           {[]any{"sentinel", []any{"primary"}}, &primaryRole{}},
+		"nothing known so far": {nil, &primaryRole{}},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, readRole(c.reply)) })
+	}
+}

@@ -1,0 +1,31 @@
+package watchdog
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A lease that is hurried is renewed now, and then as ever; one that is only guarded, or over, is not.
+func TestHurry(t *testing.T) {
+	inKennel(t, nil, func(t *testing.T, k *kennel) {
+		kept, guarded, stopped := &Lease{}, &Lease{}, &Lease{}
+		k.Keep(kept, 0, testLease)
+		k.Guard(guarded, time.Hour)
+		k.Keep(stopped, 0, testLease)
+		assert.True(t, k.Stop(stopped))
+		k.sleepTo(testPeriod / 8)
+		for _, l := range []*Lease{kept, guarded, stopped, {}} {
+			k.Hurry(l)
+		}
+		k.sleepTo(testPeriod/8 + time.Second)
+		calls := k.seenCalls()
+		assert.Len(t, calls, 1)
+		assert.Equal(t, []*Lease{kept}, calls[0].due)
+		k.sleepTo(testPeriod/8 + testPeriod + time.Second)
+		assert.Len(t, k.seenCalls(), 2)
+		k.Stop(kept)
+		k.Stop(guarded)
+	})
+}
