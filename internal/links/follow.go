@@ -22,7 +22,7 @@ const (
 	// Between two questions for the primaries at least so much time passes. One for the map of a cluster is a
 	// burden to who answers it; a Sentinel knows one address.
 	pauseCluster  = 500 * time.Millisecond
-	pauseSentinel = 200 * time.Millisecond
+	pauseSentinel = 100 * time.Millisecond
 	// question bounds each of them: a node that hangs is not waited for.
 	question = 400 * time.Millisecond
 	// rolePause is how often a primary that a Sentinel pointed out is asked whether it is still one, and of whom.
@@ -224,6 +224,7 @@ func (f *follower) look() {
 		if s.primaries == nil {
 			found[i] = found[i-1]
 		}
+		s.tracks.welcome(found[i])
 		if len(found[i]) > 0 {
 			gone = append(gone, s.replaced(found[i])...)
 		}
@@ -252,7 +253,7 @@ func (s *side) replaced(now []string) (gone []string) {
 func (f *follower) leave(addrs ...string) {
 	for _, s := range f.sides {
 		for _, addr := range addrs {
-			s.tracks.drop(addr)
+			s.tracks.leave(addr)
 		}
 	}
 	if tell := f.changed.Load(); tell != nil {

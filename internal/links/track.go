@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -19,9 +21,12 @@ type tracks struct {
 	doubtful func()        // a connection failed, or was refused
 	silence  time.Duration // how long an answer may be outstanding
 
-	mu   sync.Mutex // guards open
+	mu   sync.Mutex // guards all below
 	open map[*track]struct{}
+	left map[string]time.Time // servers that were left, and when
 }
+
+var errLeft = errors.New("this server is no primary any more")
 
 // track is one connection.
 type track struct {
@@ -46,6 +51,10 @@ func (ts *tracks) wrap(d dial) dial {
 		}
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
+		if at, ok := ts.left[t.addr]; ok && time.Since(at) < doubt {
+			_ = conn.Close() // it was chosen before that was known
+			return nil, &net.OpError{Op: "dial", Net: network, Err: errLeft}
+		}
 		if ts.open == nil {
 			ts.open = make(map[*track]struct{})
 		}
@@ -151,8 +160,9 @@ func (ts *tracks) peers() map[string]bool {
 	return all
 }
 
-// drop ends all connections to a server. Exchanges that are under way fail at once.
-func (ts *tracks) drop(addr string) {
+// leave ends all connections to a server, and lets none be made for a while. Exchanges that are under way fail at
+// once.
+func (ts *tracks) leave(addr string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for t := range ts.open {
@@ -160,4 +170,17 @@ func (ts *tracks) drop(addr string) {
 			_ = t.Conn.Close()
 		}
 	}
+	if ts.left == nil {
+		ts.left = make(map[string]time.Time)
+	}
+	ts.left[addr] = time.Now()
+}
+
+// welcome lets connections be made to servers again, and forgets those that were left long ago.
+func (ts *tracks) welcome(addrs []string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	maps.DeleteFunc(ts.left, func(addr string, at time.Time) bool {
+		return slices.Contains(addrs, addr) || time.Since(at) >= doubt
+	})
 }
