@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly lint bench scaling results fmt ci
+.PHONY: help demo test test-all nightly lint bench scaling failover results fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ bench: ## measure ours and the peers in one run; tables, raw figures and plots g
 scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results
 	@scripts/setup-redis.sh
 	cd bench && go run . -scaling -out results
+
+failover: ## what the loss of a primary costs ours and bsm/redislock, for integration/README.md
+	@scripts/setup-redis.sh
+	cd bench && go run ./failover
 
 results: ## both, one after the other: all figures and plots that the documents show
 	@$(MAKE) bench

@@ -55,15 +55,14 @@ func (f *Figures) stalls(each []time.Duration) {
 // Table writes figures as Markdown.
 func Table(w io.Writer, all []Figures) error {
 	var b strings.Builder
-	b.WriteString("| fault | lease | library | replica serves after | holds lost of 100 | of these though it served in time | " +
-		"first new lock: waiters / others | names stalled > 2 s, of 50 | stall: median / longest | " +
-		"overlaps | unexplained | longest overlap |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| fault | lease | the replica served after | library | holds lost, of 100 (though it served 2 s before " +
+		"their end) | first new lock: who has waiters, who has none | names stalled > 2 s, of 50: longest | overlaps, " +
+		"not explained: longest | machine late by |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %s / %s | %d | %s / %s | %d | %d | %s |\n",
-			f.Kind, f.Lease, f.Library, seconds(f.Serves), f.Lost, f.LostInTime, seconds(f.FirstWaiters),
-			seconds(f.FirstOthers), f.Stalled, seconds(f.StallMedian), seconds(f.StallLongest), f.Overlaps,
-			f.Unexplained, seconds(f.OverlapLongest))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d (%d) | %s, %s | %d: %s | %d, %d: %s | %s |\n",
+			f.Kind, f.Lease, seconds(f.Serves), f.Library, f.Lost, f.LostInTime, seconds(f.FirstWaiters),
+			seconds(f.FirstOthers), f.Stalled, seconds(f.StallLongest), f.Overlaps, f.Unexplained,
+			seconds(f.OverlapLongest), seconds(f.Late))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -67,6 +67,9 @@ func TestAHoldOutlivesThePrimaryThoughNobodyWaitsThere(t *testing.T) {
 			require.NoError(t, err)
 			before, err := lock.Held(ctx)
 			require.NoError(t, err)
+			replica := on(t, lab.Replica(1))
+			redistest.Eventually(t, limit, func() bool { return replica.DBSize(t.Context()).Val() >= 2 },
+				"the hold and its token were not replicated")
 			die(lab.Node(1))
 			if name == "stopped" {
 				t.Cleanup(lab.Node(1).Continue)
@@ -78,7 +81,7 @@ func TestAHoldOutlivesThePrimaryThoughNobodyWaitsThere(t *testing.T) {
 			}, "neither renewed nor lost")
 			require.NoError(t, ctx.Err(), "%v", context.Cause(ctx))
 			require.NoError(t, unlock())
-			require.Zero(t, on(t, lab.Replica(1)).Exists(t.Context(), lock.Name()).Val())
+			require.Zero(t, replica.Exists(t.Context(), lock.Name()).Val())
 		})
 	}
 }

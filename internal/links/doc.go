@@ -14,10 +14,16 @@
 // its own limits: Traffic for acquisitions, releases and subscriptions, and Renewal, which nothing
 // else can keep busy. The application's client is read for its options and never closed.
 //
-// Behind a Sentinel a connection of either lives at most a quarter of a lease. go-redis closes the
-// connections to a deposed primary only in the pool of the client that was built with
-// NewFailoverClient; a derived one would renew on the old primary for as long as it answers, while
-// the key runs out on the new one and somebody else takes the lock.
+// # When a primary is replaced
+//
+// go-redis is slow to learn of it: a cluster client reads the map of the slots anew after a MOVED, and else once a
+// minute; a client of a Sentinel asks it when it dials, and closes the connections to a deposed primary only in the
+// pool that NewFailoverClient made. A derived client would renew on the old primary for as long as that answers,
+// while the key runs out on the new one and somebody else takes the lock. So a follower asks for the primaries
+// while there is doubt: after a connection failed, a refusal that no primary makes, or half a second of silence,
+// and, behind a Sentinel, when the primary has lost a replica, which may have been promoted (ROLE, twice a second
+// while the client is in use). The connections to one that was replaced are closed at once, in use or not, and who
+// asked to hear of it is told. Should all that fail, a connection behind a Sentinel lives for a quarter of a lease.
 //
 // A Ring is refused: it moves a name to another shard by each client's own heartbeat, so two clients
 // of one Ring can hold the same lock although every Redis kept its keys.

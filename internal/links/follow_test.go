@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,38 +47,43 @@ func alone(t *testing.T, test func(f *follower, s *side, d dial)) {
 // they may be, and what is none any more is left, with what is under way there.
 func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 	alone(t, func(f *follower, s *side, d dial) {
-		primaries, asked := []string{"a", "b"}, 0
+		var primaries atomic.Value
+		primaries.Store([]string{"a", "b"})
+		var asked, told atomic.Int32
 		s.primaries = func(context.Context) ([]string, error) {
-			asked++
-			return primaries, nil
+			asked.Add(1)
+			return primaries.Load().([]string), nil
 		}
-		told := 0
-		tell := func() { told++ }
+		tell := func() { told.Add(1) }
 		f.changed.Store(&tell)
 		a, err := d(t.Context(), "tcp", "a")
 		require.NoError(t, err)
 		b, err := d(t.Context(), "tcp", "b")
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
-		require.Zero(t, asked, "nobody is in doubt")
+		require.Zero(t, asked.Load(), "nobody is in doubt")
 		_, err = a.Write([]byte("ping"))
 		require.NoError(t, err)
 		time.Sleep(silence)
-		require.Zero(t, asked)
+		require.Zero(t, asked.Load())
 		time.Sleep(10 * time.Second)
-		require.InDelta(t, 20, asked, 2)
-		require.Zero(t, told)
+		require.InDelta(t, 20, asked.Load(), 2)
+		require.Zero(t, told.Load())
 		require.False(t, closed(a) || closed(b))
-		primaries = []string{"c", "b"}
+		primaries.Store([]string{"c", "b"})
 		time.Sleep(time.Second)
 		require.True(t, closed(a))
 		require.False(t, closed(b))
-		require.Equal(t, 1, told)
+		require.EqualValues(t, 1, told.Load())
 		require.NoError(t, a.Close()) // as go-redis does then
+		_, err = d(t.Context(), "tcp", "a")
+		require.ErrorIs(t, err, errLeft)
 		time.Sleep(2 * doubt)
-		before := asked
+		before := asked.Load()
 		time.Sleep(10 * time.Second)
-		require.Equal(t, before, asked, "there is no doubt any more")
+		_, err = d(t.Context(), "tcp", "a")
+		require.NoError(t, err, "it may be one again")
+		require.Equal(t, before, asked.Load(), "there is no doubt any more")
 		require.NoError(t, b.Close())
 	})
 }
@@ -85,9 +91,9 @@ func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 // defect B2: what fails at once makes a server doubtful at once, also if it fails while nobody beats.
 func TestAFailedDialRaisesDoubt(t *testing.T) {
 	alone(t, func(f *follower, s *side, _ dial) {
-		asked := 0
+		var asked atomic.Int32
 		s.primaries = func(context.Context) ([]string, error) {
-			asked++
+			asked.Add(1)
 			return nil, io.EOF
 		}
 		d := s.tracks.wrap(func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF })
@@ -95,10 +101,10 @@ func TestAFailedDialRaisesDoubt(t *testing.T) {
 			_, err := d(t.Context(), "tcp", "a")
 			require.ErrorIs(t, err, io.EOF)
 			time.Sleep(2 * beat)
-			require.NotZero(t, asked)
+			require.NotZero(t, asked.Load())
 			time.Sleep(time.Hour)
 			require.False(t, f.awake.Load(), "it rests")
-			asked = 0
+			asked.Store(0)
 		}
 	})
 }
@@ -106,10 +112,12 @@ func TestAFailedDialRaisesDoubt(t *testing.T) {
 // defect B3: a primary that a Sentinel pointed out is doubtful when it has lost a replica, and left when it is none.
 func TestARoleRaisesDoubt(t *testing.T) {
 	alone(t, func(f *follower, s *side, d dial) {
-		role, asked := &primaryRole{primary: true, replicas: []string{"x", "y"}}, 0
-		f.role = func(context.Context) (*primaryRole, error) { return role, nil }
+		var role atomic.Pointer[primaryRole]
+		var asked atomic.Int32
+		role.Store(&primaryRole{primary: true, replicas: []string{"x", "y"}})
+		f.role = func(context.Context) (*primaryRole, error) { return role.Load(), nil }
 		s.primaries = func(context.Context) ([]string, error) {
-			asked++
+			asked.Add(1)
 			return []string{"a"}, nil
 		}
 		conn, err := d(t.Context(), "tcp", "a")
@@ -121,12 +129,12 @@ func TestARoleRaisesDoubt(t *testing.T) {
 			}
 		}
 		use()
-		require.Zero(t, asked)
-		role = &primaryRole{primary: true, replicas: []string{"z", "y"}}
+		require.Zero(t, asked.Load())
+		role.Store(&primaryRole{primary: true, replicas: []string{"z", "y"}})
 		use()
-		require.NotZero(t, asked)
+		require.NotZero(t, asked.Load())
 		require.False(t, closed(conn))
-		role = &primaryRole{}
+		role.Store(&primaryRole{})
 		use()
 		require.True(t, closed(conn))
 		require.NoError(t, conn.Close())
