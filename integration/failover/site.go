@@ -44,7 +44,6 @@ type Site struct {
 	sentinel *redistest.SentinelLab
 	old      *redistest.Server // the primary
 	next     *redistest.Server // its replica
-	from, to int               // the slots of old
 	names    atomic.Int64
 }
 
