@@ -29,6 +29,9 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask engine.Ask) 
 	for i := range h.spots {
 		h.askLocked(i, false, h.lease, h.until)
 	}
+	if h.countLocked(asked) < c.quorum {
+		h.insistLocked()
+	}
 	h.weighLocked()
 	h.mu.Unlock()
 	h.await(ctx)

@@ -32,7 +32,13 @@ type Options struct {
 
 	// RestartGuard is how long a server has to be up before it has a vote, because until then it may have
 	// forgotten locks that it granted: the longest lease that any process of the deployment uses. A longer
-	// Lease or FixedLease is refused. It has to be the same in every process. Zero means Lease.
+	// Lease or FixedLease is refused. Zero means Lease.
+	//
+	// It must be the same in every process, and no process can check that of the others (one that finds a lock
+	// held for longer than its own guard time logs a warning). So set it where leases may ever change, and
+	// deploy twice. To lengthen leases: first the longer RestartGuard alone; then, when the last process with
+	// the shorter one has ended, the longer leases. To shorten them: first the leases; then, when the last
+	// process with the longer ones has ended and the longest lease has passed since, RestartGuard.
 	RestartGuard time.Duration
 
 	// NoRestartGuard lets servers vote at once: for tests, and for the first start of a deployment. A
@@ -65,6 +71,7 @@ type Client struct {
 	clocks serverclock.Clocks
 	who    identities
 	newest atomic.Int64 // the newest token that was proposed
+	warned atomic.Bool  // of a guard time that is shorter than another's lease
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -241,6 +248,14 @@ func (c *Client) spawn(fn func()) bool {
 		fn()
 	}()
 	return true
+}
+
+// checkGuard warns, once, if what is left of another's lease shows that it outlives this client's guard time.
+func (c *Client) checkGuard(n *node, left time.Duration) {
+	if left > c.guard && c.warned.CompareAndSwap(false, true) {
+		c.logger.Warn("redlock: another process uses longer leases than this one's RestartGuard allows for; "+
+			"a server that restarts can then give its locks to two", "node", n.addr, "left", left, "guard", c.guard)
+	}
 }
 
 // notice tells an operator what became of a node.

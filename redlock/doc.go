@@ -47,7 +47,8 @@
 // A node has Options.NodeTimeout, a fraction of the lease. Whatever goes to a node goes in one pipeline at
 // a time, and what comes up meanwhile waits for its answer. A node that does not answer in time has no
 // vote and is sent nothing until it does (or until its connection is given up, after which at most one
-// connection at a time is tried). So a frozen server delays nobody, and when it thaws it has one request
+// connection at a time is tried). Only who has no quorum without it waits for it once more, and only while it
+// has not been late for as long again: it may be slow, and not away. So a frozen server delays nobody, and when it thaws it has one request
 // to carry out, and not what piled up in its socket; that one carries a not-after in the server's own time,
 // and is refused if it is late. A grant that comes after the attempt succeeded makes the node a member.
 //

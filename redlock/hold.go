@@ -151,6 +151,22 @@ func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
 	}
 }
 
+// insistLocked asks the nodes as well that do not answer but are only late: without one of them there is no
+// quorum, and the others would not even be asked.
+func (h *hold) insistLocked() {
+	for i, n := range h.client.nodes {
+		at := &h.spots[i]
+		if at.stand != absent {
+			continue
+		}
+		at.ask.patient = true
+		if n.submit(at.ask) == nil {
+			at.stand = asked
+			delete(h.failed, n)
+		}
+	}
+}
+
 // prepare makes the request when it is sent. Nil means that nobody wants the vote any more.
 func (h *hold) prepare(
 	i int, e *errand, seed bool, leaseMS, until int64, now time.Duration,
@@ -204,6 +220,7 @@ func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again b
 		h.failed[n], at.stand = ErrRestarted, absent
 	case reply.Status == lua.Busy:
 		h.busy = append(h.busy, reply.PTTL)
+		h.client.checkGuard(n, reply.PTTL)
 		at.stand = absent
 	default:
 		h.grantLocked(i, reply)

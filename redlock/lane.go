@@ -24,6 +24,7 @@ type errand struct {
 	lane    *lane
 	urgent  bool          // goes before what is not
 	lasting bool          // is not given up while the node is away, but when land says so
+	patient bool          // also waits for a node that is only late
 	due     time.Duration // not before
 	end     time.Duration // for land: nothing can be left to do then
 
@@ -78,9 +79,10 @@ func (l *lane) submit(e *errand) error {
 		return errClosed
 	case e.lasting && len(l.urgent) >= maxLasting:
 		return errSilent
-	case !e.lasting && l.silentLocked(now):
+	case e.lasting, e.patient && l.lateLocked(now):
+	case l.silentLocked(now):
 		return errSilent
-	case !e.lasting && l.failures > 0 && now < l.retryAt:
+	case l.failures > 0 && now < l.retryAt:
 		return l.why
 	}
 	l.queueLocked(e)
@@ -91,6 +93,15 @@ func (l *lane) submit(e *errand) error {
 // silentLocked reports that what was sent last has been without an answer for longer than a node has.
 func (l *lane) silentLocked(now time.Duration) bool {
 	return l.flying && now-l.sentAt > l.node.client.timeout
+}
+
+// lateLocked reports that the node does not answer, but did so until a short while ago: what is sent to it may be
+// slow, or its connection be replaced, and it is not known yet to be away.
+func (l *lane) lateLocked(now time.Duration) bool {
+	if l.flying {
+		return now-l.sentAt <= 2*l.node.client.timeout
+	}
+	return l.failures == 1 && l.retryAt-now < l.node.client.timeout
 }
 
 func (l *lane) queueLocked(e *errand) {

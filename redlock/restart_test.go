@@ -2,6 +2,9 @@ package redlock_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,11 +30,11 @@ type crashed struct {
 
 // crash is interleaving 1: a holder on nodes 0 and 1 alone, of which the second is killed and comes back
 // empty, and a foreign client that runs our scripts there, so that they are known to it.
-func crash(t *testing.T, o redlock.Options) *crashed {
+func crash(t *testing.T, o, rival redlock.Options) *crashed {
 	t.Helper()
 	c := &crashed{lab: newLab(t, 3), options: o}
 	c.client = c.lab.client(c.proxied(), o)
-	c.rival = c.lab.client(c.direct(), o)
+	c.rival = c.lab.client(c.direct(), rival)
 	c.lock = redlock.New(c.client, "guarded")
 	for _, client := range []*redlock.Client{c.client, c.rival} {
 		warm := redlock.New(client, "warm")
@@ -63,7 +66,8 @@ func crash(t *testing.T, o redlock.Options) *crashed {
 // holder believes in its own; afterwards it votes again.
 func TestARestartedNodeGivesNothingAway(t *testing.T) {
 	t.Parallel()
-	c := crash(t, options(3*time.Second))
+	o := options(3 * time.Second)
+	c := crash(t, o, o)
 	t.Run("without the guard it does", func(t *testing.T) {
 		lock := redlock.New(c.rival, "guarded")
 		theirs, unlock, err := lock.TryLock(within(t))
@@ -72,10 +76,63 @@ func TestARestartedNodeGivesNothingAway(t *testing.T) {
 		require.NoError(t, c.held.Err(), "two believe in it: that is what the guard is for")
 		require.NoError(t, unlock())
 	})
+	o.NoRestartGuard = false
+	crash(t, o, o).givesNothingAway()
+}
 
+// defect A7: while a deployment that lengthens leases is under way, processes with old and new leases contend. In
+// the documented order all of them have the longer guard by then, so none trusts a node that may have forgotten.
+func TestLongerLeasesBesideShorterOnes(t *testing.T) {
+	t.Parallel()
 	o := options(3 * time.Second)
 	o.NoRestartGuard = false
-	c = crash(t, o)
+	old := options(time.Second)
+	old.RestartGuard, old.NoRestartGuard = o.Lease, false
+	crash(t, o, old).givesNothingAway()
+}
+
+// defect A7: nothing checked that guards are the same. In the wrong order a process with the shorter one finds
+// locks that outlive it, and says so.
+func TestALeaseLongerThanTheGuardIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, 3)
+	var log logged
+	old := options(time.Second)
+	old.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	oldLock := redlock.New(l.client(l.direct(), old), "mixed")
+	once(t, oldLock)
+	_, unlock := take(t, redlock.New(l.client(l.direct(), options(time.Minute)), "mixed"))
+	l.soonOn("mixed", 0, 1, 2)
+	for range 3 {
+		_, _, err := oldLock.TryLock(within(t))
+		require.ErrorIs(t, err, rlock.ErrBusy)
+	}
+	require.NoError(t, unlock())
+	require.Equal(t, 1, strings.Count(log.String(), "RestartGuard"), log.String())
+}
+
+// logged is a log that several goroutines write.
+type logged struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// givesNothingAway asserts that nobody comes to a quorum while the holder may believe in its own.
+func (c *crashed) givesNothingAway() {
+	t := c.t
+	t.Helper()
 	lock := redlock.New(c.rival, "guarded")
 	refusals := 0
 	for alive := true; alive; {

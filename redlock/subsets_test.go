@@ -46,7 +46,9 @@ func (l *lab) newSubset(name string, mask int, o redlock.Options) *subset {
 // take has the subset hold its lock on all nodes.
 func (s *subset) take() {
 	s.t.Helper()
-	s.ctx, s.unlock = take(s.t, s.lock)
+	var err error
+	s.ctx, s.unlock, err = s.lock.Lock(context.Background()) // the hold alone ends the context
+	require.NoError(s.t, err)
 	s.soonOn(s.name, 0, 1, 2, 3, 4)
 }
 
