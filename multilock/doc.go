@@ -24,9 +24,9 @@
 // that needs only a part of what both want is held up by neither while they wait.
 //
 // Nobody is promised an order: a caller that waits for one name passes all who wait for the others, and can
-// be passed. Two fair locks whose queues are never empty are not had together: whoever holds one of them when it
-// is its turn finds somebody in front of it at the other, and gives its turn back. A hold is never handed to a multilock inside a process, since the one that is released may not be
-// the only one it lacks.
+// be passed. Two fair locks whose queues are never empty cannot be taken together: a caller whose turn comes at
+// one of them finds others in front of it at the other, and gives its turn back. A hold is never handed to a
+// multilock inside a process, since the one that is released may not be the only one it lacks.
 //
 // # What it costs
 //

@@ -28,6 +28,7 @@ func quorum(t *testing.T, lease time.Duration) ([]*redistest.Server, *redlock.Cl
 	}
 	client, err := redlock.NewClient(nodes, &redlock.Options{
 		ClientOptions:  rlock.ClientOptions{Lease: lease, Logger: slog.New(slog.DiscardHandler)},
+		NodeTimeout:    lease / 6,
 		NoRestartGuard: true, // the servers are new; a longer lease is refused all the same
 	})
 	require.NoError(t, err)
@@ -40,7 +41,7 @@ func quorum(t *testing.T, lease time.Duration) ([]*redistest.Server, *redlock.Cl
 // nothing is sent: neither to the nodes nor for a member that comes before.
 func TestALeaseThatAMemberRefuses(t *testing.T) {
 	t.Parallel()
-	const guard = 2 * time.Second
+	const guard = 18 * time.Second
 	nodes, client := quorum(t, guard)
 	single := redistest.Start(t)
 	ctx, c, n := within(t), clientAt(t, single.Addr(), nil), names(t, 2)
