@@ -8,19 +8,14 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 )
 
 // Info is what is known of a lock, whoever holds it.
-//
-// One look walks a thousand holders and a thousand waiters at most, since Redis does nothing else meanwhile:
-// Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
-	// Held counts the holders, those that are not listed too. Of these some may be over: a reader that died
-	// is counted until a writer comes.
-	Held int
 	// Waiters counts the calls that wait in this process, and every other process that waits for Redis as
 	// one. A process counts for about a second longer than it waits, and not while those who wait in it
 	// stand behind a holder of its own.
@@ -28,9 +23,6 @@ type Info struct {
 	// Queue is who waits and since when, as far as it is known: of a fair lock everybody, of other locks
 	// the calls of this process.
 	Queue []Waiter
-	// Truncated says that Holders or Queue is not all: of holders it is a sample then, of a fair lock's
-	// queue the beginning.
-	Truncated bool
 }
 
 // Waiter is one call that waits.
@@ -44,7 +36,7 @@ type Waiter struct {
 type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
 	Count int           // levels
-	TTL   time.Duration // until Redis gives it up unless it is renewed; negative: never, until Break ends it
+	TTL   time.Duration // until Redis gives it up unless it is renewed
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted
 	Mine  bool          // held through this Client
 }
@@ -58,7 +50,7 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{Held: seen.Held, Waiters: seen.Waiters, Truncated: seen.Truncated}
+	info := Info{Waiters: seen.Waiters}
 	for _, w := range seen.Queue {
 		info.Queue = append(info.Queue, Waiter(w))
 	}
@@ -73,8 +65,7 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 // Break takes the lock from whoever holds it, in this process or another, and wakes the next: for
 // operators. A holder of this Client learns at once, one elsewhere with its next renewal, and either
 // can go on working until then; fencing tokens are what stops its writes. It takes two round trips, so
-// that nobody who comes to hold meanwhile is harmed. It ends a lock without expiry too, which Lock refuses
-// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
+// that nobody who comes to hold meanwhile is harmed. If nobody holds the lock, the error is ErrNotHeld.
 func (l *Lock) Break(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -84,9 +75,27 @@ func (l *Lock) Break(ctx context.Context) error {
 
 // passport is the text that an exported hold travels as.
 type passport struct {
-	Key   string `json:"k"`
+	Key   string `json:"k,omitempty"`
+	Bytes []byte `json:"b,omitempty"` // the key, where that is not UTF-8, as a string of JSON is
 	ID    string `json:"i"`
 	Fence int64  `json:"f"`
+}
+
+func newPassport(key string, p engine.Passage) passport {
+	made := passport{ID: p.ID, Fence: p.Fence}
+	if utf8.ValidString(key) {
+		made.Key = key
+	} else {
+		made.Bytes = []byte(key)
+	}
+	return made
+}
+
+func (p passport) key() string {
+	if len(p.Bytes) > 0 {
+		return string(p.Bytes)
+	}
+	return p.Key
 }
 
 // Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere.
@@ -107,7 +116,7 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(passport{Key: l.proto.Key(), ID: p.ID, Fence: p.Fence})
+	text, err := json.Marshal(newPassport(l.proto.Key(), p))
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
@@ -126,10 +135,10 @@ func (l *Lock) Import(
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
-	case err != nil || !strings.Contains(p.ID, ":") || p.Key == "" || p.Fence < 0:
+	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
-	case p.Key != l.proto.Key():
-		return ctx, notHeld, &ArgumentError{Name: "token", Problem: fmt.Sprintf("is of another lock, %q", p.Key)}
+	case p.key() != l.proto.Key():
+		return ctx, notHeld, &ArgumentError{Name: "token", Problem: fmt.Sprintf("is of another lock, %q", p.key())}
 	}
 	level, err := l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence})
 	return hand(ctx, level, err)

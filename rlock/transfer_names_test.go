@@ -1,0 +1,69 @@
+package rlock_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// defect B21: a name is bytes, and a hold of any name can be exported and imported.
+func TestExportedHoldOfAnyNameMoves(t *testing.T) {
+	t.Parallel()
+	a, b, prefix := transferPair(t)
+	rdb := redistest.Shared(t).Client(t)
+	for _, name := range []string{
+		"plain", "a\x00b", "\xff\xfe", "caf\xe9", "cut short \xe2\x82", "\ufffd", "<x>&\u2028", `"quoted" \`,
+	} {
+		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
+			key := prefix + name
+			here, there := rlock.New(a, key), rlock.New(b, key)
+			hold := timeLock(t, t.Context(), here)
+			fence := timeHeld(t, hold.ctx, here).Fence
+			token, err := here.Export(hold.ctx)
+			require.NoError(t, err)
+			ctx, unlock, err := there.Import(t.Context(), token)
+			require.NoError(t, err)
+			require.Equal(t, fence, timeHeld(t, ctx, there).Fence)
+			require.NoError(t, unlock())
+			timeGone(t, rdb, key)
+		})
+	}
+}
+
+// Two names that differ only in bytes that are not UTF-8 are two locks.
+func TestTokenOfABinaryNameIsOfNoOther(t *testing.T) {
+	t.Parallel()
+	a, b, prefix := transferPair(t)
+	hold := timeLock(t, t.Context(), rlock.New(a, prefix+"\xff"))
+	token, err := rlock.New(a, prefix+"\xff").Export(hold.ctx)
+	require.NoError(t, err)
+	for _, other := range []string{"\xfe", "\ufffd", ""} {
+		var bad *rlock.ArgumentError
+		_, _, err = rlock.New(b, prefix+other).Import(t.Context(), token)
+		require.ErrorAs(t, err, &bad, "%q", other)
+		require.Equal(t, "token", bad.Name)
+	}
+	_, unlock, err := rlock.New(b, prefix+"\xff").Import(t.Context(), token)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+}
+
+// A token that an earlier release made is imported.
+func TestTokenOfTheFirstFormatIsImported(t *testing.T) {
+	t.Parallel()
+	a, b, key := transferPair(t)
+	lock := rlock.New(a, key)
+	hold := timeLock(t, t.Context(), lock)
+	was := timeHeld(t, hold.ctx, lock)
+	_, err := lock.Export(hold.ctx)
+	require.NoError(t, err)
+	old := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"k":%q,"i":%q,"f":%d}`, key, was.ID, was.Fence))
+	_, unlock, err := rlock.New(b, key).Import(t.Context(), old)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+}
