@@ -101,18 +101,15 @@ func (q *queue) forget(ctx context.Context, conn lua.Conn, id string) {
 	_ = conn.Process(ctx, redis.NewIntCmd(ctx, "zrem", q.keys.Queue, id))
 }
 
-// Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
+// Enqueue implements [engine.Queuer].
 func (q *queue) Enqueue(
-	ctx context.Context, conn lua.Conn, asks []engine.Ask, first bool,
+	ctx context.Context, conn lua.Conn, asks []engine.Ask,
 ) (lua.EnqueueReply, error) {
 	places := make([]lua.Place, len(asks))
 	for i, ask := range asks {
 		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	call := func(first bool) *lua.Call[lua.EnqueueReply] {
-		return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places, first)
-	}
-	return call(first).OrElse(call(false)).Run(ctx, conn)
+	return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places).Run(ctx, conn)
 }
 
 func (q *queue) Handoff(

@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"context"
+	"time"
 )
 
 // shard is the queue of leases that are due and share a fate. It exists while
@@ -71,25 +72,38 @@ type batch struct {
 func (w *Watchdog) serve(s *shard) {
 	defer w.running.Done()
 	var b batch
-	for w.take(s, &b) {
+	size := w.cfg.Batch
+	for w.take(s, &b, size) {
 		w.admit(&b)
 		if len(b.due) > 0 {
-			w.send(s, &b)
+			size = w.resize(size, w.send(s, &b))
 		}
 	}
 }
 
-// take moves the head of the queue into b. If there is nothing, or w is closed,
+// resize is how many leases the next call may have, after one of size that took so
+// long: its limit is that of any call.
+func (w *Watchdog) resize(size int, took time.Duration) int {
+	switch {
+	case took > w.cfg.Limit/2:
+		return max(size/2, w.cfg.Batch)
+	case took > w.cfg.Limit/4:
+		return size
+	}
+	return min(2*size, w.cfg.Most)
+}
+
+// take moves the head of the queue, up to most leases, into b. If there is nothing, or w is closed,
 // it gives up the shard and returns false: both happen under one lock, so that
 // what is queued later finds no shard and makes a new one.
-func (w *Watchdog) take(s *shard, b *batch) bool {
+func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.first == nil || w.closed {
 		delete(w.shards, s.name)
 		return false
 	}
-	n := min(s.length, w.cfg.Batch)
+	n := min(s.length, most)
 	if cap(b.due) < n {
 		b.due = make([]*Lease, 0, n)
 	}
@@ -129,14 +143,16 @@ func (w *Watchdog) admit(b *batch) {
 	b.due = admitted
 }
 
-// send makes one call and settles its answers. Validity counts from before the
-// call: Redis cannot have started the lease earlier than that.
-func (w *Watchdog) send(s *shard, b *batch) {
+// send makes one call, settles its answers, and returns how long the call took. Validity
+// counts from before the call: Redis cannot have started the lease earlier than that.
+func (w *Watchdog) send(s *shard, b *batch) (took time.Duration) {
 	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.Limit)
 	defer cancel()
 	start := w.cfg.Clock.Now()
 	w.cfg.Renew(ctx, s.name, b.due, b.results)
+	took = w.cfg.Clock.Now() - start
 	for i, l := range b.due {
 		w.settle(l, b.generations[i], start, b.results[i])
 	}
+	return took
 }

@@ -29,8 +29,12 @@ type Config struct {
 	Retry time.Duration
 	// Limit is the deadline of one call of Renew. Zero means Period/2.
 	Limit time.Duration
-	// Batch is the greatest number of leases in one call. Zero means 256.
+	// Batch is the number of leases in one call, at most. Zero means 256.
 	Batch int
+	// Most is the greatest number of leases in one call while more are due than
+	// calls of Batch can renew in time: each call that was quick may be followed
+	// by one that is twice as long. Zero means Batch.
+	Most int
 	// Shard names the part of the world that answers for l: no part waits
 	// for another one. It is called when l is due, on the wheel's goroutine,
 	// and must not block. Nil means that all leases are one shard.
@@ -88,6 +92,7 @@ func New(cfg Config) *Watchdog {
 	if cfg.Batch <= 0 {
 		cfg.Batch = defaultBatch
 	}
+	cfg.Most = max(cfg.Most, cfg.Batch)
 	w := &Watchdog{cfg: cfg, shards: make(map[string]*shard)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.gather.Init(gather, w)

@@ -83,7 +83,6 @@ func (e *Engine) lockAll(
 func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*gang, []*Level, error) {
 	g, outer := &gang{reqs: make([]Request, 0, len(reqs))}, make([]*Level, len(reqs))
 	for i, req := range reqs {
-		e.note(req.Lease)
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
 			g.reqs = append(g.reqs, req)

@@ -64,7 +64,7 @@ func (e *Engine) askUntil(ctx context.Context, req Request, ask Ask, before doub
 // undo has Redis take back what may stand there for an id that nobody believes in.
 func (e *Engine) undo(req Request, id string, notAfter int64) {
 	if !req.Shared { // which only looks
-		e.reclaim.add(req.Proto, id, notAfter)
+		e.reclaim.add(req.Proto, id, req.Lease, notAfter)
 	}
 }
 

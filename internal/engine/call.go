@@ -6,27 +6,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 )
 
-// deadline is a context with a deadline of its own: go-redis turns that into the connection's, and no
-// timer has to be made for it.
-type deadline struct {
-	context.Context
-	at time.Time
-}
-
-func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
-
-// within makes each deadline another one, to the nanosecond: what is under way is told apart by them.
+// within is a context for one exchange, with a deadline that no other has.
 func within(ctx context.Context, limit time.Duration) context.Context {
-	at := time.Now().Add(limit)
-	const spread = 1 << 10
-	number := int64(deadlines.Add(1) % spread)
-	return deadline{ctx, at.Add(time.Duration(number - at.UnixNano()%spread - spread))} // never later
+	return links.Within(ctx, limit)
 }
-
-var deadlines atomic.Uint64
 
 var (
 	errAbandoned = errors.New("the caller stopped waiting for the reply")

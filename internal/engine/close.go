@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -29,8 +30,8 @@ func (e *Engine) Close() []string {
 	e.releaseAll(orphans, end)
 	e.joinCalls(end)
 	e.releaseAll(e.reclaim.rest(), end) // what the calls that were joined left behind
+	_ = e.cfg.Links.Close()             // also ends calls and renewals that are still under way
 	e.dog.Close()
-	_ = e.cfg.Links.Close() // also ends calls that are still under way
 	e.calls.Wait()
 	e.traffic.Join()
 	e.hub.Close()
@@ -85,7 +86,7 @@ func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orph
 		for i, o := range batch {
 			calls[i] = o.proto.Release(o.id, e.sharded(), false)
 		}
-		lua.RunAll(within(background, min(left, e.limit(e.cfg.Lease))), e.cfg.Links.Traffic, calls)
+		e.sendReleases(calls, min(left, e.limit(e.cfg.Lease)))
 		for i, o := range batch {
 			if kind := classify(calls[i].Err); kind == faultAmbiguous || kind == faultTransient {
 				silent = append(silent, o)
@@ -93,6 +94,14 @@ func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orph
 		}
 	}
 	return silent
+}
+
+// sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
+// so the context has a timer.
+func (e *Engine) sendReleases(calls []*lua.Call[lua.ReleaseReply], limit time.Duration) {
+	ctx, cancel := context.WithTimeout(background, limit)
+	defer cancel()
+	lua.RunAll(ctx, e.cfg.Links.Traffic, calls)
 }
 
 // joinCalls waits for calls under way, until end.

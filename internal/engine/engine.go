@@ -32,7 +32,7 @@ const (
 
 	maxLimit   = 3 * time.Second // of one command, however long the lease
 	linger     = time.Second     // of a subscription that nobody waits on
-	renewBatch = 256             // holds in one renewal call
+	renewBatch = 256             // holds in one renewal script
 
 	firstPause = 10 * time.Millisecond // between attempts that got no answer
 	lastPause  = 500 * time.Millisecond
@@ -65,7 +65,6 @@ type Engine struct {
 	recent  recent
 	news    *news
 	nonce   atomic.Uint64
-	longest atomic.Int64 // the longest lease that was ever asked for
 
 	closing chan struct{}  // closed when Close begins
 	done    chan struct{}  // closed when Close is done
@@ -78,30 +77,40 @@ type Engine struct {
 // attempts fit into the time that a renewal has.
 func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLimit) }
 
+// renewMost is how many holds are renewed in one round trip: what gathers when more of them are due than one
+// script after the other could renew over a long way. Where replicas are waited for, each script takes a
+// connection of its own.
+func renewMost(minReplicas int) int {
+	if minReplicas > 0 {
+		return renewBatch
+	}
+	return 16 * renewBatch
+}
+
 // New returns an engine. It sends nothing.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{}),
 		done: make(chan struct{}),
 	}
+	limit := CommandLimit(cfg.Lease)
 	e.traffic = pipeline.New(pipeline.Config{
 		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node, Bundle: !cfg.Links.Cluster(),
+		Limit: limit,
 	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger, e.clock)
-	e.longest.Store(int64(cfg.Lease))
 	e.table.engine = e
 	e.reclaim.engine = e
 	e.recent.engine = e
-	limit := CommandLimit(cfg.Lease)
 	e.dog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
 		Retry:  min(cfg.Lease/20, lastPause),
 		Limit:  limit,
-		Batch:  renewBatch,
-		Shard:  func(l *watchdog.Lease) string { return e.node(holdOf(l).proto.Key()) },
-		Renew:  e.renew,
-		Lost:   func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
+		Batch:  renewBatch, Most: renewMost(cfg.MinReplicas),
+		Shard: func(l *watchdog.Lease) string { return e.node(holdOf(l).proto.Key()) },
+		Renew: e.renew,
+		Lost:  func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
 		Renewed: func(l *watchdog.Lease, err error) {
 			e.news.renewed(holdOf(l).proto.Name(), err)
 		},
@@ -114,7 +123,7 @@ func New(cfg Config) *Engine {
 		Moved:   cfg.Links.Moved,
 		Sharded: cfg.Links.Sharded,
 		Wheel:   e.wheel, Clock: e.clock,
-		Linger: linger, Life: cfg.Links.Life(), Limit: limit,
+		Linger: linger, Life: cfg.Links.Life(), Limit: cfg.Links.Greeting() + limit,
 	})
 	cfg.Links.OnReplaced(e.replaced)
 	return e

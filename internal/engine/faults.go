@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -53,7 +54,7 @@ func sortOut(err error) fault {
 		return faultDefinite
 	case errors.Is(err, errUnsent), errors.Is(err, redis.ErrClosed):
 		return faultDefinite
-	case errors.As(err, &settled):
+	case errors.As(err, &settled), errors.Is(err, pipeline.ErrLate):
 		return faultTransient
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):

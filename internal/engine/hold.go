@@ -30,6 +30,8 @@ type Hold struct {
 	cause error  // what its contexts end with, once it is over
 	op    int64  // the last operation number that was given out
 	left  int64  // that of the last inner unlock, which set the lease in Redis back
+
+	asked time.Duration // the longest lease that Redis was ever asked for
 }
 
 type state uint8
@@ -51,7 +53,7 @@ func holdOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
 func (e *Engine) newHold(req Request, id string, fence int64, start time.Duration, doubt int64) *Hold {
 	h := &Hold{
 		engine: e, proto: req.Proto, number: e.numberOf(id), fence: fence,
-		start: start, doubt: doubt,
+		start: start, doubt: doubt, asked: req.Lease,
 	}
 	h.lease.Owner = h
 	if req.Kept {
@@ -95,9 +97,9 @@ func (h *Hold) lose(reason Reason, cause error) bool {
 	switch reason {
 	case Expired:
 		// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
-		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.doubt)
+		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.longest(), h.doubt)
 	case MaxHold:
-		e.reclaim.add(h.proto, h.id(), h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 	}
 	e.table.drop(h, 0)
 	e.news.lost(err)
@@ -167,7 +169,16 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 // stepLocked numbers the next change of the hold.
 func (h *Hold) stepLocked(now time.Duration) Step {
 	h.op++
-	return Step{ID: h.id(), Count: int64(h.depth), Op: h.op, TTL: h.longestLocked(now)}
+	ttl := h.longestLocked(now)
+	h.asked = max(h.asked, ttl)
+	return Step{ID: h.id(), Count: int64(h.depth), Op: h.op, TTL: ttl}
+}
+
+// longest is how long Redis keeps the hold at most, if nothing extends it any more.
+func (h *Hold) longest() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked
 }
 
 // confirmLocked raises validity by what a step's answer says: Redis has kept the hold for ttl since a
@@ -189,5 +200,7 @@ func (h *Hold) renewTTL(now time.Duration) time.Duration {
 	if h.state != live {
 		return 0
 	}
-	return max(h.longestLocked(now), h.engine.cfg.Lease)
+	ttl := max(h.longestLocked(now), h.engine.cfg.Lease)
+	h.asked = max(h.asked, ttl)
+	return ttl
 }

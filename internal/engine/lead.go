@@ -111,7 +111,7 @@ func (l *leader) failed(ctx context.Context, err error) error {
 	kind := classify(err)
 	if isShortfall(err) {
 		for _, req := range l.all() {
-			e.takeBack(req.Proto, l.id)
+			e.takeBack(req, l.id)
 		}
 	}
 	if kind == faultConflict || kind == faultDefinite || isShortfall(err) {

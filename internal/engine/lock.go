@@ -85,7 +85,6 @@ func (e *Engine) known(
 	if ctx.Err() != nil {
 		return nil, "", contextError(ctx)
 	}
-	e.note(req.Lease)
 	if req.Anew {
 		return nil, "", nil
 	}
@@ -113,16 +112,6 @@ func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err 
 		}
 	}
 	return "", nil
-}
-
-// note remembers the longest lease, which bounds how long anything can be left behind.
-func (e *Engine) note(lease time.Duration) {
-	for {
-		longest := e.longest.Load()
-		if int64(lease) <= longest || e.longest.CompareAndSwap(longest, int64(lease)) {
-			return
-		}
-	}
 }
 
 func (e *Engine) busy(p Protocol) error {

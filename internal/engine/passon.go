@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -48,7 +49,7 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 	id := w.id
 	var unsure doubt
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, notAfter, err := e.sendHandoff(h, w.req, id, min(limit, end-e.clock.Now()))
+		reply, notAfter, err := e.sendHandoff(e.by(end), h, w.req, id, min(limit, end-e.clock.Now()))
 		switch kind := classify(err); {
 		case isShortfall(err):
 			e.refused(h, w, id, unsure, err)
@@ -71,14 +72,14 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 }
 
 func (e *Engine) sendHandoff(
-	h *Hold, req Request, id string, limit time.Duration,
+	ctx context.Context, h *Hold, req Request, id string, limit time.Duration,
 ) (reply lua.HandoffReply, notAfter int64, err error) {
 	key := h.proto.Key()
 	node, sent := e.node(key), e.clock.Now()
 	notAfter = e.clocks.NotAfter(node, sent, limit)
 	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
 	era := e.recent.era()
-	err = e.exec(background, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
+	err = e.exec(ctx, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		reply, err = req.Proto.Handoff(ctx, conn, h.id(), ask)
 		return reply.Status == lua.Done || reply.Status == lua.Already, err
@@ -131,7 +132,7 @@ func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 // target's id is given up as well.
 func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.Duration) error {
 	if unsure.any {
-		e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+		e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
 		id = e.newID()
 	}
 	e.table.recall(w, id)
@@ -141,8 +142,8 @@ func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.D
 // unsettled ends a hand-off of which nothing could be learned in time: both ids are reclaimed, and the
 // target goes on under a new one.
 func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err error) error {
-	e.reclaim.add(h.proto, h.id(), 0)
-	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+	e.reclaim.add(h.proto, h.id(), h.longest(), 0)
+	e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
 	e.table.recall(w, e.newID())
 	e.table.drop(h, 0)
 	return e.unavailable(h.proto, err)
@@ -151,21 +152,23 @@ func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err erro
 // refused takes back a hand-off that too few replicas confirmed. The owner is done all the same; its
 // target learns why it does not hold.
 func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error) {
-	e.takeBack(w.req.Proto, id)
-	e.reclaim.add(w.req.Proto, id, unsure.notAfter)
+	e.takeBack(w.req, id)
+	e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
 	e.table.reject(w, err)
 	e.table.drop(h, 0)
 }
 
+// by is a context under which nothing takes longer than until end, however many connections have to be made.
+func (e *Engine) by(end time.Duration) context.Context { return within(background, end-e.clock.Now()) }
+
 // releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
-	limit := e.limit(e.cfg.Lease)
 	if runOver {
 		e.table.ends(h, e.hub.Count(h.proto.Channel()))
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := e.sendRelease(background, h.proto, h.id(), min(limit, end-e.clock.Now()))
+		reply, err := e.sendRelease(background, h.proto, h.id(), end)
 		switch kind := classify(err); {
 		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
 			others := 0
@@ -185,20 +188,22 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id(), 0)
+			e.reclaim.add(h.proto, h.id(), h.longest(), 0)
 			e.table.drop(h, 0)
 			return e.unavailable(h.proto, err)
 		}
 	}
 }
 
+// sendRelease releases within the time limit of a command, and not after end.
 func (e *Engine) sendRelease(
-	ctx context.Context, p Protocol, id string, limit time.Duration,
+	ctx context.Context, p Protocol, id string, end time.Duration,
 ) (lua.ReleaseReply, error) {
 	var reply lua.ReleaseReply
 	era := e.recent.era()
+	ctx = links.WithinAll(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
 	err := exchange(crash.Release, func() (err error) {
-		reply, err = p.Release(id, e.sharded(), false).Run(within(ctx, limit), e.traffic)
+		reply, err = p.Release(id, e.sharded(), false).Run(ctx, e.traffic)
 		return err
 	})
 	if err == nil {
@@ -221,9 +226,9 @@ func (e *Engine) others(p Protocol, receivers int64) int {
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.
-func (e *Engine) takeBack(p Protocol, id string) {
-	_, err := e.sendRelease(background, p, id, e.limit(e.cfg.Lease))
+func (e *Engine) takeBack(req Request, id string) {
+	_, err := e.sendRelease(background, req.Proto, id, e.clock.Now()+e.limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, lua.ErrConflict) {
-		e.reclaim.add(p, id, 0)
+		e.reclaim.add(req.Proto, id, req.Lease, 0)
 	}
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"net"
 	"testing"
 	"time"
 
@@ -13,7 +15,12 @@ import (
 
 // replaceable is a reclaimer's surroundings, and what was handed to that; nothing is sent.
 func replaceable(t *testing.T) *Engine {
-	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"redis.test:1"}})
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{"redis.test:1"},
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			return nil, net.ErrClosed
+		},
+	})
 	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
 	conns, err := links.From(rdb, links.Limits{Command: time.Second, Life: time.Second})
 	require.NoError(t, err)
@@ -25,6 +32,11 @@ func replaceable(t *testing.T) *Engine {
 	e.recent.engine, e.reclaim.engine = e, e
 	return e
 }
+
+// keyed is a protocol of which only the key is asked for.
+type keyed struct{ Protocol }
+
+func (keyed) Key() string { return "k" }
 
 func numbers(ends []parting) (all []holdNumber) {
 	for _, end := range ends {
@@ -57,9 +69,9 @@ func TestAReleaseAcrossAReplacementIsRepeated(t *testing.T) {
 	e := replaceable(t)
 	era := e.recent.era()
 	require.Empty(t, e.recent.all())
-	e.recent.add(era, nil, e.idOf(7))
-	require.Len(t, e.reclaim.orphans, 1)
-	require.Equal(t, e.idOf(7), e.reclaim.orphans[0].id)
-	e.recent.add(e.recent.era(), nil, e.idOf(8))
-	require.Len(t, e.reclaim.orphans, 1, "this one was asked of the new one")
+	e.recent.add(era, keyed{}, e.idOf(7))
+	e.recent.add(e.recent.era(), keyed{}, e.idOf(8))
+	left := e.reclaim.rest()
+	require.Len(t, left, 1, "the second one was asked of the new one")
+	require.Equal(t, e.idOf(7), left[0].id)
 }

@@ -14,14 +14,25 @@ const maxOrphans = 1 << 16
 // reclaimer releases holds that nobody believes in but that may stand in Redis, or come to stand there
 // when a request that was given up is read late. It goes on until a reply proves that nothing can be
 // left: the release was answered at a server time beyond the request's not-after. Without an answer it
-// ends when not-after and the longest lease have passed.
+// ends when not-after and the hold's own lease have passed.
+//
+// Each node has its own goroutine while there is something to reclaim on it, so that one that hangs
+// holds up nobody else's. While a node does not answer it is probed, by one batch at a time and ever more
+// rarely, however many orphans wait for it: each try may cost a dial.
 type reclaimer struct {
 	engine *Engine
 
-	mu      sync.Mutex // guards all below
+	mu    sync.Mutex // guards all below, and every chore
+	nodes map[string]*chore
+	count int // orphans of all nodes
+}
+
+// chore is what there is to reclaim on one node.
+type chore struct {
 	orphans []orphan
-	running bool
-	most    int // how many go into one pipeline: fewer after one that broke
+	most    int           // how many go into one pipeline: fewer after one that broke
+	due     time.Duration // the node is left alone until then, since it does not answer
+	pause   time.Duration // and for how long after the next failure
 	nudge   chan struct{}
 }
 
@@ -34,122 +45,157 @@ type orphan struct {
 	again    bool // it was released before, and is remembered for that
 }
 
-// add takes over a hold id. It does not wait.
-func (r *reclaimer) add(p Protocol, id string, notAfter int64) {
-	r.addFrom(r.engine.clock.Now(), p, id, notAfter)
+// add takes over a hold id, which was to be kept for lease at most. It does not wait.
+func (r *reclaimer) add(p Protocol, id string, lease time.Duration, notAfter int64) {
+	r.addFrom(r.engine.clock.Now(), p, id, lease, notAfter)
+}
+
+// addFrom is add for a hold that must not be released before an instant.
+func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, lease time.Duration, notAfter int64) {
+	r.place(orphan{proto: p, id: id, notAfter: notAfter, due: due}, lease)
 }
 
 // again is add for a hold that was released, perhaps where that counts for nothing any more.
 func (r *reclaimer) again(p Protocol, id string) {
-	r.take(orphan{proto: p, id: id, due: r.engine.clock.Now(), again: true})
+	r.place(orphan{proto: p, id: id, again: true}, r.engine.cfg.Lease)
 }
 
-// addFrom is add for a hold that must not be released before an instant.
-func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, notAfter int64) {
-	r.take(orphan{proto: p, id: id, notAfter: notAfter, due: due})
-}
-
-func (r *reclaimer) take(o orphan) {
+func (r *reclaimer) place(o orphan, lease time.Duration) {
 	e := r.engine
-	now := e.clock.Now()
+	node, now := e.node(o.proto.Key()), e.clock.Now()
 	late := now
 	if o.notAfter > 0 {
-		late = max(now, e.clocks.Local(e.node(o.proto.Key()), o.notAfter, now))
+		late = max(now, e.clocks.Local(node, o.notAfter, now))
 	}
-	o.end = max(late, o.due) + time.Duration(e.longest.Load()) + maxLimit
 	o.due, o.pause = max(now, o.due), firstPause
+	o.end = max(late, o.due) + lease + maxLimit
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.nudge == nil {
-		r.nudge, r.most = make(chan struct{}, 1), renewBatch
-	}
-	if len(r.orphans) >= maxOrphans {
+	if r.count >= maxOrphans {
 		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", o.proto.Name())
 		return
 	}
-	r.orphans = append(r.orphans, o)
-	if !r.running {
-		r.running = e.spawn(r.run)
-		return
-	}
-	select {
-	case r.nudge <- struct{}{}:
-	default:
-	}
+	r.addLocked(node, o)
 }
 
-// run works until nothing is left to reclaim, or the engine closes.
-func (r *reclaimer) run() {
+func (r *reclaimer) addLocked(node string, o orphan) {
+	r.count++
+	c := r.nodes[node]
+	if c != nil {
+		c.orphans = append(c.orphans, o)
+		select {
+		case c.nudge <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if r.nodes == nil {
+		r.nodes = make(map[string]*chore)
+	}
+	c = &chore{orphans: []orphan{o}, most: renewBatch, pause: firstPause, nudge: make(chan struct{}, 1)}
+	r.nodes[node] = c
+	r.engine.spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
+}
+
+// run works until nothing is left to reclaim on a node, or the engine closes.
+func (r *reclaimer) run(node string, c *chore) {
 	for {
-		due, wait, ok := r.due()
+		due, wait, ok := r.take(node, c)
 		if !ok {
 			return
 		}
 		if len(due) > 0 {
-			left := r.engine.reclaimAll(due)
-			r.put(left, len(left) == len(due))
+			left, answered := r.engine.reclaimAll(due)
+			r.put(node, c, left, answered)
 			continue
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-r.nudge:
+		case <-c.nudge:
 		case <-r.engine.closing:
 		}
 		timer.Stop()
 	}
 }
 
-// due returns what is due, or how long nothing is. It reports false, for the last time, when the
+// take returns what is due, or how long nothing is. It reports false, for the last time, when the
 // goroutine is to end.
-func (r *reclaimer) due() (due []orphan, wait time.Duration, ok bool) {
+func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duration, ok bool) {
 	now := r.engine.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.orphans) == 0 || r.engine.isClosed() {
-		r.running = false
+	if r.engine.isClosed() {
 		return nil, 0, false
 	}
 	wait = lastPause
-	rest := r.orphans[:0]
-	for _, o := range r.orphans {
-		if o.due <= now && len(due) < max(r.most, 1) {
-			due = append(due, o)
-			continue
-		}
-		wait = min(wait, max(o.due-now, 0))
-		rest = append(rest, o)
+	if now < c.due {
+		wait = min(wait, c.due-now)
 	}
-	clear(r.orphans[len(rest):])
-	r.orphans = rest
+	rest := c.orphans[:0]
+	for _, o := range c.orphans {
+		switch {
+		case now >= o.end:
+		case now >= c.due && now >= o.due && len(due) < c.most:
+			due = append(due, o)
+		default:
+			rest = append(rest, o)
+			if now >= c.due {
+				wait = min(wait, max(o.due-now, 0))
+			}
+		}
+	}
+	clear(c.orphans[len(rest):])
+	r.count -= len(c.orphans) - len(rest)
+	c.orphans = rest
+	if len(due) == 0 && len(rest) == 0 {
+		delete(r.nodes, node)
+		return nil, 0, false
+	}
 	return due, wait, true
 }
 
-// put takes back what has to be looked at again. If nothing of the batch was settled, the path may be
-// one that breaks now and then, and a pipeline that breaks anywhere fails whole: smaller ones get
-// through.
-func (r *reclaimer) put(left []orphan, none bool) {
+// put takes back what has to be looked at again, some of which another node may serve by now. If nothing of
+// the batch was answered, the node is down, and is left alone for a while; or the path is one that breaks now
+// and then, and a pipeline that breaks anywhere fails whole: smaller ones get through.
+func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
+	nodes := make([]string, len(left))
+	for i, o := range left {
+		nodes[i] = r.engine.node(o.proto.Key())
+	}
+	now := r.engine.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.orphans = append(r.orphans, left...)
-	if none {
-		r.most = max(r.most/2, 1)
+	if answered {
+		c.due, c.pause, c.most = 0, firstPause, min(2*c.most, renewBatch)
 	} else {
-		r.most = min(2*r.most, renewBatch)
+		c.due, c.pause, c.most = now+c.pause, min(2*c.pause, lastPause), max(c.most/2, 1)
+	}
+	for i, o := range left {
+		if nodes[i] != node {
+			r.addLocked(nodes[i], o)
+			continue
+		}
+		c.orphans = append(c.orphans, o)
+		r.count++
 	}
 }
 
 // rest empties the list, for Close.
-func (r *reclaimer) rest() []orphan {
+func (r *reclaimer) rest() (left []orphan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.orphans
-	r.orphans = nil
+	for _, c := range r.nodes {
+		left = append(left, c.orphans...)
+		c.orphans = nil
+	}
+	r.nodes, r.count = nil, 0
 	return left
 }
 
-// reclaimAll releases a batch and returns those that have to be looked at again.
-func (e *Engine) reclaimAll(due []orphan) []orphan {
+// reclaimAll releases a batch and returns those that have to be looked at again. It reports whether the server
+// had anything to say about one of them.
+func (e *Engine) reclaimAll(due []orphan) (left []orphan, answered bool) {
 	calls := make([]*lua.Call[lua.ReleaseReply], len(due))
 	for i, o := range due {
 		calls[i] = o.proto.Release(o.id, e.sharded(), true)
@@ -160,10 +206,10 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 		return nil
 	})
 	now := e.clock.Now()
-	var left []orphan
 	for i, o := range due {
 		reply, err := calls[i].Reply, first(lost, calls[i].Err)
 		kind := classify(err)
+		answered = answered || kind == faultNone || kind == faultConflict || kind == faultDefinite
 		if kind == faultNone {
 			e.clocks.Observe(e.node(o.proto.Key()), sent, now, reply.Now)
 			if !o.again {
@@ -181,5 +227,5 @@ func (e *Engine) reclaimAll(due []orphan) []orphan {
 		}
 		left = append(left, o)
 	}
-	return left
+	return left, answered
 }

@@ -27,10 +27,13 @@ type group struct {
 	ttls      []int64
 }
 
-// renew is the watchdog's way to Redis: one script for all holds of a batch that can share one.
+// renew is the watchdog's way to Redis: one script for the holds of a batch that can share one,
+// up to renewBatch of them, and all scripts in one round trip.
 func (e *Engine) renew(
 	ctx context.Context, shard string, due []*watchdog.Lease, results []watchdog.Result,
 ) {
+	at, _ := ctx.Deadline()
+	ctx = within(background, time.Until(at)) // so that a connection that has to be made has its own time
 	groups := e.groups(due, results)
 	calls := prepare(groups)
 	e.sendRenewals(ctx, groups, calls)
@@ -75,7 +78,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 			failed, sample = failed+1, i
 		}
 	}
-	if failed > 0 {
+	if failed > 0 && !e.isClosed() {
 		e.news.warn("locks could not be renewed; tried again while they are valid",
 			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}
@@ -102,10 +105,10 @@ func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*gro
 			k.slot = keys.Slot(h.proto.Key())
 		}
 		g := byKind[k]
-		if g == nil {
+		if g == nil || len(g.at) == renewBatch {
 			g = &group{renewer: k.renewer, slot: k.slot}
 			if !cluster { // then nearly all go into one
-				g.expect(len(due) - i)
+				g.expect(min(len(due)-i, renewBatch))
 			}
 			byKind[k] = g
 			groups = append(groups, g)

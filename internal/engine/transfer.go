@@ -49,7 +49,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 	l.end(e.cfg.Words.Released)
 	defer e.table.drop(h, 0)
 	if !valid {
-		e.reclaim.add(p, h.id(), h.doubt)
+		e.reclaim.add(p, h.id(), h.longest(), h.doubt)
 		err := e.lostError(p, Expired, nil)
 		e.news.lost(err)
 		return Passage{}, err
@@ -85,7 +85,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id(), h.doubt)
+			e.reclaim.add(h.proto, h.id(), max(h.longest(), ttl), h.doubt)
 			return e.unavailable(h.proto, err)
 		}
 	}
@@ -105,7 +105,6 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 	if s, ok := p.(Stayer); ok {
 		return nil, s.Stays()
 	}
-	e.note(req.Lease)
 	id, began := e.newID(), e.clock.Now()
 	var unsure doubt
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -126,7 +125,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 		if kind == faultDefinite || kind == faultConflict ||
 			e.clock.Now()-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
 			if unsure.any {
-				e.reclaim.add(p, id, unsure.notAfter)
+				e.reclaim.add(p, id, req.Lease, unsure.notAfter)
 			}
 			return nil, e.ended(ctx, p, sent.err)
 		}
@@ -189,7 +188,7 @@ func (e *Engine) askAdopt(
 			after.add(sent.start, sent.notAfter)
 		}
 		if after.any || sent.reply.Status == lua.Done || sent.reply.Status == lua.Already {
-			e.reclaim.add(p, id, after.notAfter)
+			e.reclaim.add(p, id, req.Lease, after.notAfter)
 		}
 	})
 	sent.err = err

@@ -78,11 +78,12 @@ func first(errs ...error) error {
 // leave tells Redis of the levels that remain.
 func (h *Hold) leave(step Step, end time.Duration) error {
 	e := h.engine
-	limit := e.limit(step.TTL)
+	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
+	limit := e.limit(e.cfg.Lease)
 	start := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var reply lua.StepReply
-		err := e.exec(background, crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
+		err := e.exec(e.by(end), crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
 			func(ctx context.Context, conn lua.Conn) (bool, error) {
 				var err error
 				reply, err = h.proto.Leave(ctx, conn, step)
@@ -172,7 +173,7 @@ func (h *Hold) stop() {
 func (h *Hold) sweep() {
 	e := h.engine
 	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
-		e.reclaim.add(h.proto, h.id(), h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 	}
 }
 
@@ -189,7 +190,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 		l.end(err)
 	}
 	if reason != Gone {
-		e.reclaim.add(h.proto, h.id(), h.doubt)
+		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 	}
 	e.table.drop(h, 0)
 	e.news.lost(err)
@@ -228,7 +229,7 @@ func (h *Hold) orphan() {
 	h.mu.Unlock()
 	if alive {
 		h.engine.dog.Stop(&h.lease)
-		h.engine.reclaim.add(h.proto, h.id(), h.doubt)
+		h.engine.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 		h.engine.table.drop(h, 0)
 	}
 }

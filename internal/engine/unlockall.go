@@ -64,7 +64,7 @@ func (h *Hold) passed(err error) error {
 func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	certain := true
 	if len(holds) > 1 {
-		replies, failed := e.sendReleaseAll(holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
+		replies, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
 				err = first(err, h.passed(e.dropped(h, replies[i], end)))
@@ -93,7 +93,9 @@ func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) err
 	return lost
 }
 
-func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []lua.ReleaseReply, err error) {
+func (e *Engine) sendReleaseAll(
+	ctx context.Context, holds []*Hold, limit time.Duration,
+) (replies []lua.ReleaseReply, err error) {
 	all := make([]lua.Parting, len(holds))
 	for i, h := range holds {
 		_, release := h.proto.(Joiner).Scripts()
@@ -105,7 +107,7 @@ func (e *Engine) sendReleaseAll(holds []*Hold, limit time.Duration) (replies []l
 	}
 	era := e.recent.era()
 	err = exchange(crash.ReleaseAll, func() (err error) {
-		replies, err = lua.ReleaseAll(all, e.sharded()).Run(within(context.Background(), limit), e.traffic)
+		replies, err = lua.ReleaseAll(all, e.sharded()).Run(within(ctx, limit), e.traffic)
 		return err
 	})
 	for i, h := range holds {

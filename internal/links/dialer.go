@@ -29,6 +29,40 @@ func undaunted(d dial) dial {
 	}
 }
 
+// interruptible has a dial end with its context and with the links, also where it heeds neither, as a dialer
+// that brings TLS along does. Whoever waits for the connection would wait for the dial otherwise.
+func (l *Links) interruptible(d dial) dial {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		dialled := make(chan result, 1)
+		go func() { // bounded by the dial's own time limit
+			conn, err := d(ctx, network, addr)
+			dialled <- result{conn, err}
+		}()
+		discard := func() {
+			cancel()
+			if r := <-dialled; r.err == nil {
+				_ = r.conn.Close()
+			}
+		}
+		select {
+		case r := <-dialled:
+			cancel()
+			return r.conn, r.err
+		case <-ctx.Done():
+			go discard()
+			return nil, ctx.Err()
+		case <-l.ended:
+			go discard()
+			return nil, net.ErrClosed
+		}
+	}
+}
+
 // stillborn is a connection that was never made.
 type stillborn struct{ err error }
 

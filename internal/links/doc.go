@@ -14,6 +14,11 @@
 // its own limits: Traffic for acquisitions, releases and subscriptions, and Renewal, which nothing
 // else can keep busy. The application's client is read for its options and never closed.
 //
+// Dialling has a time limit of its own, and so has the greeting by which go-redis makes itself known, of several
+// round trips. They do not have to fit into the limit of the command that needed the connection: over a long way
+// they never would, however often it was tried. What has to be over at some time, as a release, is over then all
+// the same.
+//
 // # When a primary is replaced
 //
 // go-redis is slow to learn of it: a cluster client reads the map of the slots anew after a MOVED, and else once a

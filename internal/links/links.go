@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 // Limits are the bounds that the derived clients keep.
 type Limits struct {
-	Command time.Duration // one command, dialling included
+	Command time.Duration // one command
 	Life    time.Duration // of a connection that a Sentinel pointed out
 }
 
@@ -28,12 +29,15 @@ type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // nothing but renewal
 
-	wires  Wires     // of Traffic
-	follow *follower // nil where the primary is always the same
+	wires  Wires         // of Traffic
+	follow *follower     // nil where the primary is always the same
+	ended  chan struct{} // closed by end
+	end    func()
 
 	sentinel bool // the primary may change without the connection's knowing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration
+	greeting time.Duration
 	sharded  atomic.Int32 // of a cluster: kindUnknown until a node told
 	mapped   atomic.Bool  // Renewal has the map of the slots
 }
@@ -79,8 +83,15 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 		"*redis.ClusterClient", ErrUnsupported, rdb)
 }
 
+func newLinks(limits Limits) *Links {
+	l := &Links{ended: make(chan struct{}), greeting: 2 * greetingFor(limits.Command), life: limits.Life}
+	l.end = sync.OnceFunc(func() { close(l.ended) })
+	return l
+}
+
 func fromSingle(given *redis.Options, limits Limits) *Links {
-	l := &Links{sentinel: given.Addr == sentinelAddr, life: limits.Life}
+	l := newLinks(limits)
+	l.sentinel = given.Addr == sentinelAddr
 	traffic, renewal := given.Dialer, given.Dialer
 	if l.sentinel {
 		l.follow = newFollower(limits)
@@ -93,7 +104,11 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
-		o.DialTimeout = limits.Command
+		o.DialTimeout = greetingFor(limits.Command)
+		greet := greetings{
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect,
+		}
+		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
 		o.MaxRetries = -1
 		o.PoolSize, o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = pool, 0, 0, 0
@@ -105,7 +120,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
-		o.Dialer = undaunted(dialer)
+		o.Dialer = undaunted(l.interruptible(dialer))
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 		}
@@ -123,19 +138,24 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 const sentinelAddr = "FailoverClient"
 
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
-	// NewFailoverClusterClient makes a cluster client of a Sentinel, whose slots it invents.
-	l := &Links{invented: given.ClusterSlots != nil, sentinel: given.ClusterSlots != nil, life: limits.Life}
+	l := newLinks(limits)
+	l.invented = given.ClusterSlots != nil // by NewFailoverClusterClient, which makes a cluster client of a Sentinel
+	l.sentinel = l.invented
 	dialer := given.Dialer
 	if dialer == nil {
 		dialer = redis.NewDialer(&redis.Options{
-			DialTimeout: limits.Command, TLSConfig: given.TLSConfig,
+			DialTimeout: greetingFor(limits.Command), TLSConfig: given.TLSConfig,
 		})
 	}
 	derive := func(pool, writeBuffer int, dialer dial) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
-		o.DialTimeout = limits.Command
+		o.DialTimeout = greetingFor(limits.Command)
+		greet := greetings{
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect,
+		}
+		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
 		// A pipeline sleeps for the backoff before it follows a redirection; deadlines here are tight.
 		o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1, -1
@@ -150,7 +170,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
-		o.Dialer = undaunted(dialer)
+		o.Dialer = undaunted(l.interruptible(dialer))
 		if l.invented {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life
@@ -172,11 +192,13 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 // Nowhere are links for a client whose scripts find their own ways. They have no connections.
 func Nowhere() *Links { return &Links{} }
 
-// Close closes the derived clients and with them every connection, those in use included.
+// Close closes the derived clients and with them every connection, those in use and those that are being
+// dialled included.
 func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
 	}
+	l.end()
 	defer l.wires.hangUp()
 	if l.follow != nil {
 		l.follow.end()
@@ -198,6 +220,9 @@ func (l *Links) OnReplaced(fn func()) {
 
 // Wires are the connections of Traffic.
 func (l *Links) Wires() *Wires { return &l.wires }
+
+// Greeting is how long dialling and greeting may take together.
+func (l *Links) Greeting() time.Duration { return l.greeting }
 
 // Cluster reports whether keys live on several nodes.
 func (l *Links) Cluster() bool {

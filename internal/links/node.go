@@ -30,15 +30,14 @@ func FromNode(
 			ErrUnsupported)
 	}
 	derived := fromSingle(given, limits)
-	defer func() { _ = derived.Close() }() // it has not dialled
+	defer func() { _, _ = derived.Traffic.Close(), derived.Renewal.Close() }() // they have not dialled
 	o := *derived.Renewal.(*redis.Client).Options()
 	o.MaxRetries = -1 // of which go-redis has made 0, which would mean its default now
 	o.PoolSize, o.PipelinePoolSize = 1, -1
+	connected := o.OnConnect
 	o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
-		if given.OnConnect != nil {
-			if err := given.OnConnect(ctx, conn); err != nil {
-				return err
-			}
+		if err := connected(ctx, conn); err != nil {
+			return err
 		}
 		if err := vet(ctx, conn); err != nil {
 			return fmt.Errorf("%w", err) // go-redis takes one layer off

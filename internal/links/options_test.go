@@ -67,7 +67,7 @@ func TestDerivedOptionsOfASingleNode(t *testing.T) {
 					for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
 						require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
 					}
-					for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout} {
+					for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
 						require.Equal(t, limits.Command, d)
 					}
 					require.Zero(t, o.MaxRetries)
@@ -148,7 +148,7 @@ func TestDerivedOptionsOfACluster(t *testing.T) {
 				for _, d := range []time.Duration{o.ReadTimeout, o.WriteTimeout} {
 					require.Equal(t, limits.Command+200*time.Millisecond, d, "a command's own deadline is the first")
 				}
-				for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout} {
+				for _, d := range []time.Duration{o.PoolTimeout, o.DialTimeout / 2} {
 					require.Equal(t, limits.Command, d)
 				}
 				require.False(t, o.ReadOnly || o.RouteByLatency || o.RouteRandomly)
@@ -181,9 +181,9 @@ func TestTheApplicationsOptionsStayAsTheyWere(t *testing.T) {
 	require.Equal(t, 7, c.PoolSize)
 }
 
-// A dial that hangs must not take longer than one command may: go-redis's own dialer, made from the
+// A dial that hangs must not take much longer than one command may: go-redis's own dialer, made from the
 // application's options, would wait for five seconds.
-func TestADialIsOneCommandLong(t *testing.T) {
+func TestADialIsTwoCommandsLong(t *testing.T) {
 	got := make(chan time.Duration, 1)
 	rdb := redis.NewClient(&redis.Options{
 		Addr: "redis.test:1",
@@ -201,5 +201,5 @@ func TestADialIsOneCommandLong(t *testing.T) {
 	})
 	l := from(t, rdb)
 	require.Error(t, l.Traffic.Ping(context.Background()).Err())
-	require.LessOrEqual(t, <-got, limits.Command)
+	require.LessOrEqual(t, <-got, 2*limits.Command)
 }

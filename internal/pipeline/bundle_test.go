@@ -20,7 +20,7 @@ import (
 func TestCallsThatGatherAreBundled(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	l := newLabAt(t, server)
+	l := newLabAt(t, server, patience)
 	admin := server.Client(t)
 	prefix := redistest.Key(t)
 	stop := make(chan struct{})

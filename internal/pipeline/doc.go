@@ -11,11 +11,19 @@
 //
 // Each command keeps its own reply and its own error. If the connection breaks in the middle, every command
 // that had no reply yet gets the error, and whoever sent it treats it as before: as one that may have been
-// carried out. Nothing that may have been carried out is sent again. Pipelines get shorter when they take
-// long, down to single commands, so that a slow server is not given more than it can answer in time. A
-// command whose context ended before its pipeline was made is not sent. A pipeline has the earliest deadline
-// of its commands, so none waits for longer than it would alone; those of other nodes are sent apart, so a
-// node that hangs delays nobody else's.
+// carried out. Nothing that may have been carried out is sent again. A
+// command whose context ended before its pipeline was made is not sent. Each command times out by itself: a
+// pipeline has as much time as the one of its commands that has most, and no less than the way there and back
+// takes, so that nobody who has little time takes the others down, or the connection. Those of other nodes are
+// sent apart, so a node that hangs delays nobody else's.
+//
+// # How many at a time
+//
+// Pipelines get shorter when they take long, down to single commands, so that a slow server is not given more
+// than it can answer in time. How long is reckoned from the round trip of the node itself, which is measured by
+// commands that are alone, one every few seconds at least: only what a pipeline takes beyond that counts, in
+// relation to the time limit of a command. So a node that is far away gets pipelines that are as long as those
+// of one nearby, or longer, and a stall is over when it is over.
 //
 // # Bundles
 //
@@ -29,7 +37,8 @@
 // A caller whose context ends while its command gathers has [ErrUnsent]. Out of a pipeline that is under way
 // it just goes: the pipeline is everybody's. A command that is alone is left by way of its connection, which
 // is given up (see [links.Wires]). In both cases the caller has [Left], by which it learns when the command
-// was carried out or never will be; until then the command keeps its place among those under way. That bounds
+// was carried out or never will be, or its deadline is over; until then the command keeps its place among those
+// under way. That bounds
 // how many connections are given up, and how much piles up in front of a node that hangs: a few per node and
 // time limit, however many callers come and go.
 package pipeline

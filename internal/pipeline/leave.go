@@ -14,6 +14,9 @@ import (
 // ErrUnsent is the error of a command that was left before it was sent. It never is.
 var ErrUnsent = errors.New("the context ended before the command was sent")
 
+// ErrLate is the error of a command whose time limit was over before it was sent. It never is.
+var ErrLate = errors.New("the time limit was over before the command was sent")
+
 // Left is the error of a command that was left while it was under way.
 type Left struct {
 	// Settled is closed when the command was carried out or never will be, as far as its connection can
@@ -25,27 +28,29 @@ func (*Left) Error() string { return "the context ended before the reply came" }
 
 // single sends a command by itself.
 func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) error {
-	began := time.Now()
+	was := sent{node: n, began: time.Now(), n: 1}
 	if x == nil {
 		err := p.cfg.Client.Process(ctx, cmd)
-		p.next(n, time.Since(began), nil, false)
+		was.answer = replied(err)
+		p.next(was, nil, false)
 		return err
 	}
 	stop := context.AfterFunc(ctx, x.watched)
 	err := p.cfg.Client.Process(ctx, cmd)
+	was.answer = replied(err)
 	wire := x.land()
 	if stop() {
 		x.watch.Done()
 	}
 	x.watch.Wait()
 	if wire == nil || !wire.Ended(x.at) {
-		p.next(n, time.Since(began), x, false)
+		p.next(was, x, false)
 		return err
 	}
 	settled := make(chan struct{})
 	p.running.Go(func() {
 		wire.Settle()
-		p.next(n, time.Since(began), x, false)
+		p.next(was, x, false)
 		close(settled)
 	})
 	if err == nil {
@@ -57,13 +62,14 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 // exit is the way out of a command that was sent by itself.
 type exit struct {
 	wires   *links.Wires
-	at      time.Time      // the command's deadline
 	watched func()         // runs when the context ends
 	watch   sync.WaitGroup // waits for that
 
 	mu     sync.Mutex // guards all below
-	landed bool       // the call has returned
+	ctx    context.Context
+	landed bool // the call has returned
 	wire   *links.Wire
+	at     time.Time // the deadline by which wire was found
 }
 
 // newExitLocked returns nil for a caller who cannot leave.
@@ -86,9 +92,8 @@ func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
 			x.leave()
 		}
 	}
-	x.at, _ = ctx.Deadline()
 	x.watch.Add(1)
-	x.landed, x.wire = false, nil
+	x.ctx, x.landed, x.wire = ctx, false, nil
 	p.exits[x] = struct{}{}
 	return x, nil
 }
@@ -124,7 +129,7 @@ func (x *exit) try() bool {
 	if x.landed || x.wire != nil {
 		return true
 	}
-	x.wire = x.wires.Leave(x.at)
+	x.wire, x.at = x.wires.LeaveCall(x.ctx)
 	return x.wire != nil
 }
 
@@ -132,6 +137,6 @@ func (x *exit) try() bool {
 func (x *exit) land() *links.Wire {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.landed = true
+	x.ctx, x.landed = nil, true
 	return x.wire
 }

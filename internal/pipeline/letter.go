@@ -4,64 +4,146 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
 // letter is one command that gathers.
 type letter struct {
-	ctx  context.Context
-	cmd  redis.Cmder
-	done chan struct{} // closed when it was answered
-	sent bool          // or is about to be
-	err  error         // set before done
+	ctx   context.Context
+	at    time.Time // its deadline, if it has one
+	short bool      // which is sooner than that of most
+	node  *node
+	done  chan struct{} // closed when it was answered, or its deadline is over
+	err   error         // set before done
+
+	settled atomic.Bool // somebody sets err and closes done
+
+	// Guarded by Pipe.mu until the letter is sent.
+	cmd  redis.Cmder // nil: its sender has left
+	sent bool        // or is about to be
 }
 
-// await waits for a letter's answer, or until its sender leaves.
-func (p *Pipe) await(l *letter) error {
-	if l.ctx.Done() == nil {
-		<-l.done // bounded: what is under way has deadlines
-		return l.err
+func (l *letter) settle(err error) {
+	if l.settled.CompareAndSwap(false, true) {
+		l.err = err
+		close(l.done)
 	}
+}
+
+// await waits for a letter's answer, or until its sender leaves. A short letter watches its deadline itself:
+// those in front of it may have more time.
+func (p *Pipe) await(l *letter) error {
+	ending, over := p.ending, (<-chan time.Time)(nil)
+	if l.ctx.Done() == nil {
+		if ending = nil; !l.short {
+			<-l.done // bounded: what is under way has deadlines
+			return l.err
+		}
+	}
+	if l.short {
+		timer := time.NewTimer(time.Until(l.at))
+		defer timer.Stop()
+		over = timer.C
+	}
+	var late bool
 	select {
 	case <-l.done:
 		return l.err
+	case <-over:
+		late = l.ctx.Err() == nil
 	case <-l.ctx.Done():
-	case <-p.ending:
+	case <-ending:
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.sent {
+	switch {
+	case l.sent && late:
+		return context.DeadlineExceeded
+	case l.sent:
 		return &Left{Settled: l.done}
 	}
 	l.cmd = nil // it is passed over
+	l.node.absent++
+	if late {
+		return ErrLate
+	}
 	return ErrUnsent
 }
 
-// send sends a pipeline of letters and tells everybody.
-func (p *Pipe) send(with []*letter) {
-	var ctx context.Context = earliest{Context: context.Background()}
-	var cmds []redis.Cmder
-	for _, l := range p.take(with) {
-		ctx = ctx.(earliest).and(l.ctx)
+// send sends a pipeline of letters and tells everybody. It returns how many were sent, and whether there was
+// an answer.
+func (p *Pipe) send(n *node, with []*letter) (size int, answer bool) {
+	live, patience := p.take(n, with)
+	if len(live) == 0 {
+		return 0, false
+	}
+	cmds := make([]redis.Cmder, 0, len(live))
+	for _, l := range live {
 		cmds = append(cmds, l.cmd)
 	}
+	ctx := links.Within(context.Background(), patience)
+	stop := expire(live)
 	failure := p.exchange(ctx, cmds)
-	for _, l := range with {
-		if l.cmd == nil {
+	stop()
+	for _, l := range live {
+		err := l.cmd.Err()
+		if err == nil && !answered(l.cmd) {
+			err = failure // it never came to be sent
+		}
+		answer = answer || replied(err)
+		l.settle(err)
+	}
+	return len(live), answer
+}
+
+// expire tells the senders of letters that are under way when their deadlines are over. The pipeline goes on:
+// it is everybody's, and others may have more time.
+func expire(live []*letter) (stop func()) {
+	next := nextDeadline(live, time.Now())
+	if next == 0 {
+		return func() {}
+	}
+	var timer *time.Timer
+	ready := make(chan struct{}) // timer is set
+	timer = time.AfterFunc(next, func() {
+		<-ready
+		now := time.Now()
+		for _, l := range live {
+			if !l.at.IsZero() && !now.Before(l.at) {
+				l.settle(context.DeadlineExceeded)
+			}
+		}
+		if next := nextDeadline(live, now); next > 0 {
+			timer.Reset(max(next, time.Millisecond))
+		}
+	})
+	close(ready)
+	return func() { timer.Stop() }
+}
+
+// nextDeadline is how long it is until the first deadline that is not over; 0 if there is none.
+func nextDeadline(live []*letter, now time.Time) (next time.Duration) {
+	for _, l := range live {
+		if l.at.IsZero() || !now.Before(l.at) {
 			continue
 		}
-		if l.err == nil {
-			l.err = l.cmd.Err()
+		if left := l.at.Sub(now); next == 0 || left < next {
+			next = left
 		}
-		if l.err == nil && !answered(l.cmd) {
-			l.err = failure // it never came to be sent
-		}
-		close(l.done)
 	}
+	return next
+}
+
+// replied reports that the server answered, be it with an error.
+func replied(err error) bool {
+	var refused redis.Error
+	return err == nil || errors.As(err, &refused)
 }
 
 // exchange has commands carried out, in bundles where that can be.
@@ -101,17 +183,33 @@ func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
 	return err
 }
 
-// take makes letters ones that are under way, and returns those that are to be sent.
-func (p *Pipe) take(with []*letter) []*letter {
+// take makes letters ones that are under way, and returns those that are to be sent and how long they have:
+// as long as the one that has longest, and no less than the way there and back takes.
+func (p *Pipe) take(n *node, with []*letter) (live []*letter, patience time.Duration) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range with {
-		if l.cmd != nil {
-			l.sent, l.err = true, over(l.ctx, now)
+	patience = n.patience()
+	live = slices.DeleteFunc(slices.Clone(with), func(l *letter) bool {
+		switch {
+		case l.cmd == nil:
+			return true
+		case l.ctx.Err() != nil:
+			l.settle(ErrUnsent)
+			return true
+		case over(l.ctx, l.at, now) != nil:
+			l.settle(ErrLate)
+			return true
 		}
-	}
-	return slices.DeleteFunc(slices.Clone(with), func(l *letter) bool { return l.cmd == nil || l.err != nil })
+		l.sent = true
+		if l.at.IsZero() {
+			patience = max(patience, p.cfg.Limit)
+		} else {
+			patience = max(patience, l.at.Sub(now))
+		}
+		return false
+	})
+	return live, patience
 }
 
 // answered reports that a command has a value.
@@ -123,20 +221,4 @@ func answered(cmd redis.Cmder) bool {
 		return c.Val() != nil
 	}
 	return true
-}
-
-// earliest is a context with the earliest of some deadlines. It is not ended by those that they are of: once
-// a pipeline is on its way, it is everybody's.
-type earliest struct {
-	context.Context
-	at time.Time
-}
-
-func (e earliest) Deadline() (time.Time, bool) { return e.at, !e.at.IsZero() }
-
-func (e earliest) and(ctx context.Context) earliest {
-	if at, ok := ctx.Deadline(); ok && (e.at.IsZero() || at.Before(e.at)) {
-		e.at = at
-	}
-	return e
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,14 +17,6 @@ const (
 	lanes = 4
 	// alone is how many are if each takes so long that they go out one by one.
 	alone = 16
-
-	first = 16  // commands in one pipeline, until it is known how long they take
-	most  = 128 // at any time
-
-	// A pipeline that took longer than slow was too long, since its last command has to be answered within
-	// the time limit of a single one; after one that was quick the next may be twice as long.
-	slow  = 200 * time.Millisecond
-	quick = 20 * time.Millisecond
 
 	linger = time.Second // how long a sender waits for another pipeline
 )
@@ -40,6 +33,7 @@ type Config struct {
 	Wires  *links.Wires            // the connections of Client
 	Shard  func(key string) string // names the node that serves a key
 	Bundle bool                    // a script may have keys of any slots: there is no cluster
+	Limit  time.Duration           // the longest time limit that a command has
 }
 
 // Pipe sends commands. Its methods are safe for concurrent use.
@@ -57,9 +51,10 @@ type Pipe struct {
 
 // node is what is under way to one node, and what gathers for it.
 type node struct {
-	most  int // commands in the next pipeline
-	busy  int
-	queue []*letter
+	pace
+	busy   int
+	queue  []*letter
+	absent int // letters in the queue whose senders have left
 }
 
 // batch is a pipeline that is to be sent.
@@ -80,17 +75,20 @@ func New(cfg Config) *Pipe {
 // until the context's deadline, which must differ from that of every other command. If the context can be
 // cancelled, and is, it returns at once.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
-	if err := over(ctx, time.Now()); err != nil {
+	at, _ := ctx.Deadline()
+	now := time.Now()
+	if err := over(ctx, at, now); err != nil {
 		return err // go-redis might dial first, which takes longer
 	}
 	shard := p.cfg.Shard(key(cmd))
 	p.mu.Lock()
 	n := p.nodes[shard]
 	if n == nil {
-		n = &node{most: first}
+		n = &node{pace: newPace(p.cfg.Limit)}
 		p.nodes[shard] = n
 	}
-	if n.busy < n.lanes() {
+	free := n.busy < n.lanes()
+	if free && (at.IsZero() || at.Sub(now) >= n.patience()) {
 		x, err := p.newExitLocked(ctx)
 		if err == nil {
 			n.busy++
@@ -101,8 +99,14 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 		}
 		return p.single(ctx, n, cmd, x)
 	}
-	l := &letter{ctx: ctx, cmd: cmd, done: make(chan struct{})}
-	n.queue = append(n.queue, l)
+	l := &letter{ctx: ctx, at: at, node: n, cmd: cmd, done: make(chan struct{})}
+	l.short = !at.IsZero() && at.Sub(now) < p.cfg.Limit/2
+	if free { // by itself it would take its connection with it if it has to wait
+		n.busy++
+		p.dispatch(batch{n, []*letter{l}})
+	} else {
+		n.queue = append(n.queue, l)
+	}
 	p.mu.Unlock()
 	return p.await(l)
 }
@@ -130,30 +134,40 @@ func key(cmd redis.Cmder) string {
 }
 
 func (n *node) lanes() int {
-	if n.most == 1 {
+	if n.size == 1 {
 		return alone
 	}
 	return lanes
 }
 
-// next passes the lane that became free on to those who have gathered. What was sent on it took so long, and
-// may have had an exit. If there is room for more lanes than before, they are used as well. One batch is the
-// caller's to send, if that is a sender.
-func (p *Pipe) next(n *node, took time.Duration, x *exit, sender bool) (mine []*letter) {
+// sent is an exchange that is over.
+type sent struct {
+	node   *node
+	began  time.Time
+	n      int  // commands
+	answer bool // there was one, be it an error
+}
+
+// next passes the lane that became free on to those who have gathered. What was sent on it may have had an
+// exit. If there is room for more lanes than before, they are used as well. One batch is the caller's to send,
+// if that is a sender.
+func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*letter) {
+	now, n := time.Now(), was.node
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if x != nil {
 		p.putExitLocked(x)
 	}
-	switch {
-	case took > slow:
-		n.most = max(n.most/2, 1)
-	case took < quick:
-		n.most = min(2*n.most, most)
+	if was.n > 0 {
+		n.note(now, now.Sub(was.began), was.n, was.answer)
 	}
 	n.busy--
+	if n.absent > 0 {
+		n.queue = slices.DeleteFunc(n.queue, func(l *letter) bool { return l.cmd == nil })
+		n.absent = 0
+	}
 	for len(n.queue) > 0 && n.busy < n.lanes() {
-		with := n.queue[:min(len(n.queue), n.most)]
+		with := n.queue[:min(len(n.queue), n.pace.next(now))]
 		n.queue = n.queue[len(with):]
 		n.busy++
 		if sender && mine == nil {
@@ -185,8 +199,8 @@ func (p *Pipe) sender(b batch) {
 	for {
 		for b.letters != nil {
 			began := time.Now()
-			p.send(b.letters)
-			b.letters = p.next(b.node, time.Since(began), nil, true)
+			n, answer := p.send(b.node, b.letters)
+			b.letters = p.next(sent{b.node, began, n, answer}, nil, true)
 		}
 		idle.Reset(linger)
 		select {
@@ -200,9 +214,9 @@ func (p *Pipe) sender(b batch) {
 }
 
 // over is why there is no use in sending a command any more.
-func over(ctx context.Context, now time.Time) error {
-	if at, ok := ctx.Deadline(); ok && !now.Before(at) {
-		return context.DeadlineExceeded
+func over(ctx context.Context, at, now time.Time) error {
+	if !at.IsZero() && !now.Before(at) {
+		return ErrLate
 	}
 	return ctx.Err()
 }

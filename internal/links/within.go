@@ -1,0 +1,151 @@
+package links
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// deadline is a context with a deadline of its own: go-redis turns that into the connection's, and no
+// timer has to be made for it.
+//
+// A command that needs a new connection has one phase more, the greeting, in which go-redis uses the
+// command's context as well. What fits into the time limit of a command need not fit in together with a
+// greeting, of several round trips, however often it is tried; so each has a limit of its own, and the
+// deadline moves.
+type deadline struct {
+	context.Context
+	at    time.Time // unless it was moved
+	end   time.Time // beyond which it does not move; zero: there is none
+	limit time.Duration
+
+	moved atomic.Pointer[time.Time] // written under mu
+
+	mu   sync.Mutex // guards left
+	left bool       // the deadline moves no more
+}
+
+// Within is a context for one exchange, with the time limit of one command. Each deadline is another one, to
+// the nanosecond: what is under way is told apart by them. While a connection is greeted, the deadline is a
+// later one, and afterwards the command has its limit; but if ctx has a deadline, it does not move beyond that.
+func Within(ctx context.Context, limit time.Duration) context.Context {
+	d := &deadline{Context: ctx, limit: limit, at: unique(time.Now().Add(limit))}
+	d.end, _ = ctx.Deadline()
+	return d
+}
+
+// WithinAll is Within for an exchange that may not take longer than all, a greeting included.
+func WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
+	now := time.Now()
+	return &deadline{Context: ctx, limit: limit, at: unique(now.Add(min(limit, all))), end: now.Add(all)}
+}
+
+// unique makes a time one that no other deadline has. It is never later.
+func unique(at time.Time) time.Time {
+	const spread = 1 << 10
+	number := int64(deadlines.Add(1) % spread)
+	return at.Add(time.Duration(number - at.UnixNano()%spread - spread))
+}
+
+var deadlines atomic.Uint64
+
+func (d *deadline) Deadline() (time.Time, bool) {
+	if at := d.moved.Load(); at != nil {
+		return *at, true
+	}
+	return d.at, true
+}
+
+type deadlineKey struct{}
+
+func (d *deadline) Value(key any) any {
+	if _, ok := key.(deadlineKey); ok {
+		return d
+	}
+	return d.Context.Value(key)
+}
+
+// move makes the deadline a later one.
+func (d *deadline) move(at time.Time) {
+	if !d.end.IsZero() && at.After(d.end) {
+		at = d.end
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now, _ := d.Deadline(); d.left || !at.After(now) {
+		return
+	}
+	at = unique(at)
+	d.moved.Store(&at)
+}
+
+// greetingFor is how long dialling may take under a command's limit, and greeting again: go-redis says hello, and
+// then who it is.
+func greetingFor(limit time.Duration) time.Duration {
+	const trips, enough = 2, 3 * time.Second
+	return max(limit, min(trips*limit, enough))
+}
+
+// greets notes that the connection that a command was given has to be greeted first.
+func greets(ctx context.Context) {
+	if d, ok := ctx.Value(deadlineKey{}).(*deadline); ok {
+		d.move(time.Now().Add(greetingFor(d.limit)))
+	}
+}
+
+// greeted notes that the command comes next.
+func greeted(ctx context.Context) {
+	if d, ok := ctx.Value(deadlineKey{}).(*deadline); ok {
+		d.move(time.Now().Add(d.limit))
+	}
+}
+
+// LeaveCall is Leave with the deadline that ctx has at this moment, which it returns. If an exchange is found,
+// the deadline stays.
+func (ws *Wires) LeaveCall(ctx context.Context) (*Wire, time.Time) {
+	d, ok := ctx.(*deadline)
+	if !ok {
+		at, _ := ctx.Deadline()
+		return ws.Leave(at), at
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, _ := d.Deadline()
+	w := ws.Leave(at)
+	d.left = w != nil
+	return w, at
+}
+
+// greetings are the options of go-redis by which it tells how far a connection is: it asks for the credentials before the
+// first command, and calls OnConnect after the last.
+type greetings struct {
+	provider   func() (username, password string)
+	withCtx    func(ctx context.Context) (username, password string, err error)
+	user, pass string
+	onConnect  func(ctx context.Context, conn *redis.Conn) error
+}
+
+func (g greetings) credentials(ctx context.Context) (username, password string, err error) {
+	greets(ctx)
+	switch {
+	case g.withCtx != nil:
+		return g.withCtx(ctx)
+	case g.provider != nil:
+		username, password = g.provider()
+		return username, password, nil
+	}
+	return g.user, g.pass, nil
+}
+
+func (g greetings) connected(ctx context.Context, conn *redis.Conn) error {
+	if g.onConnect != nil {
+		if err := g.onConnect(ctx, conn); err != nil {
+			return err
+		}
+	}
+	greeted(ctx)
+	return nil
+}

@@ -1,0 +1,82 @@
+package pipeline
+
+import "time"
+
+const (
+	first    = 16  // commands in one pipeline, until it is known how long they take
+	most     = 128 // to a node nearby
+	farthest = 512 // to one so far away that it answers them within a round trip
+
+	// share is what of a command's time limit a pipeline may take beyond the round trip: the last command of
+	// it has to be answered in time, and others may be in front of it.
+	share = 8
+
+	// era is how long the shortest exchange stands for the round trip, which may become longer.
+	era = 5 * time.Second
+)
+
+// pace is how many commands a node is sent at one time. Time that every exchange with it takes says nothing
+// about that, however long it is: the node may be far away. So pipelines are compared with the shortest exchange
+// of a single command of late, and only what they take beyond that makes them shorter.
+type pace struct {
+	limit time.Duration // of one command
+	size  int           // commands in the next pipeline
+
+	since        time.Time     // when this era began
+	near, before time.Duration // the shortest single exchange in this era and in the last one; 0: there was none
+	probed       bool          // one was asked for in this era
+}
+
+func newPace(limit time.Duration) pace { return pace{limit: limit, size: first} }
+
+// roundTrip is how long the node needs at least, 0 if that is not known.
+func (c *pace) roundTrip() time.Duration {
+	if c.near == 0 || c.before != 0 && c.before < c.near {
+		return c.before
+	}
+	return c.near
+}
+
+// next is how many commands may go together now. Once an era it is one, if none was alone, to measure the way.
+func (c *pace) next(now time.Time) int {
+	c.turn(now)
+	if c.near == 0 && !c.probed {
+		c.probed = true
+		return 1
+	}
+	return c.size
+}
+
+func (c *pace) turn(now time.Time) {
+	if now.Sub(c.since) <= era {
+		return
+	}
+	if c.near > 0 {
+		c.before = c.near
+	}
+	c.since, c.near, c.probed = now, 0, false
+}
+
+// note takes in an exchange of n commands that ended now. One that was not answered shows nothing but that it
+// took long.
+func (c *pace) note(now time.Time, took time.Duration, n int, answered bool) {
+	c.turn(now)
+	if answered && n == 1 && (c.near == 0 || took < c.near) {
+		c.near = max(took, 1)
+	}
+	trip, room := c.roundTrip(), c.limit/share
+	switch beyond := took - trip; {
+	case trip == 0:
+	case beyond > room:
+		c.size = max(c.size/2, 1)
+	case !answered || beyond > room/2 || 2*n < c.size:
+	case c.size < most:
+		c.size = min(2*c.size, most)
+	case n >= c.size && beyond <= trip:
+		c.size = min(2*c.size, farthest)
+	}
+}
+
+// patience is how long an exchange with the node is to be given at least: with less, connections would be given
+// up for no other reason than that the node is far away.
+func (c *pace) patience() time.Duration { return min(4*c.roundTrip(), c.limit) }

@@ -1,0 +1,95 @@
+package rlock_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// closeCase brings a client into a state in which Redis does not answer what it has under way.
+type closeCase struct {
+	pool int
+	prep func(t *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool)
+}
+
+// lockBehind starts a Lock, and waits until all that goes on waits.
+func lockBehind(client *rlock.Client, name string) {
+	go func() { _, _, _ = rlock.New(client, name).Lock(context.Background()) }()
+	synctest.Wait()
+}
+
+var closeCases = map[string]closeCase{
+	"nothing under way": {20, func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+		server.Freeze()
+	}},
+	"a renewal under way": {20, func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+		time.Sleep(8 * time.Second)
+		server.Freeze()
+		time.Sleep(2500 * time.Millisecond) // it began after 8.75 to 10 s
+	}},
+	"a request under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+		server.Freeze()
+		lockBehind(client, "other")
+	}},
+	"no place in the pool": {1, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+		server.Freeze()
+		lockBehind(client, "other")
+	}},
+	"a greeting under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+		server.CutAll()
+		server.Freeze()
+		lockBehind(client, "other")
+	}},
+	"a dial under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool) {
+		server.CutAll()
+		deaf.Store(true)
+		lockBehind(client, "other")
+	}},
+}
+
+// defect B14: Close takes as long as ReleaseTimeout and a moment for the observer, whatever is under way.
+func TestCloseIsBoundedByReleaseTimeout(t *testing.T) {
+	t.Parallel()
+	const release, observer = 200 * time.Millisecond, 100 * time.Millisecond
+	for name, c := range closeCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := simredis.New(t)
+				var deaf atomic.Bool
+				to := server.Options()
+				to.PoolSize = c.pool
+				to.Dialer = func(context.Context, string, string) (net.Conn, error) {
+					if deaf.Load() {
+						time.Sleep(time.Minute) // it heeds no context
+						return nil, net.ErrClosed
+					}
+					return server.Dial()
+				}
+				rdb := redis.NewClient(to)
+				defer func() { _ = rdb.Close() }()
+				client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+					ReleaseTimeout: release, Logger: slog.New(slog.DiscardHandler),
+				})
+				require.NoError(t, err)
+				_ = timeLock(t, context.Background(), rlock.New(client, "held"))
+				c.prep(t, server, client, &deaf)
+				began := time.Now()
+				require.ErrorContains(t, client.Close(), "held")
+				require.LessOrEqual(t, time.Since(began), release+observer)
+				server.Thaw()
+				time.Sleep(2 * time.Minute) // the dial that heeds no context
+			})
+		})
+	}
+}
