@@ -15,13 +15,15 @@ const (
 	jitter = time.Millisecond
 )
 
-// Clock tells the time since its creation, on the monotonic clock, plus every
-// jump by which the wall clock ran ahead of the monotonic one. A suspended
-// machine makes such a jump: its monotonic clock stands still while leases
-// elsewhere run out. A wall clock that is set forward makes one too, and then
-// the Clock is ahead of real time; a lease that is given up too early does no
-// harm, one that is believed in too long does. Setting the wall clock back
-// changes nothing.
+// Clock tells the time since its creation, on the monotonic clock, plus the time
+// for which the machine was suspended: its monotonic clock stands still then,
+// while leases elsewhere run out. That the wall clock ran ahead of the monotonic
+// one tells that there was something. On Linux CLOCK_BOOTTIME says for how long
+// the machine was suspended, if it was, so that setting the wall clock changes
+// nothing. Elsewhere the whole jump counts, and after a wall clock that was set
+// forward the Clock is ahead of real time; a lease that is given up too early
+// does no harm, one that is believed in too long does. Setting it back changes
+// nothing anywhere. A virtual machine that its host stops does not know of it.
 //
 // A Clock never goes back: a call of [Clock.Now] that starts after another one
 // returned does not tell less. It is safe for concurrent use.
@@ -29,7 +31,12 @@ type Clock struct {
 	// read returns both clocks as of now. Fixed at creation.
 	read func() (mono, wall time.Duration)
 
-	suspended atomic.Int64 // sum of all jumps, in nanoseconds; only grows
+	// asleep returns how long the machine was suspended since some instant, if it
+	// can tell. Fixed at creation.
+	asleep func() (time.Duration, bool)
+	slept  time.Duration // what it said last; guarded by mu
+
+	suspended atomic.Int64 // sum of all suspensions, in nanoseconds; only grows
 	offset    atomic.Int64 // wall - mono, as of the last jump or step back
 
 	mu sync.Mutex // serialises writes of suspended and offset
@@ -41,11 +48,14 @@ func NewClock() *Clock {
 	return newClock(func() (mono, wall time.Duration) {
 		t := time.Now()
 		return t.Sub(base), time.Duration(t.UnixNano())
-	})
+	}, asleep)
 }
 
-func newClock(read func() (mono, wall time.Duration)) *Clock {
-	c := &Clock{read: read}
+func newClock(
+	read func() (mono, wall time.Duration), asleep func() (time.Duration, bool),
+) *Clock {
+	c := &Clock{read: read, asleep: asleep}
+	c.slept, _ = asleep()
 	mono, wall := c.steady()
 	c.offset.Store(int64(wall - mono))
 	return c
@@ -87,14 +97,26 @@ func (c *Clock) apart() (now, wall time.Duration) {
 	mono, wall := c.steady()
 	offset := wall - mono
 	grown := offset - time.Duration(c.offset.Load())
-	switch {
-	case grown > jump:
-		c.suspended.Add(int64(grown))
-		c.offset.Store(int64(offset))
-	case grown < -jitter:
+	if grown > jump || grown < -jitter {
+		c.suspended.Add(int64(c.suspensionLocked(grown)))
 		c.offset.Store(int64(offset))
 	}
 	return mono + time.Duration(c.suspended.Load()), wall
+}
+
+// suspensionLocked is for how long the machine was suspended, as the wall clock moved
+// by grown against the monotonic one. Less than the jitter is none.
+func (c *Clock) suspensionLocked(grown time.Duration) time.Duration {
+	slept, told := c.asleep()
+	if !told {
+		return max(grown, 0)
+	}
+	gain := slept - c.slept
+	if gain <= jitter {
+		return 0
+	}
+	c.slept = slept
+	return gain
 }
 
 // steady reads until two readings agree. A thread that loses its CPU between

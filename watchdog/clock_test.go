@@ -33,7 +33,7 @@ func TestClockCountsJumpsOfTheWallClock(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			manual := &manualClock{}
 			manual.wall.Store(int64(1000 * time.Hour))
-			clock := newClock(manual.read)
+			clock := newClock(manual.read, unknown)
 			for i, step := range test.steps {
 				manual.mono.Add(int64(step.mono))
 				manual.wall.Add(int64(step.wall))
@@ -52,7 +52,7 @@ func TestClockIgnoresTornReadings(t *testing.T) {
 			wall, script = script[0], script[1:]
 		}
 		return 0, wall
-	})
+	}, unknown)
 	for name, offsets := range map[string][]time.Duration{
 		"once behind":          {-torn},
 		"once ahead":           {torn},
@@ -71,7 +71,7 @@ func TestClockAnswersWhenReadingsNeverAgree(t *testing.T) {
 	clock := newClock(func() (time.Duration, time.Duration) {
 		wall += time.Minute
 		return 0, wall
-	})
+	}, unknown)
 	last := clock.Now()
 	for range 100 {
 		now := clock.Now()
@@ -85,7 +85,7 @@ func TestClockAnswersWhenReadingsNeverAgree(t *testing.T) {
 func TestClockNeverGoesBackUnderConcurrency(t *testing.T) {
 	const readers, rounds, jumps = 4, 20_000, 40
 	manual := &manualClock{}
-	clock := newClock(manual.read)
+	clock := newClock(manual.read, unknown)
 	var (
 		order sync.Mutex
 		last  time.Duration
@@ -139,10 +139,52 @@ func TestClockOfTheSystem(t *testing.T) {
 
 func TestWallStandsAfterASuspension(t *testing.T) {
 	manual := &manualClock{}
-	clock := newClock(manual.read)
+	clock := newClock(manual.read, unknown)
 	end := 10 * time.Second
 	before := clock.Wall(end)
 	manual.wall.Add(int64(4 * time.Second))
 	assert.Equal(t, before, clock.Wall(end), "the lease did not get longer by the suspension")
 	assert.Equal(t, 6*time.Second, end-clock.Now())
+}
+
+// unknown is of a machine that cannot tell whether it was suspended.
+func unknown() (time.Duration, bool) { return 0, false }
+
+// defect B23: where the machine tells for how long it was suspended, a wall clock that is set is no suspension.
+func TestAStepOfTheWallClockIsNoSuspension(t *testing.T) {
+	const s = time.Second
+	type step struct{ mono, wall, asleep, want time.Duration } // the first three by how much they move
+	for name, steps := range map[string][]step{
+		"set forward":                 {{s, 31 * s, 0, s}, {s, s, 0, 2 * s}},
+		"set back":                    {{s, -29 * s, 0, s}, {s, s, 0, 2 * s}},
+		"suspended":                   {{s, 61 * s, 60 * s, 61 * s}, {s, s, 0, 62 * s}},
+		"suspended, and set forward":  {{s, 91 * s, 60 * s, 61 * s}},
+		"suspended, and set back":     {{s, 31*s + s/2, 60 * s, 61 * s}, {s, -s, 0, 62 * s}},
+		"set forward, then suspended": {{s, 31 * s, 0, s}, {0, 60 * s, 60 * s, 61 * s}},
+		"set back, then suspended":    {{s, -29 * s, 0, s}, {0, 60 * s, 60 * s, 61 * s}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manual := &manualClock{}
+			var slept time.Duration
+			clock := newClock(manual.read, func() (time.Duration, bool) { return slept, true })
+			for i, step := range steps {
+				manual.mono.Add(int64(step.mono))
+				manual.wall.Add(int64(step.wall))
+				slept += step.asleep
+				require.Equal(t, step.want, clock.Now(), "step %d", i)
+				require.Equal(t, step.want, clock.Now(), "step %d, asked again", i)
+			}
+		})
+	}
+}
+
+// The readings of a machine that runs agree.
+func TestTheSystemWasNotSuspendedJustNow(t *testing.T) {
+	before, told := asleep()
+	if !told {
+		return
+	}
+	require.GreaterOrEqual(t, before, -time.Second)
+	after, _ := asleep()
+	require.Less(t, (after - before).Abs(), time.Second)
 }

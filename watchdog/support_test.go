@@ -33,7 +33,7 @@ type suspendableClock struct {
 
 func newSuspendableClock() (*suspendableClock, *Clock) {
 	s := &suspendableClock{base: time.Now()}
-	return s, newClock(s.read)
+	return s, newClock(s.read, unknown)
 }
 
 func (s *suspendableClock) read() (mono, wall time.Duration) {
@@ -53,7 +53,7 @@ type stepper struct {
 
 func newStepper(tick time.Duration) *stepper {
 	manual := &manualClock{}
-	w := NewWheel(newClock(manual.read), tick)
+	w := NewWheel(newClock(manual.read, unknown), tick)
 	w.started = true
 	return &stepper{Wheel: w, manual: manual}
 }
