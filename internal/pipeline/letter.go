@@ -142,8 +142,12 @@ func nextDeadline(live []*letter, now time.Time) (next time.Duration) {
 
 // replied reports that the server answered, be it with an error.
 func replied(err error) bool {
-	var refused redis.Error
-	return err == nil || errors.As(err, &refused)
+	return err == nil || refused(err) // which makes a variable
+}
+
+func refused(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
 }
 
 // exchange has commands carried out, in bundles where that can be.
