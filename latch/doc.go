@@ -10,20 +10,21 @@
 //
 // # What is guaranteed, and what is not
 //
-// A [Latch.CountDown] counts once. Its request carries an id, and Redis remembers beside the count, for
-// about a minute and a half by default, which ids it has seen: a request that is sent again because its
-// reply was lost, or that the network doubles or delays, finds its own trace and changes nothing. One that
-// is read too late to be remembered says itself until when it may be carried out, in the server's time,
-// and is refused. The same is so for [Latch.Set] and [Latch.Delete], so nothing late ends a count that
-// began since.
+// A [Latch.CountDown] counts once. Its request carries an id, and Redis remembers beside the count which ids
+// it has seen, for as long as they can come again, some seconds by default: a request that is sent again
+// because its reply was lost, or that the network doubles or delays, finds its own trace and changes
+// nothing, also if it changed nothing the first time. One that is read too late to be remembered says
+// itself until when it may be carried out, in the server's time, and is refused. The same is so for
+// [Latch.Set] and [Latch.Delete], so nothing late ends a count that began since.
 //
 // A [Latch.Wait] that returns nil has seen that there was no count. It does not depend on messages: they
 // only make it quick. Whoever waits subscribes first, then looks, and looks again with every message,
 // with every subscription that had to be made anew, and every ClientOptions.MaxPoll. So waits survive lost
 // messages, and restarts of Redis that keep its data. All that wait in one process cost as much as one.
 //
-// Nobody owns a latch. A process that dies before its CountDown leaves the count where it is: wait with a
-// deadline, and [Latch.Delete] to let everybody go.
+// Nobody owns a latch. A process that dies before its CountDown leaves the count where it is, and Redis keeps
+// it for ever: wait with a deadline, and [Latch.Delete] to let everybody go. A latch that has opened leaves
+// nothing but its last requests, in one key, which Redis forgets by itself within minutes.
 //
 // Absent means zero, in Redisson's layout: a latch that was never set is open, and so is one that Redis
 // forgot, in a restart without persistence or a failover to a replica that had not heard of it. Where a
@@ -40,6 +41,6 @@
 // it; on a cluster that makes names with braces unusable for both, and here they are refused.
 //
 // While a slot of a cluster is being moved, Redis refuses scripts that touch two keys of it of which one
-// is absent, as the trace of a new request is: Set, CountDown and Delete then try again until it is over,
-// for as long as ClientOptions.ReleaseTimeout. Wait and Count touch one key and go on.
+// is absent at the node, as the count or what remembers the requests can be: Set, CountDown and Delete then
+// try again for as long as ClientOptions.ReleaseTimeout. Wait and Count touch one key and go on.
 package latch

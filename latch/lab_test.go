@@ -87,7 +87,7 @@ func newLab(t *testing.T, server *redistest.Server, poll time.Duration) *lab {
 func (l *lab) loadScripts() {
 	l.Helper()
 	at, ctx := lua.Latch{Count: l.name + ":s", Channel: "x"}, l.Context()
-	past := lua.Request{Key: l.name + ":sr", Life: 1000, NotAfter: 1}
+	past := lua.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
 	_, err := lua.LatchSet(at, 1, past).Run(ctx, l.direct)
 	require.NoError(l, err)
 	_, err = lua.LatchDown(at, past).Run(ctx, l.direct)

@@ -34,7 +34,7 @@ func New(client *rlock.Client, name string) *Latch {
 	}
 	// Redisson puts braces around this one by hand, whatever there is inside.
 	l.gate.channel = "redisson_countdownlatch__channel__{" + l.gate.key + "}"
-	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.request("")) {
+	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.requests()) {
 		l.err = &rlock.ArgumentError{
 			Name: "name", Value: fmt.Sprintf("%q", l.gate.key), Problem: "must have no braces on a cluster, " +
 				"because Redisson's channel of such a latch falls into another slot",
@@ -114,10 +114,8 @@ func (l *Latch) Delete(ctx context.Context) error {
 	return err
 }
 
-// request is the key that remembers that a request was carried out.
-func (l *Latch) request(id string) string {
-	return keys.Own("request", l.gate.key) + ":" + id
-}
+// requests is the key that remembers requests.
+func (l *Latch) requests() string { return keys.Own("request", l.gate.key) }
 
 // once has a script carried out that counts once.
 func (l *Latch) once(
@@ -130,7 +128,7 @@ func (l *Latch) once(
 			Count: l.gate.key, Channel: l.gate.channel, Sharded: l.core.Engine.Sharded(),
 		}
 		r, err := prepare(at, lua.Request{
-			Key: l.request(ask.ID), Life: l.core.RequestLife, NotAfter: ask.NotAfter,
+			Key: l.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 		}).Run(ctx, conn)
 		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
 	})

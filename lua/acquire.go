@@ -29,6 +29,9 @@ type AcquireReply struct {
 	// Also, with Busy, is a channel on which the holder tells of its release besides the usual one. It is
 	// not the script's, but added by who knows the keys.
 	Also string
+
+	// Why, with Busy, is what the caller is told instead of "busy". It is not the script's either.
+	Why error
 }
 
 // Acquirer makes calls of [Acquire] that differ in nothing but the hold id, the lease and the not-after.

@@ -17,24 +17,13 @@ var (
 	countReleaseScript = newScript("count_release")
 	countSetScript     = newScript("count_set")
 	countDrainScript   = newScript("count_drain")
+	countDeleteScript  = newScript("count_delete")
 	countLookScript    = newScript("count_look")
 )
 
 // MaxCount is the greatest number of permits, and the greatest count of a latch: Redisson reads 32
 // bits.
 const MaxCount = math.MaxInt32
-
-// Request is the key by which a script knows that it was carried out before. It is for what has no
-// place for an id in Redisson's layout, and lies in the slot of what is changed.
-type Request struct {
-	Key      string
-	Life     int64 // ms; longer than anybody sends the request again
-	NotAfter int64 // server time in µs, after which nothing must happen any more
-}
-
-func (r Request) check() error {
-	return errors.Join(checkKey("request", r.Key), checkTTL("life", r.Life))
-}
 
 // Counter is a semaphore whose permits nobody owns: a number.
 type Counter struct {
@@ -60,22 +49,28 @@ func decodeCount(value any) (CountReply, error) {
 	return reply, r.err
 }
 
-// CountAcquire takes permits if as many are free.
-func CountAcquire(c Counter, count int64, r Request) *Call[AcquireReply] {
+// CountAcquire takes permits if as many are free. With once, nobody asks again if they are not: then no
+// copy of it takes any.
+func CountAcquire(c Counter, count int64, once bool, r Request) *Call[AcquireReply] {
 	if err := check("count_acquire", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[AcquireReply](err)
 	}
-	return newCall(&countAcquireScript, 2, decodeAcquire, c.Free, r.Key, count, r.NotAfter, r.Life)
+	flag := 0
+	if once {
+		flag = 1
+	}
+	return newCall(&countAcquireScript, 2, decodeAcquire, r.with([]any{c.Free, r.Key}, count, flag)...)
 }
 
-// CountCancel gives back what a CountAcquire under that request took, and keeps late copies of it
-// from taking any.
-func CountCancel(c Counter, r Request) *Call[ReleaseReply] {
-	if err := check("count_cancel", c.check(), r.check()); err != nil {
+// CountCancel gives back what a CountAcquire of so many under that request took, and keeps copies of it,
+// which may come for that many milliseconds, from taking any.
+func CountCancel(c Counter, count int64, r Request, life int64) *Call[ReleaseReply] {
+	if err := check("count_cancel", c.check(), r.check(), checkCount(count, 1, MaxCount),
+		checkTTL("life", life)); err != nil {
 		return refuse[ReleaseReply](err)
 	}
 	return newCall(&countCancelScript, 2, decodeRelease,
-		c.Free, r.Key, r.Life, c.Channel, publishKind(c.Sharded))
+		c.Free, r.Key, r.ID, count, life, c.Channel, publishKind(c.Sharded))
 }
 
 // CountRelease adds permits. The reply's Value is how many are free then. If there would be more than
@@ -84,8 +79,8 @@ func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
 	if err := check("count_release", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countReleaseScript, 2, decodeCount,
-		c.Free, r.Key, count, r.NotAfter, r.Life, c.Channel, publishKind(c.Sharded), int64(MaxCount))
+	return newCall(&countReleaseScript, 2, decodeCount, r.with([]any{c.Free, r.Key},
+		count, c.Channel, publishKind(c.Sharded), int64(MaxCount))...)
 }
 
 // CountSet makes a semaphore with so many permits, unless it is there: then the status is Busy.
@@ -94,7 +89,7 @@ func CountSet(c Counter, count int64, r Request) *Call[CountReply] {
 		return refuse[CountReply](err)
 	}
 	return newCall(&countSetScript, 2, decodeCount,
-		c.Free, r.Key, count, r.NotAfter, r.Life, c.Channel, publishKind(c.Sharded))
+		r.with([]any{c.Free, r.Key}, count, c.Channel, publishKind(c.Sharded))...)
 }
 
 // CountDrain takes all permits that are free. The reply's Value is how many.
@@ -102,7 +97,15 @@ func CountDrain(c Counter, r Request) *Call[CountReply] {
 	if err := check("count_drain", c.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countDrainScript, 2, decodeCount, c.Free, r.Key, r.NotAfter, r.Life)
+	return newCall(&countDrainScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
+}
+
+// CountDelete takes the semaphore away.
+func CountDelete(c Counter, r Request) *Call[CountReply] {
+	if err := check("count_delete", c.check(), r.check()); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&countDeleteScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
 }
 
 // CountLook reads the number at a key; none is 0.

@@ -1,42 +1,47 @@
 -- Adds permits, whoever took them, if anybody did.
 --
 -- KEYS[1]  permits
--- KEYS[2]  request: string, there once this request was carried out
--- ARGV[1]  how many
+-- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
+--          with '!' behind it changed nothing
+-- ARGV[1]  request id
 -- ARGV[2]  not-after, server time in us
--- ARGV[3]  life of the request key, ms
--- ARGV[4]  channel
--- ARGV[5]  PUBLISH or SPUBLISH
--- ARGV[6]  how many there may be at most
+-- ARGV[3]  until when a copy may come, server time in us
+-- ARGV[4]  how many
+-- ARGV[5]  channel
+-- ARGV[6]  PUBLISH or SPUBLISH
+-- ARGV[7]  how many there may be at most
+-- ARGV[8]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, permits that are free now, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
--- or the error HOLDFASTCAPACITY <n> if there would be too many, n being how many fit.
+-- or the error HOLDFASTCAPACITY <n> if there would be too many, n being how many fit; then
+-- nothing was added, nor will a copy add anything.
 -- Publishes how many are free now, if there are any.
 --
 -- GETEX is the first write because Redis accepts it at full memory and because it changes
 -- nothing; after it the others are accepted too.
-local permits, count = KEYS[1], tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-local before = redis.call('GET', KEYS[2])
-if before then
-  return {2, tonumber(before), now}
-end
-local found = redis.call('GETEX', permits)
+local settled = 8
+local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')
+local found = redis.call('GETEX', KEYS[1])
 --!include count_number
-local total = number + count
-if total > tonumber(ARGV[6]) then
-  local fit = math.max(ARGV[6] - number, 0)
+if marks[1] then
+  return {2, number, now}
+end
+local total = number + tonumber(ARGV[4])
+if marks[2] or total > tonumber(ARGV[7]) then
+  --!include request_idle
+  local fit = math.max(ARGV[7] - number, 0)
   return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', fit))
 end
-redis.call('PSETEX', KEYS[2], ARGV[3], string.format('%.0f', total))
-redis.call('INCRBY', permits, ARGV[1])
-local channel, kind = ARGV[4], ARGV[5]
+--!include request_done
+redis.call('INCRBY', KEYS[1], ARGV[4])
+local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish
 return {3, total, now}

@@ -50,7 +50,7 @@ func (c *tally) twice(call *lua.Call[lua.CountReply]) lua.CountReply {
 }
 
 func (c *tally) late(r lua.Request) lua.Request {
-	r.Key += ":late"
+	r.ID += "late"
 	r.NotAfter = c.now() - 1
 	return r
 }
@@ -61,11 +61,11 @@ func TestCountingIsExactHoweverOftenItIsSent(t *testing.T) {
 		require.Equal(t, int64(3), c.twice(lua.CountSet(c.keys, 3, c.request())).Value)
 		c.is("3")
 		taken := c.request()
-		require.Equal(t, lua.Held, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
+		require.Equal(t, lua.Held, run(c.place, lua.CountAcquire(c.keys, 2, false, taken)).Status)
 		c.is("1")
 		c.unchanged(func() {
-			require.Equal(t, lua.Already, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
-			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, c.request())).Status)
+			require.Equal(t, lua.Already, run(c.place, lua.CountAcquire(c.keys, 2, false, taken)).Status)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, false, c.request())).Status)
 			for _, reply := range []lua.CountReply{
 				run(c.place, lua.CountSet(c.keys, 3, c.late(taken))),
 				run(c.place, lua.CountRelease(c.keys, 3, c.late(taken))),
@@ -74,7 +74,7 @@ func TestCountingIsExactHoweverOftenItIsSent(t *testing.T) {
 				require.Equal(t, lua.Late, reply.Status)
 				require.Positive(t, reply.Now)
 			}
-			require.Equal(t, lua.Late, run(c.place, lua.CountAcquire(c.keys, 1, c.late(taken))).Status)
+			require.Equal(t, lua.Late, run(c.place, lua.CountAcquire(c.keys, 1, false, c.late(taken))).Status)
 		})
 		require.Equal(t, int64(6), c.twice(lua.CountRelease(c.keys, 5, c.request())).Value)
 		drain := lua.CountDrain(c.keys, c.request())
@@ -104,7 +104,7 @@ func TestANegativeNumberOfPermits(t *testing.T) {
 	tallies(t, func(t *testing.T, c *tally) {
 		heard := c.listen(false)
 		c.do("SET %s -3", c.lock)
-		require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 1, c.request())).Status)
+		require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 1, false, c.request())).Status)
 		require.Zero(t, run(c.place, lua.CountDrain(c.keys, c.request())).Value)
 		c.is("-3")
 		require.Equal(t, int64(-3), run(c.place, lua.CountLook(c.lock)).Value)
@@ -133,8 +133,8 @@ func TestPublishedNumbersFitInto32Bits(t *testing.T) {
 		heard := c.listen(false)
 		taken := c.request()
 		c.do("SET %s 9000000000", c.lock)
-		run(c.place, lua.CountAcquire(c.keys, 5, taken))
-		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, taken)).Status)
+		run(c.place, lua.CountAcquire(c.keys, 5, false, taken))
+		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, 5, taken, lease)).Status)
 		c.is("9000000000")
 		require.Equal(t, []string{"2147483647"}, heard())
 	})
@@ -145,27 +145,27 @@ func TestACancelledRequestTakesNothing(t *testing.T) {
 		heard := c.listen(false)
 		run(c.place, lua.CountSet(c.keys, 3, c.request()))
 		taken, never := c.request(), c.request()
-		run(c.place, lua.CountAcquire(c.keys, 2, taken))
+		run(c.place, lua.CountAcquire(c.keys, 2, false, taken))
 		c.is("1")
-		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, taken)).Status)
+		require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, 2, taken, lease)).Status)
 		c.is("3")
-		require.Equal(t, lua.Gone, run(c.place, lua.CountCancel(c.keys, never)).Status)
+		require.Equal(t, lua.Gone, run(c.place, lua.CountCancel(c.keys, 2, never, lease)).Status)
 		c.unchanged(func() {
-			got := run(c.place, lua.CountCancel(c.keys, taken))
+			got := run(c.place, lua.CountCancel(c.keys, 2, taken, lease))
 			require.Equal(t, lua.Gone, got.Status, "once")
 			require.Positive(t, got.Now)
-			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, taken)).Status)
-			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, never)).Status)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, false, taken)).Status)
+			require.Equal(t, lua.Busy, run(c.place, lua.CountAcquire(c.keys, 2, false, never)).Status)
 		})
 		require.Equal(t, []string{"3", "3"}, heard())
-		c.lives(taken.Key, lease)
+		c.lives(taken.Key, 2*lease+500)
 	})
 }
 
 func TestAnExpiryOfTheNumberStays(t *testing.T) {
 	tallies(t, func(t *testing.T, c *tally) {
 		c.do("SET %s 3 PX 20000", c.lock)
-		run(c.place, lua.CountAcquire(c.keys, 1, c.request()))
+		run(c.place, lua.CountAcquire(c.keys, 1, false, c.request()))
 		run(c.place, lua.CountRelease(c.keys, 4, c.request()))
 		run(c.place, lua.CountDrain(c.keys, c.request()))
 		c.is("0")

@@ -25,7 +25,7 @@ func LatchSet(l Latch, count int64, r Request) *Call[CountReply] {
 		return refuse[CountReply](err)
 	}
 	return newCall(&latchSetScript, 2, decodeCount,
-		l.Count, r.Key, count, r.NotAfter, r.Life, l.Channel, publishKind(l.Sharded))
+		r.with([]any{l.Count, r.Key}, count, l.Channel, publishKind(l.Sharded))...)
 }
 
 // LatchDown counts down by one. The reply's Value is what is left.
@@ -39,7 +39,7 @@ func latchDown(l Latch, r Request, step int) *Call[CountReply] {
 		return refuse[CountReply](err)
 	}
 	return newCall(&latchDownScript, 2, decodeCount,
-		l.Count, r.Key, step, r.NotAfter, r.Life, l.Channel, publishKind(l.Sharded))
+		r.with([]any{l.Count, r.Key}, step, l.Channel, publishKind(l.Sharded))...)
 }
 
 // LatchWait looks whether the latch is open: then the status is Held. It changes nothing.

@@ -1,36 +1,44 @@
 -- Starts a count.
 --
 -- KEYS[1]  count: string; absent, or not above zero: the latch is open
--- KEYS[2]  request: string, there once this request was carried out
--- ARGV[1]  the count
+-- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
+--          with '!' behind it changed nothing
+-- ARGV[1]  request id
 -- ARGV[2]  not-after, server time in us
--- ARGV[3]  life of the request key, ms
--- ARGV[4]  channel
--- ARGV[5]  PUBLISH or SPUBLISH
+-- ARGV[3]  until when a copy may come, server time in us
+-- ARGV[4]  the count
+-- ARGV[5]  channel
+-- ARGV[6]  PUBLISH or SPUBLISH
+-- ARGV[7]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, count, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: a count is running, and stands there; nothing written
+--    0 busy: a count is running, and stands there, nor will a copy of this call start one
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
 -- Publishes '1', by which Redisson's waiters learn that the gate is closed.
 --
--- The first write is PSETEX, which Redis refuses at full memory.
+-- The first write of one that starts is ZADD, which Redis refuses at full memory; of a
+-- refusal it is GETEX, which Redis accepts.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-if redis.call('EXISTS', KEYS[2]) == 1 then
+local settled = 7
+local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')
+if marks[1] then
   return {2, 0, now}
 end
 local found = redis.call('GET', KEYS[1])
 --!include count_number
-if number > 0 then
+if marks[2] or number > 0 then
+  redis.call('GETEX', KEYS[1])
+  --!include request_idle
   return {0, number, now}
 end
-redis.call('PSETEX', KEYS[2], ARGV[3], '1')
-redis.call('INCRBY', KEYS[1], string.format('%.0f', ARGV[1] - number))
-local total, channel, kind = 1, ARGV[4], ARGV[5]
+--!include request_done
+redis.call('INCRBY', KEYS[1], string.format('%.0f', ARGV[4] - number))
+local total, channel, kind = 1, ARGV[5], ARGV[6]
 --!include count_publish
-return {3, tonumber(ARGV[1]), now}
+return {3, tonumber(ARGV[4]), now}

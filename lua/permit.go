@@ -12,6 +12,7 @@ var (
 	permitRenewScript    = newScript("permit_renew")
 	permitInspectScript  = newScript("permit_inspect")
 	permitCapacityScript = newScript("permit_capacity")
+	permitDeleteScript   = newScript("permit_delete")
 )
 
 // MaxPermits is how many permits one hold may have: each is a member of the sorted set.
@@ -52,8 +53,11 @@ type PermitHold struct {
 	Count int64  // how many permits it has
 }
 
+// NoCapacity is the Fence of a PermitAcquire that is refused because no capacity was set yet.
+const NoCapacity = -1
+
 // PermitAcquire takes permits if as many are free. If there will never be as many, its error tells
-// by [Capacity] how many there are in all.
+// by [Capacity] how many there are in all; of a capacity of zero, which is a pause, it does not.
 func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[AcquireReply] {
 	if err := check("permit_acquire", p.check(), checkID(h.ID),
 		checkCount(h.Count, 1, MaxPermits), checkTTL("lease", lease)); err != nil {
@@ -83,8 +87,8 @@ func PermitReleaseOne(p Permits, permit string) *Call[ReleaseReply] {
 		p.Free, p.Leases, permit, -1, p.Channel, p.kind())
 }
 
-// PermitRenew lengthens the leases of holds that have count permits each, of one slot on a cluster:
-// ids[i] in the set leases[i], to ttls[i] ms from now at least.
+// PermitRenew renews the leases of holds that have count permits each, of one slot on a cluster: ids[i] in
+// the set leases[i], to ttls[i] ms from now, which is the same with every renewal of a hold.
 func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewStatus] {
 	if len(leases) == 0 || len(ids) != len(leases) || len(ttls) != len(leases) {
 		return refuse[[]RenewStatus](fmt.Errorf(
@@ -113,7 +117,16 @@ func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
 		return refuse[CountReply](err)
 	}
 	return newCall(&permitCapacityScript, 3, decodeCount,
-		p.Free, p.Leases, r.Key, capacity, r.NotAfter, r.Life, p.Channel, p.kind())
+		r.with([]any{p.Free, r.Key, p.Leases}, capacity, p.Channel, p.kind())...)
+}
+
+// PermitDelete takes the semaphore away, unless permits are held: then the status is Busy, and the reply's
+// Value how many.
+func PermitDelete(p Permits, r Request) *Call[CountReply] {
+	if err := check("permit_delete", p.check(), r.check()); err != nil {
+		return refuse[CountReply](err)
+	}
+	return newCall(&permitDeleteScript, 3, decodeCount, r.with([]any{p.Free, r.Key, p.Leases})...)
 }
 
 // PermitInspect tells who holds permits: one holder for each permit, by its name in the set. Where

@@ -11,10 +11,12 @@
 --
 -- Returns {status, 0, time in ms, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: not enough are free, and the next lease ends in that time; nothing written
+--    0 busy: not enough are free, and the next lease ends in that time; nothing written. The
+--      second number is -1 if no capacity was set yet
 --    1 held: taken by this call
 --    2 already: this hold id has them, by an earlier copy of this call, for that time
--- or the error HOLDFASTCAPACITY <n> if there will never be as many, n being all there are.
+-- or the error HOLDFASTCAPACITY <n> if there will never be as many, n being all there are. A
+-- capacity of zero is a pause, in which one waits.
 -- Publishes how many are left, if some of those are from expired leases.
 --
 -- What is free and what is in the set add up to the capacity, always. A permit whose time
@@ -45,12 +47,12 @@ if number < count then
 end
 if number + expired < count then
   local all = number + redis.call('ZCARD', leases)
-  if found and all < count then
-    return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', math.max(all, 0)))
+  if all > 0 and all < count then
+    return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', all))
   end
   local first = redis.call('ZRANGEBYSCORE', leases, '(' .. past, '+inf', 'WITHSCORES',
     'LIMIT', 0, 1)
-  return {0, 0, first[2] and tonumber(first[2]) - ms or 3600000, now}
+  return {0, found and 0 or -1, first[2] and tonumber(first[2]) - ms or 3600000, now}
 end
 local moved = math.min(expired, math.max(count - number, 500))
 redis.call('INCRBY', permits, string.format('%.0f', moved - count))

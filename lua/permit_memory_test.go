@@ -47,11 +47,11 @@ func TestFullMemoryAndCounts(t *testing.T) {
 	run(latch.place, lua.LatchSet(latch.latch, 2, latch.request()))
 	run(ending.place, lua.LatchSet(ending.latch, 2, ending.request()))
 	taken, never := c.request(), c.request()
-	run(c.place, lua.CountAcquire(c.keys, 2, taken))
+	run(c.place, lua.CountAcquire(c.keys, 2, false, taken))
 	fill()
 
 	c.unchanged(func() {
-		outOfMemory(c.place, lua.CountAcquire(c.keys, 1, c.request()))
+		outOfMemory(c.place, lua.CountAcquire(c.keys, 1, false, c.request()))
 		outOfMemory(c.place, lua.CountDrain(c.keys, c.request()))
 	})
 	fresh.unchanged(func() {
@@ -60,8 +60,8 @@ func TestFullMemoryAndCounts(t *testing.T) {
 	})
 	c.twice(lua.CountRelease(c.keys, 1, c.request()))
 	c.is("4")
-	require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, taken)).Status)
-	require.Equal(t, lua.Gone, run(c.place, lua.CountCancel(c.keys, never)).Status)
+	require.Equal(t, lua.Done, run(c.place, lua.CountCancel(c.keys, 2, taken, lease)).Status)
+	require.Equal(t, lua.Gone, run(c.place, lua.CountCancel(c.keys, 2, never, lease)).Status)
 	c.is("6")
 	latch.twice(lua.LatchDown(latch.latch, latch.request()))
 	latch.is("1")

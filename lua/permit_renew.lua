@@ -3,15 +3,18 @@
 -- KEYS[i]      leases
 -- ARGV[1]      how many permits each hold has
 -- ARGV[2i]     hold id
--- ARGV[2i+1]   time that the lease must have left at least, ms
+-- ARGV[2i+1]   lease from now on, ms; the same with every renewal of the hold
 --
 -- Returns one number per key: 1 renewed; 0 gone: the hold is not there, or its lease was
 -- over; -1 conflict: the key is no sorted set; -2 Redis refused for another reason.
 -- Publishes nothing.
 --
 -- Every call is a pcall: one bad key must not cost the others their leases.
--- A lease that is over is not revived: its permits count as free. XX creates nothing, and
--- GT only lengthens, so a late copy does no harm.
+-- A lease that is over is not revived: its permits count as free. XX creates nothing. A copy
+-- that is read late gives the lease from then on, which is no less than what is believed in:
+-- the lease of a hold is the same each time. The later of two expiries (GT) is not taken:
+-- after a step back of the server's clock that would be the one from before the step, and
+-- the permits of who dies then would be kept for the step and the lease.
 -- ZADD alone is refused at full memory. The range that ends before it begins removes
 -- nothing, but is a first write that is accepted, after which ZADD is too.
 local time = redis.call('TIME')
@@ -36,7 +39,7 @@ for i = 1, #KEYS do
         members[#members + 1] = expiry
         members[#members + 1] = id .. '/' .. k
       end
-      if type(redis.pcall('ZADD', leases, 'XX', 'GT', unpack(members))) ~= 'number' then
+      if type(redis.pcall('ZADD', leases, 'XX', unpack(members))) ~= 'number' then
         answer = -2
       end
     end

@@ -9,14 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-func TestPermitsAreRenewedOnlyForward(t *testing.T) {
+func TestPermitsAreRenewed(t *testing.T) {
 	semaphores(t, func(t *testing.T, s *sem) {
 		s.capacity(5)
 		run(s.place, s.take(alice, 3))
 		score := func(i string) float64 { return s.rdb.ZScore(t.Context(), s.token, alice+"/"+i).Val() }
 		before := score("0")
 		s.unchanged(func() {
-			require.Equal(t, []lua.RenewStatus{lua.Renewed}, s.extend(alice, 3, 1000), "a late copy")
 			require.Equal(t, []lua.RenewStatus{lua.RenewGone}, s.extend(bob, 1, lease))
 		})
 		require.Equal(t, []lua.RenewStatus{lua.Renewed}, s.extend(alice, 3, 2*lease))
@@ -31,6 +30,24 @@ func TestPermitsAreRenewedOnlyForward(t *testing.T) {
 		s.unchanged(func() {
 			require.Equal(t, []lua.RenewStatus{lua.RenewGone}, s.extend(alice, 3, lease))
 		})
+	})
+}
+
+// defect A8: after a step back of the server's clock a renewal gives the lease by the clock as it is now: the
+// permits of who crashes then come back within a lease, and not within the step and a lease.
+func TestARenewalAfterAStepBackOfTheClockGivesALease(t *testing.T) {
+	semaphores(t, func(t *testing.T, s *sem) {
+		s.capacity(5)
+		run(s.place, s.take(alice, 2))
+		const step = 3600_000
+		stands := s.now()/1000 + step + lease // as before a step of an hour
+		s.do("ZADD %s XX %d %s/0 %d %s/1", s.token, stands, alice, stands, alice)
+		require.Equal(t, []lua.RenewStatus{lua.Renewed}, s.extend(alice, 2, lease))
+		for _, permit := range []string{"/0", "/1"} {
+			left := int64(s.rdb.ZScore(t.Context(), s.token, alice+permit).Val()) - s.now()/1000
+			require.LessOrEqual(t, left, lease+1)
+			require.Greater(t, left, lease-5000)
+		}
 	})
 }
 

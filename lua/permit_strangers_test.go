@@ -29,6 +29,8 @@ func everyCall(c *tally) map[string]func() error {
 		"release":  lua.CountRelease(c.keys, 1, c.request()),
 		"set":      lua.CountSet(c.keys, 1, c.request()),
 		"drain":    lua.CountDrain(c.keys, c.request()),
+		"remove":   lua.CountDelete(c.keys, c.request()),
+		"removal":  lua.PermitDelete(c.sem.keys, c.request()),
 		"look":     lua.CountLook(c.lock),
 		"start":    lua.LatchSet(c.latch, 1, c.request()),
 		"down":     lua.LatchDown(c.latch, c.request()),
@@ -38,11 +40,11 @@ func everyCall(c *tally) map[string]func() error {
 		"take":    send(func() error { _, err := c.take(alice, 1).Run(c.t.Context(), c.rdb); return err }),
 		"inspect": send(func() error { _, err := lua.PermitInspect(c.sem.keys).Run(c.t.Context(), c.rdb); return err }),
 		"acquire": send(func() error {
-			_, err := lua.CountAcquire(c.keys, 1, c.request()).Run(c.t.Context(), c.rdb)
+			_, err := lua.CountAcquire(c.keys, 1, false, c.request()).Run(c.t.Context(), c.rdb)
 			return err
 		}),
 		"cancel": send(func() error {
-			_, err := lua.CountCancel(c.keys, c.request()).Run(c.t.Context(), c.rdb)
+			_, err := lua.CountCancel(c.keys, 1, c.request(), lease).Run(c.t.Context(), c.rdb)
 			return err
 		}),
 		"wait": send(func() error { _, err := lua.LatchWait(c.lock).Run(c.t.Context(), c.rdb); return err }),
@@ -112,13 +114,17 @@ func TestBadPermitArguments(t *testing.T) {
 		"renew zero":     sent(c, lua.PermitRenew([]string{"x"}, []string{alice}, 0, []int64{lease})),
 		"capacity":       sent(c, lua.PermitCapacity(c.sem.keys, -1, r)),
 		"inspect":        sent(c, lua.PermitInspect(none)),
-		"acquire":        sent(c, lua.CountAcquire(c.keys, 0, r)),
-		"no request":     sent(c, lua.CountAcquire(c.keys, 1, lua.Request{Life: 1})),
-		"no life":        sent(c, lua.CountRelease(c.keys, 1, lua.Request{Key: "x"})),
+		"acquire":        sent(c, lua.CountAcquire(c.keys, 0, false, r)),
+		"no request":     sent(c, lua.CountAcquire(c.keys, 1, false, lua.Request{ID: alice})),
+		"no request id":  sent(c, lua.CountRelease(c.keys, 1, lua.Request{Key: "x"})),
+		"no settled id":  sent(c, lua.CountDrain(c.keys, lua.Request{Key: "x", ID: alice, Settled: []lua.Settled{{}}})),
+		"no life":        sent(c, lua.CountCancel(c.keys, 1, r, 0)),
+		"delete":         sent(c, lua.CountDelete(lua.Counter{}, r)),
+		"delete permits": sent(c, lua.PermitDelete(none, r)),
 		"release":        sent(c, lua.CountRelease(c.keys, lua.MaxCount+1, r)),
 		"set":            sent(c, lua.CountSet(c.keys, -1, r)),
 		"drain":          sent(c, lua.CountDrain(lua.Counter{}, r)),
-		"cancel":         sent(c, lua.CountCancel(lua.Counter{}, r)),
+		"cancel":         sent(c, lua.CountCancel(lua.Counter{}, 1, r, lease)),
 		"look":           sent(c, lua.CountLook("")),
 		"latch set":      sent(c, lua.LatchSet(c.latch, 0, r)),
 		"latch down":     sent(c, lua.LatchDown(lua.Latch{}, r)),

@@ -58,8 +58,8 @@ func init() {
 	}
 }
 
-// requestLife covers the time for which a call is sent again, and a last copy that is read as late as its
-// not-after allows, on a clock that may have stepped.
+// requestLife covers the time for which an acquisition is sent again, and for which it is taken back when it
+// was given up.
 func (c *Client) requestLife() int64 {
 	return (2*c.options.Lease + c.options.ReleaseTimeout + 10*time.Second).Milliseconds()
 }

@@ -19,6 +19,7 @@ import (
 func calls(s *semaphore.Semaphore, c *semaphore.Counting) map[string]func(ctx context.Context) error {
 	fn := func(context.Context) error { return nil }
 	return map[string]func(ctx context.Context) error{
+		"Delete":      func(ctx context.Context) error { return s.Delete(ctx) },
 		"SetCapacity": func(ctx context.Context) error { return s.SetCapacity(ctx, 1) },
 		"Acquire":     func(ctx context.Context) error { return ignore(s.Acquire(ctx, 1)) },
 		"TryAcquire":  func(ctx context.Context) error { return ignore(s.TryAcquire(ctx, 1)) },
@@ -30,6 +31,7 @@ func calls(s *semaphore.Semaphore, c *semaphore.Counting) map[string]func(ctx co
 		"counting Acquire":    func(ctx context.Context) error { return c.Acquire(ctx, 1) },
 		"counting TryAcquire": func(ctx context.Context) error { return c.TryAcquire(ctx, 1) },
 		"counting Release":    func(ctx context.Context) error { return c.Release(ctx, 1) },
+		"counting Delete":     func(ctx context.Context) error { return c.Delete(ctx) },
 		"counting Drain":      func(ctx context.Context) error { _, err := c.Drain(ctx); return err },
 		"counting Available":  func(ctx context.Context) error { _, err := c.Available(ctx); return err },
 	}

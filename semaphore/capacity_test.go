@@ -12,13 +12,22 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// Redisson waits for a capacity as well: so processes may start in any order.
+// defect D3: who gets no permits for want of a capacity is told so. Redisson waits for a capacity as well: so
+// processes may start in any order.
 func TestWithoutACapacityThereAreNoPermits(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	s := semaphore.New(l.client, l.name)
-	_, _, err := s.TryAcquire(t.Context(), 1)
-	require.ErrorIs(t, err, rlock.ErrBusy)
+	refusals := map[string]error{}
+	_, _, refusals["an attempt"] = s.TryAcquire(t.Context(), 1)
+	short := semaphore.New(l.client, l.name, rlock.MaxWait(100*time.Millisecond))
+	_, _, refusals["a wait"] = short.Acquire(t.Context(), 1)
+	for what, err := range refusals {
+		require.ErrorIs(t, err, semaphore.ErrNoCapacity, what)
+		require.ErrorIs(t, err, rlock.ErrBusy, "there may be one soon")
+		require.ErrorContains(t, err, "call SetCapacity", what)
+		require.NotContains(t, err.Error(), "held by another", what)
+	}
 	waiter := l.waits(l.bounded(), s, 2)
 	require.NoError(t, s.SetCapacity(t.Context(), 2))
 	got := arrives(t, waiter, "the waiter gets in")
@@ -55,17 +64,24 @@ func TestMoreThanTheCapacityIsRefused(t *testing.T) {
 	require.NoError(t, got.release())
 }
 
-// Who waits for more than there will be from now on is told.
+// defect D4: who waits for more than there will be from now on is told so, and not that its argument was bad.
 func TestACapacityThatShrinksRefusesWaiters(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	s := l.leased(3)
 	_, release, err := s.Acquire(t.Context(), 1)
 	require.NoError(t, err)
-	waiter := l.waits(l.bounded(), s, 3)
+	first, second := l.waits(l.bounded(), s, 3), l.waits(l.bounded(), s, 3) // which did not ask yet
 	require.NoError(t, s.SetCapacity(t.Context(), 2))
-	var bad *rlock.ArgumentError
-	require.ErrorAs(t, arrives(t, waiter, "it is refused").err, &bad)
+	for _, waiter := range []<-chan came{first, second} {
+		var fell *semaphore.CapacityError
+		err := arrives(t, waiter, "it is refused").err
+		require.ErrorAs(t, err, &fell)
+		require.Equal(t, &semaphore.CapacityError{Name: l.name, N: 3, Capacity: 2}, fell)
+		require.ErrorContains(t, err, "has a capacity of 2 now, and 3 permits were waited for")
+		var bad *rlock.ArgumentError
+		require.NotErrorAs(t, err, &bad)
+	}
 	require.NoError(t, release())
 	l.sums(2, 0)
 }
@@ -122,4 +138,19 @@ func TestACapacityThatGrowsWakesWaiters(t *testing.T) {
 	l.sums(0, 4)
 	require.NoError(t, got.release())
 	require.NoError(t, release())
+}
+
+// A capacity of zero is a pause: nobody is refused for asking for more than that.
+func TestACapacityOfZeroIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, nil)
+	s := l.leased(0)
+	_, _, err := s.TryAcquire(t.Context(), 1)
+	require.ErrorIs(t, err, rlock.ErrBusy)
+	require.NotErrorIs(t, err, semaphore.ErrNoCapacity)
+	waiter := l.waits(l.bounded(), s, 2)
+	require.NoError(t, s.SetCapacity(t.Context(), 2))
+	got := arrives(t, waiter, "the pause is over")
+	require.NoError(t, got.err)
+	require.NoError(t, got.release())
 }

@@ -61,7 +61,7 @@ func (s *Counting) Acquire(ctx context.Context, n int64) error {
 }
 
 // TryAcquire makes one attempt and does not wait: if there are not n permits free, or somebody in this
-// process waits for some, the error is rlock.ErrBusy.
+// process was refused before and waits for some, the error is rlock.ErrBusy.
 func (s *Counting) TryAcquire(ctx context.Context, n int64) error {
 	req, err := s.request(ctx, n)
 	if err != nil {
@@ -100,6 +100,17 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	return reply.Value, err
 }
 
+// Delete takes the semaphore away, and with it all permits that are free: for a name that nobody uses any
+// more, since Redis keeps it for ever otherwise. Acquire then waits until somebody makes some; Release makes
+// the semaphore again. If it is not there, Delete does nothing.
+func (s *Counting) Delete(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	_, err := s.once(ctx, lua.CountDelete)
+	return err
+}
+
 // Available returns how many permits are free. Others may have changed that by the time it returns.
 func (s *Counting) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
@@ -131,7 +142,7 @@ func (s *Counting) once(
 	return engine.Once(s.core.Engine, ctx, c, func(
 		ctx context.Context, conn lua.Conn, ask engine.Ask,
 	) (engine.Changed[lua.CountReply], error) {
-		r, err := prepare(c.at(s.core.Engine.Sharded()), s.remember(ask.ID, ask.NotAfter)).Run(ctx, conn)
+		r, err := prepare(c.at(s.core.Engine.Sharded()), s.remember(ask)).Run(ctx, conn)
 		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
 	})
 }

@@ -97,12 +97,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 	s := l.counting(5)
 	require.NoError(t, s.Acquire(t.Context(), 2))
 	require.NoError(t, s.Release(t.Context(), 2))
-	keys, err := l.direct.Keys(t.Context(), "holdfast_request:{"+l.name+"}:*").Result()
-	require.NoError(t, err)
-	require.Len(t, keys, 3, "one each")
-	for _, key := range keys {
-		ttl := l.direct.PTTL(t.Context(), key).Val()
-		require.Positive(t, ttl)
-		require.Less(t, ttl, time.Minute)
-	}
+	ttl := l.direct.PTTL(t.Context(), "holdfast_request:{"+l.name+"}").Val()
+	require.Positive(t, ttl)
+	require.Less(t, ttl, time.Minute)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // counts is the protocol of so many permits that nobody owns, in the layout of Redisson's RSemaphore: a
-// number at the name itself, and a channel on which it is published. Since there is no place for an id
-// in it, each request has a key of its own that remembers what it took.
+// number at the name itself, and a channel on which it is published. There is no place for an id in it, so
+// a key beside it remembers the requests.
 type counts struct {
 	holdless
 	handle
@@ -28,13 +28,14 @@ func (c *counts) at(sharded bool) lua.Counter {
 func (c *counts) Acquire(
 	ctx context.Context, conn lua.Conn, ask engine.Ask,
 ) (lua.AcquireReply, error) {
-	return lua.CountAcquire(
-		c.at(c.core.Engine.Sharded()), c.count, c.remember(ask.ID, ask.NotAfter)).Run(ctx, conn)
+	r := c.remember(ask)
+	r.Until = ask.NotAfter + 1000*c.core.RequestLife
+	return lua.CountAcquire(c.at(c.core.Engine.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
 
 // Release cancels a request: nobody holds what one took that was answered.
 func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
-	return lua.CountCancel(c.at(sharded), c.remember(id, 0))
+	return lua.CountCancel(c.at(sharded), c.count, c.remember(engine.Ask{ID: id}), c.core.RequestLife)
 }
 
 func (c *counts) Inspect(context.Context, lua.Conn, bool) (lua.InspectReply, error) {

@@ -2,8 +2,9 @@
 // layout: Go and Java processes that use one name share its permits. There are two kinds.
 //
 // A [Counting] semaphore is not crash-safe: it is a number, nobody owns what was taken of it, and what
-// a process took and did not give back before it died is gone until somebody adds it again. It has the
-// signatures of golang.org/x/sync/semaphore.
+// a process took and did not give back before it died is gone until somebody adds it again. Its Acquire has
+// the signature of that of golang.org/x/sync/semaphore. TryAcquire and Release have not: they ask Redis, so
+// they take a context and return an error.
 //
 // A [Semaphore], the one to use, gives permits leases. The watchdog renews them for as long as they are
 // held; those of a process that died come back by themselves, within a lease.
@@ -29,10 +30,18 @@
 // Each permit belongs to one hold, by an id that is used once. To release twice, or when the lease is
 // over, is an error and gives nothing back. A request that is sent again, doubled or delayed takes
 // effect once; what creates permits says until when, in the server's time, it may be carried out; and
-// what a call that was given up may have taken is released behind it.
+// what a call that was given up or refused may have taken, or a copy of its request may take, is released
+// behind it.
 //
-// Inside a process who waits gets its turn first in, first out, so a request for many is not starved by
-// requests for few. Among processes no order is promised, and there it can be.
+// Inside a process any number of callers ask at a time, as long as there are permits for all. Those whom
+// Redis refused get their turn first in, first out, before those who come later, so a request for many is not
+// starved by requests for few. Among processes no order is promised, and there it can be.
+//
+// If the server's clock steps back, permits of a holder that crashes before its next renewal are kept for
+// the step and the lease: a lease ends by that clock. The renewals of those who live put theirs right.
+//
+// Redis keeps the capacity, or the number of a [Counting], for ever: Delete takes away a name that nobody
+// uses any more. What it remembers of requests, in one key for each name, it forgets by itself.
 //
 // With Java processes on one name Redisson's part is Redisson's: it judges leases by its own clock, so
 // held permits stay within the capacity only while the clocks of its clients and of Redis differ by less
@@ -44,16 +53,18 @@
 // with the time, by the server's clock, at which its lease ends. Every script moves permits from the one
 // to the other, so that both always add up to the capacity. A permit whose time has come is free; it
 // stays in the set until somebody needs it, and then some hundreds are moved at a time, so that what a
-// crash leaves behind, be it a hundred thousand permits, delays nobody. A renewal only lengthens, and
-// revives nothing. No script writes before it has read and checked all it needs.
+// crash leaves behind, be it a hundred thousand permits, delays nobody. A renewal revives nothing. No
+// script writes before it has read and checked all it needs.
 //
-// [Counting] has no place for ids in Redisson's layout. Each of its requests has a key of its own beside
-// the number, which remembers for about a minute and a half, by default, what the request did; a copy
-// finds it and changes nothing. An Acquire that is given up is cancelled by it: what it took comes back,
-// and a copy that comes later takes nothing.
+// [Counting] has no place for ids in Redisson's layout. A sorted set beside the number remembers its
+// requests, whether they changed something or not, for as long as a copy of one can come; a copy finds it
+// and changes nothing. That is until the request's not-after, some seconds, for what was answered, which
+// the next request of the same client tells; for an Acquire without an answer it is about a minute and a
+// half, by default, because one that is given up is cancelled: what it took comes back, and a copy that
+// comes later takes nothing.
 //
 // While a slot of a cluster is being moved, Redis refuses scripts that touch two keys of it of which one
-// is absent. Permits that are held are renewed all the same, by a script of one key; to acquire the
+// is absent at the node. Permits that are held are renewed all the same, by a script of one key; to acquire the
 // first one of an idle semaphore, and the calls of a counting one, have to wait until that is over.
 //
 // A semaphore of one kind cannot be told from one of the other, or from a latch, by the number alone: use

@@ -19,8 +19,8 @@ import (
 func (l *lab) loadScripts() {
 	l.Helper()
 	for _, name := range []string{
-		"permit_acquire", "permit_release", "permit_renew", "permit_capacity",
-		"count_acquire", "count_cancel", "count_release", "count_set", "count_drain", "count_look",
+		"permit_acquire", "permit_release", "permit_renew", "permit_capacity", "permit_delete",
+		"count_acquire", "count_cancel", "count_release", "count_set", "count_drain", "count_look", "count_delete",
 	} {
 		known := l.direct.ScriptExists(l.Context(), lua.SHA(name)).Val()
 		if len(known) == 1 && known[0] {
@@ -29,16 +29,18 @@ func (l *lab) loadScripts() {
 		scratch := lua.Permits{Free: l.name + ":s", Leases: l.name + ":sl", Channel: "x"}
 		counter := lua.Counter{Free: l.name + ":s", Channel: "x"}
 		hold, ctx := lua.PermitHold{ID: "a:1", Count: 1}, l.Context()
-		past := lua.Request{Key: l.name + ":sr", Life: 1000, NotAfter: 1}
+		past := lua.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
 		_, _ = lua.PermitAcquire(scratch, hold, 1000, 1).Run(ctx, l.direct)
 		_, _ = lua.PermitRelease(scratch, hold).Run(ctx, l.direct)
 		_, _ = lua.PermitRenew([]string{l.name + ":sl"}, []string{"a:1"}, 1, []int64{1000}).Run(ctx, l.direct)
 		_, _ = lua.PermitCapacity(scratch, 1, past).Run(ctx, l.direct)
-		_, _ = lua.CountAcquire(counter, 1, past).Run(ctx, l.direct)
-		_, _ = lua.CountCancel(counter, past).Run(ctx, l.direct)
+		_, _ = lua.CountAcquire(counter, 1, false, past).Run(ctx, l.direct)
+		_, _ = lua.CountCancel(counter, 1, past, 1000).Run(ctx, l.direct)
 		_, _ = lua.CountRelease(counter, 1, past).Run(ctx, l.direct)
 		_, _ = lua.CountSet(counter, 1, past).Run(ctx, l.direct)
 		_, _ = lua.CountDrain(counter, past).Run(ctx, l.direct)
+		_, _ = lua.CountDelete(counter, past).Run(ctx, l.direct)
+		_, _ = lua.PermitDelete(scratch, past).Run(ctx, l.direct)
 		_, _ = lua.CountLook(counter.Free).Run(ctx, l.direct)
 	}
 }

@@ -17,7 +17,10 @@ type holdless struct{}
 // Excludes is false: only Redis knows how many are free.
 func (holdless) Excludes(string) bool { return false }
 
-// Follows is true: who came first goes first, so that small requests do not starve a large one.
+// Crowds says that any number ask at a time, as long as Redis refuses nobody.
+func (holdless) Crowds() {}
+
+// Follows is true: whoever was refused first goes first, so that small requests do not starve a large one.
 func (holdless) Follows(string) bool { return true }
 
 // Inherits is false: the next may need fewer or more.

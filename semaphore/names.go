@@ -2,8 +2,10 @@ package semaphore
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -36,7 +38,7 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 	if _, h.err = bridge.RequestOf(client, opts); h.err != nil {
 		return h
 	}
-	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.request("")) {
+	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.requests()) {
 		h.err = &rlock.ArgumentError{
 			Name: "name", Value: fmt.Sprintf("%q", h.key), Problem: "must have balanced braces or " +
 				"none on a cluster, so that what Redisson derives from it falls into one slot",
@@ -48,12 +50,14 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 func (h *handle) channel() string { return keys.Prefix(channelPrefix, h.key) }
 func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
 
-// request is the key that remembers what became of a request.
-func (h *handle) request(id string) string { return keys.Own("request", h.key) + ":" + id }
+// requests is the key that remembers requests.
+func (h *handle) requests() string { return keys.Own("request", h.key) }
 
 // remember is what a script needs to count once.
-func (h *handle) remember(id string, notAfter int64) lua.Request {
-	return lua.Request{Key: h.request(id), Life: h.core.RequestLife, NotAfter: notAfter}
+func (h *handle) remember(ask engine.Ask) lua.Request {
+	return lua.Request{
+		Key: h.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
+	}
 }
 
 // check is what every call begins with.
@@ -69,6 +73,21 @@ func (h *handle) check(ctx any) error {
 		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
 	}
 	return nil
+}
+
+// checkSpelling refuses the one spelling by which two names have one set of leases: Redisson puts braces
+// around a name without any, and leaves one with braces as it is.
+func checkSpelling(key string) error {
+	inner, braced := strings.CutPrefix(key, "{")
+	inner, closed := strings.CutSuffix(inner, "}")
+	if !braced || !closed || inner == "" || strings.Contains(inner, "{") {
+		return nil
+	}
+	return &rlock.ArgumentError{
+		Name: "name", Value: fmt.Sprintf("%q", key), Problem: fmt.Sprintf("must be more than a hash tag, "+
+			"because Redisson keeps the leases of %q in the same place: use that, which is in the same slot, "+
+			"or a name like %q", inner, key+":permits"),
+	}
 }
 
 // checkNumber refuses a number that is no number of permits.

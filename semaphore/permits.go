@@ -38,11 +38,23 @@ func (p *permits) Acquire(
 	reply, err := lua.PermitAcquire(
 		p.at(p.core.Engine.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if most, refused := lua.Capacity(err); refused {
-		err = &engine.Refused{Err: &rlock.ArgumentError{
-			Name: "n", Value: p.count, Problem: fmt.Sprintf("must be at most the capacity, %d", most),
-		}}
+		err = &engine.Refused{Err: p.tooMany(most, ask.Waited)}
+	}
+	if reply.Status == lua.Busy && reply.Fence == lua.NoCapacity {
+		reply.Fence, reply.Why = 0, ErrNoCapacity
 	}
 	return reply, err
+}
+
+// tooMany is the error of a request that cannot be served with that capacity. A bad argument is one that was
+// bad when the call was made.
+func (p *permits) tooMany(capacity int64, waited bool) error {
+	if waited {
+		return &CapacityError{Name: p.name, N: p.count, Capacity: capacity}
+	}
+	return &rlock.ArgumentError{
+		Name: "n", Value: p.count, Problem: fmt.Sprintf("must be at most the capacity, %d", capacity),
+	}
 }
 
 func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {

@@ -3,6 +3,7 @@ package semaphore
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -16,9 +17,15 @@ import (
 type Semaphore struct{ handle }
 
 // New returns a handle on the semaphore of that name. It is cheap and sends nothing. A bad name or
-// option is an *rlock.ArgumentError from every call on the handle.
+// option is an *rlock.ArgumentError from every call on the handle. So is a name that is a hash tag and
+// nothing else, such as "{x}": Redisson keeps its leases where it keeps those of "x", so that the permits
+// of either would count for the other. Other names with hash tags, "{x}:jobs", are fine.
 func New(client *rlock.Client, name string, opts ...rlock.Option) *Semaphore {
-	return &Semaphore{newHandle(client, name, opts)}
+	h := newHandle(client, name, opts)
+	if h.err == nil {
+		h.err = checkSpelling(h.key)
+	}
+	return &Semaphore{h}
 }
 
 // Name is the name given to New.
@@ -28,8 +35,13 @@ func (s *Semaphore) Name() string { return s.name }
 // held. It is an absolute number, so every process may set it when it starts. If more are held than
 // there are to be, nobody loses any, and nobody gets any until enough were given back.
 //
-// Until a capacity was set there are no permits: Acquire waits, and TryAcquire is refused. The same
-// is so after Redis lost its data.
+// A capacity of 0 is a pause: nobody gets any permits, and Acquire waits for a greater one. A waiter for
+// more permits than a capacity above 0 is told by a *[CapacityError], since it would wait for ever.
+//
+// Until a capacity was set there are no permits: Acquire waits, and TryAcquire is refused. If the wait
+// ends without one, both return [ErrNoCapacity]. The same is so after Redis lost its data.
+//
+// The capacity stays until [Semaphore.Delete].
 func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -42,9 +54,31 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 		ctx context.Context, conn lua.Conn, ask engine.Ask,
 	) (engine.Changed[struct{}], error) {
 		r, err := lua.PermitCapacity(
-			p.at(s.core.Engine.Sharded()), n, s.remember(ask.ID, ask.NotAfter)).Run(ctx, conn)
+			p.at(s.core.Engine.Sharded()), n, s.remember(ask)).Run(ctx, conn)
 		return engine.Changed[struct{}]{Status: r.Status, Now: r.Now}, err
 	})
+	return err
+}
+
+// Delete takes the semaphore away, with its capacity: for a name that nobody uses any more, since Redis
+// keeps it for ever otherwise. If permits are held, the error is rlock.ErrBusy and nothing changes: with a
+// capacity that is set again while somebody still has the old permits, more would be held than there are.
+// Acquire then waits for a capacity, as before the first SetCapacity. If the semaphore is not there, Delete
+// does nothing.
+func (s *Semaphore) Delete(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	p := s.permits(0)
+	reply, err := engine.Once(s.core.Engine, ctx, p, func(
+		ctx context.Context, conn lua.Conn, ask engine.Ask,
+	) (engine.Changed[lua.CountReply], error) {
+		r, err := lua.PermitDelete(p.at(s.core.Engine.Sharded()), s.remember(ask)).Run(ctx, conn)
+		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
+	})
+	if err == nil && reply.Status == lua.Busy {
+		return fmt.Errorf("semaphore: %d permits of %q are held: %w", reply.Value, s.name, rlock.ErrBusy)
+	}
 	return err
 }
 
@@ -53,15 +87,15 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 //
 // It is what rlock.Lock.Lock is for a lock, with one difference: permits are never re-entered. Every
 // Acquire takes n more, whatever ctx carries; who acquires while holding can wait for itself. Inside
-// this process those who wait get their turn first in, first out, so a large request is not starved by
-// small ones; other processes are not held to that.
+// this process those who were refused get their turn first in, first out, so a large request is not starved
+// by small ones; other processes are not held to that.
 //
 // The returned context ends when the permits are lost, before Redis can give them to anybody else; with
 // rlock.ErrReleased after release. Release gives them back, once; after a loss it returns the
 // *rlock.LostError, a second time rlock.ErrNotHeld, and either changes nothing.
 //
 // N is from 1 to 10,000. More than the capacity is an *rlock.ArgumentError as soon as Redis said how much
-// that is. On error the context is the one that was given, and release returns rlock.ErrNotHeld.
+// that is; if the capacity fell below n while the call waited, a *[CapacityError]. On error the context is the one that was given, and release returns rlock.ErrNotHeld.
 func (s *Semaphore) Acquire(
 	ctx context.Context, n int64,
 ) (held context.Context, release func() error, err error) {
@@ -69,7 +103,8 @@ func (s *Semaphore) Acquire(
 }
 
 // TryAcquire makes one attempt and does not wait: if there are not n permits free, or somebody in this
-// process waits for some, the error is rlock.ErrBusy. In everything else it is like Acquire.
+// process waits for some, the error is rlock.ErrBusy. If no capacity was set it is [ErrNoCapacity], which
+// matches rlock.ErrBusy too. In everything else it is like Acquire.
 func (s *Semaphore) TryAcquire(
 	ctx context.Context, n int64,
 ) (held context.Context, release func() error, err error) {

@@ -20,8 +20,8 @@ type Core struct {
 	FenceTTL int64 // ms for which an unused token is kept; negative: for ever
 	Cluster  bool
 
-	// RequestLife is how long the result of a change has to be remembered, so that whatever is sent again
-	// under its id finds it, in ms.
+	// RequestLife is how long, in ms, what a request took has to be remembered that was not answered, so that
+	// whatever takes it back finds it.
 	RequestLife int64
 
 	// Key checks a name and makes the Redis key of it.

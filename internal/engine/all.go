@@ -28,6 +28,9 @@ type gang struct {
 	busy bool    // the last answer, in an earlier line, was that another has one of them
 	held []*Hold // when it is done
 
+	id     string // by which it asked in an earlier line; "": it has not asked yet
+	denied denial // the waiter's, of that line
+
 	since time.Duration // when the call began
 }
 
@@ -104,8 +107,29 @@ func (l *Level) isOpen() bool {
 	return l.open
 }
 
-// gather waits, in one line after the other, until all are held.
+// gather waits, in one line after the other, until all are held. It asks by one id in all lines, unless
+// that had to be given up: what a copy of an earlier request takes is its own then.
 func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error {
+	err := e.gatherAll(limited, ctx, g, once)
+	if err != nil {
+		for _, req := range g.reqs {
+			e.withdraw(req, g.id, g.denied.notAfter)
+		}
+	}
+	return err
+}
+
+// newMember is the waiter of a gang in the line that it goes to next.
+func (e *Engine) newMember(g *gang) *waiter {
+	w := e.newWaiter(g.reqs[g.at], g.since, "")
+	w.gang = g
+	if g.id != "" {
+		w.id, w.denied = g.id, g.denied
+	}
+	return w
+}
+
+func (e *Engine) gatherAll(limited, ctx context.Context, g *gang, once bool) error {
 	for moves := 1; ; moves++ {
 		if !once && moves%reserveAfter == 0 {
 			if err := e.reserve(limited, ctx, g); !errors.Is(err, errCrowded) {
@@ -113,15 +137,14 @@ func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error 
 			}
 		}
 		req := g.reqs[g.at]
-		w := e.newWaiter(req, g.since, "")
-		w.gang = g
+		w := e.newMember(g)
 		var err error
 		switch {
 		case !once:
 			e.table.enter(w, false)
 			_, err = e.stand(limited, ctx, w)
 		case !e.table.enter(w, true):
-			return e.busy(req.Proto)
+			return e.busy(req.Proto, nil)
 		default:
 			_, err = e.try(limited, ctx, w)
 		}
@@ -130,7 +153,7 @@ func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error 
 			return err
 		}
 		if once {
-			return e.busy(g.reqs[other.at].Proto)
+			return e.busy(g.reqs[other.at].Proto, nil)
 		}
 		g.at, g.busy = other.at, true
 	}
@@ -193,6 +216,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		switch sent.all.Status {
 		case lua.Busy:
 			l.busy = true
+			l.denied = denial{sent.start, sent.notAfter}
 			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
 			if sent.all.Which != l.gang.at {
 				return nil, 0, elsewhere{sent.all.Which}
@@ -211,6 +235,9 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	e, start := l.engine, sent.start
 	if l.doubt.any { // an earlier copy may have taken some of them
 		start = min(start, l.doubt.since)
+	}
+	if sent.all.Status == lua.Already {
+		start = l.denied.since(start)
 	}
 	for _, req := range l.gang.reqs {
 		if e.clock.Now() >= validUntil(start, req.Lease) {

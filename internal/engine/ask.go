@@ -52,9 +52,13 @@ func (e *Engine) askUntil(ctx context.Context, req Request, ask Ask, before doub
 		if classify(err) == faultAmbiguous {
 			after.add(sent.start, sent.notAfter)
 		}
-		if after.any || marks(req.Proto) && !ask.Once || sent.reply.Status == lua.Held ||
-			sent.reply.Status == lua.Already {
+		switch {
+		case after.any, sent.reply.Status == lua.Held, sent.reply.Status == lua.Already:
 			e.undo(req, ask.ID, after.notAfter)
+		case marks(req.Proto) && !ask.Once:
+			e.undo(req, ask.ID, max(after.notAfter, sent.notAfter))
+		case err == nil && sent.reply.Status == lua.Busy:
+			e.withdraw(req, ask.ID, sent.notAfter)
 		}
 	})
 	sent.err = err
@@ -82,11 +86,17 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask Ask) (sent as
 	sent.start = e.clock.Now()
 	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
 	ask.NotAfter = sent.notAfter
+	if req.Loose && !req.Shared {
+		ask.Settled = e.settled.take(p.Key())
+	}
 	sent.err = e.exec(ctx, crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		sent.reply, err = p.Acquire(ctx, conn, ask)
 		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err
 	})
 	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+	if sent.err != nil || sent.reply.Status != lua.Held {
+		e.settled.add(p.Key(), ask.Settled...) // to be said again
+	}
 	return sent
 }

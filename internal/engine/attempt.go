@@ -32,7 +32,8 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 		l.heard()
 		switch sent.reply.Status {
 		case lua.Busy:
-			l.busy = true
+			l.busy, l.why = true, sent.reply.Why
+			l.denied = denial{sent.start, sent.notAfter}
 			l.placed(sent.reply)
 			l.alsoHear(sent.reply.Also)
 			if l.doubt.any { // what may hold by this id later has come to it after this request
@@ -82,6 +83,9 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	if sent.reply.Status == lua.Already && l.doubt.any {
 		start = min(start, l.doubt.since)
 	}
+	if sent.reply.Status == lua.Already {
+		start = l.denied.since(start)
+	}
 	if e.clock.Now() >= validUntil(start, l.req.Lease) {
 		l.doubt.add(start, sent.notAfter)
 		l.renounce()
@@ -100,11 +104,11 @@ func (l *leader) won(sent asked) (*Hold, error) {
 // renounce gives up the id: it may stand for a hold by now, or do so later, and nobody believes in it.
 func (l *leader) renounce() {
 	if l.doubt.any {
-		late := max(l.doubt.notAfter, l.engine.table.entering(l.waiter))
+		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))
 		for _, req := range l.all() {
 			l.engine.undo(req, l.id, late)
 		}
-		l.doubt = doubt{}
+		l.doubt, l.denied = doubt{}, denial{}
 		l.engine.table.rename(l.waiter, l.engine.newID())
 	}
 }

@@ -63,8 +63,11 @@ type Engine struct {
 	table   table
 	reclaim reclaimer
 	recent  recent
-	news    *news
-	nonce   atomic.Uint64
+	settled settledRequests
+
+	withdrawn withdrawals
+	news      *news
+	nonce     atomic.Uint64
 
 	closing chan struct{}  // closed when Close begins
 	done    chan struct{}  // closed when Close is done
@@ -102,6 +105,7 @@ func New(cfg Config) *Engine {
 	e.table.engine = e
 	e.reclaim.engine = e
 	e.recent.engine = e
+	e.withdrawn.engine = e
 	e.dog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,

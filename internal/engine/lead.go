@@ -47,13 +47,16 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 		}
 	}
 	for {
+		if l.steppedBack(false) {
+			return nil, errBehind
+		}
 		h, pttl, err := l.attempt(limited)
 		if h != nil {
 			return h, nil
 		}
 		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
 			l.give()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.busy, l.last)
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
 		if turned(err) {
 			l.give()
@@ -69,6 +72,9 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 		if !told {
 			told = true
 			e.news.waiting(w.req.Proto.Name())
+		}
+		if l.steppedBack(true) {
+			return nil, errBehind
 		}
 		l.rest(limited, pttl)
 	}
@@ -91,7 +97,7 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		}
 		if err != nil && (limited.Err() != nil || e.isClosed()) {
 			l.give()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.busy, l.last)
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
 		if classify(err) != faultAmbiguous || isShortfall(err) {
 			break
@@ -99,9 +105,25 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	}
 	l.give()
 	if err == nil {
-		return nil, e.busy(w.req.Proto)
+		return nil, e.busy(w.req.Proto, l.why)
 	}
 	return nil, e.unavailable(w.req.Proto, err)
+}
+
+// answer is what Redis said last to those who wait; nil if it said nothing.
+func (l *leader) answer() error {
+	if !l.busy {
+		return nil
+	}
+	return l.waiter.answer(l.engine)
+}
+
+// answer is what is said to a waiter that was refused.
+func (w *waiter) answer(e *Engine) error {
+	if w.why != nil {
+		return w.why
+	}
+	return e.cfg.Words.Busy
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
@@ -236,7 +258,19 @@ func (l *leader) unsubscribe() {
 func (l *leader) give() {
 	l.renounce()
 	l.engine.quit(l.waiter)
-	if !l.once && marks(l.req.Proto) {
-		l.engine.undo(l.req, l.id, l.engine.table.entering(l.waiter))
+	if l.gang != nil {
+		l.gang.id, l.gang.denied = l.id, l.denied // it may go on in another line
+		return
+	}
+	l.engine.leaveRedis(l.waiter)
+}
+
+// leaveRedis takes away what a waiter that left its line may have there, or come to have.
+func (e *Engine) leaveRedis(w *waiter) {
+	switch {
+	case !w.once && marks(w.req.Proto):
+		e.undo(w.req, w.id, max(w.denied.notAfter, e.table.entering(w)))
+	case !w.once || !w.req.Loose: // or the refusal left a trace
+		e.withdraw(w.req, w.id, w.denied.notAfter)
 	}
 }

@@ -49,7 +49,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 	w := e.newWaiter(req, e.clock.Now(), under)
 	w.once = true
 	if !e.table.enter(w, true) {
-		return nil, e.busy(req.Proto)
+		return nil, e.busy(req.Proto, nil)
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -114,8 +114,13 @@ func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err 
 	return "", nil
 }
 
-func (e *Engine) busy(p Protocol) error {
-	return &verdict{word: e.cfg.Words.Busy, name: p.Name()}
+// busy makes the error of a call that another is in the way of. Why is what it says instead, if it is
+// something else.
+func (e *Engine) busy(p Protocol, why error) error {
+	if why == nil {
+		why = e.cfg.Words.Busy
+	}
+	return &verdict{word: why, name: p.Name()}
 }
 
 // stand waits in the local line, and at its head waits for Redis. Limited is the context that bounds
@@ -132,7 +137,12 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			return h, nil
 		case at == leading:
 			e.wheel.Cancel(&w.stale)
-			return e.lead(limited, ctx, w, told)
+			h, err := e.lead(limited, ctx, w, told)
+			if err == errBehind {
+				told = true
+				continue
+			}
+			return h, err
 		}
 		if !told {
 			told = true
@@ -149,10 +159,14 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		}
 		trouble := e.table.trouble(w)
 		e.quit(w)
-		if marks(w.req.Proto) {
-			e.undo(w.req, w.id, e.table.entering(w))
+		if w.gang == nil {
+			e.leaveRedis(w)
 		}
-		return nil, e.gaveUp(limited, ctx, w.req.Proto, trouble == nil, trouble)
+		var answer error
+		if trouble == nil {
+			answer = w.answer(e)
+		}
+		return nil, e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
 	}
 }
 
@@ -164,15 +178,15 @@ func (e *Engine) quit(w *waiter) {
 	}
 }
 
-// gaveUp makes the error of a wait that ended without a hold: busy if the last answer was that
-// another has it, unavailable if there was none.
-func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, busy bool, last error) error {
+// gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
+// like, and unavailable if there was none.
+func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, answer, last error) error {
 	v := &verdict{word: e.cfg.Words.Unavailable, name: p.Name(), cause: last}
 	switch {
 	case e.isClosed():
 		return e.refuse(p)
-	case busy:
-		v.word, v.cause = e.cfg.Words.Busy, nil
+	case answer != nil:
+		v.word, v.cause = answer, nil
 	case last == nil:
 		v.cause = errNoAnswer
 	default:

@@ -50,6 +50,10 @@ type Nester interface {
 // a place in a queue. Release takes that away too, so the engine sends it for whoever leaves.
 type Marker interface{ Marks() }
 
+// A Crowder is a protocol of which any number may ask at a time, since nothing that one of them takes
+// excludes the others: nobody waits behind a request that Redis did not refuse.
+type Crowder interface{ Crowds() }
+
 // A Queuer is a protocol whose waiters stand in a queue in Redis. Who arrives behind others of this
 // process is registered once; who leads registers with every attempt.
 type Queuer interface {
@@ -98,6 +102,12 @@ type Ask struct {
 	Under    string // the hold of another side that the caller has; "": none
 	Ticket   int64  // the place in Redis's queue that it was given; 0: none yet
 	Once     bool   // nobody waits if it is answered "busy", so nothing needs to be left for that
+	Waited   bool   // of a Crowder: the caller has been waiting for this already
+
+	// For what Redis remembers by the request's id: until when, in server time in µs, it may be sent again
+	// (0: not known), and which requests before it were answered.
+	Until   int64
+	Settled []lua.Settled
 }
 
 // Step is a change inside a hold: it now has Count levels, by its operation number Op, and the

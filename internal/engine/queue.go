@@ -222,5 +222,8 @@ func (t *table) nextAsk(w *waiter) Ask {
 }
 
 func (w *waiter) askLocked() Ask {
-	return Ask{ID: w.id, Lease: w.req.Lease, Under: w.under, Ticket: w.ticket, Once: w.once}
+	return Ask{
+		ID: w.id, Lease: w.req.Lease, Under: w.under, Ticket: w.ticket, Once: w.once,
+		Waited: crowds(w.req.Proto) && (w.refused || w.notify != nil),
+	}
 }

@@ -65,7 +65,7 @@ func (h *Hold) reenterWithin(
 	if err != nil {
 		h.withdraw(l)
 		if limited.Err() != nil || e.isClosed() {
-			return nil, e.gaveUp(limited, ctx, h.proto, false, err)
+			return nil, e.gaveUp(limited, ctx, h.proto, nil, err)
 		}
 		return nil, e.unavailable(h.proto, err)
 	}

@@ -27,19 +27,18 @@ func (e *Engine) reserve(limited, ctx context.Context, g *gang) error {
 		}
 	}()
 	for i := range g.reqs { // which are in that order
-		w := e.newWaiter(g.reqs[i], g.since, "")
-		w.gang = g
+		g.at = i
+		w := e.newMember(g)
 		heads = append(heads, w)
 		e.table.enter(w, false)
 		if !e.awaitHead(limited, w) {
-			g.at, g.busy = i, true
+			g.busy = true
 			return errCrowded
 		}
 	}
 	last := len(heads) - 1
 	w := heads[last]
 	heads = heads[:last]
-	g.at = last
 	_, err := e.try(limited, ctx, w)
 	var other elsewhere
 	switch {

@@ -17,8 +17,11 @@ func (r *row) free(w *waiter, except *Hold) bool {
 	if r.excluded(w.req.Proto, except) {
 		return false
 	}
+	if r.line == nil || r.line.blocking == 0 {
+		return true
+	}
 	for other := r.first(); other != nil && other != w; other = other.next {
-		if w.req.Proto.Follows(other.req.Proto.Mode()) {
+		if other.blocks() && w.req.Proto.Follows(other.req.Proto.Mode()) {
 			return false
 		}
 	}
@@ -29,6 +32,9 @@ func (r *row) free(w *waiter, except *Hold) bool {
 // first who has to wait: nobody overtakes. For an exclusive lock that is the first in line or nobody;
 // readers lead together.
 func (r *row) promote() {
+	if r.line == nil || r.line.calm && r.line.blocking == 0 {
+		return
+	}
 	var ahead modes
 	for w := r.first(); w != nil; w = w.next {
 		p := w.req.Proto
@@ -39,10 +45,11 @@ func (r *row) promote() {
 			w.place = leading
 			w.tell()
 		}
-		if w.next != nil {
+		if w.next != nil && w.blocks() {
 			ahead.add(p.Mode(), 1)
 		}
 	}
+	r.line.calm = true
 }
 
 // first is the first in line, nil if nobody waits.
@@ -107,6 +114,9 @@ func (at *line) append(w *waiter) {
 	}
 	at.last = w
 	w.listed = true
+	if w.blocks() {
+		at.blocking++
+	}
 }
 
 func (r *row) remove(w *waiter) {
@@ -114,6 +124,9 @@ func (r *row) remove(w *waiter) {
 		return
 	}
 	w.listed = false
+	if w.blocks() {
+		r.line.blocking--
+	}
 	if w.prev == nil {
 		r.line.first = w.next
 	} else {

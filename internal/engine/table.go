@@ -39,6 +39,9 @@ type row struct {
 type line struct {
 	first, last *waiter
 
+	blocking int  // those in line whom others stay behind
+	calm     bool // nobody in line was queued when that was looked at last
+
 	turns int           // hand-offs since the name was last taken through Redis
 	since time.Duration // when the first of them was
 	out   time.Duration // until then the process leaves the name to others, unless it hears them
@@ -74,11 +77,14 @@ type waiter struct {
 	gang   *gang         // it stands for several requests; req is the one in whose line it is
 	once   bool          // it is not going to wait
 	notify chan struct{} // its place changed; capacity 1; nil for who did not have to stand in line
+	why    error         // what is said if it is refused, where that is not "busy"
+	denied denial        // of its requests, by its present id
 
 	id          string
 	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
 	entering    int64 // server time, µs, until which a registration in the queue may be carried out; 0: none is
 	registering bool  // such a request is under way
+	refused     bool  // Redis said that it has to wait
 	place       place
 	hold        *Hold
 	failed      error // the hand-off to it failed for good
@@ -164,8 +170,14 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 		p.tidy(key, r)
 		return false
 	}
-	w.place = queued
-	p.inLine(r).append(w)
+	l := p.inLine(r)
+	if crowds(w.req.Proto) && l.blocking == 0 && !r.excluded(w.req.Proto, nil) {
+		l.append(w)
+		w.place = leading
+		return true
+	}
+	w.place, l.calm = queued, false
+	l.append(w)
 	r.promote()
 	if w.place == queued {
 		w.notify = make(chan struct{}, 1)

@@ -45,7 +45,7 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	w := e.newWaiter(req, e.clock.Now(), "")
 	w.once = true
 	if !e.table.enter(w, true) {
-		return e.busy(req.Proto)
+		return e.busy(req.Proto, nil)
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -61,7 +61,11 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 func (l *leader) took(sent asked) *Hold {
 	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.id), loose: true}
 	l.engine.table.win(l.waiter, h)
-	if l.req.Shared {
+	if !l.req.Shared {
+		l.engine.settled.add(l.req.Proto.Key(), lua.Settled{
+			ID: l.id, NotAfter: max(sent.notAfter, l.doubt.notAfter, l.denied.notAfter),
+		})
+	} else {
 		l.engine.table.share(l.req.Proto, sent.start, h)
 	}
 	return h
@@ -109,10 +113,11 @@ func Once[R any](
 	if ctx.Err() != nil {
 		return none, contextError(ctx)
 	}
-	id, began := e.newID(), e.clock.Now()
+	c := change{id: e.newID()}
+	began := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		done, err := call(e, ctx, func(ctx context.Context) (Changed[R], error) {
-			return sendOnce(e, ctx, p, id, send)
+			return sendOnce(e, ctx, p, &c, send)
 		}, func(Changed[R], error) {})
 		kind := classify(err)
 		switch {
@@ -121,7 +126,7 @@ func Once[R any](
 		case kind == faultNone && e.clock.Now()-began < e.cfg.ReleaseTimeout:
 			continue
 		case errors.Is(err, errAbandoned):
-			return none, e.gaveUp(ctx, ctx, p, false, nil)
+			return none, e.gaveUp(ctx, ctx, p, nil, nil)
 		case kind == faultNone:
 			return none, e.unavailable(p, opaque{errClock})
 		}
@@ -132,8 +137,26 @@ func Once[R any](
 	}
 }
 
+// change is one call of Once.
+type change struct {
+	id       string
+	notAfter int64 // of its last sending, in server time in µs
+	until    int64 // beyond which none goes; 0: not known yet
+}
+
+// deadline is the not-after of the next sending. However long this process was stopped in between, it is
+// no later than Redis remembers the first one: a call whose fate is unknown is refused then, rather than
+// carried out twice.
+func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
+	if c.until == 0 && notAfter > 0 {
+		c.until = notAfter + patience.Microseconds()
+	}
+	c.notAfter = max(c.notAfter, min(notAfter, c.until))
+	return min(notAfter, c.until)
+}
+
 func sendOnce[R any](
-	e *Engine, ctx context.Context, p Protocol, id string,
+	e *Engine, ctx context.Context, p Protocol, c *change,
 	send func(ctx context.Context, conn lua.Conn, ask Ask) (Changed[R], error),
 ) (done Changed[R], err error) {
 	limit := e.limit(e.cfg.Lease)
@@ -141,12 +164,22 @@ func sendOnce[R any](
 		return done, err
 	}
 	node, sent := e.node(p.Key()), e.clock.Now()
-	ask := Ask{ID: id, Lease: e.cfg.Lease, NotAfter: e.clocks.NotAfter(node, sent, limit)}
+	ask := Ask{
+		ID: c.id, Lease: e.cfg.Lease, Settled: e.settled.take(p.Key()),
+		NotAfter: c.deadline(e.clocks.NotAfter(node, sent, limit), e.cfg.ReleaseTimeout),
+	}
+	ask.Until = c.until
 	err = e.exec(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
 		var err error
 		done, err = send(ctx, conn, ask)
 		return done.Status == lua.Done || done.Status == lua.Already, err
 	})
 	e.clocks.Observe(node, sent, e.clock.Now(), done.Now)
+	if err != nil || done.Status != lua.Done {
+		e.settled.add(p.Key(), ask.Settled...) // to be said again
+	}
+	if err == nil && (done.Status == lua.Done || done.Status == lua.Already) {
+		e.settled.add(p.Key(), lua.Settled{ID: c.id, NotAfter: c.notAfter})
+	}
 	return done, err
 }

@@ -117,7 +117,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 		case kind == faultNone:
 			return e.imported(ctx, req, id, from.Fence, began, unsure)
 		case errors.Is(sent.err, errAbandoned):
-			return nil, e.gaveUp(ctx, ctx, p, false, nil)
+			return nil, e.gaveUp(ctx, ctx, p, nil, nil)
 		case kind == faultAmbiguous:
 			unsure.add(sent.start, sent.notAfter)
 		}
@@ -135,7 +135,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 // ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
 func (e *Engine) ended(ctx context.Context, p Protocol, err error) error {
 	if classify(err) != faultConflict && (ctx.Err() != nil || e.isClosed()) {
-		return e.gaveUp(ctx, ctx, p, false, err)
+		return e.gaveUp(ctx, ctx, p, nil, err)
 	}
 	return e.unavailable(p, err)
 }

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"sync"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const (
+	settledNames = 1 << 12 // names of which requests are noted
+	settledEach  = 8       // requests noted of one name
+)
+
+// settledRequests are requests that Redis remembers for as long as they may be sent again, and that are not
+// going to be, because they were answered. The next request of the same name says so, and then Redis
+// remembers them for as long as a copy can come only: some seconds, and not minutes. What is not said, since
+// the process does not use the name any more or has too many, Redis forgets later.
+type settledRequests struct {
+	mu    sync.Mutex // guards names
+	names map[string][]lua.Settled
+}
+
+// add notes requests that were answered.
+func (s *settledRequests) add(key string, answered ...lua.Settled) {
+	if len(answered) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names == nil {
+		s.names = make(map[string][]lua.Settled)
+	}
+	all := append(s.names[key], answered...)
+	if len(all) > settledEach {
+		all = all[len(all)-settledEach:]
+	}
+	if len(s.names) >= settledNames && s.names[key] == nil {
+		for other := range s.names { // any of them
+			delete(s.names, other)
+			break
+		}
+	}
+	s.names[key] = all
+}
+
+// take returns what is to be said of a name, which then is the caller's to say.
+func (s *settledRequests) take(key string) []lua.Settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.names[key]
+	delete(s.names, key)
+	return all
+}

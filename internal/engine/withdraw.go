@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+const (
+	maxWithdrawn = 1 << 14                // what is forgotten beyond that ends with its lease
+	withdrawWith = 100 * time.Millisecond // what else is due by then goes along
+)
+
+// withdrawals are ids that Redis refused and that nobody asks for again. A copy of the request that the
+// network makes, a proxy that sends again for one, can be carried out until its not-after: by then what was
+// in its way may be gone, and it takes what nobody knows of, for a lease.
+//
+// So the id is released once, when its not-after is past: then nothing comes any more. That is one small
+// script for each refusal, in the background, some seconds later and in pipelines: whoever was refused does
+// not wait for it. A trace that the refusal itself leaves would do without, but would make a reading script
+// a writing one, of one key more, for the sake of copies that hardly ever are made; to release at once, and
+// again later, would take twice as many. A client that closes leaves the rest to their leases: nothing that
+// it could send before their not-after would do.
+type withdrawals struct {
+	engine *Engine
+
+	mu    sync.Mutex // guards all below
+	list  []withdrawal
+	armed bool
+	timer watchdog.Timer
+}
+
+// denial is the last request of an id that Redis refused.
+type denial struct {
+	start    time.Duration // when it was sent
+	notAfter int64         // until when a copy may be carried out, in server time in µs; 0: there was none
+}
+
+// since is when the lease of a hold may have begun that Redis says was there already when it was asked at
+// start: a copy of the request that was refused last may have taken it.
+func (r denial) since(start time.Duration) time.Duration {
+	if r.notAfter == 0 {
+		return start
+	}
+	return min(start, r.start)
+}
+
+// withdrawal is one id, and when to give it to the reclaimer.
+type withdrawal struct {
+	proto    Protocol
+	id       string
+	lease    time.Duration
+	notAfter int64
+	due      time.Duration
+}
+
+// withdraw has an id that was refused released, when no copy of its last request can come any more.
+func (e *Engine) withdraw(req Request, id string, notAfter int64) {
+	if notAfter == 0 || req.Shared {
+		return
+	}
+	now, node := e.clock.Now(), e.node(req.Proto.Key())
+	due := e.clocks.Local(node, notAfter, now) + time.Millisecond
+	w := &e.withdrawn
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.list) >= maxWithdrawn {
+		return
+	}
+	w.list = append(w.list, withdrawal{
+		proto: req.Proto, id: id, lease: req.Lease, notAfter: notAfter, due: due,
+	})
+	if !w.armed {
+		w.armed = true
+		w.timer.Init(func(any) { w.pass() }, nil)
+		e.wheel.Schedule(&w.timer, max(due, now)+withdrawWith)
+	}
+}
+
+// pass gives to the reclaimer what is due. It runs on the wheel's goroutine.
+func (w *withdrawals) pass() {
+	e := w.engine
+	for _, one := range w.due(e.clock.Now()) {
+		e.reclaim.add(one.proto, one.id, one.lease, one.notAfter)
+	}
+}
+
+// due takes out what is due, and arms the timer for the rest.
+func (w *withdrawals) due(now time.Duration) (due []withdrawal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rest := w.list[:0]
+	var next time.Duration
+	for _, one := range w.list {
+		if one.due <= now {
+			due = append(due, one)
+			continue
+		}
+		if len(rest) == 0 || one.due < next {
+			next = one.due
+		}
+		rest = append(rest, one)
+	}
+	clear(w.list[len(rest):])
+	w.list = rest
+	if w.armed = len(rest) > 0; w.armed {
+		w.engine.wheel.Schedule(&w.timer, next+withdrawWith)
+	}
+	return due
+}

@@ -1,0 +1,11 @@
+-- Fragment: remembers that a request was answered and had changed nothing.
+--
+-- In:   KEYS[2] requests, ARGV[1] request id, ARGV[2] not-after (us), now (us), settled
+-- Out:  nothing; the id with '!' behind it is in the set
+-- Calls: ZADD, and those of request_trim.
+--
+-- Without this a copy that is read later would be carried out, when what stood in its way is
+-- gone and its caller has been told that nothing happened. After its not-after no copy is,
+-- so it is forgotten then. GT: a copy that was overtaken has an earlier one.
+redis.call('ZADD', KEYS[2], 'GT', string.format('%.0f', math.ceil(ARGV[2] / 1000)), ARGV[1] .. '!')
+--!include request_trim
