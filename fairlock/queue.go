@@ -101,15 +101,18 @@ func (q *queue) forget(ctx context.Context, conn lua.Conn, id string) {
 	_ = conn.Process(ctx, redis.NewIntCmd(ctx, "zrem", q.keys.Queue, id))
 }
 
-// Enqueue implements [engine.Queuer].
+// Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
 func (q *queue) Enqueue(
-	ctx context.Context, conn lua.Conn, asks []engine.Ask,
+	ctx context.Context, conn lua.Conn, asks []engine.Ask, first bool,
 ) (lua.EnqueueReply, error) {
 	places := make([]lua.Place, len(asks))
 	for i, ask := range asks {
 		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places).Run(ctx, conn)
+	call := func(first bool) *lua.Call[lua.EnqueueReply] {
+		return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places, first)
+	}
+	return call(first).OrElse(call(false)).Run(ctx, conn)
 }
 
 func (q *queue) Handoff(

@@ -92,13 +92,18 @@ type Place struct {
 // maxPlaces is how many waiters one call takes: the arguments of one ZADD are bounded by Lua's stack.
 const maxPlaces = 1000
 
-// FairEnqueue gives waiters their places in the queue: those who had one the same, the others behind
-// everybody, in the order given.
-func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
+// FairEnqueue gives waiters of one client their places in the queue: those who had one the same, the others
+// behind everybody, in the order given. First says that no other waiter of the client has a place; from this
+// call on the client is taken to live. It has several keys then, and one otherwise.
+func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, first bool) *Call[EnqueueReply] {
 	if len(places) == 0 || len(places) > maxPlaces {
 		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
 	}
-	args := []any{f.Queue, notAfter, t.Keep}
+	keys := []any{f.Queue}
+	if first {
+		keys = append(keys, f.Alive, f.State)
+	}
+	args := append(keys, notAfter, t.Keep, t.Step, t.Life)
 	for _, w := range places {
 		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
 			return refuse[EnqueueReply](err)
@@ -109,7 +114,7 @@ func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[Enqu
 		return refuse[EnqueueReply](err)
 	}
 	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, len(places)) }
-	return newCall(&fairEnqueueScript, 1, decode, args...)
+	return newCall(&fairEnqueueScript, len(keys), decode, args...)
 }
 
 func decodeFairEnqueue(value any, size int) (EnqueueReply, error) {

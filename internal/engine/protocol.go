@@ -58,8 +58,9 @@ type Crowder interface{ Crowds() }
 // process is registered once; who leads registers with every attempt.
 type Queuer interface {
 	Marker
-	// Enqueue registers waiters that have no place, and gives back their place to those who had one.
-	Enqueue(ctx context.Context, conn lua.Conn, asks []Ask) (lua.EnqueueReply, error)
+	// Enqueue registers waiters that have no place, and gives back their place to those who had one. First
+	// says that no other waiter of this process has a place: nobody has told yet that it lives.
+	Enqueue(ctx context.Context, conn lua.Conn, asks []Ask, first bool) (lua.EnqueueReply, error)
 }
 
 // A Stayer is a protocol whose holds cannot move to another process.

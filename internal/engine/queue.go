@@ -28,11 +28,11 @@ func (e *Engine) register(w *waiter) {
 func (e *Engine) registerAll(q Queuer, w *waiter) {
 	failures := 0
 	for failures < 3 && !e.isClosed() {
-		batch, asks := e.table.unplaced(w)
+		batch, first := e.table.unplaced(w)
 		if len(batch) == 0 {
 			return // and there is no registrar any more
 		}
-		if err := e.enqueue(q, w, batch, asks); err != nil {
+		if err := e.enqueue(q, w, batch, first); err != nil {
 			failures++
 			e.pause(background, firstPause)
 		}
@@ -55,29 +55,29 @@ func (l *leader) placed(reply lua.AcquireReply) {
 	for behind := e.table.behind(l.waiter); len(behind) > 0; {
 		batch := behind[:min(len(behind), enqueueBatch)]
 		behind = behind[len(batch):]
-		batch, asks := e.table.registering(l.waiter, batch)
-		if len(batch) > 0 && e.enqueue(q, l.waiter, batch, asks) != nil {
+		batch = e.table.registering(l.waiter, batch)
+		if len(batch) > 0 && e.enqueue(q, l.waiter, batch, false) != nil {
 			return // the next attempt finds them lapsed again
 		}
 	}
 }
 
-// enqueue sends one registration of waiters of w's name.
-func (e *Engine) enqueue(q Queuer, w *waiter, batch []*waiter, asks []Ask) error {
+// enqueue sends one registration of waiters of w's name. First says that no other one has a place.
+func (e *Engine) enqueue(q Queuer, w *waiter, batch []*waiter, first bool) error {
 	p, limit := w.req.Proto, e.limit(w.req.Lease)
+	var asks []Ask
 	var reply lua.EnqueueReply
 	var err error
 	for range 2 { // the first may only tell the time
 		node, sent := e.node(p.Key()), e.clock.Now()
 		notAfter := e.clocks.NotAfter(node, sent, limit)
-		for i := range asks {
-			asks[i].NotAfter = notAfter
+		if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) == 0 {
+			return nil
 		}
-		e.table.setEntering(w, batch, notAfter)
 		err = e.exec(background, crash.Register, p.Key(), limit,
 			func(ctx context.Context, conn lua.Conn) (bool, error) {
 				var err error
-				reply, err = q.Enqueue(ctx, conn, asks)
+				reply, err = q.Enqueue(ctx, conn, asks, first)
 				return false, err
 			})
 		e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
@@ -113,24 +113,27 @@ func (t *table) endRegistrar(w *waiter) {
 }
 
 // unplaced takes the next of w's line who have no place in Redis's queue. If there are none, the registrar's
-// work is done.
-func (t *table) unplaced(w *waiter) (batch []*waiter, asks []Ask) {
+// work is done. First reports that nobody in the line has one.
+func (t *table) unplaced(w *waiter) (batch []*waiter, first bool) {
 	key := w.req.Proto.Key()
 	p := t.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.row(key)
-	for at := r.first(); at != nil && len(batch) < enqueueBatch; at = at.next {
-		if _, ok := at.req.Proto.(Queuer); ok && at.place == queued && at.ticket == 0 {
+	first = true
+	for at := r.first(); at != nil && (first || len(batch) < enqueueBatch); at = at.next {
+		first = first && at.ticket == 0
+		_, ok := at.req.Proto.(Queuer)
+		if ok && at.place == queued && at.ticket == 0 && len(batch) < enqueueBatch {
 			at.registering = true
-			batch, asks = append(batch, at), append(asks, at.askLocked())
+			batch = append(batch, at)
 		}
 	}
 	if len(batch) == 0 {
 		p.inLine(r).registrar = false
 		p.tidy(key, r)
 	}
-	return batch, asks
+	return batch, first
 }
 
 // behind are those behind w that have a place in Redis's queue.
@@ -147,28 +150,36 @@ func (t *table) behind(w *waiter) (behind []*waiter) {
 }
 
 // registering takes those of a batch who still wait.
-func (t *table) registering(w *waiter, batch []*waiter) (still []*waiter, asks []Ask) {
+func (t *table) registering(w *waiter, batch []*waiter) (still []*waiter) {
 	p := t.part(w.req.Proto.Key())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, at := range batch {
 		if at.place == queued && !at.registering {
 			at.registering = true
-			still, asks = append(still, at), append(asks, at.askLocked())
+			still = append(still, at)
 		}
 	}
-	return still, asks
+	return still
 }
 
-// setEntering notes until when a registration of a batch may be carried out: whoever leaves until it is
-// answered has it taken back for as long.
-func (t *table) setEntering(w *waiter, batch []*waiter, notAfter int64) {
+// entrants takes those of a batch who still wait, and notes until when their registration may be carried
+// out: whoever leaves until it is answered has it taken back for as long. One that left before has had
+// taken back what there was then, and nobody would take its place away any more.
+func (t *table) entrants(w *waiter, batch []*waiter, notAfter int64) (still []*waiter, asks []Ask) {
 	p := t.part(w.req.Proto.Key())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, at := range batch {
+		if at.place == gone {
+			continue
+		}
 		at.entering = max(at.entering, notAfter)
+		ask := at.askLocked()
+		ask.NotAfter = notAfter
+		still, asks = append(still, at), append(asks, ask)
 	}
+	return still, asks
 }
 
 // registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
