@@ -9,7 +9,8 @@
 --
 -- It stops at the first live reader. Of a big hash it takes a sample: with thousands of
 -- readers, nearly all alive, the first one answers. The number of keys that are asked is
--- bounded: a count may be anything.
+-- bounded: after 64 it stops with the dead that were found, which are to be cleared away
+-- before it goes on; and a reader with a count above 1000 counts as alive.
 -- Who looks dead may live: the hold keys are not among the keys of the call, and while their
 -- slot is being moved the node that gets it takes those for absent that did not come yet. Who
 -- acts upon it has to name them (rw_write.lua does). The node that gives the slot away says
@@ -27,11 +28,17 @@ for i = 1, #sample, 2 do
     if not string.find(reader, ':', 1, true) or not string.find(count, '^[1-9]%d*$') then
       odd, alive = true, 1000
     end
+    if asked >= 64 and dead[1] then
+      break
+    end
     local n = tonumber(count) or 0
+    if n > 1000 then
+      alive = 1000
+    end
     while n > 0 and alive == 0 do
       asked = asked + 1
       local left = redis.pcall('PTTL', base .. reader .. ':rwlock_timeout:' .. n)
-      if type(left) ~= 'number' or left == -1 or asked > 64 then
+      if type(left) ~= 'number' or left == -1 then
         alive = 1000
       elseif left >= 0 then
         alive = math.max(left, 1)
