@@ -136,6 +136,23 @@ func TestTokenLife(t *testing.T) {
 	}
 }
 
+// However old the last token is, the key of the next one lives for the TTL at least and for a quarter more at
+// most (defect D10): the life that an earlier token set counts, and lacks less than a quarter by then.
+func TestTokenLivesForAQuarterMoreAtMost(t *testing.T) {
+	const ttl = 8 * day
+	for age := int64(0); age <= 10*day; age += day / 2 {
+		t.Run(fmt.Sprint(age/(day/2), " half days"), func(t *testing.T) {
+			everywhere(t, func(t *testing.T, p *place) {
+				p.do("SET %s %d PX %d", p.token, p.now()-age*1000, max(ttl+ttl/4-age, 1000))
+				run(p, lua.Mint(p.token, ttl))
+				life := p.pttl(p.token).Milliseconds()
+				require.GreaterOrEqual(t, life, int64(ttl-60_000))
+				require.LessOrEqual(t, life, int64(ttl+ttl/4))
+			})
+		})
+	}
+}
+
 func TestTokenLifeIsLeftAloneWithinAQuarter(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		const quarter = 100 * 365 * day / 4

@@ -14,7 +14,7 @@ import (
 const fenceForEver = -1 * time.Nanosecond
 
 // G13, need 12: how long the token's key lives. The life is refreshed at least once per quarter of FenceTTL, so
-// that each token is kept for FenceTTL at least and for 5/4 of it at most.
+// that each token is kept for FenceTTL at least and for 5/4 of it at most, as the documentation says (defect D10).
 func TestLifeOfTheTokenKey(t *testing.T) {
 	t.Parallel()
 	const week = 7 * 24 * time.Hour

@@ -43,10 +43,12 @@ type ClientOptions struct {
 	// contend, Redisson's included, has to use the same.
 	KeyName func(name string) string
 
-	// FenceTTL is how long the key of a fencing token survives disuse; time then has passed the
-	// tokens by, so that later ones are greater all the same. Zero means a week; a negative value
-	// means for ever, which names need that Java locks as RFencedLock: Java only increments, and would
-	// start again at 1.
+	// FenceTTL is how long the key of a fencing token survives disuse at least; time then has passed the
+	// tokens by, so that later ones are greater all the same. It is a quarter of FenceTTL more at most:
+	// the expiry is written once a quarter, and not with every token, since that would cost an
+	// acquisition one more call in Redis. Zero means a week, which Redis so shows as 7 to 8.75 days. A
+	// negative value means for ever, which names need that Java locks as RFencedLock: Java only increments,
+	// and would start again at 1.
 	FenceTTL time.Duration
 
 	// Observer is told what happens. Nil costs nothing.
