@@ -48,7 +48,7 @@ func TestANameThatIsSomethingElse(t *testing.T) {
 	for name, make := range map[string]func(l *lab) error{
 		"a string":          func(l *lab) error { return l.rdb.Set(ctx, l.name, "7", time.Hour).Err() },
 		"a list":            func(l *lab) error { return l.rdb.RPush(ctx, l.name, "x").Err() },
-		"a hash for ever":   func(l *lab) error { return l.rdb.HSet(ctx, l.name, "a:1", "1").Err() },
+		"a hash for ever":   func(l *lab) error { return l.rdb.HSet(ctx, l.name, "name", "x").Err() },
 		"somebody's object": func(l *lab) error { return l.hashed("name", "x") },
 		"a read-write lock": func(l *lab) error { return l.hashed("mode", "read", "a:1", "1") },
 	} {

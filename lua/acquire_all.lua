@@ -37,6 +37,7 @@ if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
       status = 1
     else
       --!include hash
+      --!include expiry
       if fields[1] ~= id and fields[3] ~= id then
         return {0, i, pttl, now}
       end

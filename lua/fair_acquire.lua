@@ -50,6 +50,7 @@ local holder, invited = false, false
 if wait ~= -2 then
   local pttl, fields = wait, nil
   --!include hash
+  --!include expiry
   --!include fair_holder
   if holder == id and not invited then
     return {2, redis.call('GET', token), wait, now, 0, 0, 0}

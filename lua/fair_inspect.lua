@@ -8,11 +8,13 @@
 -- ARGV[1]  channel on which those listen who do not know of the queue
 -- ARGV[2]  NUMSUB, or SHARDNUMSUB where releases are published by SPUBLISH
 -- ARGV[3]  step: how far the queue's clock goes on at most, ms
+-- ARGV[4]  limit: how many waiters are walked at most
 --
--- Returns {PTTL in ms (-2: nobody holds it), fencing token or nil, subscribers of the
--- channel at this node (-1: the server does not tell), {field, value, ...} of the hash,
--- {id, ticket, ...} of those who wait, the next one first}. One who is invited is a holder
--- whose count is 0. Waiters whose client is taken for dead are left out.
+-- Returns {PTTL in ms (-1: it never expires; -2: nobody holds it), fencing token or nil,
+-- subscribers of the channel at this node (-1: the server does not tell), {field, value,
+-- ...} of the hash, {id, ticket, ...} of those who wait, the next one first, waiters that
+-- were not walked}. One who is invited is a holder whose count is 0. Waiters whose client is
+-- taken for dead are left out.
 -- Writes and publishes nothing.
 local lock, token, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local step = tonumber(ARGV[3])
@@ -30,7 +32,8 @@ end
 local fence = redis.call('GET', token)
 local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run')
 --!include fair_clock
-local all, judged, waiters = redis.call('ZRANGE', queue, 0, -1, 'WITHSCORES'), {}, {}
+local all, judged, waiters = redis.call('ZRANGE', queue, 0, ARGV[4] - 1, 'WITHSCORES'), {}, {}
+local more = redis.call('ZCARD', queue) - #all / 2
 for i = 1, #all, 2 do
   local client = client_of(all[i])
   if judged[client] == nil then
@@ -47,4 +50,4 @@ local subscribers = -1
 if not heard.err then
   subscribers = heard[2]
 end
-return {pttl, fence, subscribers, fields, waiters}
+return {pttl, fence, subscribers, fields, waiters, more}

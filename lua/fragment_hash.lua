@@ -1,18 +1,15 @@
 -- Fragment: is what stands at the key a lock?
 --
--- In:   lock, pttl (PTTL of an existing key), fields (declared, unset)
+-- In:   lock (a key that exists), fields (declared, unset)
 -- Out:  fields: field, value, field, value; or the script ends with a conflict
 -- Calls: HLEN, HGETALL. Writes nothing.
 --
--- A lock has an expiry, always: a hash without one would be "held" for ever. It has one
--- field, holder -> count, or two, then the other is the hold's operation number, whose
--- name is the holder's with ':n' behind it. Every value is a positive integer, and the
--- names of holders contain a colon (ours and Redisson's are <client>:<number>), which
--- the 'mode' of a read-write lock and the fields of an application's hash do not.
+-- A lock has one field, holder -> count, or two, then the other is the hold's operation
+-- number, whose name is the holder's with ':n' behind it. Every value is a positive
+-- integer, and the names of holders contain a colon (ours and Redisson's are
+-- <client>:<number>), which the 'mode' of a read-write lock and the fields of an
+-- application's hash do not. Whether it expires is fragment expiry's to say.
 -- HLEN comes first because HGETALL of an application's big hash would stop the server.
-if pttl == -1 then
-  return redis.error_reply('HOLDFASTCONFLICT the key has no expiry')
-end
 if redis.call('HLEN', lock) > 2 then
   return redis.error_reply('HOLDFASTCONFLICT the hash has too many fields for a lock')
 end

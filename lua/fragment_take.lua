@@ -16,6 +16,7 @@ local pttl = redis.call('PTTL', lock)
 if pttl ~= -2 then
   local fields
   --!include hash
+  --!include expiry
   if fields[1] == id or fields[3] == id then
     local fence = false
     if token then

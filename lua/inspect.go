@@ -8,11 +8,15 @@ import (
 
 var inspectScript = newScript("inspect")
 
+// MaxInspected is how many holders, and how many waiters, one look tells of: Redis does nothing else while
+// they are walked.
+const MaxInspected = 1000
+
 // Holder is one hold, as it stands in Redis.
 type Holder struct {
 	ID    string // the field: one of ours, or Redisson's <client>:<thread>
 	Count int64
-	TTL   time.Duration // where holders have leases of their own; 0: the reply's PTTL
+	TTL   time.Duration // where holders have leases of their own; 0: the reply's PTTL; negative: for ever
 }
 
 // Queued is one waiter, where they stand in a queue.
@@ -23,11 +27,13 @@ type Queued struct {
 
 // InspectReply is the answer to [Inspect].
 type InspectReply struct {
-	PTTL        time.Duration // negative: nobody holds the lock
+	PTTL        time.Duration // negative: nobody holds the lock, or it never expires
 	Holders     []Holder
+	More        int64 // holders that were not looked at; some of them may be dead
 	Fence       int64 // the newest token of the name; 0: there is none
 	Subscribers int64 // of the channel, at this node; negative: the server does not tell
 	Queue       []Queued
+	QueueMore   int64 // waiters that were not looked at; some of them may be dead
 }
 
 // Inspect tells who holds the lock. token may be "".

@@ -5,7 +5,7 @@
 -- ARGV[1]  channel on which waiters listen
 -- ARGV[2]  NUMSUB, or SHARDNUMSUB where releases are published by SPUBLISH
 --
--- Returns {PTTL in ms (-2: nobody holds it), fencing token or nil, subscribers of the
+-- Returns {PTTL in ms (-1: it never expires; -2: nobody holds it), fencing token or nil, subscribers of the
 -- channel at this node (-1: the server does not tell), {field, value, ...} of the hash}.
 -- Writes and publishes nothing.
 local lock, token = KEYS[1], KEYS[2]

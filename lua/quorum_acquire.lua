@@ -43,6 +43,7 @@ local pttl, mine = redis.call('PTTL', lock), false
 if pttl ~= -2 then
   local fields
   --!include hash
+  --!include expiry
   if fields[1] ~= id and fields[3] ~= id then
     return {0, 0, 0, pttl, now}
   end

@@ -84,7 +84,7 @@ func (replyError) RedisError()     {}
 
 func TestClassify(t *testing.T) {
 	for message, want := range map[string]bool{
-		"HOLDFASTCONFLICT the key has no expiry":                              true,
+		"HOLDFASTCONFLICT a lock without expiry stands there":                 true,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":   true,
 		"ERR Error running script (call to f_1): @user_script:2: WRONGTYPE O": true,
 		"ERR Error running script (call to f_1): @user_script:2: OOM command": false,

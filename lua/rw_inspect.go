@@ -17,7 +17,7 @@ type InspectRWArgs struct {
 	Sharded              bool
 }
 
-// InspectRW tells who holds one side of a read-write lock. A writer's ID is the field in Redis without the
+// InspectRW tells who holds one side of a read-write lock, or some of them if they are very many. A writer's ID is the field in Redis without the
 // ending ":write".
 func InspectRW(a InspectRWArgs) *Call[InspectReply] {
 	if err := check("rw_inspect", checkKey("lock", a.Lock), checkKey("channel", a.Channel)); err != nil {
@@ -30,7 +30,7 @@ func InspectRW(a InspectRWArgs) *Call[InspectReply] {
 	if a.Write {
 		side = "write"
 	}
-	args := []any{a.Lock, a.Token, a.Channel, count, side, a.Base}
+	args := []any{a.Lock, a.Token, a.Channel, count, side, a.Base, MaxInspected}
 	if a.Token == "" {
 		return newCall(&inspectRWScript, 1, decodeInspectRW, append(args[:1:1], args[2:]...)...)
 	}
@@ -38,8 +38,8 @@ func InspectRW(a InspectRWArgs) *Call[InspectReply] {
 }
 
 func decodeInspectRW(value any) (InspectReply, error) {
-	r := newReader(value, 4)
-	reply := InspectReply{PTTL: r.ttl(0), Fence: r.fence(1), Subscribers: r.int(2)}
+	r := newReader(value, 5)
+	reply := InspectReply{PTTL: r.ttl(0), Fence: r.fence(1), Subscribers: r.int(2), More: r.int(4)}
 	held, ok := r.values[3].([]any)
 	if !ok {
 		r.fail(fmt.Errorf("lua: the holders of a lock were expected, not %v", r.values[3]))

@@ -38,6 +38,7 @@ if pttl ~= -2 then
   local fields = redis.call('HMGET', lock, 'mode', id, ARGV[4] .. ':write')
   mode = fields[1]
   --!include rw_mode
+  --!include expiry
   if fields[2] and (not hold or redis.call('EXISTS', hold) == 1) then
     return {2, fence, pttl, now}
   end

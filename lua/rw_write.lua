@@ -44,6 +44,7 @@ if pttl ~= -2 then
   local fields = redis.call('HMGET', lock, 'mode', field)
   local mode = fields[1]
   --!include rw_mode
+  --!include expiry
   if fields[2] then
     local fence = false
     if token then

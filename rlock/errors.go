@@ -28,7 +28,9 @@ var (
 	ErrUnavailable = errors.New("rlock: redis is unavailable")
 
 	// ErrKeyConflict means that something that is no such lock is at the lock's key, or at the key of
-	// its fencing token: another type, another hash, or a hash that never expires. Nothing was written.
+	// its fencing token: another type, or another hash. Nothing was written. Lock and TryLock return it
+	// also for a lock that has no expiry, which some other program left: nobody would ever free it, so
+	// nobody waits for it. Inspect shows its holder, and Break ends it.
 	ErrKeyConflict = errors.New("rlock: the key is used for something else")
 )
 

@@ -14,8 +14,14 @@ import (
 )
 
 // Info is what is known of a lock, whoever holds it.
+//
+// One look walks a thousand holders and a thousand waiters at most, since Redis does nothing else meanwhile:
+// Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
+	// Held counts the holders, those that are not listed too. Of these some may be over: a reader that died
+	// is counted until a writer comes.
+	Held int
 	// Waiters counts the calls that wait in this process, and every other process that waits for Redis as
 	// one. A process counts for about a second longer than it waits, and not while those who wait in it
 	// stand behind a holder of its own.
@@ -23,6 +29,9 @@ type Info struct {
 	// Queue is who waits and since when, as far as it is known: of a fair lock everybody, of other locks
 	// the calls of this process.
 	Queue []Waiter
+	// Truncated says that Holders or Queue is not all: of holders it is a sample then, of a fair lock's
+	// queue the beginning.
+	Truncated bool
 }
 
 // Waiter is one call that waits.
@@ -36,7 +45,7 @@ type Waiter struct {
 type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
 	Count int           // levels
-	TTL   time.Duration // until Redis gives it up unless it is renewed
+	TTL   time.Duration // until Redis gives it up unless it is renewed; negative: never, until Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted
 	Mine  bool          // held through this Client
 }
@@ -50,7 +59,7 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{Waiters: seen.Waiters}
+	info := Info{Held: seen.Held, Waiters: seen.Waiters, Truncated: seen.Truncated}
 	for _, w := range seen.Queue {
 		info.Queue = append(info.Queue, Waiter(w))
 	}
@@ -65,7 +74,8 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 // Break takes the lock from whoever holds it, in this process or another, and wakes the next: for
 // operators. A holder of this Client learns at once, one elsewhere with its next renewal, and either
 // can go on working until then; fencing tokens are what stops its writes. It takes two round trips, so
-// that nobody who comes to hold meanwhile is harmed. If nobody holds the lock, the error is ErrNotHeld.
+// that nobody who comes to hold meanwhile is harmed. It ends a lock without expiry too, which Lock refuses
+// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
 func (l *Lock) Break(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err

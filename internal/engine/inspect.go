@@ -40,9 +40,11 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 
 // Seen is what Redis and this client know of a lock.
 type Seen struct {
-	Holders []Holder
-	Waiters int
-	Queue   []Queued // who waits, as far as it is known: here, and in a queue that Redis keeps
+	Holders   []Holder
+	Held      int // all holders, those who are not told of too
+	Waiters   int
+	Queue     []Queued // who waits, as far as it is known: here, and in a queue that Redis keeps
+	Truncated bool     // there are more holders, or more in the queue, than are told of
 }
 
 // Queued is one waiter.
@@ -56,10 +58,13 @@ type Queued struct {
 type Holder struct {
 	ID    string
 	Count int64
-	TTL   time.Duration
+	TTL   time.Duration // negative: it stays until it is broken
 	Fence int64
 	Mine  bool
 }
+
+// noExpiry is the TTL of a holder that stays until it is broken.
+const noExpiry time.Duration = -1
 
 // Inspect asks Redis who holds, in one round trip.
 func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
@@ -67,8 +72,11 @@ func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	seen := Seen{Queue: e.queue(p, reply)}
-	seen.Waiters = len(seen.Queue)
+	seen := Seen{
+		Queue: e.queue(p, reply), Held: len(reply.Holders) + int(reply.More),
+		Truncated: reply.More+reply.QueueMore > 0,
+	}
+	seen.Waiters = len(seen.Queue) + int(reply.QueueMore)
 	if _, listed := p.(Queuer); !listed {
 		seen.Waiters += max(int(reply.Subscribers)-e.listening(p), 0)
 	}
@@ -76,6 +84,9 @@ func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
 		ttl := holder.TTL
 		if ttl == 0 {
 			ttl = reply.PTTL
+		}
+		if ttl < 0 {
+			ttl = noExpiry
 		}
 		seen.Holders = append(seen.Holders, Holder{
 			ID: holder.ID, Count: holder.Count, TTL: ttl, Fence: reply.Fence,
@@ -137,21 +148,29 @@ func (e *Engine) lookOnce(ctx context.Context, p Protocol, limit time.Duration) 
 var errBroken = errors.New("it was broken by this client")
 
 // Break takes the lock from whoever holds it now. It looks first and then releases just those holds,
-// so that a request that is late or sent twice cannot take it from somebody who came after.
+// so that a request that is late or sent twice cannot take it from somebody who came after. If there were
+// more than one look tells of, it looks again until it has broken as many as there were.
 func (e *Engine) Break(ctx context.Context, p Protocol) error {
-	reply, err := e.look(ctx, p)
-	if err != nil {
-		return err
-	}
-	if len(reply.Holders) == 0 {
-		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
-	}
-	for _, holder := range reply.Holders {
-		if _, err := e.breakHold(ctx, p, holder.ID); err != nil {
+	broken, held := 0, 0
+	for {
+		reply, err := e.look(ctx, p)
+		if err != nil {
 			return err
 		}
+		for _, holder := range reply.Holders {
+			if _, err := e.breakHold(ctx, p, holder.ID); err != nil {
+				return err
+			}
+		}
+		broken += len(reply.Holders)
+		held = max(held, len(reply.Holders)+int(reply.More))
+		switch {
+		case broken == 0:
+			return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+		case len(reply.Holders) == 0, broken >= held:
+			return nil
+		}
 	}
-	return nil
 }
 
 // BreakOne takes one hold from whoever has it.
