@@ -37,18 +37,22 @@ func newFaultLab(t *testing.T) *faultLab {
 	opts := rlock.ClientOptions{Lease: faultLease, MaxPoll: 2 * time.Second}
 	f.victim = l.peerAt(f.proxy.Addr(), opts)
 	f.rival = l.peer(opts)
-	// Redis knows every script then, and the clients know the server's time.
-	for _, p := range []*peer{f.rival, f.victim} {
-		first := p.take()
-		ctx, cancel := context.WithCancel(context.Background())
-		head, behind := p.waitWith(ctx), p.waitWith(ctx)
-		cancel()
-		l.ended(head)
-		l.ended(behind)
-		l.queued(0)
-		first.frees(t)
-	}
+	f.rival.warm()
+	f.victim.warm()
 	return f
+}
+
+// warm has Redis know every script afterwards, and the client the server's time.
+func (p *peer) warm() {
+	p.Helper()
+	first := p.take()
+	ctx, cancel := context.WithCancel(context.Background())
+	head, behind := p.waitWith(ctx), p.waitWith(ctx)
+	cancel()
+	p.ended(head)
+	p.ended(behind)
+	p.queued(0)
+	first.frees(p)
 }
 
 // fault is what happens to one call of a script. The gate, if there is one, opens when all is over.
