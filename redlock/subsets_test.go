@@ -48,7 +48,8 @@ func (l *lab) newSubset(name string, mask int, st stage) *subset {
 	}
 	client := s.client(s.proxied(), o)
 	s.lock = redlock.New(client, name)
-	once(l.t, redlock.New(client, name+":warm"))
+	_, unlock := take(l.t, redlock.New(client, name+":warm"))
+	_ = unlock() // which may take longer than where it is to fail
 	if st.held {
 		var err error
 		s.ctx, s.unlock, err = s.lock.Lock(context.Background()) // the hold alone ends the context
