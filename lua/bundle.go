@@ -23,6 +23,8 @@ type Bundle struct {
 	args   []any // of EVALSHA
 	calls  []onceInts
 	cmd    onceInts
+
+	refusal error // the server's, of the whole
 }
 
 // Bundles puts those commands together that can be, and are at least two of a kind, and returns the rest.
@@ -87,6 +89,9 @@ func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 	}
 	var refused redis.Error
 	apartAll := err != nil && errors.As(err, &refused)
+	if apartAll {
+		b.refusal = err
+	}
 	for i, call := range b.calls {
 		switch {
 		case apartAll:
@@ -100,6 +105,20 @@ func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 		}
 	}
 	return again
+}
+
+// Unfit reports that there is no use in making bundles for this server, as it turns out once what [Bundle.Deal]
+// returned was sent: the server refused this one, and none of its calls.
+func (b *Bundle) Unfit() bool {
+	if !Refused(b.refusal) {
+		return false
+	}
+	for _, call := range b.calls {
+		if call.Err() != nil {
+			return Crossed(b.refusal)
+		}
+	}
+	return true
 }
 
 // numbers is how many numbers answer one call.

@@ -58,7 +58,8 @@
 //
 // [Bundles] makes one call of many acquisitions or releases of different locks, for a server that takes keys of
 // any slots. Every one of them does what it would by itself, in the same order of checks and writes; one that
-// fails is caught, leaves nothing, and is sent again by itself, which then tells why.
+// fails is caught, leaves nothing, and is sent again by itself, which then tells why. A server that turns out to
+// want the keys of a script in one slot refuses a bundle before anything of it runs ([Crossed]).
 //
 // # Cluster
 //

@@ -90,7 +90,7 @@ func (l *Lock) sort(o bridge.Options) error {
 			continue
 		}
 		p := place{engine: e}
-		if e.Cluster() {
+		if e.BySlot() {
 			p.slot = keys.Slot(req.Proto.Key())
 		}
 		i, ok := at[p]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -179,8 +180,32 @@ func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
 	return nil
 }
 
-// apart makes a group of its own of every member: each by a script of its own.
-func apart(groups []group) (single []group) {
+// apart makes smaller groups of those that one script cannot serve: of each slot one, and where they were that
+// already, of every member one.
+func apart(groups []group) (smaller []group) {
+	at := make(map[place]int)
+	for _, g := range groups {
+		for _, req := range g.reqs {
+			p := place{g.engine, keys.Slot(req.Proto.Key())}
+			i, ok := at[p]
+			if _, joins := req.Proto.(engine.Joiner); !ok || !joins {
+				i = len(smaller)
+				smaller = append(smaller, group{engine: g.engine})
+				if joins {
+					at[p] = i
+				}
+			}
+			smaller[i].reqs = append(smaller[i].reqs, req)
+		}
+	}
+	if len(smaller) > len(groups) {
+		return smaller
+	}
+	return singles(groups)
+}
+
+// singles makes a group of its own of every member.
+func singles(groups []group) (single []group) {
 	for _, g := range groups {
 		for _, req := range g.reqs {
 			single = append(single, group{g.engine, []engine.Request{req}})

@@ -56,5 +56,6 @@
 // no other call ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.
 //
-// It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster.
+// It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster. An ordinary client may also be
+// before a server that wants the keys of a script in one slot, as a cluster of one node or a proxy does.
 package rlock

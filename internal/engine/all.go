@@ -18,7 +18,7 @@ type Joiner interface {
 }
 
 // ErrApart is returned by LockAll and TryLockAll where one script cannot serve all: the slot is being
-// moved. Taken one after the other, the locks can be had.
+// moved, or the server wants the keys of a script in one slot. Taken one after the other, the locks can be had.
 var ErrApart = errors.New("the locks cannot be taken by one script now")
 
 // gang is the requests that one waiter stands for. It stands in the line of one of them.
@@ -71,6 +71,9 @@ func (e *Engine) lockAll(
 		}
 		g.since = start
 		if len(g.reqs) > 0 {
+			if parted(e, g.reqs, func(req Request) Protocol { return req.Proto }) {
+				return nil, ErrApart
+			}
 			if err := e.gather(limited, ctx, g, once); err != nil {
 				return nil, err
 			}
@@ -206,7 +209,10 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		}
 		sent := e.askAll(ctx, l.waiter, l.doubt)
 		if sent.err != nil {
-			if redis.IsTryAgainError(sent.err) {
+			if e.partsBy(sent.err) {
+				if !redis.IsTryAgainError(sent.err) { // said by something of which nothing is known
+					l.doubt.add(sent.start, sent.notAfter)
+				}
 				return nil, 0, ErrApart
 			}
 			l.unanswered(sent.asked)

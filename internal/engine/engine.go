@@ -68,6 +68,7 @@ type Engine struct {
 	withdrawn withdrawals
 	news      *news
 	nonce     atomic.Uint64
+	bySlot    atomic.Bool // the server turned out to want the keys of a script in one slot
 
 	closing chan struct{}  // closed when Close begins
 	done    chan struct{}  // closed when Close is done
@@ -222,9 +223,6 @@ func (e *Engine) unavailable(p Protocol, err error) error {
 
 // Closed reports whether Close was called.
 func (e *Engine) Closed() bool { return e.isClosed() }
-
-// Cluster reports whether a script can serve the keys of one slot only.
-func (e *Engine) Cluster() bool { return e.cfg.Links.Cluster() }
 
 // isClosed reports whether Close was called.
 func (e *Engine) isClosed() bool {

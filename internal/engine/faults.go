@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,13 +21,6 @@ const (
 	faultConflict        // something that is no such lock is at the key
 	faultDefinite        // it did not run and will not
 )
-
-// transientPrefixes are the states of a server that pass: it is starting, failing over, moving the
-// slot, busy with somebody's script, or out of memory, replicas or disk.
-var transientPrefixes = []string{
-	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "BUSY", "OOM",
-	"MISCONF", "NOREPLICAS", "NOSCRIPT", "UNBLOCKED", "max number of clients",
-}
 
 // classify sorts an error. A script that Redis answered with an error wrote nothing: our scripts
 // check everything before their first write.
@@ -60,24 +52,12 @@ func sortOut(err error) fault {
 		errors.Is(err, redis.ErrPoolExhausted):
 		return faultTransient
 	case errors.As(err, &refused):
-		if passes(err) {
+		if lua.Passes(err) {
 			return faultTransient
 		}
 		return faultDefinite
 	}
 	return faultAmbiguous
-}
-
-// passes reports that a server's refusal is of a passing kind. Redis 6.2 wraps what a command inside a
-// script was refused with, so there the text has to be searched.
-func passes(err error) bool {
-	wrapped := redis.HasErrorPrefix(err, "Error running script")
-	for _, prefix := range transientPrefixes {
-		if redis.HasErrorPrefix(err, prefix) || wrapped && strings.Contains(err.Error(), "-"+prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // ours hides a command's own deadline from errors.Is.

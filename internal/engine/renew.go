@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/keys"
@@ -18,7 +17,7 @@ var errRefusedWrite = errors.New("redis refused to extend it (too few replicas, 
 
 var errHeldOver = errors.New("the hold has ended here")
 
-// group is what one renewal script is asked: holds of one kind, and on a cluster of one slot.
+// group is what one renewal script is asked: holds of one kind, and where slots count of one slot.
 type group struct {
 	renewer   Renewer
 	slot      int
@@ -37,28 +36,44 @@ func (e *Engine) renew(
 	groups := e.groups(due, results)
 	calls := prepare(groups)
 	e.sendRenewals(ctx, groups, calls)
-	var apart []*group
+	var refused []refusedGroup
 	for i, g := range groups {
-		if redis.IsTryAgainError(calls[i].Err) && len(g.at) > 1 {
-			apart = append(apart, g.singles()...)
+		if len(g.at) > 1 && e.refusesMany(calls[i].Err) {
+			refused = append(refused, refusedGroup{g, calls[i].Err})
 			continue
 		}
 		g.report(calls[i], results)
 	}
-	if len(apart) > 0 {
-		e.renewApart(ctx, apart, results)
+	if len(refused) > 0 {
+		e.renewApart(ctx, refused, results)
 	}
 	e.warn(due, results)
 }
 
+// refusedGroup is a group that the server wants no single script for.
+type refusedGroup struct {
+	*group
+	err error
+}
+
 // renewApart sends every hold's renewal as a script of its own.
-func (e *Engine) renewApart(ctx context.Context, apart []*group, results []watchdog.Result) {
-	// A slot that is being moved answers scripts of several keys with TRYAGAIN for as long as it
-	// lasts; scripts of one key work all the time.
+func (e *Engine) renewApart(ctx context.Context, refused []refusedGroup, results []watchdog.Result) {
+	var apart []*group
+	for _, g := range refused {
+		apart = append(apart, g.singles()...)
+	}
 	calls := prepare(apart)
 	e.sendRenewals(ctx, apart, calls)
 	for i, g := range apart {
 		g.report(calls[i], results)
+	}
+	for _, g := range refused {
+		own := calls[:len(g.at)]
+		calls = calls[len(g.at):]
+		fine := !slices.ContainsFunc(own, func(c *lua.Call[[]lua.RenewStatus]) bool { return c.Err != nil })
+		if e.learnSlots(g.err); fine && lua.Refused(g.err) {
+			e.bySlot.Store(true)
+		}
 	}
 }
 
@@ -86,7 +101,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 
 // groups sorts the batch. Holds that ended meanwhile are left out.
 func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*group {
-	now, cluster := e.clock.Now(), e.cfg.Links.Cluster()
+	now, bySlot := e.clock.Now(), e.BySlot()
 	var groups []*group
 	type kind struct {
 		renewer Renewer
@@ -101,13 +116,13 @@ func (e *Engine) groups(due []*watchdog.Lease, results []watchdog.Result) []*gro
 			continue
 		}
 		k := kind{renewer: h.proto.Renewer()}
-		if cluster {
+		if bySlot {
 			k.slot = keys.Slot(h.proto.Key())
 		}
 		g := byKind[k]
 		if g == nil || len(g.at) == renewBatch {
 			g = &group{renewer: k.renewer, slot: k.slot}
-			if !cluster { // then nearly all go into one
+			if !bySlot { // then nearly all go into one
 				g.expect(min(len(due)-i, renewBatch))
 			}
 			byKind[k] = g

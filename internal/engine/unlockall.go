@@ -63,7 +63,7 @@ func (h *Hold) passed(err error) error {
 // releaseTogether releases by one script. What that did not settle is released one by one.
 func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	certain := true
-	if len(holds) > 1 {
+	if len(holds) > 1 && !parted(e, holds, func(h *Hold) Protocol { return h.proto }) {
 		replies, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
@@ -71,7 +71,8 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 			}
 			return err
 		}
-		certain = false // where the slot is being moved, some may have been released on their own
+		e.learnSlots(failed)
+		certain = lua.Crossed(failed) // where the slot is being moved, some may have been released on their own
 	}
 	for _, h := range holds {
 		err = first(err, h.passed(e.releaseIn(h, end, false, certain)))

@@ -65,6 +65,17 @@ func DropRequest(x *Exchange) {
 	x.rule.fire()
 }
 
+// AnswerError answers with an error, such as "CROSSSLOT ...", instead of having the request carried out.
+func AnswerError(text string) Action {
+	instead := newRequest([][]byte{[]byte("PING")}, 0, 0) // it keeps the reply's place among the others
+	return func(x *Exchange) {
+		x.conn.forward(instead, []byte("*1\r\n$4\r\nPING\r\n"), func([]byte) {
+			x.conn.deliver([]byte("-" + text + "\r\n"))
+			x.rule.fire()
+		})
+	}
+}
+
 // HoldRequest holds the request back until the gate opens, and with it what follows on its
 // connection; other connections go on. It is carried out even if the client has hung up
 // meanwhile.

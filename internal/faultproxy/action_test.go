@@ -26,6 +26,23 @@ func TestPass(t *testing.T) {
 	})
 }
 
+func TestAnswerError(t *testing.T) {
+	bothProtocols(t, func(t *testing.T, l *lab) {
+		rule := l.proxy.On(faultproxy.Nth(2, faultproxy.AnyScript), faultproxy.AnswerError("CROSSSLOT no"))
+		cmds, err := l.rdb.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
+			for range 3 {
+				increment.EvalSha(t.Context(), pipe, []string{l.key})
+			}
+			return nil
+		})
+		require.EqualError(t, err, "CROSSSLOT no")
+		require.EqualValues(t, 1, answer(cmds[0]))
+		require.EqualError(t, cmds[1].Err(), "CROSSSLOT no")
+		require.EqualValues(t, 2, answer(cmds[2]), "it was not carried out, and the connection goes on")
+		rule.Wait(t, 1)
+	})
+}
+
 func TestDropReply(t *testing.T) {
 	bothProtocols(t, func(t *testing.T, l *lab) {
 		rule := l.proxy.On(faultproxy.AnyScript, faultproxy.DropReply)

@@ -30,7 +30,8 @@
 // On a server that is no cluster, acquisitions that share a pipeline are carried out by one script, and so are
 // releases (see [lua.Bundles]): that costs Redis, of which one thread has to serve everybody, about half. Each
 // is as independent of the others as before. What a script cannot answer in numbers, an error above all, is
-// sent again by itself; nothing was done for it before.
+// sent again by itself; nothing was done for it before. A server that refuses a bundle as a whole and carries its
+// calls out, as one does that wants the keys of a script in one slot, is sent no more of them.
 //
 // # Leaving
 //

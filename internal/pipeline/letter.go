@@ -152,7 +152,7 @@ func refused(err error) bool {
 
 // exchange has commands carried out, in bundles where that can be.
 func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error) {
-	if !p.cfg.Bundle {
+	if !p.cfg.Bundle || p.apart.Load() {
 		return p.pipeline(ctx, cmds)
 	}
 	bundles, rest := lua.Bundles(ctx, cmds)
@@ -171,7 +171,13 @@ func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error)
 	for _, b := range bundles {
 		again = append(again, b.Deal(failure)...)
 	}
-	return errors.Join(failure, p.pipeline(ctx, again))
+	failure = errors.Join(failure, p.pipeline(ctx, again))
+	for _, b := range bundles {
+		if b.Unfit() {
+			p.apart.Store(true)
+		}
+	}
+	return failure
 }
 
 // pipeline sends commands in one write. Its error is that of those that came not to be sent.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -42,6 +43,7 @@ type Pipe struct {
 	running sync.WaitGroup // goroutines that send, or wait for what was left
 	ending  chan struct{}  // closed when everybody who may leave is to do so
 	batches chan batch     // to senders that have nothing to do
+	apart   atomic.Bool    // the server turned out to take no bundles
 
 	mu    sync.Mutex // guards nodes and all in them, and exits
 	nodes map[string]*node

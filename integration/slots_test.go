@@ -1,0 +1,77 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+// Defect B4: every primitive, several names at a time, by an ordinary client before a server that wants the keys of
+// a script in one slot: a cluster of one node, by its address. Holds outlive their leases, and all is released.
+func TestEveryPrimitiveWhereSlotsAreEnforced(t *testing.T) {
+	t.Parallel()
+	server := redistest.Cluster(t, 1).Node(0)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	client, events := newClient(t, rdb, rlock.ClientOptions{Lease: 3 * time.Second})
+	const each = 5
+	var contexts []context.Context
+	var unlocks []func() error
+	var names []string
+	keep := func(name string, ctx context.Context, unlock func() error, err error) {
+		require.NoError(t, err, name)
+		contexts, unlocks, names = append(contexts, ctx), append(unlocks, unlock), append(names, name)
+	}
+	for i := range each {
+		for kind, lock := range map[string]*rlock.Lock{
+			"plain": rlock.New(client, fmt.Sprint("plain:", i)),
+			"fair":  fairlock.New(client, fmt.Sprint("fair:", i)),
+			"read":  rwlock.New(client, fmt.Sprint("read:", i)).Read(),
+			"write": rwlock.New(client, fmt.Sprint("write:", i)).Write(),
+		} {
+			ctx, unlock, err := locked(t.Context(), lock)
+			keep(fmt.Sprint(kind, ":", i), ctx, unlock, err)
+		}
+		name := fmt.Sprint("permits:", i)
+		permits := semaphore.New(client, name)
+		require.NoError(t, permits.SetCapacity(within(t), 3))
+		ctx, release, err := permits.Acquire(t.Context(), 2)
+		keep(name, ctx, release, err)
+	}
+	events.renewedAgain(t, 4, names...)
+	for i, ctx := range contexts {
+		require.NoError(t, context.Cause(ctx), names[i])
+	}
+	var wg sync.WaitGroup
+	for i := range each {
+		wg.Go(func() {
+			counting := semaphore.NewCounting(client, fmt.Sprint("counting:", i))
+			gate := latch.New(client, fmt.Sprint("latch:", i))
+			for _, err := range []error{
+				counting.Set(within(t), 1), counting.Acquire(within(t), 1), counting.Release(within(t), 1),
+				gate.Set(within(t), 1), gate.CountDown(within(t)), gate.Wait(within(t)),
+			} {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i, unlock := range unlocks {
+		require.NoError(t, unlock(), names[i])
+	}
+	require.Empty(t, events.losses())
+}
