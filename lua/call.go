@@ -147,7 +147,7 @@ func (c *Call[R]) command(ctx context.Context, args []any) redis.Cmder {
 func (c *Call[R]) result(cmd redis.Cmder, err error) (R, error) {
 	if err != nil {
 		var none R
-		return none, classify(err)
+		return none, explain(classify(err), c.script.source.(string))
 	}
 	if ints, ok := cmd.(onceInts); ok {
 		return c.ints(ints.Val())

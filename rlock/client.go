@@ -74,6 +74,7 @@ func newClient(o ClientOptions, conns *links.Links) (*Client, error) {
 var words = engine.Words{
 	Busy: ErrBusy, NotHeld: ErrNotHeld, Released: ErrReleased, Closed: ErrClosed,
 	Unavailable: ErrUnavailable, KeyConflict: ErrKeyConflict,
+	Denied: denial{},
 	Lost: func(name string, reason engine.Reason, cause error) error {
 		return &LostError{Name: name, Reason: LossReason(reason), Err: cause}
 	},

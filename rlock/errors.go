@@ -24,7 +24,9 @@ var (
 	// ErrClosed means that the Client is closed.
 	ErrClosed = errors.New("rlock: the client is closed")
 
-	// ErrUnavailable means that Redis did not answer, or answered with an error, which it wraps.
+	// ErrUnavailable means that Redis did not answer, or answered with an error, which it wraps. Where that says
+	// that the user lacks a right, or that its credentials are refused, the text does not speak of a Redis that is
+	// unavailable but of the right; nothing is waited for then.
 	ErrUnavailable = errors.New("rlock: redis is unavailable")
 
 	// ErrKeyConflict means that something that is no such lock is at the lock's key, or at the key of
@@ -33,6 +35,12 @@ var (
 	// nobody waits for it. Inspect shows its holder, and Break ends it.
 	ErrKeyConflict = errors.New("rlock: the key is used for something else")
 )
+
+// denial is ErrUnavailable in the words of a server that answers, and refuses who asks.
+type denial struct{}
+
+func (denial) Error() string { return "rlock: redis denies access" }
+func (denial) Unwrap() error { return ErrUnavailable }
 
 // LossReason says how a hold was lost.
 type LossReason int

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -57,7 +55,7 @@ func (l *leader) unanswered(sent asked) {
 	switch {
 	case errors.Is(sent.err, errAbandoned):
 		l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
-	case classify(sent.err) == faultAmbiguous, redis.IsPermissionError(sent.err):
+	case classify(sent.err) == faultAmbiguous, denied(sent.err):
 		// An ACL may forbid what comes after the first write.
 		l.doubt.add(sent.start, sent.notAfter)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -214,7 +215,8 @@ func (e *Engine) unavailable(p Protocol, err error) error {
 	if errors.As(err, &impossible) {
 		return impossible.Err
 	}
-	word := e.cfg.Words.Unavailable
+	err = lua.Explain(err) // which may have met a connection that was being made
+	word := e.cfg.Words.silence(err)
 	if classify(err) == faultConflict {
 		word = e.cfg.Words.KeyConflict
 	}

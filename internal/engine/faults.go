@@ -60,6 +60,12 @@ func sortOut(err error) fault {
 	return faultAmbiguous
 }
 
+// denied reports that the server refused who asks.
+func denied(err error) bool {
+	var refused *lua.DeniedError
+	return errors.As(err, &refused)
+}
+
 // ours hides a command's own deadline from errors.Is.
 func ours(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

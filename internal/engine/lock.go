@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/lua"
 )
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
@@ -181,7 +182,8 @@ func (e *Engine) quit(w *waiter) {
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
 // like, and unavailable if there was none.
 func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, answer, last error) error {
-	v := &verdict{word: e.cfg.Words.Unavailable, name: p.Name(), cause: last}
+	last = lua.Explain(last)
+	v := &verdict{word: e.cfg.Words.silence(last), name: p.Name(), cause: last}
 	switch {
 	case e.isClosed():
 		return e.refuse(p)

@@ -35,7 +35,7 @@ func (e *Engine) refusesMany(err error) bool {
 // partsBy is refusesMany for what takes several locks. If it is forbidden, some may have been taken already.
 func (e *Engine) partsBy(err error) bool {
 	e.learnSlots(err)
-	return e.refusesMany(err) && !redis.IsPermissionError(err)
+	return e.refusesMany(err) && !denied(err)
 }
 
 // parted reports that one script for all is known to be refused, where that had to be learned.

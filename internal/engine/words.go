@@ -10,8 +10,18 @@ import (
 type Words struct {
 	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict error
 
+	Denied error // Unavailable where the server answers, and refuses who asks
+
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(name string, reason Reason, cause error) error
+}
+
+// silence is the word for an error that leaves it open who holds.
+func (w *Words) silence(err error) error {
+	if denied(err) {
+		return w.Denied
+	}
+	return w.Unavailable
 }
 
 // Reason says how a hold was lost.
