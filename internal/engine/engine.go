@@ -69,6 +69,7 @@ type Engine struct {
 	withdrawn withdrawals
 	news      *news
 	nonce     atomic.Uint64
+	unheard   atomic.Bool // it was logged that releases are not published
 	bySlot    atomic.Bool // the server turned out to want the keys of a script in one slot
 
 	closing chan struct{}  // closed when Close begins

@@ -208,6 +208,7 @@ func (e *Engine) sendRelease(
 	})
 	if err == nil {
 		e.recent.add(era, p, id)
+		e.noteUnheard(p, reply)
 	}
 	return reply, err
 }

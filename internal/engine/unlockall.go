@@ -85,6 +85,7 @@ func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) err
 	if reply.Status == lua.Apart {
 		return e.releaseIn(h, end, false, true)
 	}
+	e.noteUnheard(h.proto, reply)
 	e.table.drop(h, 0)
 	if reply.Status == lua.Done {
 		return nil
