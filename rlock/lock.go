@@ -103,8 +103,9 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	return hand(ctx, level, err)
 }
 
-// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. In everything
-// else it is like Lock.
+// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. That is known
+// without asking if this process holds the lock, or if somebody who waits here was told so last. While
+// Redis does not answer the error is ErrUnavailable, whoever waits. In everything else it is like Lock.
 func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	if err := l.check(ctx); err != nil {
 		return ctx, notHeld, err

@@ -227,6 +227,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 			if sent.all.Which != l.gang.at {
 				return nil, 0, elsewhere{sent.all.Which}
 			}
+			e.table.toldBusy(l.waiter)
 			return nil, sent.all.PTTL, nil
 		case lua.Held, lua.Already:
 			h, err := l.wonAll(sent)

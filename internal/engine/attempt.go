@@ -32,6 +32,7 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 		case lua.Busy:
 			l.busy, l.why = true, sent.reply.Why
 			l.denied = denial{sent.start, sent.notAfter}
+			e.table.toldBusy(l.waiter)
 			l.placed(sent.reply)
 			l.alsoHear(sent.reply.Also)
 			if l.doubt.any { // what may hold by this id later has come to it after this request

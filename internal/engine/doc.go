@@ -47,6 +47,9 @@
 //	   `-----> offered --> granted         (a hand-off; back to queued if Redis refuses it)
 //	any -----> gone                        (its context ended; what it was given is passed on)
 //
+// A try stands in no line: it leads at once, beside others, unless a hold of this process is in its way or
+// somebody ahead of it was refused. So it never tells of a lock that is held where only Redis is silent.
+//
 // # Locks of the mutexes
 //
 // A part of the table, a hold, the reclaimer, the news and the engine have a mutex each. The table's and

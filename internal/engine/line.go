@@ -29,6 +29,40 @@ func (t *table) answered(w *waiter, err error) time.Duration {
 	return at.spoke
 }
 
+// toldBusy notes that Redis answered w that another has the lock.
+func (t *table) toldBusy(w *waiter) {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.inLine(p.row(w.req.Proto.Key()))
+	at.refuse(w)
+	at.silent = nil
+}
+
+// refuse notes that w was told to wait. One of several that may ask at a time is in the way of those behind it
+// from then on.
+func (l *line) refuse(w *waiter) {
+	if w.listed && !w.blocks() {
+		l.blocking++
+	}
+	w.refused = true
+}
+
+// keepTurn notes that the first in line stood behind h, whose release Redis has just confirmed: a try that
+// comes before it has asked must not overtake it.
+func (t *table) keepTurn(h *Hold) {
+	p := t.part(h.proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.rows[h.proto.Key()]
+	if r == nil {
+		return
+	}
+	if w := r.first(); w != nil && w.req.Proto.Excludes(h.proto.Mode()) {
+		r.line.refuse(w)
+	}
+}
+
 // trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
 func (t *table) trouble(w *waiter) error {
 	p := t.part(w.req.Proto.Key())

@@ -175,6 +175,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 			if runOver {
 				others = e.others(h.proto, reply.Receivers)
 			}
+			e.table.keepTurn(h)
 			e.table.drop(h, others)
 			return nil
 		case kind == faultNone, kind == faultConflict:

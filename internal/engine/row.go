@@ -28,6 +28,25 @@ func (r *row) free(w *waiter, except *Hold) bool {
 	return true
 }
 
+// refuses reports that a try of w need not ask Redis: a hold of this process is in its way, or somebody in
+// line before it who was refused, by Redis or by such a hold, and so has an older claim. Whoever was not
+// refused has none: with the lock free, it could have been had in either order. A try may overtake it until
+// its first answer, and no longer. While Redis is silent, what it said before says nothing.
+func (r *row) refuses(w *waiter) bool {
+	if r.excluded(w.req.Proto, nil) {
+		return true
+	}
+	if r.line == nil || r.line.silent != nil {
+		return false
+	}
+	for other := r.first(); other != nil; other = other.next {
+		if w.req.Proto.Follows(other.req.Proto.Mode()) && (other.refused || r.excluded(other.req.Proto, nil)) {
+			return true
+		}
+	}
+	return false
+}
+
 // promote makes leaders of those at the front of the line whom nothing local stops. It ends at the
 // first who has to wait: nobody overtakes. For an exclusive lock that is the first in line or nobody;
 // readers lead together.

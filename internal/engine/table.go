@@ -84,7 +84,7 @@ type waiter struct {
 	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
 	entering    int64 // server time, µs, until which a registration in the queue may be carried out; 0: none is
 	registering bool  // such a request is under way
-	refused     bool  // Redis said that it has to wait
+	refused     bool  // it was told to wait, by Redis or by a hold of this process
 	place       place
 	hold        *Hold
 	failed      error // the hand-off to it failed for good
@@ -154,7 +154,7 @@ func (p *part) tidy(key string, r *row) {
 }
 
 // enter puts w at the end of the line, and at its head if nothing local is in the way. With tryOnly
-// it enters only if it would lead at once.
+// it enters only if nobody here can refuse it, and asks Redis at once, beside those who do that already.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
 	key := w.req.Proto.Key()
 	p := t.part(key)
@@ -166,9 +166,14 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 		w.place = leading
 		return true
 	}
-	if tryOnly && !r.free(w, nil) {
-		p.tidy(key, r)
-		return false
+	if tryOnly {
+		if r.refuses(w) {
+			p.tidy(key, r)
+			return false
+		}
+		p.inLine(r).append(w)
+		w.place = leading
+		return true
 	}
 	l := p.inLine(r)
 	if crowds(w.req.Proto) && l.blocking == 0 && !r.excluded(w.req.Proto, nil) {
@@ -217,7 +222,7 @@ func (t *table) win(w *waiter, h *Hold) {
 	if !h.loose {
 		r.keep(h)
 	}
-	r.line.turns = 0
+	r.line.turns, r.line.silent = 0, nil
 	r.promote()
 	p.tidy(key, r)
 }

@@ -174,8 +174,8 @@ func TestLeavingLetsTheNextGoOn(t *testing.T) {
 	}
 }
 
-// TryLock enters only where it would lead at once, and leaves no trace otherwise.
-func TestTryEntersOnlyWhereItWouldLead(t *testing.T) {
+// A try enters where nobody here can refuse it, and leads at once; it leaves no trace otherwise.
+func TestTryIsRefusedByHoldsAndByThoseWhoWereRefused(t *testing.T) {
 	f := newFloor(t)
 	try := func(mode string) bool {
 		w := &waiter{req: Request{Proto: side{mode: mode, key: "k"}}, notify: make(chan struct{}, 1)}
@@ -190,13 +190,24 @@ func TestTryEntersOnlyWhereItWouldLead(t *testing.T) {
 	f.empty()
 	f.come("r1")
 	require.True(t, try("r"))
-	require.False(t, try("w"), "somebody leads")
+	require.True(t, try("w"), "somebody asks, and was not refused")
+	f.table.toldBusy(f.waiters["r1"])
+	require.True(t, try("r"), "readers go together")
+	require.False(t, try("w"), "somebody was refused")
+	f.table.answered(f.waiters["r1"], errNoAnswer)
+	require.True(t, try("w"), "what Redis said before it fell silent")
 	f.win("r1")
 	require.True(t, try("r"))
 	require.False(t, try("w"), "somebody holds")
-	f.come("w1")
-	require.False(t, try("r"), "a writer waits")
-	f.table.leave(f.waiters["w1"])
+	f.come("w1", "w2")
+	require.False(t, try("r"), "a writer waits, whom that hold refused")
+	f.table.keepTurn(f.holds["r1"])
 	f.drop("r1")
+	f.leading("w1")
+	require.False(t, try("w"), "it is the turn of one who waited for that hold")
+	require.False(t, try("r"))
+	f.table.leave(f.waiters["w1"])
+	require.True(t, try("w"), "the next one has not asked yet")
+	f.table.leave(f.waiters["w2"])
 	f.empty()
 }

@@ -29,10 +29,7 @@ func (t *table) refuse(w *waiter) (behind bool) {
 		return false
 	}
 	r := p.row(w.req.Proto.Key())
-	if !w.refused {
-		w.refused = true
-		r.line.blocking++
-	}
+	r.line.refuse(w)
 	for other := r.first(); other != w; other = other.next {
 		if other.refused && w.req.Proto.Follows(other.req.Proto.Mode()) {
 			r.stepBack(w)
