@@ -176,8 +176,10 @@ func MaxWait(d time.Duration) Option {
 	return func(o *options) { o.set("MaxWait", &o.maxWait, d, time.Millisecond) }
 }
 
-// MaxHold ends a hold that was not unlocked after d, though the watchdog could go on: its context ends
-// with LossMaxHold, and then it is released. It bounds what a stuck holder costs the others.
+// MaxHold ends a hold that was not unlocked after d, though the watchdog could go on: its contexts end
+// with LossMaxHold, and then it is released. It bounds what a stuck holder costs the others, and so the
+// hold as a whole, by whatever handles it is entered again. With several limits the earliest counts; one
+// that came with a nested Lock counts until that level is unlocked.
 func MaxHold(d time.Duration) Option {
 	return func(o *options) { o.set("MaxHold", &o.maxHold, d, time.Millisecond) }
 }

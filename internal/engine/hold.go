@@ -30,6 +30,7 @@ type Hold struct {
 	cause error  // what its contexts end with, once it is over
 	op    int64  // the last operation number that was given out
 	left  int64  // that of the last inner unlock, which set the lease in Redis back
+	limit *holdLimit
 
 	asked time.Duration // the longest lease that Redis was ever asked for
 }
@@ -121,6 +122,9 @@ func (h *Hold) delist() {
 // listed, because each is still to be unlocked.
 func (h *Hold) endLocked(cause error) []*Level {
 	h.state, h.cause = over, cause
+	if h.limit != nil {
+		h.engine.wheel.Cancel(&h.limit.timer)
+	}
 	levels := make([]*Level, 0, h.depth)
 	for l := h.top; l != nil; l = l.below {
 		if !l.pending {

@@ -33,6 +33,9 @@ func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
 	if l.bound != nil {
 		until = min(until, l.bound.at)
 	}
+	if limited := h.limitedTo(); limited > 0 {
+		until = min(until, limited)
+	}
 	return Held{
 		ID: h.id(), Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
 	}, nil

@@ -23,7 +23,7 @@ type Level struct {
 	tied atomic.Pointer[func()] // run when it ends by a loss
 
 	// Guarded by hold.mu.
-	bound   *bound // its own end, if it has one before the hold's
+	bound   *bound // its own end, if its lease is fixed
 	kept    bool   // renewed until it is unlocked
 	pending bool   // its Lock is still under way; it has no context yet
 	open    bool   // not unlocked yet
@@ -31,10 +31,9 @@ type Level struct {
 
 // bound is the end of a level that has one of its own. Most have none.
 type bound struct {
-	timer  watchdog.Timer
-	at     time.Duration
-	reason Reason
-	err    error // what it ended with, once it has
+	timer watchdog.Timer
+	at    time.Duration
+	err   error // what it ended with, once it has
 }
 
 // errLocked is why the level ended before the hold did.
@@ -107,7 +106,8 @@ func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	l.scheduleLocked(h.start, req.MaxHold)
+	l.scheduleLocked(h.start)
+	h.limitLocked(nil, req.MaxHold)
 	h.mu.Unlock()
 	return l, true
 }
@@ -119,23 +119,17 @@ func (l *Level) openLocked(ctx context.Context) {
 	l.open, l.pending = true, false
 }
 
-// scheduleLocked arms the level's own end: a lease that nobody renews, or the longest time it may be held.
-func (l *Level) scheduleLocked(start, maxHold time.Duration) {
-	if l.kept && maxHold <= 0 {
+// scheduleLocked arms the level's own end: that of a lease that nobody renews.
+func (l *Level) scheduleLocked(start time.Duration) {
+	if l.kept {
 		return
 	}
-	b := &bound{at: validUntil(start, l.lease), reason: Expired}
-	if maxHold > 0 {
-		if end := l.hold.engine.clock.Now() + maxHold; l.kept || end < b.at {
-			b.at, b.reason = end, MaxHold
-		}
-	}
-	l.bound = b
-	b.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.engine.wheel.Schedule(&b.timer, b.at)
+	l.bound = &bound{at: validUntil(start, l.lease)}
+	l.bound.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
+	l.hold.engine.wheel.Schedule(&l.bound.timer, l.bound.at)
 }
 
-// expire ends a level whose own time is over, and the hold with it if no other level wants it.
+// expire ends a level whose lease is over, and the hold with it if no other level wants it.
 func (l *Level) expire() {
 	h := l.hold
 	h.mu.Lock()
@@ -144,11 +138,11 @@ func (l *Level) expire() {
 		h.mu.Unlock()
 		return
 	}
-	b.err = h.engine.lostError(h.proto, b.reason, nil)
+	b.err = h.engine.lostError(h.proto, Expired, nil)
 	err, last := b.err, h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if last {
-		h.lose(b.reason, nil)
+		h.lose(Expired, nil)
 		return
 	}
 	l.end(err)
@@ -173,6 +167,7 @@ func (l *Level) closeLocked() bool {
 	}
 	l.open, l.pending = false, false
 	h := l.hold
+	h.unlimitLocked(l)
 	for at := &h.top; *at != nil; at = &(*at).below {
 		if *at == l {
 			*at, l.below = l.below, nil

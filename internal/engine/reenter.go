@@ -155,7 +155,8 @@ func (l *Level) settle(
 	case l.kept:
 		e.dog.Keep(&h.lease, start, 0) // which has it renewed at once
 	}
-	l.scheduleLocked(start, maxHold)
+	l.scheduleLocked(start)
+	h.limitLocked(l, maxHold)
 	h.mu.Unlock()
 	return l, nil
 }

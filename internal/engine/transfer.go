@@ -43,7 +43,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		return Passage{}, ErrNested
 	}
 	l.closeLocked()
-	h.state, h.cause = over, e.cfg.Words.Released
+	h.endLocked(e.cfg.Words.Released)
 	h.mu.Unlock()
 	valid := e.dog.Stop(&h.lease) && h.valid()
 	l.end(e.cfg.Words.Released)
