@@ -55,7 +55,8 @@ func conductCompile(t *testing.T) context.Context {
 	return ctx
 }
 
-const misuseText = "waiting behind a hold of this client; is the context older than the one that Lock returned?"
+const misuseText = "waited 1s for a lock this process already holds; " +
+	"if the caller is inside that hold, it is passing an outer context (self-deadlock)"
 
 // Rule 1 of the package comment: with an older context a nested Lock waits for itself. That is told,
 // once, with the lock's name and how long the hold that is in the way has been held.

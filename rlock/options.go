@@ -61,9 +61,10 @@ type ClientOptions struct {
 
 // Observer is a set of functions that are told what happens, for metrics and traces. Nil functions are
 // skipped. Waiting, Acquired and Released are called in the goroutine that locks or unlocks, and hold
-// it up while they run. Renewed and Lost are called one after another in a goroutine of their own; one
-// that blocks delays the next, and never a renewal. A panic is logged and goes no further. None of them
-// may call Close, which waits for them.
+// it up while they run. Renewed has a goroutine of its own that calls it for one event after another, and
+// so has Lost: one that blocks delays the next of its kind, never a renewal, a loss or the log. Losses are
+// never dropped; renewals are when some thousands wait, and the log says how many. A panic is logged and
+// goes no further. None of them may call Close, which waits for them.
 type Observer struct {
 	// Waiting: the lock is busy and the call waits.
 	Waiting func(name string)

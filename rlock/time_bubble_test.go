@@ -112,7 +112,9 @@ func (s *timeSim) holds(key string) bool { return s.Miniredis().Exists(key) }
 // client is one whose scripts the server knows: so that every run counts.
 func (s *timeSim) client(t *testing.T, opts rlock.ClientOptions) *rlock.Client {
 	t.Helper()
-	opts.Logger = slog.New(slog.DiscardHandler)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
 	client, err := rlock.NewClient(s.Client(), &opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {

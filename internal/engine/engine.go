@@ -64,6 +64,7 @@ type Engine struct {
 	table   table
 	reclaim reclaimer
 	recent  recent
+	ender   ender
 	settled settledRequests
 
 	withdrawn withdrawals
@@ -109,6 +110,7 @@ func New(cfg Config) *Engine {
 	e.reclaim.engine = e
 	e.recent.engine = e
 	e.withdrawn.engine = e
+	e.ender.engine = e
 	e.dog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,

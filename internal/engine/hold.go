@@ -33,6 +33,8 @@ type Hold struct {
 	limit *holdLimit
 
 	asked time.Duration // the longest lease that Redis was ever asked for
+
+	waitedFor bool // that somebody waits for it here was logged; guarded by its part of the table
 }
 
 type state uint8
@@ -74,37 +76,54 @@ func (h *Hold) expire(cause error) {
 	if isGone(cause) {
 		reason = Gone
 	}
-	h.lose(reason, cause)
+	h.loseSoon(reason, cause)
 }
 
 // lose ends the hold without its owner's doing: its contexts end with the reason, the next in line
 // may try, and, unless Redis said itself that it is gone, it is released in Redis. It reports false
 // if the hold had ended before.
 func (h *Hold) lose(reason Reason, cause error) bool {
-	e := h.engine
-	h.mu.Lock()
-	if h.state != live {
-		h.mu.Unlock()
+	rest := h.losing(reason, cause)
+	if rest == nil {
 		return false
 	}
-	levels := h.endLocked(e.lostError(h.proto, reason, cause))
-	h.lost = true
-	err := h.cause
-	h.mu.Unlock()
-	e.dog.Lose(&h.lease, err)
-	for _, l := range levels {
-		l.end(err)
-	}
-	switch reason {
-	case Expired:
-		// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
-		e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.longest(), h.doubt)
-	case MaxHold:
-		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
-	}
-	e.table.drop(h, 0)
-	e.news.lost(err)
+	rest()
 	return true
+}
+
+// loseSoon is lose for a goroutine that others wait for: the hold is over at once, the rest follows.
+func (h *Hold) loseSoon(reason Reason, cause error) {
+	if rest := h.losing(reason, cause); rest != nil {
+		h.engine.ender.add(rest)
+	}
+}
+
+// losing makes the hold be over and returns what is left to do then; nil if it had ended before.
+func (h *Hold) losing(reason Reason, cause error) (rest func()) {
+	e := h.engine
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state != live {
+		return nil
+	}
+	err := e.lostError(h.proto, reason, cause)
+	levels := h.endLocked(err)
+	h.lost = true
+	return func() {
+		e.dog.Lose(&h.lease, err)
+		for _, l := range levels {
+			l.end(err)
+		}
+		switch reason { // only now, when nobody believes in it any more
+		case Expired:
+			// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
+			e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.longest(), h.doubt)
+		case MaxHold:
+			e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
+		}
+		e.table.drop(h, 0)
+		e.news.lost(err)
+	}
 }
 
 // delist takes a hold that was just listed off the table again if it was over before: the watchdog knows it

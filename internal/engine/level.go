@@ -142,11 +142,13 @@ func (l *Level) expire() {
 	err, last := b.err, h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if last {
-		h.lose(Expired, nil)
+		h.loseSoon(Expired, nil)
 		return
 	}
-	l.end(err)
-	h.engine.news.lost(err)
+	h.engine.ender.add(func() {
+		l.end(err)
+		h.engine.news.lost(err)
+	})
 }
 
 // end ends the level's context.

@@ -127,7 +127,8 @@ func (t *table) find(key, id string) *Hold {
 	return r.find(t.engine.numberOf(id))
 }
 
-// obstacle is a hold of this process that is in w's way, nil if there is none.
+// obstacle is a hold of this process that was in w's way for all of its wait, if that was not asked of the
+// hold before: nil otherwise. A waiter that waits for itself stands behind one that is older than its call.
 func (t *table) obstacle(w *waiter) *Hold {
 	key := w.req.Proto.Key()
 	p := t.part(key)
@@ -135,7 +136,8 @@ func (t *table) obstacle(w *waiter) *Hold {
 	defer p.mu.Unlock()
 	if r := p.rows[key]; r != nil {
 		for h := range r.holds() {
-			if w.req.Proto.Excludes(h.proto.Mode()) {
+			if h.start <= w.since && w.req.Proto.Excludes(h.proto.Mode()) && !h.waitedFor {
+				h.waitedFor = true
 				return h
 			}
 		}

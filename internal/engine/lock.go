@@ -202,17 +202,18 @@ func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, answer, last e
 	return v
 }
 
-// selfWait is how long a waiter may stand behind a hold of its own client before that is logged.
+// selfWait is how long a waiter may stand behind one hold of its own client before that is logged.
 const selfWait = time.Second
 
-// noteStale has a waiter logged that stands behind a hold of its own client for long: the usual cause
-// is a context that is older than the one that Lock returned, which waits for itself.
+// noteStale has a waiter logged that stands behind one and the same hold of its own client for long: the
+// usual cause is a context that is older than the one that Lock returned, which waits for itself. A hold that
+// many wait for is logged once.
 func (e *Engine) noteStale(w *waiter) {
 	w.stale.Init(func(arg any) {
 		w := arg.(*waiter)
 		if h := e.table.obstacle(w); h != nil {
-			e.news.warn("waiting behind a hold of this client; is the context older than "+
-				"the one that Lock returned?",
+			e.news.warn("waited 1s for a lock this process already holds; "+
+				"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
 				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id())
 		}
 	}, w)

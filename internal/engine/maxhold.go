@@ -62,6 +62,6 @@ func (h *Hold) exceed() {
 	early := until == 0 || until-h.engine.clock.Now() > tick
 	h.mu.Unlock()
 	if !early {
-		h.lose(MaxHold, nil)
+		h.loseSoon(MaxHold, nil)
 	}
 }

@@ -1,34 +1,40 @@
 package engine
 
 import (
+	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// maxNews bounds the events that wait for an observer that is slower than they come.
-const maxNews = 4096
+// lastWords is how long Close waits for the log at least.
+const lastWords = 100 * time.Millisecond
 
 // news tells the observer and the log. What happens in a caller's own goroutine is told there. What the
-// watchdog finds out is told by a goroutine of its own, so that an observer or a log that blocks, panics
-// or locks again can keep neither renewals nor losses waiting.
+// watchdog finds out is told by goroutines of its own, one for each kind of event, so that an observer or a
+// log that blocks, panics or locks again can keep neither renewals nor losses waiting, nor the other kinds.
+//
+// A loss is never dropped, whatever the observer does: one error waits for each hold that was lost, and
+// holds are what the application makes. Renewals come all the time, and too many of them are dropped and
+// counted; so are lines of the log that tell of no loss.
 type news struct {
 	to    Events
 	log   *slog.Logger
 	clock *watchdog.Clock
 
-	mu      sync.Mutex // guards all below
-	queue   []func()
-	running bool
-	closed  bool
-	dropped int
-	done    sync.WaitGroup
+	losses, renewals, lines stream
 }
 
 func newNews(to Events, log *slog.Logger, clock *watchdog.Clock) *news {
-	return &news{to: to, log: log, clock: clock}
+	n := &news{to: to, log: log, clock: clock}
+	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
+	n.losses.late = func(int64) {}
+	n.renewals.late = func(dropped int64) {
+		n.warn("the observer is too slow; renewals were not told", "renewals", dropped)
+	}
+	n.lines.late = func(dropped int64) { n.log.Warn("the log is too slow; lines were left out", "lines", dropped) }
+	return n
 }
 
 func (n *news) waiting(name string) {
@@ -55,59 +61,20 @@ func (n *news) released(name string, since time.Duration, err error) {
 
 func (n *news) renewed(name string, err error) {
 	if n.to.Renewed != nil {
-		n.post(func() { n.to.Renewed(name, err) })
+		n.renewals.post(func() { n.to.Renewed(name, err) }, false)
 	}
 }
 
 func (n *news) lost(err error) {
-	n.post(func() {
-		n.log.Warn("a lock was lost", "error", err)
-		if n.to.Lost != nil {
-			n.to.Lost(err)
-		}
-	})
+	n.lines.post(func() { n.log.Warn("a lock was lost", "error", err) }, true)
+	if n.to.Lost != nil {
+		n.losses.post(func() { n.to.Lost(err) }, true)
+	}
 }
 
 // warn logs without waiting for it.
 func (n *news) warn(text string, args ...any) {
-	n.post(func() { n.log.Warn(text, args...) })
-}
-
-// post queues an event, and starts the goroutine that tells it if there is none.
-func (n *news) post(tell func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed || len(n.queue) >= maxNews {
-		n.dropped++
-		return
-	}
-	n.queue = append(n.queue, tell)
-	if !n.running {
-		n.running = true
-		n.done.Add(1)
-		go n.tell()
-	}
-}
-
-func (n *news) tell() {
-	defer n.done.Done()
-	for {
-		n.mu.Lock()
-		if len(n.queue) == 0 {
-			n.running, n.queue = false, nil
-			dropped := n.dropped
-			n.dropped = 0
-			n.mu.Unlock()
-			if dropped > 0 {
-				n.log.Warn("the observer is too slow; events were dropped", "events", dropped)
-			}
-			return
-		}
-		next := n.queue[0]
-		n.queue = n.queue[1:]
-		n.mu.Unlock()
-		n.guard(next)
-	}
+	n.lines.post(func() { n.log.Warn(text, args...) }, false)
 }
 
 // guard keeps a panic of the observer from ending a Lock that has succeeded, whose hold nobody would
@@ -115,27 +82,27 @@ func (n *news) tell() {
 func (n *news) guard(tell func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			n.log.Error("the observer panicked", "panic", r)
+			n.lines.post(func() { n.log.Error("the observer panicked", "panic", r) }, false)
 		}
 	}()
 	tell()
 }
 
-// close waits until everything was told, for at most limit.
+// quietly is guard for the log, of which nobody is left to be told.
+func quietly(tell func()) {
+	defer func() { _ = recover() }()
+	tell()
+}
+
+// close waits until everything was told, for at most limit, and for the log a moment longer.
 func (n *news) close(limit time.Duration) {
-	n.mu.Lock()
-	n.closed = true
-	n.mu.Unlock()
-	told := make(chan struct{})
-	go func() {
-		n.done.Wait()
-		close(told)
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-told:
-	case <-timer.C:
-		n.log.Warn("the observer did not return in time; its goroutine is left behind")
+	ctx, cancel := context.WithTimeout(background, limit)
+	defer cancel()
+	lost, renewed := n.losses.close(ctx), n.renewals.close(ctx)
+	if !lost || !renewed {
+		n.warn("the observer did not return in time; its goroutine is left behind")
 	}
+	last, cancelLast := context.WithTimeout(background, lastWords)
+	defer cancelLast()
+	n.lines.close(last)
 }

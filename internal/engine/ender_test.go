@@ -1,0 +1,138 @@
+package engine_test
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// enderClient is a client of a simulated Redis.
+func enderClient(t *testing.T) (*rlock.Client, *simredis.Server) {
+	t.Helper()
+	sim := simredis.New(t)
+	client, err := rlock.NewClient(sim.Client(), &rlock.ClientOptions{
+		Lease: 3 * time.Second, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	return client, sim
+}
+
+func enderLock(t *testing.T, client *rlock.Client, name string, opts ...rlock.Option) (context.Context, func() error) {
+	t.Helper()
+	held, unlock, err := rlock.New(client, name, opts...).Lock(context.Background())
+	require.NoError(t, err)
+	return held, unlock
+}
+
+// enderOver waits for a context's end, in virtual time.
+func enderOver(t *testing.T, ctx context.Context) {
+	t.Helper()
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Hour):
+		t.Fatal("the context did not end")
+	}
+}
+
+// enderEnds are the ways in which time, or a renewal, ends a hold or a level of one.
+var enderEnds = map[string]func(t *testing.T, client *rlock.Client, sim *simredis.Server, name string) context.Context{
+	"a fixed lease": func(t *testing.T, client *rlock.Client, _ *simredis.Server, name string) context.Context {
+		held, _ := enderLock(t, client, name, rlock.FixedLease(time.Second))
+		return held
+	},
+	"the longest hold": func(t *testing.T, client *rlock.Client, _ *simredis.Server, name string) context.Context {
+		held, _ := enderLock(t, client, name, rlock.MaxHold(time.Second))
+		return held
+	},
+	"the fixed lease of a level": func(t *testing.T, client *rlock.Client, _ *simredis.Server, name string) context.Context {
+		outer, _ := enderLock(t, client, name)
+		held, _, err := rlock.New(client, name, rlock.FixedLease(time.Second)).Lock(outer)
+		require.NoError(t, err)
+		return held
+	},
+	"gone in Redis": func(t *testing.T, client *rlock.Client, sim *simredis.Server, name string) context.Context {
+		held, _ := enderLock(t, client, name)
+		sim.Miniredis().Del(name)
+		return held
+	},
+}
+
+// Defect A6: a hold whose context takes long to end, because very many others were made from it, delays the
+// end of no other hold: that comes before its lease is over in Redis.
+func TestAContextThatEndsSlowlyDelaysNoOther(t *testing.T) {
+	for slow, endSlow := range enderEnds {
+		t.Run(slow, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, sim := enderClient(t)
+				goOn := make(chan struct{})
+				release := sync.OnceFunc(func() { close(goOn) })
+				defer release()
+				const slows = 5
+				contexts := make([]context.Context, slows)
+				for i := range contexts {
+					contexts[i] = endSlow(t, client, sim, "slow"+strconv.Itoa(i))
+					engine.OnEnd(contexts[i], func() { <-goOn })
+				}
+				began := time.Now()
+				fixed, _ := enderLock(t, client, "fixed", rlock.FixedLease(1100*time.Millisecond))
+				limited, _ := enderLock(t, client, "limited", rlock.MaxHold(1200*time.Millisecond))
+				kept, unlock := enderLock(t, client, "kept")
+				enderOver(t, fixed)
+				require.Less(t, time.Since(began), 1100*time.Millisecond)
+				enderOver(t, limited)
+				require.LessOrEqual(t, time.Since(began), 1200*time.Millisecond)
+				time.Sleep(time.Minute)
+				require.NoError(t, kept.Err(), "it is renewed")
+				require.NoError(t, unlock())
+				for _, ctx := range contexts {
+					require.NoError(t, ctx.Err())
+				}
+				release()
+				synctest.Wait()
+				for _, ctx := range contexts {
+					require.ErrorIs(t, context.Cause(ctx), rlock.ErrLost)
+				}
+				_ = client.Close()
+			})
+		})
+	}
+}
+
+// However many take long, they are ended by few goroutines, which are gone when that is done.
+func TestContextsAreEndedByFewGoroutines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := enderClient(t)
+		goOn := make(chan struct{})
+		const holds = 200
+		contexts := make([]context.Context, holds)
+		for i := range contexts {
+			contexts[i], _ = enderLock(t, client, strconv.Itoa(i), rlock.FixedLease(time.Second))
+			engine.OnEnd(contexts[i], func() { <-goOn })
+		}
+		before := runtime.NumGoroutine()
+		time.Sleep(2 * time.Second)
+		require.LessOrEqual(t, runtime.NumGoroutine(), before+holds/4)
+		closed := make(chan struct{})
+		go func() {
+			_ = client.Close()
+			close(closed)
+		}()
+		time.Sleep(time.Minute)
+		close(goOn)
+		<-closed
+		for _, ctx := range contexts {
+			require.ErrorIs(t, context.Cause(ctx), rlock.ErrLost, "Close has waited for it")
+		}
+	})
+}

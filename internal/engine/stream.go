@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// maxWaiting bounds the events of a stream that wait to be told, but for those that must be.
+const maxWaiting = 4096
+
+// stream tells events one after another, in a goroutine that lives for as long as there are any. Whoever
+// posts one does not wait.
+type stream struct {
+	guard func(tell func())   // calls tell and outlives its panic
+	late  func(dropped int64) // says that so many were dropped, now that there is time for it
+
+	mu      sync.Mutex // guards all below
+	queue   []func()
+	dropped int64
+	closed  bool
+	idle    chan struct{} // closed when the goroutine ends; nil while there is none
+}
+
+// post queues an event. If too many wait it is dropped and counted, unless it must be told.
+func (s *stream) post(tell func(), must bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || !must && len(s.queue) >= maxWaiting {
+		s.dropped++
+		return
+	}
+	s.queue = append(s.queue, tell)
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+		go s.run(s.idle)
+	}
+}
+
+func (s *stream) run(idle chan struct{}) {
+	defer close(idle)
+	for {
+		tell, dropped := s.next()
+		switch {
+		case tell != nil:
+			s.guard(tell)
+		case dropped > 0:
+			s.guard(func() { s.late(dropped) })
+		default:
+			return
+		}
+	}
+}
+
+// next takes out the next event, or when there is none the number of those that were dropped. After neither
+// the goroutine must end.
+func (s *stream) next() (tell func(), dropped int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 {
+		tell, s.queue[0] = s.queue[0], nil
+		s.queue = s.queue[1:]
+		return tell, 0
+	}
+	s.queue = nil
+	if s.dropped == 0 {
+		s.idle = nil
+	}
+	dropped, s.dropped = s.dropped, 0
+	return nil, dropped
+}
+
+// close takes no more events and waits until all were told. It reports false if ctx ended before; they are
+// told all the same, by a goroutine that then is left behind.
+func (s *stream) close(ctx context.Context) bool {
+	s.mu.Lock()
+	s.closed = true
+	idle := s.idle
+	s.mu.Unlock()
+	if idle == nil {
+		return true
+	}
+	select {
+	case <-idle:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
