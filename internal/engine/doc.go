@@ -46,6 +46,7 @@
 //	queued --> leading --> granted         (asked Redis)
 //	   `-----> offered --> granted         (a hand-off; back to queued if Redis refuses it)
 //	any -----> gone                        (its context ended; what it was given is passed on)
+//	offered -> deserted                    (the same; the one who hands on cleans up after its id)
 //
 // A try stands in no line: it leads at once, beside others, unless a hold of this process is in its way or
 // somebody ahead of it was refused. So it never tells of a lock that is held where only Redis is silent.

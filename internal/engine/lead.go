@@ -267,10 +267,12 @@ func (l *leader) give() {
 
 // leaveRedis takes away what a waiter that left its line may have there, or come to have.
 func (e *Engine) leaveRedis(w *waiter) {
+	id, entering := e.table.remains(w)
 	switch {
+	case id == "": // whoever hands on to it cleans up
 	case !w.once && marks(w.req.Proto):
-		e.undo(w.req, w.id, max(w.denied.notAfter, e.table.entering(w)))
+		e.undo(w.req, id, max(w.denied.notAfter, entering))
 	case !w.once || !w.req.Loose: // or the refusal left a trace
-		e.withdraw(w.req, w.id, w.denied.notAfter)
+		e.withdraw(w.req, id, w.denied.notAfter)
 	}
 }

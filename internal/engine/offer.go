@@ -30,7 +30,7 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	r := p.row(key)
 	r.forget(from)
 	r.keep(h)
-	if w.place == gone {
+	if w.place == deserted {
 		return false
 	}
 	if r.line.turns == 0 {

@@ -63,7 +63,7 @@ func TestOffer(t *testing.T) {
 		"the target leaves, and Redis refuses": func(f *floor, w *waiter) {
 			f.table.leave(w)
 			f.table.recall(w, "fresh")
-			f.stand("w2", gone)
+			f.stand("w2", deserted)
 			f.drop("w1")
 			f.leading("w3")
 		},

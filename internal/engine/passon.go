@@ -30,7 +30,11 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 			}
 			return outcome
 		}
+		id := w.id // while it is offered, nobody else gives it another one
 		next, err := e.handoff(h, w, end)
+		if e.table.desertedBy(w) && marks(w.req.Proto) {
+			defer e.undo(w.req, id, 0) // when the hold that it may be has been passed on or released
+		}
 		if first {
 			outcome = err
 		}

@@ -66,6 +66,7 @@ const (
 	offered              // a hand-off to it is under way
 	granted              // the hold is its
 	gone                 // it left
+	deserted             // it left an offer: the one who hands on cleans up after it
 )
 
 // waiter is one Lock call that did not get its hold yet. Its fields below the line are guarded by the
@@ -197,16 +198,41 @@ func (t *table) leave(w *waiter) *Hold {
 	p := t.part(key)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.place == granted {
+	switch w.place {
+	case granted:
 		w.place = gone
 		return w.hold
+	case offered, deserted:
+		w.place = deserted
+	default:
+		w.place = gone
 	}
-	w.place = gone
 	r := p.row(key)
 	r.remove(w)
 	r.promote()
 	p.tidy(key, r)
 	return nil
+}
+
+// remains is what a waiter leaves behind that has left: its id, and until when a registration under it may
+// be carried out. It is nothing if the id is not its own to clean up after: a hand-off under it is under way,
+// or has made a hold of it, which is released like any other.
+func (t *table) remains(w *waiter) (id string, notAfter int64) {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.place == deserted || w.hold != nil {
+		return "", 0
+	}
+	return w.id, w.entering
+}
+
+// desertedBy reports that w left while a hand-off to it was under way.
+func (t *table) desertedBy(w *waiter) bool {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return w.place == deserted
 }
 
 // win turns the leading waiter's attempt into a local hold.

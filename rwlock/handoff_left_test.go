@@ -1,0 +1,154 @@
+package rwlock_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+)
+
+// leftLab is a writer that holds, and one of the same client that stands in line behind it.
+type leftLab struct {
+	t      *testing.T
+	lock   *rwlock.Lock
+	unlock func() error
+	leave  context.CancelFunc
+	left   chan error // what came of the one in line
+}
+
+func newLeftLab(t *testing.T, client *rlock.Client) *leftLab {
+	t.Helper()
+	l := &leftLab{t: t, lock: rwlock.New(client, redistest.Key(t)), left: make(chan error, 1)}
+	_, unlock, err := l.lock.Write().Lock(t.Context())
+	require.NoError(t, err)
+	l.unlock = unlock
+	ctx, leave := context.WithCancel(t.Context())
+	t.Cleanup(leave)
+	l.leave = leave
+	waiting := make(chan struct{})
+	defer crash.Set(func(at crash.Point) error {
+		if at == crash.Enqueue {
+			close(waiting)
+		}
+		return nil
+	})()
+	go func() {
+		_, unlock, err := l.lock.Write().Lock(ctx)
+		if err == nil {
+			err = unlock()
+		}
+		l.left <- err
+	}()
+	select {
+	case <-waiting:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody waits")
+	}
+	redistest.Eventually(t, 30*time.Second, func() bool {
+		info, err := l.lock.Write().Inspect(t.Context())
+		return err == nil && info.Waiters == 1
+	}, "it stands in line")
+	return l
+}
+
+// during has the one in line leave when the first hand-off to it has reached a point, at which all fail with
+// err.
+func (l *leftLab) during(point crash.Point, err error) {
+	l.t.Helper()
+	var once sync.Once
+	undo := crash.Set(func(at crash.Point) error {
+		if at != point {
+			return nil
+		}
+		once.Do(func() {
+			l.leave()
+			require.ErrorIs(l.t, <-l.left, context.Canceled)
+			for range 100 { // whoever cleans up after it has the time for that
+				_, _ = l.lock.Write().Inspect(context.Background())
+			}
+		})
+		return err
+	})
+	defer undo()
+	if unlocked := l.unlock(); err == nil {
+		require.NoError(l.t, unlocked)
+	}
+}
+
+// Defect A4: a writer leaves the line while the lock is handed to it. Whatever becomes of the hand-off, nothing
+// was lost by anybody, nobody is told of a loss, and the lock is free.
+func TestAWriterThatLeavesDuringItsHandOffLosesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		at  crash.Point
+		err error
+	}{
+		"before it is sent":    {crash.Handoff.Send, nil},
+		"before it is known":   {crash.Handoff.Reply, nil},
+		"its reply is lost":    {crash.Handoff.Reply, errors.New("the reply is lost")},
+		"it is never sent":     {crash.Handoff.Send, errors.New("the request is lost")},
+		"and another is there": {crash.Handoff.Reply, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lost atomic.Int64
+			client, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{
+				Lease: 2 * time.Second, ReleaseTimeout: 500 * time.Millisecond,
+				Logger:   slog.New(slog.DiscardHandler),
+				Observer: &rlock.Observer{Lost: func(*rlock.LostError) { lost.Add(1) }},
+			})
+			require.NoError(t, err)
+			l := newLeftLab(t, client)
+			next := make(chan error, 1)
+			if name == "and another is there" {
+				go func() {
+					next <- l.lock.Write().Do(context.Background(), func(context.Context) error { return nil })
+				}()
+				redistest.Eventually(t, 30*time.Second, func() bool {
+					info, err := l.lock.Write().Inspect(t.Context())
+					return err == nil && info.Waiters == 2
+				}, "it stands in line")
+			} else {
+				next <- nil
+			}
+			l.during(c.at, c.err)
+			require.NoError(t, <-next)
+			require.NoError(t, l.lock.Write().Do(t.Context(), func(context.Context) error { return nil }))
+			require.NoError(t, client.Close())
+			require.Zero(t, lost.Load(), "losses that were none")
+		})
+	}
+}
+
+// Defect A4: the id of a waiter that leaves while a hand-off to it is given up is looked at by one goroutine at
+// a time; the race detector would tell.
+func TestAWriterThatLeavesAsItsHandOffIsGivenUp(t *testing.T) {
+	client, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{
+		Lease: time.Second, ReleaseTimeout: time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	for range 50 {
+		l := newLeftLab(t, client)
+		undo := crash.Set(func(at crash.Point) error {
+			if at == crash.Handoff.Reply {
+				l.leave()
+				return errors.New("the reply is lost")
+			}
+			return nil
+		})
+		_ = l.unlock() // which may not learn what became of it
+		undo()
+		if err := <-l.left; err != nil {
+			require.NotErrorIs(t, err, rlock.ErrLost)
+		}
+	}
+	_ = client.Close()
+}
