@@ -84,7 +84,7 @@ func (l *Lock) sort(o bridge.Options) error {
 				Problem: fmt.Sprintf("is a duplicate of locks[%d], %q", first, req.Proto.Name())}
 		}
 		seen[s] = n
-		req.MaxWait = 0 // limits the whole, and no member
+		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole, and no member
 		if _, joins := req.Proto.(engine.Joiner); !joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue

@@ -22,7 +22,9 @@
 //     [net/http.Request.Context]. A waiter that stood behind its own client for a second is logged.
 //  2. Whoever has the context has the lock: goroutines that are given it are inside together and do
 //     not exclude one another. Take the holds out with [WithoutHolds] for work that has to queue like
-//     everybody else or that outlives the hold; [context.WithoutCancel] alone keeps them in.
+//     everybody else. It ends with the hold all the same: work that outlives the hold takes the outer
+//     context, or context.WithoutCancel(WithoutHolds(ctx)); [context.WithoutCancel] alone keeps the
+//     holds in.
 //  3. The returned context is a child of the one given to Lock. A deadline there cuts the work short
 //     as well as the wait ([MaxWait] limits the wait alone), and after unlock it is over, with
 //     everything that was made from it: rows, response bodies, goroutines. To go on after the lock use

@@ -60,11 +60,11 @@ const (
 func (r LossReason) String() string {
 	switch r {
 	case LossExpired:
-		return "its lease ran out"
+		return "lease expired"
 	case LossGone:
-		return "redis does not have it any more"
+		return "key is gone from Redis"
 	case LossMaxHold:
-		return "it was held for as long as it may be"
+		return "MaxHold exceeded"
 	}
 	return fmt.Sprintf("LossReason(%d)", int(r))
 }
@@ -74,12 +74,12 @@ func (r LossReason) String() string {
 type LostError struct {
 	Name   string
 	Reason LossReason
-	Err    error // what the last renewal failed with, if that is known
+	Err    error // what lies behind the reason, if that is known: the error of the last renewal, say
 }
 
 // Error implements error.
 func (e *LostError) Error() string {
-	s := fmt.Sprintf("%v: %q: %v", ErrLost, e.Name, e.Reason)
+	s := fmt.Sprintf("rlock: lock %q lost: %v", e.Name, e.Reason)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

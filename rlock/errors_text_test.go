@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -45,6 +48,61 @@ func TestTextsOfBadArguments(t *testing.T) {
 	} {
 		require.EqualError(t, err, text)
 	}
+}
+
+// defect D14: the text of a loss says what happened once, in words of the application's world.
+func TestTextsOfLosses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client := sim.client(t, rlock.ClientOptions{})
+		for text, c := range map[string]struct {
+			opts []rlock.Option
+			lose func()
+		}{
+			`rlock: lock "a" lost: key is gone from Redis`: {nil, func() { sim.Miniredis().Del("a") }},
+			`rlock: lock "b" lost: lease expired`:          {[]rlock.Option{rlock.FixedLease(time.Second)}, func() {}},
+			`rlock: lock "c" lost: MaxHold exceeded`:       {[]rlock.Option{rlock.MaxHold(time.Second)}, func() {}},
+		} {
+			name := strings.Split(text, `"`)[1]
+			hold := timeLock(t, t.Context(), rlock.New(client, name, c.opts...))
+			c.lose()
+			<-hold.ctx.Done()
+			require.EqualError(t, context.Cause(hold.ctx), text)
+			require.EqualError(t, hold.unlock(), text)
+		}
+		// What happened behind it is added where that says more.
+		hold := timeLock(t, t.Context(), rlock.New(client, "d"))
+		sim.suffer(timeAlways(simredis.Cut))
+		<-hold.ctx.Done()
+		require.ErrorContains(t, hold.unlock(), `rlock: lock "d" lost: lease expired: `)
+		sim.suffer(nil)
+		time.Sleep(time.Minute)
+	})
+}
+
+// defect D13: the error of a wait that MaxWait ended says so, and how long that was: also if several locks, or
+// several levels, share it.
+func TestTextOfAWaitThatMaxWaitEnds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		a, b := sim.client(t, rlock.ClientOptions{}), sim.client(t, rlock.ClientOptions{})
+		held := timeLock(t, t.Context(), rlock.New(a, "x"))
+		const wait = 1500 * time.Millisecond
+		_, _, err := rlock.New(b, "x", rlock.MaxWait(wait)).Lock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy)
+		require.ErrorContains(t, err, `"x": MaxWait (1.5s) elapsed`)
+
+		_, _, err = multilock.New([]*rlock.Lock{rlock.New(b, "x"), rlock.New(b, "y")}, rlock.MaxWait(wait)).Lock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy)
+		require.ErrorContains(t, err, "MaxWait (1.5s) elapsed")
+
+		sim.suffer(timeAlways(simredis.DropRequest))
+		_, _, err = rlock.New(a, "x", rlock.MaxWait(wait)).Lock(held.ctx)
+		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.ErrorContains(t, err, "MaxWait (1.5s) elapsed")
+		sim.suffer(nil)
+		require.NoError(t, held.unlock())
+	})
 }
 
 // rueidis#630, #653: a dial ends with the very error that the caller's own deadline would have. The

@@ -86,7 +86,7 @@ func ExampleLostError() {
 	})
 	fmt.Println(errors.Is(err, rlock.ErrLost))
 	// Output:
-	// order:1001 was lost: redis does not have it any more
+	// order:1001 was lost: key is gone from Redis
 	// true
 }
 
@@ -162,8 +162,8 @@ func ExampleLock_Export() {
 	// <nil>
 }
 
-// Whoever has the context has the lock. Work that has to queue like everybody else, or that outlives
-// the hold, is given a context without it.
+// Whoever has the context has the lock. Work that has to queue like everybody else is given a context
+// without it, and work that goes on after the lock one that unlock does not end.
 func ExampleWithoutHolds() {
 	client, end := exampleClient()
 	defer end()

@@ -205,7 +205,7 @@ func ExampleFixedLease() {
 	fmt.Println(errors.Is(unlock(), rlock.ErrLost))
 	// Output:
 	// <nil>
-	// rlock: the lock was lost: "cache:rebuild": its lease ran out
+	// rlock: lock "cache:rebuild" lost: lease expired
 	// true
 }
 
@@ -222,5 +222,5 @@ func ExampleMaxHold() {
 	var lost *rlock.LostError
 	fmt.Println(errors.As(err, &lost), lost.Reason)
 	// Output:
-	// true it was held for as long as it may be
+	// true MaxHold exceeded
 }

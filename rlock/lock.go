@@ -75,7 +75,8 @@ func (l *Lock) Name() string {
 
 // Lock waits until the lock is held and returns the hold as a context.
 //
-// What it does depends on ctx. If ctx is done, its cause is returned and nothing is sent. If ctx
+// What it does depends on ctx. If ctx is done, its cause is returned and nothing is sent: that of a
+// context that Lock returned is ErrReleased after its unlock, a *LostError or ErrClosed. If ctx
 // carries a live hold of this lock, Lock re-enters: one more level, at once. If it carries one that was
 // lost and not unlocked, the *LostError is returned. Otherwise Lock waits in line, first in, first out
 // inside this process, until ctx ends or MaxWait is over; without either it waits for ever while the
@@ -173,5 +174,7 @@ func (l *Lock) Held(ctx context.Context) (Hold, error) {
 }
 
 // WithoutHolds returns a child of ctx that carries no holds: for work that has to queue like everybody
-// else, or that outlives the hold. (context.WithoutCancel alone leaves the holds in.)
+// else. It ends with ctx, and so with unlock. Work that outlives the hold takes the context that was given
+// to Lock, or context.WithoutCancel(WithoutHolds(ctx)) to keep ctx's values: context.WithoutCancel alone
+// leaves the holds in.
 func WithoutHolds(ctx context.Context) context.Context { return engine.WithoutHolds(ctx) }

@@ -54,7 +54,7 @@ var maxHoldLevels = map[string]func(t *testing.T, client *rlock.Client) (levels 
 	},
 }
 
-// Defect A3: MaxHold bounds the hold, whatever its levels are and whichever of them has the limit. Until then
+// defect A3: MaxHold bounds the hold, whatever its levels are and whichever of them has the limit. Until then
 // every level's Held tells of that end, then all contexts end, for that reason, and the hold is released:
 // nobody is told of a loss of something that is renewed still.
 func TestMaxHoldBoundsTheHoldAndNotOneLevelOfIt(t *testing.T) {

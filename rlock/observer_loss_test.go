@@ -41,7 +41,7 @@ func loseUnlock(t *testing.T, holds []timeHold) {
 	}
 }
 
-// Defect A5: every loss is told, however many there are at one moment, and however slow the observer of the
+// defect A5: every loss is told, however many there are at one moment, and however slow the observer of the
 // renewals that end in them.
 func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 	inBubble(t, func(t *testing.T, sim *timeSim) {
@@ -67,7 +67,7 @@ func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 	})
 }
 
-// Defect A5: a callback that blocks holds up its own kind of event and nothing else: not the log, not the other
+// defect A5: a callback that blocks holds up its own kind of event and nothing else: not the log, not the other
 // callback, and not Close beyond ReleaseTimeout.
 func TestABlockedCallbackHoldsUpNothingElse(t *testing.T) {
 	for name, blocks := range map[string]struct{ renewed, lost bool }{

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Defect D1: the warning is of a waiter that stood behind one and the same hold for a second. Waiters of a lock
+// defect D1: the warning is of a waiter that stood behind one and the same hold for a second. Waiters of a lock
 // that goes from hand to hand every few milliseconds are not logged, however long they wait.
 func TestHealthyContentionIsNotLogged(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestHealthyContentionIsNotLogged(t *testing.T) {
 	})
 }
 
-// Defect D1: one line for a hold, however many wait behind it.
+// defect D1: one line for a hold, however many wait behind it.
 func TestAHoldThatManyWaitForIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {

@@ -85,7 +85,7 @@ func (l *leftLab) during(point crash.Point, err error) {
 	}
 }
 
-// Defect A4: a writer leaves the line while the lock is handed to it. Whatever becomes of the hand-off, nothing
+// defect A4: a writer leaves the line while the lock is handed to it. Whatever becomes of the hand-off, nothing
 // was lost by anybody, nobody is told of a loss, and the lock is free.
 func TestAWriterThatLeavesDuringItsHandOffLosesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestAWriterThatLeavesDuringItsHandOffLosesNothing(t *testing.T) {
 	}
 }
 
-// Defect A4: the id of a waiter that leaves while a hand-off to it is given up is looked at by one goroutine at
+// defect A4: the id of a waiter that leaves while a hand-off to it is given up is looked at by one goroutine at
 // a time; the race detector would tell.
 func TestAWriterThatLeavesAsItsHandOffIsGivenUp(t *testing.T) {
 	client, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{

@@ -61,7 +61,7 @@ func (e *Engine) lockAll(
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
-	limited, cancel := Request{MaxWait: maxWait}.limited(ctx)
+	limited, cancel := Request{MaxWait: maxWait, Waits: reqs[0].Waits}.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
 	for {

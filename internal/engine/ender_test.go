@@ -68,7 +68,7 @@ var enderEnds = map[string]func(t *testing.T, client *rlock.Client, sim *simredi
 	},
 }
 
-// Defect A6: a hold whose context takes long to end, because very many others were made from it, delays the
+// defect A6: a hold whose context takes long to end, because very many others were made from it, delays the
 // end of no other hold: that comes before its lease is over in Redis.
 func TestAContextThatEndsSlowlyDelaysNoOther(t *testing.T) {
 	for slow, endSlow := range enderEnds {

@@ -74,7 +74,7 @@ func (h *Hold) valid() bool { return h.engine.clock.Now() < h.lease.ValidUntil()
 func (h *Hold) expire(cause error) {
 	reason := Expired
 	if isGone(cause) {
-		reason = Gone
+		reason, cause = Gone, behindGone(cause)
 	}
 	h.loseSoon(reason, cause)
 }

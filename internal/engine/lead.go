@@ -10,10 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
-var (
-	errStale  = errors.New("the grant was confirmed when its lease was as good as over")
-	errWaited = errors.New("the longest wait is over")
-)
+var errStale = errors.New("the grant was confirmed when its lease was as good as over")
 
 // leader is a waiter at the head of its line: the only one of its process that waits on Redis.
 type leader struct {

@@ -72,7 +72,7 @@ func (e *Engine) newWaiter(req Request, since time.Duration, under string) *wait
 // limited is ctx with the longest wait.
 func (r Request) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.MaxWait > 0 {
-		return context.WithTimeout(ctx, r.MaxWait)
+		return context.WithTimeoutCause(ctx, r.MaxWait, waitedError(max(r.Waits, r.MaxWait)))
 	}
 	return ctx, func() {}
 }
@@ -197,7 +197,7 @@ func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, answer, last e
 	if ctx.Err() != nil {
 		v.ended = contextError(ctx)
 	} else if limited.Err() != nil {
-		v.ended = errWaited
+		v.ended = context.Cause(limited)
 	}
 	return v
 }

@@ -125,6 +125,7 @@ type Request struct {
 	Lease   time.Duration
 	Kept    bool          // renewed by the watchdog until it is unlocked
 	MaxWait time.Duration // 0: as long as ctx allows
+	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
 	MaxHold time.Duration // 0: any time
 	Busy    bool          // the last answer that the caller had was that another has it
 	Anew    bool          // a hold of its own, whatever ctx carries

@@ -19,12 +19,9 @@ func (h *Hold) reenter(
 	if err := h.standing(from); err != nil {
 		return nil, err
 	}
-	if req.MaxWait > 0 {
-		limited, cancel := context.WithTimeout(ctx, req.MaxWait)
-		defer cancel()
-		return h.reenterWithin(limited, ctx, req, patience)
-	}
-	return h.reenterWithin(ctx, ctx, req, patience)
+	limited, cancel := req.limited(ctx)
+	defer cancel()
+	return h.reenterWithin(limited, ctx, req, patience)
 }
 
 // standing reports why a level that ctx carries cannot be entered again.
@@ -35,12 +32,12 @@ func (h *Hold) standing(from *Level) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
+	case from.errLocked() != nil: // whatever became of the hold after that
+		return from.errLocked()
 	case h.state == over:
 		return h.cause
 	case h.state == ending:
 		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
-	case from.errLocked() != nil:
-		return from.errLocked()
 	}
 	return nil
 }

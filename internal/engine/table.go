@@ -61,12 +61,12 @@ type line struct {
 type place int
 
 const (
-	queued  place = iota // behind somebody
-	leading              // it may ask Redis
-	offered              // a hand-off to it is under way
-	granted              // the hold is its
-	gone                 // it left
-	deserted             // it left an offer: the one who hands on cleans up after it
+	queued   place = iota // behind somebody
+	leading               // it may ask Redis
+	offered               // a hand-off to it is under way
+	granted               // the hold is its
+	gone                  // it left
+	deserted              // it left an offer: the one who hands on cleans up after it
 )
 
 // waiter is one Lock call that did not get its hold yet. Its fields below the line are guarded by the

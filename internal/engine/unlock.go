@@ -240,3 +240,11 @@ func (e *Engine) past(p Protocol, notAfter int64) bool {
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
+
+// behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
+func behindGone(err error) error {
+	if errors.Is(err, lua.ErrConflict) {
+		return lua.ErrConflict
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -79,6 +80,11 @@ func (v *verdict) Unwrap() []error {
 type opaque struct{ err error }
 
 func (o opaque) Error() string { return o.err.Error() }
+
+// waitedError ends a wait that has lasted for as long as MaxWait allows.
+type waitedError time.Duration
+
+func (w waitedError) Error() string { return fmt.Sprintf("MaxWait (%v) elapsed", time.Duration(w)) }
 
 // contextError is what a wait that ctx ended is to match: ctx.Err(), and the cause if there is one.
 func contextError(ctx context.Context) error {
