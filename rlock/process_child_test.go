@@ -3,12 +3,12 @@ package rlock_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -165,7 +165,7 @@ func processError(err error) string {
 		"lost": rlock.ErrLost, "released": rlock.ErrReleased, "not-held": rlock.ErrNotHeld,
 		"unavailable": rlock.ErrUnavailable,
 	} {
-		if strings.Contains(fmt.Sprint(err), is.Error()) {
+		if errors.Is(err, is) {
 			return word
 		}
 	}
