@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// plainLock is a protocol of which only releases are asked for.
+type plainLock struct {
+	Protocol
+	key string
+}
+
+func (p plainLock) Key() string { return p.key }
+
+func (p plainLock) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	return lua.Release(lua.ReleaseArgs{
+		Lock: p.key, ID: id, Channel: p.key + ":released", Sharded: sharded, WantNow: wantNow,
+	})
+}
+
+// Two names, one in each half of the slots.
+const (
+	lowKey  = "bar" // slot 5061
+	highKey = "foo" // slot 12182
+)
+
+// halves is a cluster of two nodes, each with one half of the slots, and an engine that has nothing to do but
+// to reclaim.
+type halves struct {
+	engine    *Engine
+	low, high *simredis.Server
+}
+
+func newHalves(t *testing.T) *halves {
+	const lowAddr, highAddr = "10.0.0.1:6379", "10.0.0.2:6379"
+	c := &halves{low: simredis.New(t), high: simredis.New(t)}
+	nodes := map[string]*simredis.Server{lowAddr: c.low, highAddr: c.high}
+	for _, node := range nodes {
+		node.Miniredis().Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+			if cmd != "INFO" {
+				return false
+			}
+			p.WriteBulk("cluster_enabled:0\r\n") // so that releases are published the plain way
+			return true
+		})
+	}
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			return []redis.ClusterSlot{
+				{Start: 0, End: 8191, Nodes: []redis.ClusterNode{{Addr: lowAddr}}},
+				{Start: 8192, End: 16383, Nodes: []redis.ClusterNode{{Addr: highAddr}}},
+			}, nil
+		},
+		Dialer:          func(_ context.Context, _, addr string) (net.Conn, error) { return nodes[addr].Dial() },
+		DisableIdentity: true,
+	})
+	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	conns, err := links.From(rdb, links.Limits{Command: CommandLimit(time.Minute), Life: time.Second})
+	require.NoError(t, err)
+	sharded, err := conns.Sharded(context.Background())
+	require.NoError(t, err)
+	require.False(t, sharded)
+	e := &Engine{
+		cfg:   Config{Links: conns, ClientID: "client", Lease: time.Minute},
+		clock: watchdog.NewClock(), closing: make(chan struct{}),
+	}
+	e.recent.engine, e.reclaim.engine = e, e
+	t.Cleanup(func() {
+		e.mu.Lock()
+		e.closed = true
+		e.mu.Unlock()
+		close(e.closing)
+		require.NoError(t, conns.Close())
+		e.calls.Wait()
+	})
+	c.engine = e
+	return c
+}
+
+// hold puts a hold in Redis and returns its id.
+func (c *halves) hold(t *testing.T, key string) (id string) {
+	t.Helper()
+	id = c.engine.newID()
+	got, err := lua.Acquire(lua.AcquireArgs{
+		Lock: key, ID: id, FenceTTL: -1,
+		Lease: time.Minute.Milliseconds(), NotAfter: time.Now().Add(time.Minute).UnixMicro(),
+	}).Run(context.Background(), c.engine.cfg.Links.Traffic)
+	require.NoError(t, err)
+	require.Equal(t, lua.Held, got.Status)
+	return id
+}
+
+// defect B22: a node that does not answer a release holds up none of another node.
+func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newHalves(t)
+		stuck, free := c.hold(t, lowKey), c.hold(t, highKey)
+		c.low.Freeze()
+		c.engine.reclaim.add(plainLock{key: lowKey}, stuck, time.Minute, 0)
+		time.Sleep(time.Millisecond) // it is being asked for
+		c.engine.reclaim.add(plainLock{key: highKey}, free, time.Minute, 0)
+		time.Sleep(time.Millisecond)
+		require.False(t, c.high.Miniredis().Exists(highKey), "the release waits for another node's answer")
+		require.True(t, c.low.Miniredis().Exists(lowKey))
+		c.low.Thaw()
+		time.Sleep(10 * time.Second)
+		require.False(t, c.low.Miniredis().Exists(lowKey))
+	})
+}
