@@ -35,6 +35,7 @@ var (
 	regressionRow    = regexp.MustCompile(`^\| ([A-E]?\d+) \| (.+) \| (.+) \|$`)
 	regressionQuoted = regexp.MustCompile("`([^`]+)`")
 	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug|defect)s? ([A-E]?\d+(?:(?:, | and )[A-E]?\d+)*)`)
+	regressionShown  = regexp.MustCompile(`opendefect\.Shows\(\w+, "([A-E]\d+)"`)
 	regressionExcuse = regexp.MustCompile(`(not ours|documentation): \S`)
 )
 
@@ -113,10 +114,44 @@ func regressionNumbers(comment string) []string {
 	return numbers
 }
 
+// What the list calls open is what tests say of themselves by package opendefect.
+func TestTheRegressionListSaysWhichDefectsAreOpen(t *testing.T) {
+	page, err := os.ReadFile("REGRESSIONS.md")
+	require.NoError(t, err)
+	listed, shown := make(map[string]bool), make(map[string]bool)
+	for line := range strings.Lines(string(page)) {
+		row := regressionRow.FindStringSubmatch(strings.TrimSpace(line))
+		if row != nil && strings.HasPrefix(row[3], "**open**") {
+			listed[row[1]] = true
+		}
+	}
+	testFiles(t, func(_ string, source []byte) {
+		for _, call := range regressionShown.FindAllSubmatch(source, -1) {
+			shown[string(call[1])] = true
+		}
+	})
+	assert.Equal(t, shown, listed)
+}
+
 // regressionComments returns the comment of every test in the tree, by folder and name, in one line each.
 func regressionComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := make(map[string]string)
+	testFiles(t, func(name string, source []byte) {
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
+				comments[path.Dir(name)+" "+fn.Name.Name] = strings.Join(strings.Fields(fn.Doc.Text()), " ")
+			}
+		}
+	})
+	return comments
+}
+
+// testFiles visits every test file in the tree.
+func testFiles(t *testing.T, visit func(name string, source []byte)) {
+	t.Helper()
 	tree := os.DirFS("..")
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -131,17 +166,8 @@ func regressionComments(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
-				comments[path.Dir(name)+" "+fn.Name.Name] = strings.Join(strings.Fields(fn.Doc.Text()), " ")
-			}
-		}
+		visit(name, source)
 		return nil
 	})
 	require.NoError(t, err)
-	return comments
 }
