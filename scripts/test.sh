@@ -21,11 +21,11 @@ failed=0
 # tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR. Vet runs with make lint; and nobody debugs these
 # programs, which are linked sooner without what a debugger needs.
 tests() {
-	dir=$1 name=$2 packages=$3
+	dir=$1 name=$2 which=$3
 	shift 3
 	(cd "$dir" && go run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --format-hide-empty-pkg \
 		--jsonfile "$events/$half-$name.json" \
-		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "$packages" \
+		--rerun-fails="${HOLDFAST_RERUNS:-1}" --rerun-fails-max-failures=10 --packages "$which" \
 		-- -shuffle=on -vet=off -ldflags=-w "$@") || failed=1
 }
 
