@@ -119,7 +119,8 @@ func TestEveryCallIsBoundedWhenRedisIsSilent(t *testing.T) {
 						}
 						start := time.Now()
 						require.Error(t, c.call(s, ctx))
-						require.LessOrEqual(t, time.Since(start), bound)
+						// No two exchanges have the same deadline: one may be some nanoseconds late for that.
+						require.LessOrEqual(t, time.Since(start), bound+time.Microsecond)
 						sim.suffer(nil)
 						_ = s.hold.unlock()
 						time.Sleep(3 * time.Minute)
