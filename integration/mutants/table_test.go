@@ -119,7 +119,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "nobody reclaims what may be held",
 		file: "internal/engine/*.go",
-		old:  `r.orphans = append(r.orphans, o)`,
+		old:  `r.addLocked(node, o)`,
 		new:  `_ = o`,
 		in:   "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
