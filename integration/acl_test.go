@@ -26,6 +26,7 @@ var aclCommands = []any{
 	"+evalsha", "+eval", "+subscribe", "+unsubscribe",
 	"+time", "+hgetall", "+hmget", "+hlen", "+hset", "+hdel",
 	"+pexpire", "+pttl", "+persist", "+get", "+set", "+incr", "+publish", "+pubsub",
+	"+info", // for a warning if Redis evicts keys; without it there is none
 }
 
 // aclUser makes a user that may do so much and no more, and a client of its own for it.

@@ -106,6 +106,10 @@ func New(cfg Config) *Engine {
 	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger, e.clock)
+	cfg.Links.OnEvicting(func(policy string) {
+		e.news.warn("redis evicts keys when its memory is full, and locks with them; set maxmemory-policy to noeviction",
+			"maxmemory-policy", policy)
+	})
 	e.table.engine = e
 	e.reclaim.engine = e
 	e.recent.engine = e

@@ -30,6 +30,7 @@ type Links struct {
 	Renewal redis.UniversalClient // nothing but renewal
 
 	wires  Wires         // of Traffic
+	memory memory        // what was found out about the server
 	follow *follower     // nil where the primary is always the same
 	ended  chan struct{} // closed by end
 	end    func()
@@ -100,13 +101,13 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		ofTraffic.primaries = pointedTo(given.Dialer)
 		traffic, renewal = ofTraffic.tracks.wrap(given.Dialer), ofRenewal.tracks.wrap(given.Dialer)
 	}
-	derive := func(pool, writeBuffer int, dialer dial) *redis.Client {
+	derive := func(pool, writeBuffer int, dialer dial, look connected) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect,
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect, look,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
@@ -126,8 +127,8 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		}
 		return redis.NewClient(&o)
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic))
-	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal)
+	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic), nil)
+	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal, l.memory.look)
 	if l.sentinel {
 		l.follow.role = roleOf(l.Renewal)
 	}
@@ -147,13 +148,13 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			DialTimeout: greetingFor(limits.Command), TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool, writeBuffer int, dialer dial) *redis.ClusterClient {
+	derive := func(pool, writeBuffer int, dialer dial, look connected) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect,
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect, look,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
@@ -179,8 +180,8 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	}
 	l.follow = newFollower(limits)
 	ofTraffic, ofRenewal := l.follow.side(true, limits), l.follow.side(true, limits)
-	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)))
-	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer))
+	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)), nil)
+	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer), l.memory.look)
 	ofTraffic.primaries, ofRenewal.primaries = mastersOf(traffic), mastersOf(renewal)
 	l.Traffic, l.Renewal = traffic, renewal
 	if l.sentinel {

@@ -125,7 +125,8 @@ type greetings struct {
 	provider   func() (username, password string)
 	withCtx    func(ctx context.Context) (username, password string, err error)
 	user, pass string
-	onConnect  func(ctx context.Context, conn *redis.Conn) error
+	onConnect  connected
+	look       connected // nil: at nothing
 }
 
 func (g greetings) credentials(ctx context.Context) (username, password string, err error) {
@@ -143,6 +144,11 @@ func (g greetings) credentials(ctx context.Context) (username, password string, 
 func (g greetings) connected(ctx context.Context, conn *redis.Conn) error {
 	if g.onConnect != nil {
 		if err := g.onConnect(ctx, conn); err != nil {
+			return err
+		}
+	}
+	if g.look != nil {
+		if err := g.look(ctx, conn); err != nil {
 			return err
 		}
 	}
