@@ -11,8 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -22,8 +25,29 @@ import (
 // a script in one slot: a cluster of one node, by its address. Holds outlive their leases, and all is released.
 func TestEveryPrimitiveWhereSlotsAreEnforced(t *testing.T) {
 	t.Parallel()
-	server := redistest.Cluster(t, 1).Node(0)
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	everyPrimitive(t, redistest.Cluster(t, 1).Node(0).Addr())
+}
+
+// The same before a proxy that refuses the scripts in whose text a key is anything but a literal KEYS[n].
+func TestEveryPrimitiveWhereKeysMustBeLiteral(t *testing.T) {
+	t.Parallel()
+	forbidden := make(map[string]bool)
+	for _, name := range []string{
+		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "rw_write_renew", "rw_read_renew",
+	} {
+		forbidden[lua.SHA(name)] = true
+	}
+	proxy := faultproxy.Start(t, redistest.Start(t).Addr())
+	refused := proxy.On(func(r faultproxy.Request) bool { return forbidden[r.SHA()] },
+		faultproxy.AnswerError("ERR bad lua script for redis cluster, all the keys that the script uses should be "+
+			"passed using the KEYS array")).Times(-1)
+	everyPrimitive(t, proxy.Addr())
+	require.Positive(t, refused.Fired())
+}
+
+func everyPrimitive(t *testing.T, addr string) {
+	t.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { _ = rdb.Close() })
 	client, events := newClient(t, rdb, rlock.ClientOptions{Lease: 3 * time.Second})
 	const each = 5
@@ -70,6 +94,8 @@ func TestEveryPrimitiveWhereSlotsAreEnforced(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	all := multilock.New([]*rlock.Lock{rlock.New(client, "m:1"), rlock.New(client, "m:2")})
+	require.NoError(t, all.Do(within(t), func(context.Context) error { return nil }))
 	for i, unlock := range unlocks {
 		require.NoError(t, unlock(), names[i])
 	}

@@ -29,6 +29,7 @@ type Call[R any] struct {
 	ints    func(values []int64) (R, error) // set instead of decode: the reply is numbers
 	invalid error                           // set: the call must not be sent
 	orElse  *Call[R]
+	ofOne   *script                                         // the same for one key, which is what the call has
 	run     func(ctx context.Context, conn Conn) (R, error) // set: instead of sending
 }
 
@@ -65,8 +66,8 @@ func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 		cmd = c.command(ctx, c.full())
 		err = conn.Process(ctx, cmd)
 	}
-	if c.orElse != nil && redis.IsTryAgainError(err) {
-		return c.orElse.Run(ctx, conn)
+	if other := c.standIn(err); other != nil {
+		return other.Run(ctx, conn)
 	}
 	return c.result(cmd, err)
 }

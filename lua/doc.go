@@ -67,6 +67,19 @@
 // sure to run; therefore the channel is an argument and not a key, [Acquire] works without
 // token key, and [Mint] follows with the token. Handoff's fallback is Release.
 //
+// # Keys
+//
+// What is sent names every key as KEYS[n], though the sources give it a name: some hosted servers refuse a script that
+// holds a key in a variable. It cannot be so in these:
+//
+//   - acquire_all, acquire_many, release_many, renew, permit_renew, rw_write_renew and rw_read_renew, which serve many
+//     locks. Where they are refused each lock is served by itself, by a script that names its keys.
+//   - quorum_keep, which has no such other way.
+//   - rw_read_reenter, rw_read_leave, rw_read_release, rw_write and rw_inspect, which touch the hold keys of readers:
+//     Redisson has one for each level of each reader. Those that the caller knows are among the keys of the call;
+//     those of other readers, and of levels that a lost step left, only the hash tells of. They are in its slot, but
+//     a server that refuses keys which are not among those of the call is not one for read-write locks.
+//
 // # Servers
 //
 // Redis from 6.2 on, Valkey, and miniredis, with which tests of applications run. Where there

@@ -10,6 +10,7 @@ var (
 	permitAcquireScript  = newScript("permit_acquire")
 	permitReleaseScript  = newScript("permit_release")
 	permitRenewScript    = newScript("permit_renew")
+	permitRenewOneScript = newScriptOfOne("permit_renew")
 	permitInspectScript  = newScript("permit_inspect")
 	permitCapacityScript = newScript("permit_capacity")
 	permitDeleteScript   = newScript("permit_delete")
@@ -107,7 +108,11 @@ func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewS
 		args = append(args, id, ttls[i])
 	}
 	decode := func(value any) ([]RenewStatus, error) { return decodeRenew(value, len(leases)) }
-	return newCall(&permitRenewScript, len(leases), decode, args...)
+	call := newCall(&permitRenewScript, len(leases), decode, args...)
+	if len(leases) == 1 {
+		call.ofOne = permitRenewOneScript
+	}
+	return call
 }
 
 // PermitCapacity sets how many permits there are in all. Its reply's Value is how many are free.

@@ -30,9 +30,10 @@ func Passes(err error) bool {
 // their own: that [Refused] the script as a whole, and no part of it sent by itself, says the same.
 func Crossed(err error) bool { return redis.HasErrorPrefix(err, "CROSSSLOT") }
 
-// Refused reports that a server refused a script for what it is and not for the state that the server is in. It
-// did not run.
+// Refused reports that a server refused a script for what it is, and not for the state that the server is in, or
+// for what is at the keys, which the script itself finds out. It did not run.
 func Refused(err error) bool {
 	var said redis.Error
-	return errors.As(err, &said) && !Passes(err) && !errors.Is(err, ErrConflict)
+	return errors.As(err, &said) && !Passes(err) && !strings.HasPrefix(said.Error(), "HOLDFAST") &&
+		!errors.Is(classify(err), ErrConflict)
 }

@@ -2,7 +2,10 @@ package lua
 
 import "fmt"
 
-var renewScript = newScript("renew")
+var (
+	renewScript    = newScript("renew")
+	renewOneScript = newScriptOfOne("renew")
+)
 
 // RenewStatus is what became of the renewal of one hold.
 type RenewStatus int64
@@ -39,7 +42,11 @@ func Renew(locks, ids []string, ttls []int64) *Call[[]RenewStatus] {
 		args = append(args, id, ttl)
 	}
 	read := func(values []int64) ([]RenewStatus, error) { return renewReply(values, len(locks)) }
-	return &Call[[]RenewStatus]{script: &renewScript, args: args, ints: read}
+	call := &Call[[]RenewStatus]{script: &renewScript, args: args, ints: read}
+	if len(locks) == 1 {
+		call.ofOne = renewOneScript
+	}
+	return call
 }
 
 func renewReply(values []int64, size int) ([]RenewStatus, error) {

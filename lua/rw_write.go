@@ -9,13 +9,14 @@ import (
 // The scripts of a read-write lock's writers. A writer's hold is the field <hold id>:write; the ids that
 // the functions take and give are without that ending.
 var (
-	writeScript        = newScript("rw_write")
-	releaseWriteScript = newScript("rw_write_release")
-	reenterWriteScript = newScript("rw_write_reenter")
-	leaveWriteScript   = newScript("rw_write_leave")
-	handoffWriteScript = newScript("rw_write_handoff")
-	adoptWriteScript   = newScript("rw_write_adopt")
-	renewWriteScript   = newScript("rw_write_renew")
+	writeScript         = newScript("rw_write")
+	releaseWriteScript  = newScript("rw_write_release")
+	reenterWriteScript  = newScript("rw_write_reenter")
+	leaveWriteScript    = newScript("rw_write_leave")
+	handoffWriteScript  = newScript("rw_write_handoff")
+	adoptWriteScript    = newScript("rw_write_adopt")
+	renewWriteScript    = newScript("rw_write_renew")
+	renewWriteOneScript = newScriptOfOne("rw_write_renew")
 )
 
 // AcquireWriteArgs says what [AcquireWrite] takes, and for whom.
@@ -162,5 +163,9 @@ func AdoptWrite(a AdoptArgs) *Call[AdoptReply] {
 
 // RenewWrite lengthens the leases of many writers' holds, as [Renew] does.
 func RenewWrite(locks, ids []string, ttls []int64) *Call[[]RenewStatus] {
-	return renewRW("rw_write_renew", &renewWriteScript, locks, nil, ids, ttls)
+	call := renewRW("rw_write_renew", &renewWriteScript, locks, nil, ids, ttls)
+	if len(locks) == 1 {
+		call.ofOne = renewWriteOneScript
+	}
+	return call
 }

@@ -2,6 +2,8 @@ package lua
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -20,10 +22,25 @@ func With[R any](run func(ctx context.Context, conn Conn) (R, error)) *Call[R] {
 
 // OrElse names the call that stands in while the slot of the keys is being moved: Redis then answers a
 // script of several keys, of which one is not there, with TRYAGAIN for as long as that lasts. A script
-// of one key always runs. It returns c.
+// of one key always runs. It stands in as well where a server refuses the script for what it is. It returns c.
 func (c *Call[R]) OrElse(single *Call[R]) *Call[R] {
 	c.orElse = single
 	return c
+}
+
+// standIn is what is to be sent after an error, or nil.
+func (c *Call[R]) standIn(err error) *Call[R] {
+	var denied *DeniedError
+	refused := Refused(err) && !errors.As(Explain(err), &denied)
+	switch {
+	case c.orElse != nil && (refused || redis.IsTryAgainError(err)):
+		return c.orElse
+	case c.ofOne != nil && refused:
+		one := &Call[R]{script: c.ofOne, args: slices.Clone(c.args), decode: c.decode, ints: c.ints}
+		one.args[1] = c.ofOne.sha
+		return one
+	}
+	return nil
 }
 
 func functions[R any](calls []*Call[R]) bool {
@@ -53,12 +70,12 @@ func runFunctions[R any](ctx context.Context, client Pipeliner, calls []*Call[R]
 	wg.Wait()
 }
 
-// runStandIns runs what stands in for calls that a moving slot refused.
+// runStandIns runs what stands in for calls that were refused.
 func runStandIns[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
 	var refused, singles []*Call[R]
 	for _, c := range calls {
-		if c.orElse != nil && redis.IsTryAgainError(c.Err) {
-			refused, singles = append(refused, c), append(singles, c.orElse)
+		if other := c.standIn(c.Err); other != nil {
+			refused, singles = append(refused, c), append(singles, other)
 		}
 	}
 	if len(singles) == 0 {
