@@ -70,7 +70,7 @@ func (p *process) openQuorum(opts redlock.Options) *redlock.Client {
 		nodes = append(nodes, rdb)
 	}
 	if opts.Lease > 0 {
-		opts.NodeTimeout = opts.Lease / 6
+		opts.NodeTimeout = min(opts.Lease/6, 3*time.Second) // the most that there may be
 	}
 	client, err := redlock.NewClient(nodes, &opts)
 	require.NoError(p.t, err)
