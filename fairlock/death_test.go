@@ -105,9 +105,15 @@ func (c *child) kill() {
 	_ = c.cmd.Wait() // its status says nothing
 }
 
-func (c *child) signal(s syscall.Signal) {
+// freeze stops the child, and returns when it stands still.
+func (c *child) freeze() {
 	c.l.Helper()
-	require.NoError(c.l, c.cmd.Process.Signal(s))
+	require.NoError(c.l, redistest.Freeze(c.cmd.Process))
+}
+
+func (c *child) thaw() {
+	c.l.Helper()
+	require.NoError(c.l, c.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 func (c *child) say(line string) {
@@ -192,7 +198,7 @@ func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
 	l := newLab(t)
 	holder := l.child2()
 	stopped, second, third := l.child(), l.child(), l.child()
-	stopped.signal(syscall.SIGSTOP)
+	stopped.freeze()
 	redistest.Eventually(t, patience, func() bool {
 		// Its life is over when Redis has forgotten it.
 		return l.rdb.ZCard(context.Background(), l.key("alive")).Val() == 2
@@ -200,7 +206,7 @@ func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
 	holder.say("unlock")
 	holder.hears("freed")
 	second.hears("held")
-	stopped.signal(syscall.SIGCONT)
+	stopped.thaw()
 	l.queued(2)
 	require.Empty(t, stopped.lines)
 	second.say("unlock")
@@ -215,7 +221,7 @@ func TestAnInvitedProcessDies(t *testing.T) {
 	l := newLab(t)
 	first := l.peer(rlock.ClientOptions{}).take()
 	dead, live := l.child(), l.child()
-	dead.signal(syscall.SIGSTOP)
+	dead.freeze()
 	first.frees(t)
 	require.Equal(t, []string{"1000000000"}, l.rdb.HVals(context.Background(), l.name).Val(), "it is invited")
 	dead.kill()

@@ -12,15 +12,14 @@
 -- pcall: one bad key must not cost the others their leases. Only PEXPIRE is used, which
 -- creates nothing: a hold key that expired was a dead reader's, and stays so.
 -- TTLs are compared: the hold may have been given a longer inner lease since this was sent,
--- and other readers of the lock may have longer ones.
+-- and other readers of the lock may have longer ones. Only readers that live extend the lock.
 local answers, many = {}, #KEYS / 2
 local from = 1
 while from <= many do
-  local lock, to, ids, longest = KEYS[2 * from - 1], from - 1, {}, 0
+  local lock, to, ids = KEYS[2 * from - 1], from - 1, {}
   while KEYS[2 * to + 1] == lock do
     to = to + 1
     ids[#ids + 1] = ARGV[2 * to - 1]
-    longest = math.max(longest, tonumber(ARGV[2 * to]))
   end
   local counts, left = redis.pcall('HMGET', lock, unpack(ids)), redis.pcall('PTTL', lock)
   local refused = false
@@ -28,27 +27,32 @@ while from <= many do
     refused = string.find(counts.err, 'WRONGTYPE', 1, true) and -1 or -2
   elseif type(left) ~= 'number' then
     refused = -2
-  elseif left >= 0 and left < longest then
+  end
+  local lives, longest = {}, 0
+  for i = from, refused and 0 or to do
+    local life = counts[i - from + 1] and redis.pcall('PTTL', KEYS[2 * i]) or -2
+    if type(life) == 'number' and life ~= -2 then
+      longest = math.max(longest, tonumber(ARGV[2 * i]))
+    end
+    lives[i] = life
+  end
+  if not refused and left >= 0 and left < longest then
     local set = redis.pcall('PEXPIRE', lock, string.format('%.0f', longest))
     refused = type(set) ~= 'number' and -2
   end
   for i = from, to do
-    local hold, ttl, count = KEYS[2 * i], ARGV[2 * i], counts[i - from + 1]
-    local answer = refused or 1
-    if not refused then
-      local life = redis.pcall('PTTL', hold)
-      if not count or life == -2 then
-        answer = 0
-      elseif type(life) ~= 'number' then
+    local hold, ttl, life, answer = KEYS[2 * i], ARGV[2 * i], lives[i], refused or 1
+    if not refused and life == -2 then
+      answer = 0
+    elseif not refused and type(life) ~= 'number' then
+      answer = -2
+    elseif not refused and life < tonumber(ttl) then
+      if type(redis.pcall('PEXPIRE', hold, ttl)) ~= 'number' then
         answer = -2
-      elseif life < tonumber(ttl) then
-        if type(redis.pcall('PEXPIRE', hold, ttl)) ~= 'number' then
-          answer = -2
-        end
-        local inner = string.sub(hold, 1, -2)
-        for n = 2, math.min(tonumber(count) or 0, 1000) do
-          redis.pcall('PEXPIRE', inner .. n, ttl)
-        end
+      end
+      local inner = string.sub(hold, 1, -2)
+      for n = 2, math.min(tonumber(counts[i - from + 1]) or 0, 1000) do
+        redis.pcall('PEXPIRE', inner .. n, ttl)
       end
     end
     answers[i] = answer

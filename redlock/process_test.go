@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -106,7 +107,7 @@ func TestAStoppedHolder(t *testing.T) {
 	_, _, err = lock.TryLock(within(t))
 	require.ErrorIs(t, err, rlock.ErrBusy)
 
-	require.NoError(t, holder.cmd.Process.Signal(syscall.SIGSTOP))
+	require.NoError(t, redistest.Freeze(holder.cmd.Process))
 	ctx, unlock := take(t, lock)
 	hold := alive(t, lock, ctx)
 	require.Greater(t, hold.Fence, fence)

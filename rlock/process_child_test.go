@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -70,9 +71,15 @@ func (c *processChild) kill() {
 	_ = c.cmd.Wait() // its status says nothing
 }
 
-func (c *processChild) signal(s syscall.Signal) {
+// freeze stops the child, and returns when it stands still.
+func (c *processChild) freeze() {
 	c.t.Helper()
-	require.NoError(c.t, c.cmd.Process.Signal(s))
+	require.NoError(c.t, redistest.Freeze(c.cmd.Process))
+}
+
+func (c *processChild) thaw() {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 func (c *processChild) say(line string) {

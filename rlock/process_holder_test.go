@@ -3,7 +3,6 @@ package rlock_test
 import (
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -78,9 +77,9 @@ func TestHolderStoppedBrieflyKeepsTheLock(t *testing.T) {
 	waiting := faultCall(t.Context(), lock.Lock)
 	p.listened("brief")
 	for range 2 {
-		child.signal(syscall.SIGSTOP)
+		child.freeze()
 		time.Sleep(processHeldLease * 2 / 5) // the fault itself
-		child.signal(syscall.SIGCONT)
+		child.thaw()
 		child.say("renewed")
 		require.Equal(t, "renewed", child.hear())
 		require.Equal(t, fence, child.fence())
@@ -105,7 +104,7 @@ func TestHolderStoppedForLongKnowsOfItsLoss(t *testing.T) {
 	waiting := faultCall(t.Context(), lock.Lock)
 	p.listened("long")
 
-	child.signal(syscall.SIGSTOP)
+	child.freeze()
 	g := faultAwait(t, waiting, processHeldLease+wakeupSlack)
 	require.NoError(t, g.err)
 	hold, err := lock.Held(g.held)
@@ -115,7 +114,7 @@ func TestHolderStoppedForLongKnowsOfItsLoss(t *testing.T) {
 	child.say("held")
 	child.say("unlock")
 	child.say("context")
-	child.signal(syscall.SIGCONT)
+	child.thaw()
 	require.Equal(t, "0 lost", child.hear())
 	require.Equal(t, "lost", child.hear())
 	require.Equal(t, "lost", child.hear())

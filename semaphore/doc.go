@@ -35,7 +35,8 @@
 //
 // Inside a process any number of callers ask at a time, as long as there are permits for all. Those whom
 // Redis refused get their turn first in, first out, before those who come later, so a request for many is not
-// starved by requests for few. Among processes no order is promised, and there it can be.
+// starved by requests for few. Those behind it who can go on when it has its permits ask together, in no
+// order. Among processes no order is promised, and there a large request can be starved.
 //
 // If the server's clock steps back, permits of a holder that crashes before its next renewal are kept for
 // the step and the lease: a lease ends by that clock. The renewals of those who live put theirs right.

@@ -3,6 +3,7 @@ package semaphore_test
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -173,6 +174,19 @@ func arrives[T any](t testing.TB, c <-chan T, what string) T {
 		t.Fatalf("not within %v: %s", patience, what)
 		panic("unreachable")
 	}
+}
+
+// oneOf waits for what comes first over any of several channels.
+func oneOf[T any](t testing.TB, from []<-chan T, what string) T {
+	t.Helper()
+	late := time.After(patience)
+	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(late)}}
+	for _, c := range from {
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})
+	}
+	chosen, v, _ := reflect.Select(cases)
+	require.NotZero(t, chosen, "not within %v: %s", patience, what)
+	return v.Interface().(T)
 }
 
 // nothingYet asserts that nothing came, which is only worth something after what would have brought it.

@@ -69,9 +69,15 @@ func (c *child) kill() {
 	_ = c.cmd.Wait() // its status says nothing
 }
 
-func (c *child) signal(s syscall.Signal) {
+// freeze stops the child, and returns when it stands still.
+func (c *child) freeze() {
 	c.t.Helper()
-	require.NoError(c.t, c.cmd.Process.Signal(s))
+	require.NoError(c.t, redistest.Freeze(c.cmd.Process))
+}
+
+func (c *child) thaw() {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 // holder says "waiting" if it has to wait, "held" when it holds, and then what its context ends with.
@@ -151,11 +157,11 @@ func TestAFrozenHolderHasLost(t *testing.T) {
 	s := l.leased(1)
 	c := l.child(1)
 	require.Equal(t, "held", c.hear())
-	c.signal(syscall.SIGSTOP)
+	c.freeze()
 	waiter := l.waits(l.bounded(), s, 1)
 	got := arrives(t, waiter, "the lease of the frozen one ends")
 	require.NoError(t, got.err)
-	c.signal(syscall.SIGCONT)
+	c.thaw()
 	require.Equal(t, "true", c.hear(), "it hears of its loss, and its release is refused")
 	l.quietly()
 	l.sums(0, 1)

@@ -105,11 +105,16 @@ func (p *process) freeze() error {
 	if !p.alive() {
 		return os.ErrProcessDone
 	}
-	if err := p.current().cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	return Freeze(p.current().cmd.Process)
+}
+
+// Freeze stops a process with SIGSTOP and returns when all of it stands still: the signal is only queued when
+// it was sent.
+func Freeze(p *os.Process) error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	// The signal is only queued when the call returns.
-	for pause := newBackoff(); p.alive() && !frozen(p.pid()); {
+	for pause := newBackoff(); !frozen(p.Pid); {
 		pause.sleep()
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -13,9 +14,19 @@ func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// frozen tells whether a process is stopped by a signal.
+// frozen tells whether a process is stopped by a signal, with all of its threads: each stops on its own.
 func frozen(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		if !stopped(thread) {
+			return false
+		}
+	}
+	return true
+}
+
+func stopped(thread string) bool {
+	stat, err := os.ReadFile(thread)
 	if err != nil {
 		return true // it is gone, which is as still as can be
 	}
