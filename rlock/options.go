@@ -72,7 +72,8 @@ type Observer struct {
 	Acquired func(name string, waited time.Duration)
 	// Renewed: a renewal was confirmed, or failed. A failure is no loss yet.
 	Renewed func(name string, err error)
-	// Lost: the hold is over, and why.
+	// Lost: the hold is over, and why. No loss is left out: while Lost blocks, one error waits in memory for
+	// each hold that was lost.
 	Lost func(err *LostError)
 	// Released: the last level was unlocked, after so long, or the hold exported. An error says that
 	// it was lost or that Redis could not be told.

@@ -42,6 +42,9 @@
 // run out. Java, on the other hand, sets it to its own lease with every renewal (30 s by default): with
 // readers of Java in the same lock, do not use longer leases than they do.
 //
+// If the server's clock steps back, the lease of a reader that crashes before its next renewal is longer by the
+// step, and writers wait for that. The renewals of readers that live put theirs right.
+//
 // # Fencing
 //
 // Writers have tokens that grow with every write hold. Readers carry the last writer's: storage that keeps
