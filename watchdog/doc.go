@@ -61,5 +61,6 @@
 //
 // Renew that ignores its context blocks its shard, whose leases are then lost in
 // time; Close waits for it. A Lost or Renewed that blocks delays every lease of
-// the wheel, which nothing can make good: hand long work to a goroutine.
+// the wheel, which nothing can make good: hand long work to a goroutine, or call
+// [Wheel.Relieve] first.
 package watchdog

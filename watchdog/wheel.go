@@ -12,6 +12,9 @@ const (
 	// stand still with a suspended machine, so only looking at the clock
 	// tells that instants have passed meanwhile.
 	maxNap = time.Second
+	// mostTurning bounds the goroutines of a wheel: the one that turns it, and
+	// those that were relieved and are not done yet.
+	mostTurning = 16
 )
 
 // Wheel calls functions at given instants of a [Clock]. It rounds down: what is
@@ -21,13 +24,14 @@ const (
 // Arming, cancelling and firing a [Timer] take constant time and no allocation,
 // however many are armed. A Wheel has one goroutine, from the first Schedule
 // until Close, which sleeps until something is due, and, but for one look after
-// a moment, for as long as nothing is armed. All methods are safe for concurrent use.
+// a moment, for as long as nothing is armed; it has more only while a function
+// takes long that said so by [Wheel.Relieve]. All methods are safe for concurrent use.
 type Wheel struct {
 	clock *Clock
 	tick  time.Duration
 
-	wake chan struct{} // of capacity 1: a wake-up is kept, not counted
-	done chan struct{} // closed when the goroutine has ended
+	wake    chan struct{} // of capacity 1: a wake-up is kept, not counted
+	running sync.WaitGroup
 
 	mu      sync.Mutex // guards everything below, and the links of all timers
 	rack    rack
@@ -37,6 +41,11 @@ type Wheel struct {
 	empty   bool // nothing was armed when the sleep began, nor since
 	started bool
 	closed  bool
+
+	turner  uint64 // who turns the wheel: another one after each relief
+	turning int    // goroutines there are
+	away    bool   // who turns it is in a function that may take long
+	relief  bool   // a goroutine was started that takes over if it still is
 }
 
 // NewWheel returns a wheel that runs by clock, in steps of tick (10 ms if it is
@@ -49,7 +58,6 @@ func NewWheel(clock *Clock, tick time.Duration) *Wheel {
 		clock: clock,
 		tick:  tick,
 		wake:  make(chan struct{}, 1),
-		done:  make(chan struct{}),
 	}
 }
 
@@ -62,7 +70,7 @@ func (w *Wheel) Tick() time.Duration { return w.tick }
 //
 // The function is called on the wheel's goroutine, without the wheel's lock:
 // it may call Schedule and Cancel, also for its own timer, and it must be quick,
-// since all others wait for it. It must not call Close. Timers of one tick are
+// since all others wait for it, or call Relieve. It must not call Close. Timers of one tick are
 // called in no particular order, except that one which a timer's function
 // schedules for the past is called after all that are due in this tick.
 func (w *Wheel) Schedule(t *Timer, at time.Duration) {
@@ -90,7 +98,7 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	w.empty = false
 	if !w.started {
 		w.started = true
-		go w.run()
+		w.goLocked(func() { w.turn(0) })
 		return
 	}
 	// Not earlier than the sleep's end needs no wake-up, even when a level
@@ -121,18 +129,62 @@ func (w *Wheel) Len() int {
 	return w.armed
 }
 
-// Close ends the wheel and waits for its goroutine: nothing is called after it
+// Relieve is called by a timer's function before it does what may take long:
+// should it not have returned by the time that another goroutine gets to run, that
+// one turns the wheel from then on, and calls the functions of other timers beside
+// it. So the function itself is not delayed by a change of goroutine, and the
+// others by no more than one. Relieve reports false if too many functions take
+// long already: then the caller must return soon.
+func (w *Wheel) Relieve() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.relief {
+		w.away = true
+		return true
+	}
+	if w.turning == mostTurning {
+		return false
+	}
+	w.away, w.relief = true, true
+	w.goLocked(w.takeOver)
+	return true
+}
+
+// takeOver turns the wheel if who did that is still in its function.
+func (w *Wheel) takeOver() {
+	w.mu.Lock()
+	w.relief = false
+	if !w.away {
+		w.mu.Unlock()
+		return
+	}
+	w.away = false
+	w.turner++
+	me := w.turner
+	w.mu.Unlock()
+	w.turn(me)
+}
+
+// goLocked starts a goroutine that Close joins.
+func (w *Wheel) goLocked(run func()) {
+	w.turning++
+	w.running.Go(func() {
+		run()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.turning--
+	})
+}
+
+// Close ends the wheel and waits for its goroutines: nothing is called after it
 // returned. It must not be called from a timer's function, which it would wait
 // for. Further calls wait as well and change nothing.
 func (w *Wheel) Close() {
 	w.mu.Lock()
 	w.closed = true
-	started := w.started
 	w.mu.Unlock()
-	if started {
-		w.signal()
-		<-w.done
-	}
+	w.signal()
+	w.running.Wait()
 }
 
 func (w *Wheel) signal() {
@@ -148,12 +200,12 @@ func (w *Wheel) tickOf(at time.Duration) uint64 {
 	return uint64(max(at, 0) / w.tick)
 }
 
-func (w *Wheel) run() {
-	defer close(w.done)
+// turn calls what is due until the wheel is closed or another goroutine has taken over from me.
+func (w *Wheel) turn(me uint64) {
 	alarm := time.NewTimer(maxNap)
 	defer alarm.Stop()
 	for {
-		fire, arg, nap := w.next()
+		fire, arg, nap := w.next(me)
 		switch {
 		case fire != nil:
 			fire(arg)
@@ -173,18 +225,18 @@ func (w *Wheel) run() {
 }
 
 // next takes out the next timer that is due. If there is none, fire is nil and
-// nap how long to sleep: 0 means that the wheel is closed, less than 0 until
-// something is scheduled.
+// nap how long to sleep: 0 means that the wheel is closed or no longer mine to
+// turn, less than 0 until something is scheduled.
 //
 // Finding nothing due and setting wakeAt happen under one lock: what is
 // scheduled after that sees wakeAt and signals.
-func (w *Wheel) next() (fire func(arg any), arg any, nap time.Duration) {
+func (w *Wheel) next(me uint64) (fire func(arg any), arg any, nap time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wakeAt = 0
-	if w.closed {
+	if w.closed || w.turner != me {
 		return nil, nil, 0
 	}
+	w.wakeAt, w.away = 0, false
 	if w.armed == 0 {
 		return nil, nil, w.restLocked()
 	}

@@ -267,3 +267,77 @@ func TestWheelIsNotWokenByTimersThatComeAndGo(t *testing.T) {
 		require.True(t, wakes())
 	})
 }
+
+// A function that takes long is called by the goroutine that found it due, and keeps no other from being called in
+// time, not even one that takes long as well. Goroutines do not add up.
+func TestWheelIsRelievedOfWhatTakesLong(t *testing.T) {
+	inBubble(t, func(t *testing.T, clock *Clock, w *Wheel) {
+		const slow = mostTurning - 1
+		goOn := make(chan struct{})
+		var relieved, refused atomic.Int64
+		timers := make([]Timer, slow+5)
+		for i := range timers {
+			timers[i].Init(func(any) {
+				if !w.Relieve() {
+					refused.Add(1)
+					return
+				}
+				relieved.Add(1)
+				<-goOn
+			}, nil)
+			w.Schedule(&timers[i], time.Second)
+		}
+		var ticks atomic.Int64
+		var quick Timer
+		quick.Init(func(any) {
+			ticks.Add(1)
+			w.Schedule(&quick, clock.Now()+time.Second)
+		}, nil)
+		w.Schedule(&quick, time.Second)
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		assert.EqualValues(t, slow, relieved.Load())
+		assert.EqualValues(t, 5, refused.Load())
+		assert.EqualValues(t, 10, ticks.Load(), "the others go on")
+		close(goOn)
+		synctest.Wait()
+		w.Schedule(&timers[0], 0)
+		synctest.Wait()
+		assert.EqualValues(t, slow+1, relieved.Load(), "there is room again")
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		assert.LessOrEqual(t, w.turning, 2, "one turns the wheel, one may be about to take over")
+	})
+}
+
+// What is over before anybody could take over costs nobody the wheel, and wake-ups are not lost to who was relieved.
+func TestWheelReliefThatIsNotNeeded(t *testing.T) {
+	inBubble(t, func(t *testing.T, clock *Clock, w *Wheel) {
+		var calls atomic.Int64
+		var brief, long Timer
+		brief.Init(func(any) {
+			w.Relieve()
+			calls.Add(1)
+		}, nil)
+		goOn := make(chan struct{}, 1)
+		long.Init(func(any) {
+			w.Relieve()
+			<-goOn
+			calls.Add(1)
+		}, nil)
+		for i := range 100 {
+			w.Schedule(&brief, 0)
+			w.Schedule(&long, 0)
+			synctest.Wait()
+			w.Schedule(&brief, 0)
+			goOn <- struct{}{}
+			synctest.Wait()
+			before := clock.Now()
+			w.Schedule(&brief, before+time.Minute) // from a wheel that may be asleep
+			synctest.Wait()
+			w.Schedule(&brief, 0)
+			synctest.Wait()
+			assert.Equal(t, before, clock.Now(), "no nap was waited for")
+			assert.EqualValues(t, 4*(i+1), calls.Load())
+		}
+	})
+}

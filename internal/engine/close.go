@@ -36,6 +36,7 @@ func (e *Engine) Close() []string {
 	e.traffic.Join()
 	e.hub.Close()
 	e.wheel.Close()
+	e.ender.finish()
 	e.news.close(max(end-e.clock.Now(), 100*time.Millisecond))
 	return names
 }

@@ -1,78 +1,87 @@
 package engine
 
-import "sync"
+import (
+	"sync"
 
-// mostEnders bounds the goroutines that end contexts.
-const mostEnders = 16
+	"github.com/holdfast-go/holdfast/watchdog"
+)
 
-// ender does what is left to do for holds and levels that time has ended, away from the goroutines that
-// found it out: the wheel's, on which every hold relies for its own end, and the one that takes in the
-// answers to renewals. To end a context means to end all that were made from it, one by one, and nobody
-// knows how many those are.
+// ender does what is left to do for holds and levels that time has ended, behind everything else that the
+// wheel has to do at that time. To end a context means to end all that were made from it, one by one, and
+// nobody knows how many those are. The wheel, on which every hold relies for its own end, must not wait for
+// that, nor must the goroutine that takes in the answers to renewals.
 //
 // It must be in time all the same, so that a context ends before the lease can be over in Redis. The wheel
-// calls up to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. Of
-// that this takes what it takes to start a goroutine: it runs when the wheel's goroutine comes to rest, or
-// before on another processor. While one of them is busy with a context of very many children, the next
-// runs beside it, on a processor that is idle, or when the scheduler takes the busy one's away, which is
-// after 10 ms, a tick. Only if mostEnders such contexts end at one time does one wait for another.
-//
-// Goroutines are started one by one, each by the one before it, as long as something waits: many holds that
-// end together are ended one after another by the first, which needs no change of goroutine.
+// calls up to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. So
+// the goroutine that turns the wheel ends contexts itself: in a busy process a change of goroutine can take
+// far longer than that. It has itself relieved before each one; if that takes long, another goroutine
+// turns the wheel and goes on with the next. Only if very many contexts that take long end at one time does
+// one wait for another.
 type ender struct {
-	engine *Engine
+	wheel *watchdog.Wheel
+	timer watchdog.Timer
 
-	mu      sync.Mutex // guards all below
-	queue   []func()
-	working int
-	coming  bool // a goroutine was started that has not taken anything yet
+	mu    sync.Mutex // guards queue
+	queue []func()
+}
+
+func (d *ender) init(wheel *watchdog.Wheel) {
+	d.wheel = wheel
+	d.timer.Init(func(arg any) { arg.(*ender).work() }, d)
 }
 
 // add has end called soon.
 func (d *ender) add(end func()) {
 	d.mu.Lock()
 	d.queue = append(d.queue, end)
-	more := d.callLocked()
 	d.mu.Unlock()
-	if more {
-		d.start()
-	}
+	d.wheel.Schedule(&d.timer, 0)
 }
 
-// callLocked reports whether one more goroutine is to be started.
-func (d *ender) callLocked() bool {
-	if d.coming || len(d.queue) == 0 || d.working == mostEnders {
-		return false
-	}
-	d.coming = true
-	d.working++
-	return true
-}
-
-// start has a goroutine work that Close joins. If Close has begun already the caller works, which is a
-// goroutine that Close joins later: the wheel's or the watchdog's.
-func (d *ender) start() {
-	if !d.engine.spawn(d.work) {
-		d.work()
-	}
-}
-
+// work is called by the wheel. If too many take long already, it is called again when one of them is done.
 func (d *ender) work() {
+	if !d.waits() || !d.wheel.Relieve() {
+		return
+	}
+	end, more := d.next()
+	if more { // for who turns the wheel meanwhile
+		d.wheel.Schedule(&d.timer, 0)
+	}
+	if end != nil {
+		end()
+	}
+	if d.waits() {
+		d.wheel.Schedule(&d.timer, 0)
+	}
+}
+
+func (d *ender) waits() bool {
 	d.mu.Lock()
-	d.coming = false
-	for len(d.queue) > 0 {
-		end := d.queue[0]
-		d.queue[0] = nil
-		d.queue = d.queue[1:]
-		more := d.callLocked()
-		d.mu.Unlock()
-		if more {
-			d.start()
+	defer d.mu.Unlock()
+	return len(d.queue) > 0
+}
+
+func (d *ender) next() (end func(), more bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.queue) == 0 {
+		return nil, false
+	}
+	end = d.queue[0]
+	d.queue[0] = nil
+	if d.queue = d.queue[1:]; len(d.queue) == 0 {
+		d.queue = nil
+	}
+	return end, d.queue != nil
+}
+
+// finish does what is left when the wheel was closed.
+func (d *ender) finish() {
+	for {
+		end, _ := d.next()
+		if end == nil {
+			return
 		}
 		end()
-		d.mu.Lock()
 	}
-	d.queue = nil
-	d.working--
-	d.mu.Unlock()
 }

@@ -114,7 +114,7 @@ func New(cfg Config) *Engine {
 	e.reclaim.engine = e
 	e.recent.engine = e
 	e.withdrawn.engine = e
-	e.ender.engine = e
+	e.ender.init(e.wheel)
 	e.dog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
