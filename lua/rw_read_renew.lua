@@ -30,7 +30,8 @@ while from <= many do
   end
   local lives, longest = {}, 0
   for i = from, refused and 0 or to do
-    local life = counts[i - from + 1] and redis.pcall('PTTL', KEYS[2 * i]) or -2
+    local hold = KEYS[2 * i]
+    local life = counts[i - from + 1] and redis.pcall('PTTL', hold) or -2
     if type(life) == 'number' and life ~= -2 then
       longest = math.max(longest, tonumber(ARGV[2 * i]))
     end
