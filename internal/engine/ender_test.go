@@ -136,3 +136,43 @@ func TestContextsAreEndedByFewGoroutines(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is told of a loss finds the context over, though the ender has not come to it: here it never does, as all
+// that may end contexts at one time are busy.
+func TestACallThatTellsOfALossHasEndedTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := enderClient(t)
+		goOn := make(chan struct{})
+		for i := range 30 {
+			ctx, _ := enderLock(t, client, "slow"+strconv.Itoa(i), rlock.FixedLease(time.Second))
+			engine.OnEnd(ctx, func() { <-goOn })
+		}
+		time.Sleep(time.Second)
+		for how, ask := range map[string]func(lock *rlock.Lock, held context.Context) error{
+			"held": func(lock *rlock.Lock, held context.Context) error {
+				_, err := lock.Held(held)
+				return err
+			},
+			"entered again": func(lock *rlock.Lock, held context.Context) error {
+				_, _, err := lock.Lock(held)
+				return err
+			},
+			"exported": func(lock *rlock.Lock, held context.Context) error {
+				_, err := lock.Export(held)
+				return err
+			},
+		} {
+			lock := rlock.New(client, how, rlock.FixedLease(time.Second))
+			held, unlock, err := lock.Lock(context.Background())
+			require.NoError(t, err)
+			time.Sleep(2 * time.Second)
+			require.NoError(t, held.Err(), "%s: the ender has not come to it", how)
+			require.ErrorIs(t, ask(lock, held), rlock.ErrLost, how)
+			require.ErrorIs(t, context.Cause(held), rlock.ErrLost, how)
+			require.ErrorIs(t, unlock(), rlock.ErrLost, how)
+		}
+		close(goOn)
+		synctest.Wait()
+		_ = client.Close()
+	})
+}

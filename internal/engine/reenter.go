@@ -24,19 +24,23 @@ func (h *Hold) reenter(
 	return h.reenterWithin(limited, ctx, req, patience)
 }
 
-// standing reports why a level that ctx carries cannot be entered again.
+// standing reports why a level that ctx carries cannot be entered again. Whoever is told of its end finds
+// its context over: the ender may not have come to it yet.
 func (h *Hold) standing(from *Level) error {
 	if !h.valid() {
 		h.lose(Expired, nil)
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
+	err, ending := from.errLocked(), h.state == ending // the level's own, whatever became of the hold after that
+	if err == nil && h.state == over {
+		err = h.cause
+	}
+	h.mu.Unlock()
 	switch {
-	case from.errLocked() != nil: // whatever became of the hold after that
-		return from.errLocked()
-	case h.state == over:
-		return h.cause
-	case h.state == ending:
+	case err != nil:
+		from.cancel(err)
+		return err
+	case ending:
 		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
 	}
 	return nil
