@@ -57,6 +57,9 @@ func (s *Server) Options() *redis.Options {
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			return s.Dial()
 		},
+		// Nobody waits for a connection: go-redis keeps the timers of those who do, and a bubble's timer is fatal
+		// to whoever has it next outside.
+		PoolSize: 4096,
 		// What miniredis does not know anyway.
 		DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
