@@ -16,11 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// closeCase brings a client into a state in which Redis does not answer what it has under way.
-type closeCase struct {
-	pool int
-	prep func(t *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool)
-}
+// closeCase brings a client into a state in which Redis does not answer what it has under way. That there is no
+// place in the pool is tested in package simredis.
+type closeCase func(t *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool)
 
 // lockBehind starts a Lock, and waits until all that goes on waits.
 func lockBehind(client *rlock.Client, name string) {
@@ -29,46 +27,41 @@ func lockBehind(client *rlock.Client, name string) {
 }
 
 var closeCases = map[string]closeCase{
-	"nothing under way": {20, func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+	"nothing under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
 		server.Freeze()
-	}},
-	"a renewal under way": {20, func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+	},
+	"a renewal under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
 		time.Sleep(8 * time.Second)
 		server.Freeze()
 		time.Sleep(2500 * time.Millisecond) // it began after 8.75 to 10 s
-	}},
-	"a request under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+	},
+	"a request under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
 		server.Freeze()
 		lockBehind(client, "other")
-	}},
-	"no place in the pool": {1, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
-		server.Freeze()
-		lockBehind(client, "other")
-	}},
-	"a greeting under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+	},
+	"a greeting under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
 		server.CutAll()
 		server.Freeze()
 		lockBehind(client, "other")
-	}},
-	"a dial under way": {20, func(_ *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool) {
+	},
+	"a dial under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool) {
 		server.CutAll()
 		deaf.Store(true)
 		lockBehind(client, "other")
-	}},
+	},
 }
 
 // defect B14: Close takes as long as ReleaseTimeout and a moment for the observer, whatever is under way.
 func TestCloseIsBoundedByReleaseTimeout(t *testing.T) {
 	t.Parallel()
 	const release, observer = 200 * time.Millisecond, 100 * time.Millisecond
-	for name, c := range closeCases {
+	for name, bring := range closeCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := simredis.New(t)
 				var deaf atomic.Bool
 				to := server.Options()
-				to.PoolSize = c.pool
 				to.Dialer = func(context.Context, string, string) (net.Conn, error) {
 					if deaf.Load() {
 						time.Sleep(time.Minute) // it heeds no context
@@ -83,7 +76,7 @@ func TestCloseIsBoundedByReleaseTimeout(t *testing.T) {
 				})
 				require.NoError(t, err)
 				_ = timeLock(t, context.Background(), rlock.New(client, "held"))
-				c.prep(t, server, client, &deaf)
+				bring(t, server, client, &deaf)
 				began := time.Now()
 				require.ErrorContains(t, client.Close(), "held")
 				require.LessOrEqual(t, time.Since(began), release+observer)
