@@ -60,12 +60,23 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	return c
 }
 
-// Need 22: what Redis does for a turn does not grow with the number of waiters of a process: there is one script
-// for each, and now and then a real release, an attempt before it is heard of, and one after.
+// ran checks that what ends with a script is runs: of eight turns at least, but for the last of each client, and for
+// what is sent twice because the server does not know it yet.
+func (c crowd) ran(t *testing.T, clients int) {
+	t.Helper()
+	require.GreaterOrEqual(t, c.handoff+c.release, clients, "each client lets go: %+v", c)
+	require.LessOrEqual(t, c.handoff+c.release, c.turns/8+3*clients, "%+v", c)
+	releases := c.release + 1 // and the holder's
+	// A grant to come after a run may be looked for twice, too.
+	require.LessOrEqual(t, c.acquire, 3*clients*releases, "a release wakes one waiter of each process: %+v", c)
+}
+
+// Need 22: what Redis does for a turn does not grow with the number of waiters of a process: they pass the lock on
+// among themselves, and now and then there is a release, an attempt before it is heard of, and one after.
 func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 	t.Parallel()
 	few, many := crowdTurns(t, 1, 10), crowdTurns(t, 1, 200)
-	require.LessOrEqual(t, many.perTurn(), 1.5)
+	require.LessOrEqual(t, many.perTurn(), 0.5)
 	require.LessOrEqual(t, many.perTurn(), few.perTurn()+0.2)
 }
 
@@ -74,14 +85,7 @@ func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 func TestAReleaseWakesOneWaiterOfEachProcess(t *testing.T) {
 	t.Parallel()
 	const clients = 4
-	c := crowdTurns(t, clients, 50)
-	// Of each client some may be sent twice, since the server did not know the script yet.
-	require.GreaterOrEqual(t, c.handoff+c.release, c.turns, "every turn ends with one script")
-	require.LessOrEqual(t, c.handoff+c.release, c.turns+3*clients)
-	releases := c.release + 1 // and the holder's
-	// A grant to come after a run of hand-offs may be looked for twice, too.
-	require.LessOrEqual(t, c.acquire, 3*clients*releases, "%+v", c)
-	require.LessOrEqual(t, c.perTurn(), 2.0)
+	crowdTurns(t, clients, 50).ran(t, clients)
 }
 
 // One processor, and goroutines that never let go of it: renewals are late, but not by so much that a hold

@@ -21,6 +21,7 @@ type AcquireArgs struct {
 type AcquireReply struct {
 	Status Status        // Held, Already, Busy or Late
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
+	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: what is left of the lease that stands
 	Now    int64         // server time in µs
 	Ticket int64         // Busy, where waiters stand in a queue: this one's place
@@ -87,13 +88,14 @@ func Acquire(a AcquireArgs) *Call[AcquireReply] {
 }
 
 // acquireNumbers is how many numbers answer an acquisition.
-const acquireNumbers = 4
+const acquireNumbers = 5
 
 func acquireReply(v []int64) (AcquireReply, error) {
 	if len(v) != acquireNumbers {
 		return AcquireReply{}, wrongLength(v, acquireNumbers)
 	}
-	return AcquireReply{Status: Status(v[0]), Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3]}, nil
+	reply := AcquireReply{Status: Status(v[0]), Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3], Spare: v[4]}
+	return reply, nil
 }
 
 // decodeAcquire is acquireReply for scripts of other primitives, which may answer with text as well.

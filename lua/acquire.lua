@@ -7,11 +7,12 @@
 -- ARGV[3]  not-after, server time in us
 -- ARGV[4]  life of an unused token, ms; negative: for ever
 --
--- Returns {status, fencing token, PTTL of the lock, server time in us}:
+-- Returns {status, fencing token, PTTL of the lock, server time in us, spare}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: another holds it, for PTTL ms at most
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
+-- Spare is how many numbers right below the token are this hold's too.
 -- Publishes nothing.
 --
 -- The time is looked at before anything else, so that a copy that lay in a buffer can
@@ -22,6 +23,6 @@ local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now}
+  return {-1, 0, 0, now, 0}
 end
 --!include take

@@ -47,7 +47,7 @@ if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
 end
 local aheads, expiries, fences = {}, {}, redis.call('MGET', unpack(KEYS, n + 1, 2 * n))
 for i = 1, n do
-  local token, ahead, expiry = KEYS[n + i], false, 0
+  local token, ahead, expiry, spare = KEYS[n + i], false, 0, 0
   local stored = fences[i] or redis.call('GET', token)
   if not held[i] then
     --!include fence_judge

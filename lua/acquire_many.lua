@@ -5,7 +5,7 @@
 -- ARGV[4i-3]  hold id, ARGV[4i-2] lease, ARGV[4i-1] not-after, ARGV[4i] life of a token,
 --             all as in acquire.lua
 --
--- Returns the four numbers of acquire.lua for each lock, with another status for those
+-- Returns the five numbers of acquire.lua for each lock, with another status for those
 -- that it cannot answer in numbers:
 --   -9 apart: nothing was written for this lock; acquire tells what is the matter
 -- Publishes nothing.
@@ -24,7 +24,7 @@ end
 local answers = {}
 for i = 1, #KEYS, 2 do
   local lock, at = KEYS[i], 2 * i - 1
-  local id, answer, ok = ARGV[at], {-1, 0, 0, now}, true
+  local id, answer, ok = ARGV[at], {-1, 0, 0, now, 0}, true
   if now <= tonumber(ARGV[at + 2]) then
     began = false
     ok, answer = pcall(take, lock, KEYS[i + 1], id, ARGV[at + 1], tonumber(ARGV[at + 3]))
@@ -33,10 +33,10 @@ for i = 1, #KEYS, 2 do
     end
   end
   if not ok or answer.err or answer[1] == 2 or type(answer[2]) ~= 'number' then
-    answer = {-9, 0, 0, now}
+    answer = {-9, 0, 0, now, 0}
   end
-  for k = 1, 4 do
-    answers[at + k - 1] = answer[k]
+  for k = 1, 5 do
+    answers[#answers + 1] = answer[k]
   end
 end
 return answers

@@ -2,9 +2,9 @@
 -- answer to fragment fence_judge.
 --
 -- In:   token (key, or nil: no minting), now (us), fence_ttl (ms; negative: for ever)
--- Out:  ahead, expiry: as in fence_judge; or the script ends with a conflict
+-- Out:  ahead, expiry, spare: as in fence_judge; or the script ends with a conflict
 -- Calls: GET, and those of fence_judge. Writes nothing.
-local ahead, expiry = false, 0
+local ahead, expiry, spare = false, 0, 0
 if token then
   local stored = redis.call('GET', token)
   --!include fence_judge

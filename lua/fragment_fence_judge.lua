@@ -2,14 +2,19 @@
 -- fragment fence_mint, after it, does what was decided here and cannot fail.
 --
 -- In:   token (key), stored (its value; false: there is none), now (us), fence_ttl (ms; negative: for ever),
---       ahead and expiry (declared: false and 0)
+--       ahead, expiry and spare (declared: false, 0 and 0)
 -- Out:  ahead (the stored token is not below the clock), expiry (ms: give the key this
---       life; 0: leave its life as it is; negative: take its expiry away);
+--       life; 0: leave its life as it is; negative: take its expiry away), spare (how many
+--       numbers below the new token nobody has had, 1023 at most);
 --       or the script ends with a conflict
 -- Calls: PTTL once per quarter of fence_ttl. Writes nothing.
 --
 -- A new token is max(stored + 1, server time in us). So it grows even where the key was
 -- lost, and Redisson, which increments the same key, goes on from ours.
+-- The numbers between the stored token and the clock were never minted and never will be:
+-- the hold may give them to those whom it passes the lock to, and the token last. That is
+-- so if the stored one is the clock's as well. Where there is none, or one that somebody
+-- began to count from 1, nobody knows what was minted before, and there is none to spare.
 -- The value must be one that INCR takes, and that has a successor: a token key that
 -- somebody else uses for something else is not ours to overwrite.
 --
@@ -35,6 +40,9 @@ if stored then
   end
   local value, quarter = tonumber(stored), fence_ttl * 250
   ahead = value >= now
+  if not ahead and value * 2 > now then
+    spare = math.min(now - value - 1, 1023)
+  end
   if fence_ttl >= 0 and (ahead or value - value % quarter ~= now - now % quarter) then
     local life, wanted = redis.call('PTTL', token), math.ceil(fence_ttl * 1.25)
     if ahead then

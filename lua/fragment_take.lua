@@ -3,7 +3,7 @@
 -- In:   lock, token (key, or nil: none is minted), id, lease (ms), fence_ttl (ms, a number;
 --       negative: for ever), time (the reply of TIME), now (us), began (declared)
 -- Out:  ends the script, or the function that it stands in, with {status, fencing token,
---       PTTL of the lock, now}; for the statuses see acquire.lua; or with an error.
+--       PTTL of the lock, now, spare}; see acquire.lua; or with an error.
 --       began is true from the first write on
 -- Calls: PTTL; of a lock that exists HLEN and HGETALL, and GET if it is the hold's already;
 --        else those of fence_check and fence_mint, HSET and PEXPIRE.
@@ -22,9 +22,9 @@ if pttl ~= -2 then
     if token then
       fence = redis.call('GET', token)
     end
-    return {2, fence, pttl, now}
+    return {2, fence, pttl, now, 0}
   end
-  return {0, 0, pttl, now}
+  return {0, 0, pttl, now, 0}
 end
 --!include fence_check
 began = true
@@ -37,4 +37,4 @@ if type(expires) ~= 'number' then
   return expires
 end
 --!include fence_mint
-return {1, fence, 0, now}
+return {1, fence, 0, now, spare}

@@ -19,6 +19,7 @@ type HandoffArgs struct {
 type HandoffReply struct {
 	Status Status // Done, Already, Gone or Late
 	Fence  int64  // Done: the new token; Already: the stored one; 0: there is none
+	Spare  int64  // Done: how many numbers right below the token are the new hold's too
 	Now    int64  // server time in µs
 }
 
@@ -39,8 +40,8 @@ func Handoff(a HandoffArgs) *Call[HandoffReply] {
 }
 
 func decodeHandoff(value any) (HandoffReply, error) {
-	r := newReader(value, 3)
-	reply := HandoffReply{Status: r.status(0), Fence: r.fence(1), Now: r.int(2)}
+	r := newReader(value, 4)
+	reply := HandoffReply{Status: r.status(0), Fence: r.fence(1), Now: r.int(2), Spare: r.int(3)}
 	return reply, r.err
 }
 

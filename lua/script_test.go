@@ -50,7 +50,7 @@ func TestExpand(t *testing.T) {
 		require.NotEmpty(t, strings.TrimSpace(line))
 		require.False(t, strings.HasPrefix(strings.TrimSpace(line), "--"), line)
 	}
-	for _, part := range []string{"local lock, token", "'HLEN'", "'KEEPTTL'", "return {1, fence, 0, now}"} {
+	for _, part := range []string{"local lock, token", "'HLEN'", "'KEEPTTL'", "return {1, fence, 0, now, spare}"} {
 		require.Equal(t, 1, strings.Count(source, part), part)
 	}
 	require.Panics(t, func() { expand("no such file.lua") })

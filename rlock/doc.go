@@ -51,11 +51,16 @@
 // levels. A hold is renewed every third of its lease, with hundreds of others in one script, until it
 // is unlocked. Who waits is woken by Redis's pub/sub, and looks for itself every ClientOptions.MaxPoll
 // in case the message was lost. Inside a process waiters stand in line, first in, first out, and a
-// holder that is done hands the lock to the next by one script; after a run of that the process lets
-// others have it. Across processes no order is promised.
+// holder that is done passes the lock to the next in memory, without a request: Redis knows that the process
+// has it, and each turn has a fencing token of its own. After a run of such turns, of some milliseconds, the
+// process lets others have it. Across processes no order is promised.
 //
-// Every request may be sent twice, late, or both, and takes effect once: each Lock call has an id that
-// no other call ever uses, steps inside a hold are numbered, and what creates a hold says until when,
+// So a nil error of unlock says that the lock was valid to the end, and that it was passed on or released. Only
+// where it was released has Redis confirmed that the key still stood; if it did not, the turn whose unlock ends
+// the run is told, or the one that has the lock when a renewal finds out.
+//
+// Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis has an id
+// that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.
 //
 // It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster. An ordinary client may also be

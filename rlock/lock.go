@@ -155,7 +155,7 @@ func (l *Lock) check(ctx context.Context) error {
 
 // Hold is what this process knows of a live hold, without asking Redis.
 type Hold struct {
-	ID         string    // in Redis; never used again
+	ID         string    // in Redis; turns of this process that follow one another without a request share it
 	Fence      int64     // fencing token: greater than that of every earlier hold of the name
 	Count      int       // levels
 	ValidUntil time.Time // believe in it no longer than this

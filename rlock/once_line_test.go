@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// Waiters are served one after the other though the replies of hand-offs are lost: each gets a hold of
+// Waiters are served one after the other though the replies of hand-offs are lost: each gets a turn of
 // its own with a token of its own.
 func TestHandoffsOfALineWithLostReplies(t *testing.T) {
 	t.Parallel()
@@ -26,9 +26,15 @@ func TestHandoffsOfALineWithLostReplies(t *testing.T) {
 		require.NoError(t, h.unlock())
 		got := <-next
 		require.NoError(t, got.err)
-		l.fresh(got.onceHold)
+		held, err := l.lock.Held(got.ctx)
+		require.NoError(t, err)
+		require.Greater(t, held.Fence, l.fence)
+		l.fence = held.Fence
 		h = got.onceHold
 	}
+	var err error
+	l.fence, err = l.direct.Get(t.Context(), l.token).Int64()
+	require.NoError(t, err)
 	require.NoError(t, h.unlock())
 	l.free(false)
 	s.struck(t)

@@ -36,7 +36,7 @@ type Info struct {
 
 // Waiter is one call that waits.
 type Waiter struct {
-	ID    string // what its hold will be called, in general
+	ID    string // what its hold will be called, if Redis grants it and it is not passed on here
 	Since time.Time
 	Mine  bool // waits through this Client
 }
@@ -46,7 +46,7 @@ type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
 	Count int           // levels
 	TTL   time.Duration // until Redis gives it up unless it is renewed; negative: never, until Break ends it
-	Fence int64         // newest fencing token of the name; 0 if none was ever minted
+	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client
 }
 

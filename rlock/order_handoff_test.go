@@ -25,7 +25,8 @@ func conductHeldKeys(t testing.TB, server *redistest.Server) []string {
 	return held
 }
 
-// G8: if Redis refuses the hand-off, plain release follows at once, and the line goes on in its order.
+// G8: if Redis refuses the hand-off, plain release follows at once, and the line goes on in its order: the next
+// one acquires, with tokens for those behind it.
 // HMGET is a command that only the hand-off needs; the user may not call it.
 func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
 	t.Parallel()
@@ -48,7 +49,7 @@ func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
 		require.NoError(t, g.unlock())
 	}
 	require.Positive(t, proxy.Requests(conductScript("handoff")), "it was tried")
-	require.GreaterOrEqual(t, proxy.Requests(conductScript("release")), 1+len(waiters))
+	require.GreaterOrEqual(t, proxy.Requests(conductScript("release")), 2)
 	require.Empty(t, conductHeldKeys(t, server))
 }
 

@@ -88,7 +88,7 @@ func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
 }
 
 // Disorder describes every hold whose token is not above that of the hold believed in before it, and
-// every token and hold id that was used twice, whether anybody believed in them or not. A hold that was
+// every token that was used twice, and hold id that two processes had, whether anybody believed in them or not. A hold that was
 // exported goes on under another id, once, with the token that it had.
 func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
@@ -96,7 +96,7 @@ func (b Bounds) Disorder(holds []Hold) (found []string) {
 		var before Hold
 		tokens := make(map[int64]Hold, len(of))
 		for _, h := range of {
-			if other, taken := ids[h.ID]; taken {
+			if other, taken := ids[h.ID]; taken && other.process() != h.process() {
 				found = append(found, fmt.Sprintf("%v has the id of %v", h, other))
 			}
 			other, taken := tokens[h.Fence]

@@ -57,6 +57,8 @@ func TestDisorder(t *testing.T) {
 	late.From = first.ID
 	sameID := hold(2, 30, 40)
 	sameID.ID = hold(1, 10, 20).ID
+	passed := sameID
+	sameID.Client = "d"
 	cases := map[string]struct {
 		holds []Hold
 		want  string
@@ -67,6 +69,7 @@ func TestDisorder(t *testing.T) {
 		"same":                        {[]Hold{hold(2, 10, 20), hold(2, 30, 40)}, "has the token of"},
 		"none":                        {[]Hold{hold(0, 10, 20)}, "comes after"},
 		"same id":                     {[]Hold{hold(1, 10, 20), sameID}, "has the id of"},
+		"passed on":                   {[]Hold{hold(1, 10, 20), passed}, ""},
 		"never believed":              {[]Hold{hold(2, 10, 20), hold(1, 30, 30), hold(3, 40, 50)}, ""},
 		"imported":                    {[]Hold{first, moved, hold(2, 50, 60)}, ""},
 		"imported twice":              {[]Hold{first, moved, again}, "whose token is another"},

@@ -15,14 +15,22 @@ type record struct {
 	mu      sync.Mutex // guards all below
 	holds   []Hold
 	calls   []Call
-	open    map[string]open // by hold id: begun, and not ended yet
-	unlocks map[string]int  // by outcome
+	open    map[turn]open  // begun, and not ended yet
+	unlocks map[string]int // by outcome
 	bounds  Bounds
 	bad     []string
 
 	strict bool                             // losses are told in time; set before there are any
 	export func(from *process, line string) // passes an exported hold on; set before there are any
 }
+
+// turn is what tells holds apart: those to whom one grant is passed have its id, and a token each.
+type turn struct {
+	id    string
+	fence int64
+}
+
+func (h Hold) turn() turn { return turn{h.ID, h.Fence} }
 
 // open is a hold whose end is not known yet.
 type open struct {
@@ -32,7 +40,7 @@ type open struct {
 }
 
 func newRecord() *record {
-	return &record{open: make(map[string]open), unlocks: make(map[string]int)}
+	return &record{open: make(map[turn]open), unlocks: make(map[string]int)}
 }
 
 // take notes down a line that a client process wrote.
@@ -48,14 +56,14 @@ func (r *record) take(p *process, line string) {
 		if from := f.word(); from != "-" {
 			o.From = from
 		}
-		r.open[o.ID] = o
+		r.open[o.turn()] = o
 	case lineEnd:
-		id := f.word()
-		o, known := r.open[id]
+		turn := turn{id: f.word(), fence: f.number()}
+		o, known := r.open[turn]
 		if !known {
 			r.bad = append(r.bad, fmt.Sprintf("%s: the end of a hold that never began: %s", p.name, line))
 		}
-		delete(r.open, id)
+		delete(r.open, turn)
 		o.End, o.Stalled = f.stamp(), f.stamp()
 		r.holds = append(r.holds, o.Hold)
 	case lineCall:

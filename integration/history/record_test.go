@@ -16,7 +16,9 @@ func told(lines ...string) (*record, *process) {
 	return r, p
 }
 
-func end(id string, at time.Duration) string { return endLine(Hold{ID: id, End: at}) }
+func end(id string, fence int64, at time.Duration) string {
+	return endLine(Hold{ID: id, Fence: fence, End: at})
+}
 
 func TestRecordOfAHold(t *testing.T) {
 	t.Parallel()
@@ -44,7 +46,7 @@ func TestRecordOfAKilledProcess(t *testing.T) {
 		require.Len(t, r.holds, 1)
 		require.Equal(t, c.want, r.holds[0].End)
 		require.Equal(t, 2, r.acquisitions())
-		r.take(&process{name: "client-1.0"}, end("id:2", 350))
+		r.take(&process{name: "client-1.0"}, end("id:2", 8, 350))
 		require.ErrorContains(t, r.verdict(), "overlaps: 1")
 	}
 }
@@ -61,10 +63,10 @@ func TestRecordThatIsWrong(t *testing.T) {
 		"garbage":            {[]string{"fatal error: stack overflow"}, "fatal"},
 		"half a line":        {[]string{"hold 3 a id:1"}, "too short"},
 		"no number":          {[]string{"end id:1 soon"}, "soon"},
-		"end of nothing":     {[]string{end("id:1", 10)}, "never began"},
+		"end of nothing":     {[]string{end("id:1", 7, 10)}, "never began"},
 		"without an end":     {[]string{first}, "never ended"},
-		"overlap":            {[]string{first, later, end("id:1", 301), end("id:2", 400)}, "overlaps"},
-		"order":              {[]string{first, later, end("id:1", 200), end("id:2", 400)}, "order"},
+		"overlap":            {[]string{first, later, end("id:1", 7, 301), end("id:2", 6, 400)}, "overlaps"},
+		"order":              {[]string{first, later, end("id:1", 7, 200), end("id:2", 6, 400)}, "order"},
 	} {
 		r, _ := told(c.lines...)
 		require.ErrorContains(t, r.verdict(), c.want, name)

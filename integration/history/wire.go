@@ -11,7 +11,7 @@ import (
 // whole, so that a process that is killed leaves no half of one behind.
 const (
 	lineHold   = "hold"   // client name id fence called start valid-until from
-	lineEnd    = "end"    // id end stalled: it is about to unlock, or has lost the hold
+	lineEnd    = "end"    // id token end stalled: it is about to unlock, or has lost the hold
 	lineExport = "export" // name id token: for another process to import
 	lineBreak  = "break"  // name outcome called returned
 	lineCall   = "call"   // client op outcome called returned
@@ -40,7 +40,9 @@ func holdLine(h Hold, validUntil time.Duration) string {
 		int64(validUntil), from)
 }
 
-func endLine(h Hold) string { return fmt.Sprintln(lineEnd, h.ID, int64(h.End), int64(h.Stalled)) }
+func endLine(h Hold) string {
+	return fmt.Sprintln(lineEnd, h.ID, h.Fence, int64(h.End), int64(h.Stalled))
+}
 
 func breakLine(name string, c Call) string {
 	return fmt.Sprintln(lineBreak, name, c.Outcome, int64(c.Called), int64(c.Returned))

@@ -51,6 +51,42 @@ var table = append(histories, []mutant{
 		new:  `if redis.call('EXISTS', lock) == 0 then`,
 		in:   "lua", by: "^TestHandoff",
 	}, {
+		name: "one that began to count from 1 is taken for the clock's",
+		file: "lua/fragment_fence_judge.lua",
+		old:  `if not ahead and value * 2 > now then`,
+		new:  `if not ahead then`,
+		in:   "lua", by: "^TestNoTokenIsGivenTwice$",
+	}, {
+		name: "the numbers to spare begin with the stored one",
+		file: "lua/fragment_fence_judge.lua",
+		old:  `math.min(now - value - 1, 1023)`,
+		new:  `math.min(now - value, 1023)`,
+		in:   "lua", by: "^TestNoTokenIsGivenTwice$",
+	}, {
+		name: "to be passed on makes a hold valid for longer",
+		file: "internal/engine/pass.go",
+		old:  `e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)`,
+		new:  `e.dog.Keep(&next.lease, now, req.Lease)`,
+		in:   "internal/engine", by: "^TestPassingOnRaisesNoValidity$",
+	}, {
+		name: "a turn has its predecessor's token",
+		file: "internal/engine/pass.go",
+		old:  `fence: h.fence + 1,`,
+		new:  `fence: h.fence,`,
+		in:   "rlock", by: "^TestATurnCostsNoRequest$",
+	}, {
+		name: "the last turn forgets what may come late",
+		file: "internal/engine/pass.go",
+		old:  `doubt: h.doubt, `,
+		new:  ``,
+		in:   "rlock", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
+	}, {
+		name: "a hold that was entered twice is passed on",
+		file: "internal/engine/pass.go",
+		old:  `h.op > 0 || `,
+		new:  ``,
+		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
+	}, {
 		name: "an acquisition may come as late as it likes",
 		file: "lua/acquire.lua",
 		old:  `if now > tonumber(ARGV[3]) then`,

@@ -29,6 +29,9 @@ const (
 	runCount = 64
 	runTime  = 50 * time.Millisecond
 	runPause = 5 * time.Millisecond
+	runFew   = 8 // that cost no request are always granted, if they take no longer than runTime
+	runShort = 8 * time.Millisecond
+	runTrips = 4
 	maxOwed  = 64 // releases of others that a process lets pass after a run
 
 	maxLimit   = 3 * time.Second // of one command, however long the lease

@@ -15,7 +15,7 @@ type Hold struct {
 	proto  Protocol
 	number holdNumber
 	fence  int64
-	start  time.Duration // when the call that granted it was first sent
+	start  time.Duration // when the call that granted it was first sent, or it was passed on
 
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none.
@@ -34,7 +34,8 @@ type Hold struct {
 
 	asked time.Duration // the longest lease that Redis was ever asked for
 
-	waitedFor bool // that somebody waits for it here was logged; guarded by its part of the table
+	waitedFor bool  // that somebody waits for it here was logged; guarded by its part of the table
+	spare     int16 // how many numbers right above fence are for those to whom it is passed; constant
 }
 
 type state uint8

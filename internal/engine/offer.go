@@ -33,10 +33,14 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	if w.place == deserted {
 		return false
 	}
-	if r.line.turns == 0 {
+	if r.line.turns+r.line.passed == 0 {
 		r.line.since = t.engine.clock.Now()
 	}
-	r.line.turns++
+	if h.number == from.number {
+		r.line.passed++
+	} else {
+		r.line.turns++
+	}
 	r.remove(w)
 	w.place, w.hold = granted, h
 	w.tell()

@@ -26,8 +26,9 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 		if w == nil {
 			err := e.releaseIn(h, end, runOver, true)
 			if first {
-				outcome = err
+				return err
 			}
+			h.sweep()
 			return outcome
 		}
 		id := w.id // while it is offered, nobody else gives it another one
@@ -37,6 +38,8 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 		}
 		if first {
 			outcome = err
+		} else {
+			h.sweep()
 		}
 		if next == nil {
 			return outcome
@@ -45,10 +48,13 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	}
 }
 
-// handoff turns h into a hold of w by one script. It returns a hold only if that has to be passed on,
+// handoff turns h into a hold of w, by itself or by one script. It returns a hold only if that has to be passed on,
 // because w left. Until the outcome is known nothing else is tried: with another target, the first one
 // could end up holding without anybody knowing.
 func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
+	if next := h.successor(w.req); next != nil {
+		return e.handed(h, w, next), nil
+	}
 	limit, start := e.limit(w.req.Lease), e.clock.Now()
 	id := w.id
 	var unsure doubt
@@ -59,7 +65,9 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 			e.refused(h, w, id, unsure, err)
 			return nil, nil
 		case kind == faultNone && (reply.Status == lua.Done || reply.Status == lua.Already):
-			return e.handed(h, w, id, reply.Fence, start), nil
+			next := e.newHold(w.req, id, reply.Fence, start, 0)
+			next.tokens(w, reply.Fence, reply.Spare, e.clock.Now()-start)
+			return e.handed(h, w, next), nil
 		case kind == faultNone && reply.Status == lua.Late:
 			continue
 		case kind == faultNone:
@@ -95,17 +103,18 @@ func (e *Engine) sendHandoff(
 	return reply, notAfter, err
 }
 
-// handed makes the target's hold, and returns it if the target left. A late copy of the hand-off can do
+// handed gives the target its hold, and returns that if the target left. A late copy of the hand-off can do
 // nothing any more, because it needs the hold that is gone.
-func (e *Engine) handed(from *Hold, w *waiter, id string, fence int64, start time.Duration) *Hold {
-	next := e.newHold(w.req, id, fence, start, 0)
+func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 	left := !e.table.grant(from, w, next)
 	if e.isClosed() {
 		next.orphan() // Close may have looked for holds before this one was listed
 		return nil
 	}
 	if !left {
-		runtime.Gosched() // the lock is its turn's, and this goroutine has nothing that is as urgent
+		if next.number != from.number {
+			runtime.Gosched() // the lock is its turn's, and this goroutine has nothing that is as urgent
+		}
 		return nil
 	}
 	next.mu.Lock()

@@ -54,6 +54,10 @@ type Marker interface{ Marks() }
 // excludes the others: nobody waits behind a request that Redis did not refuse.
 type Crowder interface{ Crowds() }
 
+// A Passer is a protocol whose holds pass to other callers of the process without a request: what is in Redis
+// says nothing about which of them has it.
+type Passer interface{ Passes() }
+
 // A Queuer is a protocol whose waiters stand in a queue in Redis. Who arrives behind others of this
 // process is registered once; who leads registers with every attempt.
 type Queuer interface {

@@ -80,10 +80,15 @@ func (r *row) first() *waiter {
 }
 
 // over reports that the run of hand-offs has been long enough. The first one is always granted: with
-// long critical sections, every other turn is a real release.
+// long critical sections, every other turn is a real release. Those that cost no request go on until what
+// they took outweighs what others wait for besides: a release, a message and a request, which are trips.
 func (l *line) over(now time.Duration) bool {
-	turns := l.run()
-	return l.turns >= turns || l.turns > 0 && now-l.since >= runTime*time.Duration(turns)/runCount
+	if l.turns+l.passed == 0 {
+		return false
+	}
+	turns, took, outweighs := l.run(), now-l.since, min(runTrips*l.trip, runTime)
+	return l.turns >= turns || took >= max(runTime*time.Duration(turns)/runCount, outweighs) ||
+		l.passed >= runFew && took >= max(runShort, outweighs)
 }
 
 // run is how many hand-offs make a run. The more processes take turns, the shorter each one's is: how

@@ -42,9 +42,11 @@ type line struct {
 	blocking int  // those in line whom others stay behind
 	calm     bool // nobody in line was queued when that was looked at last
 
-	turns int           // hand-offs since the name was last taken through Redis
-	since time.Duration // when the first of them was
-	out   time.Duration // until then the process leaves the name to others, unless it hears them
+	turns  int           // hand-offs by a script since the name was last taken through Redis
+	passed int           // those without one
+	since  time.Duration // when the first of them was
+	trip   time.Duration // how long it took to take the name through Redis, or to hand it on there
+	out    time.Duration // until then the process leaves the name to others, unless it hears them
 
 	others int        // who besides this process is thought to want the name, as the last run ended
 	absent int        // who heard of that end too, and is not: it did not come the time before
@@ -149,7 +151,7 @@ func (p *part) tidy(key string, r *row) {
 		p.dropLine(r)
 		*r = row{}
 		p.spareRow = r
-	case r.line != nil && r.line.turns == 0 && r.line.owes == 0:
+	case r.line != nil && r.line.turns+r.line.passed == 0 && r.line.owes == 0:
 		p.dropLine(r) // a run of hand-offs is remembered until the name is really released
 	}
 }
@@ -248,7 +250,7 @@ func (t *table) win(w *waiter, h *Hold) {
 	if !h.loose {
 		r.keep(h)
 	}
-	r.line.turns, r.line.silent = 0, nil
+	r.line.turns, r.line.passed, r.line.silent = 0, 0, nil
 	r.promote()
 	p.tidy(key, r)
 }

@@ -25,6 +25,7 @@ func (p side) Inherits(held string) bool { return p.mode == "w" && held == "w" }
 
 // floor is a table with one name's waiters and holds, by their letters.
 type floor struct {
+	made    holdNumber // of the holds so far
 	t       *testing.T
 	table   *table
 	engine  *Engine
@@ -54,8 +55,9 @@ func (f *floor) come(who ...string) {
 }
 
 func (f *floor) hold(name string) *Hold {
+	f.made++
 	h := &Hold{
-		engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: holdNumber(len(f.holds) + 1),
+		engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: f.made,
 		start: f.engine.clock.Now(),
 	}
 	f.holds[name] = h

@@ -1,0 +1,55 @@
+package engine
+
+import "time"
+
+// A turn that costs no request. The hold that Redis knows stays what it is, id and lease, and goes from one
+// caller to the next by memory alone: with a context of its own, and with the next of the fencing tokens that
+// the acquisition minted. Whoever had it before has no context any more, so nobody believes in it twice; and the
+// watchdog goes on from the validity that Redis last confirmed, which passing on does not raise.
+
+// successor is h's next turn, for a request that would be granted the same by Redis. It is nil if h has to be
+// handed on by a script, or released:
+//
+//   - there is no token left, or the lease is half over, so that Redis is to be asked whether it stands;
+//   - the next one wants another lease, or one of its own that nobody renews;
+//   - h was entered more than once: a copy of a step may come late, and would change the count of the next;
+//   - h was limited: the release is what tells that the limit was kept.
+func (h *Hold) successor(req Request) *Hold {
+	e := h.engine
+	now, until := e.clock.Now(), h.lease.ValidUntil()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, passes := req.Proto.(Passer)
+	if !passes || h.spare == 0 || until-now <= req.Lease/2 || !req.Kept || req.Lease != h.asked ||
+		h.op > 0 || h.limit != nil {
+		return nil
+	}
+	next := &Hold{
+		engine: e, proto: req.Proto, number: h.number, fence: h.fence + 1, spare: h.spare - 1,
+		start: now, doubt: h.doubt, asked: req.Lease,
+	}
+	h.doubt = 0 // the last turn has what is left of it released
+	next.lease.Owner = next
+	e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)
+	return next
+}
+
+// tokens gives a hold that Redis just granted to w its fencing tokens: the newest one, and where others of this
+// process wait behind w the first of those that are spare, so that the others are for them. Trip is how long
+// the request took.
+func (h *Hold) tokens(w *waiter, newest, spare int64, trip time.Duration) {
+	h.fence = newest
+	_, passes := w.req.Proto.(Passer)
+	if h.engine.table.tookTrip(w, trip) && passes {
+		h.fence, h.spare = newest-spare, int16(spare)
+	}
+}
+
+// tookTrip notes how long a request for w's name took, and reports whether others stand behind w.
+func (t *table) tookTrip(w *waiter, trip time.Duration) (followed bool) {
+	p := t.part(w.req.Proto.Key())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inLine(p.row(w.req.Proto.Key())).trip = trip
+	return w.next != nil
+}

@@ -1,0 +1,129 @@
+package lua_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// spares is a lock and the greatest number that anybody was given.
+type spares struct {
+	*testing.T
+	rdb         *redis.Client
+	lock, token string
+	holder      string
+	holds       int
+	highest     int64
+}
+
+func newSpares(t *testing.T) *spares {
+	key := redistest.Key(t)
+	return &spares{T: t, rdb: redistest.Shared(t).Client(t), lock: key, token: "redisson_lock_token:{" + key + "}"}
+}
+
+func (s *spares) next() string {
+	s.holds++
+	return "client:" + strconv.Itoa(s.holds)
+}
+
+// granted checks the numbers of a hold: all of them are above all that were given before.
+func (s *spares) granted(fence, spare int64) {
+	s.Helper()
+	require.GreaterOrEqual(s, spare, int64(0))
+	require.LessOrEqual(s, spare, int64(1023))
+	require.Greater(s, fence-spare, s.highest)
+	s.highest = fence
+	stored, err := s.rdb.Get(s.Context(), s.token).Int64()
+	require.NoError(s, err)
+	require.Equal(s, fence, stored, "the newest of them stands in Redis")
+}
+
+func (s *spares) acquire() lua.AcquireReply {
+	s.Helper()
+	s.holder = s.next()
+	reply, err := lua.Acquire(lua.AcquireArgs{
+		Lock: s.lock, Token: s.token, ID: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
+	}).Run(s.Context(), s.rdb)
+	require.NoError(s, err)
+	require.Equal(s, lua.Held, reply.Status)
+	s.granted(reply.Fence, reply.Spare)
+	return reply
+}
+
+func (s *spares) handoff() lua.HandoffReply {
+	s.Helper()
+	from := s.holder
+	s.holder = s.next()
+	reply, err := lua.Handoff(lua.HandoffArgs{
+		Lock: s.lock, Token: s.token, From: from, To: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
+	}).Run(s.Context(), s.rdb)
+	require.NoError(s, err)
+	require.Equal(s, lua.Done, reply.Status)
+	s.granted(reply.Fence, reply.Spare)
+	return reply
+}
+
+func (s *spares) release() {
+	s.Helper()
+	require.NoError(s, s.rdb.Del(s.Context(), s.lock).Err())
+}
+
+// R2: who knows of no earlier token has none to spare, and who is ahead of the clock neither.
+func TestWhereThereIsNoTokenToSpare(t *testing.T) {
+	t.Parallel()
+	s := newSpares(t)
+	require.Zero(t, s.acquire().Spare, "the first one")
+	s.release()
+	s.highest = time.Now().Add(time.Hour).UnixMicro()
+	require.NoError(t, s.rdb.Set(t.Context(), s.token, s.highest, 0).Err())
+	require.Zero(t, s.acquire().Spare, "ahead of the clock")
+	require.Zero(t, s.handoff().Spare, "ahead of the clock")
+	s.release()
+	s.highest = 7
+	require.NoError(t, s.rdb.Set(t.Context(), s.token, 7, 0).Err())
+	require.Zero(t, s.acquire().Spare, "one of Java's, which counts from 1")
+	s.release()
+	s.highest = time.Now().Add(-time.Hour).UnixMicro()
+	require.NoError(t, s.rdb.Set(t.Context(), s.token, s.highest, 0).Err())
+	require.EqualValues(t, 1023, s.acquire().Spare, "one of the clock's")
+	again, err := lua.Acquire(lua.AcquireArgs{
+		Lock: s.lock, Token: s.token, ID: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
+	}).Run(t.Context(), s.rdb)
+	require.NoError(t, err)
+	require.Equal(t, lua.Already, again.Status)
+	require.Zero(t, again.Spare, "a copy has one token, the newest")
+}
+
+// R2, G13: over acquisitions, hand-offs, increments of Java's and a token key that is forgotten, no number is
+// given twice, and those of a later hold are above those of an earlier one.
+func TestNoTokenIsGivenTwice(t *testing.T) {
+	t.Parallel()
+	const seed = 20261122
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := newSpares(t)
+	spared := int64(0)
+	for range 2000 {
+		switch n := random.IntN(20); {
+		case s.holder == "":
+			spared += s.acquire().Spare
+		case n < 8:
+			spared += s.handoff().Spare
+		case n < 10:
+			require.NoError(t, s.rdb.Incr(t.Context(), s.token).Err())
+			s.highest++
+		case n == 10:
+			require.NoError(t, s.rdb.Del(t.Context(), s.token).Err())
+		default:
+			s.release()
+			s.holder = ""
+		}
+	}
+	require.Positive(t, spared)
+}

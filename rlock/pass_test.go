@@ -1,0 +1,283 @@
+package rlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// passLab has a run of turns begin: callers of one client stand in line while a rival holds, and the first of them
+// acquires when that lets go.
+type passLab struct {
+	*testing.T
+	proxy       *faultproxy.Proxy
+	rdb         *redis.Client
+	line        conductLine
+	lock, rival *rlock.Lock
+}
+
+func newPassLab(t *testing.T) *passLab {
+	t.Helper()
+	server := redistest.Start(t)
+	l := &passLab{T: t, proxy: faultproxy.Start(t, server.Addr()), rdb: server.Client(t)}
+	l.line = conductLineOn(t, l.proxy.Addr(), &rlock.ClientOptions{Lease: passLease})
+	l.lock = rlock.New(l.line.Client, "order")
+	l.rival = rlock.New(conductClient(t, server.Addr(), nil), "order")
+	conductWarm(t, l.line, l.lock)
+	return l
+}
+
+const passLease = 3 * time.Second
+
+// begin returns the first turn and who stands behind it, each by the options of its handle.
+func (l *passLab) begin(opts ...[]rlock.Option) (conductGrant, []<-chan conductGrant) {
+	l.Helper()
+	_, unlock := conductTake(l, conductCtx(l), l.rival)
+	var waiting []<-chan conductGrant
+	for _, o := range opts {
+		waiting = append(waiting, l.line.join(l, conductCtx(l), rlock.New(l.line.Client, "order", o...)))
+	}
+	require.NoError(l, unlock())
+	return l.line.in(l, waiting[0]), waiting[1:]
+}
+
+func (l *passLab) held(g conductGrant) rlock.Hold {
+	l.Helper()
+	held, err := l.lock.Held(g.ctx)
+	require.NoError(l, err)
+	return held
+}
+
+// sent counts the requests that acquired, handed on or released.
+func (l *passLab) sent() int {
+	c := conductCount(l.proxy)
+	return c.acquire + c.handoff + c.release
+}
+
+func (l *passLab) free() {
+	l.Helper()
+	redistest.Eventually(l, patienceOfPass, func() bool { return l.rdb.Exists(context.Background(), "order").Val() == 0 },
+		"the lock is free")
+}
+
+const patienceOfPass = 20 * time.Second
+
+// R1: the next in line has the lock without a request: with a context and a token of its own, under the id and for
+// as long as Redis granted it to the first of them.
+func TestATurnCostsNoRequest(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	at, waiting := l.begin(nil, nil, nil, nil)
+	before, granted := l.sent(), l.held(at)
+	for i, next := range waiting {
+		require.NoError(t, at.unlock())
+		require.ErrorIs(t, context.Cause(at.ctx), rlock.ErrReleased)
+		require.ErrorIs(t, at.unlock(), rlock.ErrNotHeld, "once")
+		at = l.line.in(t, next)
+		held := l.held(at)
+		require.Equal(t, granted.ID, held.ID)
+		require.Equal(t, granted.Fence+int64(i)+1, held.Fence)
+		require.Equal(t, 1, held.Count)
+		require.WithinDuration(t, granted.ValidUntil, held.ValidUntil, passLease, "it is about the same lease")
+	}
+	require.Equal(t, before, l.sent())
+	newest, err := l.rdb.Get(t.Context(), fenceKey("order")).Int64()
+	require.NoError(t, err)
+	last := l.held(at).Fence
+	require.Less(t, last, newest)
+	require.NoError(t, at.unlock())
+	require.Equal(t, before+1, l.sent(), "one release ends the run")
+	_, unlock := conductTake(t, conductCtx(t), l.rival)
+	require.NoError(t, unlock())
+	after, err := l.rdb.Get(t.Context(), fenceKey("order")).Int64()
+	require.NoError(t, err)
+	require.Greater(t, after, newest, "what is left of the range is nobody's")
+}
+
+// R3: what Redis would not have granted the same is granted by Redis.
+func TestWhatIsNotPassedOn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		first, second []rlock.Option
+		work          func(l *passLab, first conductGrant)
+	}{
+		"the next one wants a lease that nobody renews": {second: []rlock.Option{rlock.FixedLease(passLease)}},
+		"the holder had one":                            {first: []rlock.Option{rlock.FixedLease(time.Minute)}},
+		"the hold is limited":                           {first: []rlock.Option{rlock.MaxHold(time.Minute)}},
+		"it was entered twice": {work: func(l *passLab, first conductGrant) {
+			_, unlock := conductTake(l, first.ctx, l.lock)
+			require.NoError(l, unlock())
+		}},
+		"half of the lease is over": {work: func(l *passLab, first conductGrant) {
+			rule := l.proxy.On(conductScript("renew"), faultproxy.CutBefore).Times(-1)
+			half := l.held(first).ValidUntil.Add(-passLease / 2)
+			time.Sleep(time.Until(half)) // the fault itself
+			rule.Wait(l, 1)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newPassLab(t)
+			first, waiting := l.begin(test.first, test.second)
+			if test.work != nil {
+				test.work(l, first)
+			}
+			before, granted := l.sent(), l.held(first)
+			require.NoError(t, first.unlock())
+			next := l.line.in(t, waiting[0])
+			held := l.held(next)
+			require.NotEqual(t, granted.ID, held.ID)
+			require.Greater(t, held.Fence, granted.Fence)
+			require.Greater(t, l.sent(), before)
+			require.NoError(t, next.unlock())
+			l.free()
+		})
+	}
+}
+
+// R5: whoever has the turn learns that the grant is gone, by a renewal or by the release that ends the run. Those
+// before did not: to unlock was to pass on.
+func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
+	t.Parallel()
+	ways := map[string]func(l *passLab) error{
+		"deleted": func(l *passLab) error { return l.rdb.Del(l.Context(), "order").Err() },
+		"broken":  func(l *passLab) error { return l.rival.Break(l.Context()) },
+	}
+	for name, end := range ways {
+		t.Run(name+", told at the end of the run", func(t *testing.T) {
+			t.Parallel()
+			l := newPassLab(t)
+			first, waiting := l.begin(nil, nil)
+			require.NoError(t, end(l))
+			require.NoError(t, first.unlock())
+			second := l.line.in(t, waiting[0])
+			fence := l.held(second).Fence
+			require.ErrorIs(t, second.unlock(), rlock.ErrLost)
+			require.Greater(t, fenceOnce(t, l.rival), fence)
+		})
+		t.Run(name+", told by a renewal", func(t *testing.T) {
+			t.Parallel()
+			l := newPassLab(t)
+			first, waiting := l.begin(nil, nil, nil)
+			require.NoError(t, end(l))
+			require.NoError(t, first.unlock())
+			second := l.line.in(t, waiting[0])
+			fence := l.held(second).Fence
+			select {
+			case <-second.ctx.Done():
+			case <-time.After(patienceOfPass):
+				t.Fatal("nobody tells")
+			}
+			require.ErrorIs(t, context.Cause(second.ctx), rlock.ErrLost)
+			require.ErrorIs(t, second.unlock(), rlock.ErrLost)
+			third := l.line.in(t, waiting[1])
+			require.Greater(t, l.held(third).Fence, fence, "it asked Redis")
+			require.NoError(t, third.unlock())
+			l.free()
+		})
+	}
+}
+
+// R11: an export takes the grant along, and those behind wait for whoever imports it.
+func TestAnExportEndsTheRun(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	first, waiting := l.begin(nil, nil, nil)
+	require.NoError(t, first.unlock())
+	second := l.line.in(t, waiting[0])
+	fence := l.held(second).Fence
+	passport, err := l.lock.Export(second.ctx)
+	require.NoError(t, err)
+	require.ErrorIs(t, second.unlock(), rlock.ErrNotHeld)
+	held, unlock, err := l.rival.Import(t.Context(), passport)
+	require.NoError(t, err)
+	imported, err := l.rival.Held(held)
+	require.NoError(t, err)
+	require.Equal(t, fence, imported.Fence)
+	require.Empty(t, waiting[1])
+	require.NoError(t, unlock())
+	third := l.line.in(t, waiting[1])
+	require.Greater(t, l.held(third).Fence, fence)
+	require.NoError(t, third.unlock())
+}
+
+// A run that its client's Close finds is over: the turn is released, and nobody gets the next.
+func TestCloseEndsARun(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	first, waiting := l.begin(nil, nil, nil)
+	require.NoError(t, first.unlock())
+	second := l.line.in(t, waiting[0])
+	require.Error(t, l.line.Close(), "a lock is held")
+	require.ErrorIs(t, context.Cause(second.ctx), rlock.ErrClosed)
+	require.ErrorIs(t, conductAwait(t, waiting[1], "it is sent away").err, rlock.ErrClosed)
+	l.free()
+}
+
+// One that leaves as the lock is passed to it passes it on: a wait that is cancelled loses no turn.
+func TestAWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	for range 50 {
+		_, unlock := conductTake(t, conductCtx(t), l.rival)
+		ctx, leave := context.WithCancel(conductCtx(t))
+		first := l.line.join(t, conductCtx(t), l.lock)
+		second, third := l.line.join(t, ctx, l.lock), l.line.join(t, conductCtx(t), l.lock)
+		require.NoError(t, unlock())
+		at := l.line.in(t, first)
+		go leave()
+		require.NoError(t, at.unlock())
+		if got := conductAwait(t, second, "it got in, or left"); got.err == nil {
+			require.NoError(t, got.unlock())
+		}
+		require.NoError(t, l.line.in(t, third).unlock())
+	}
+	l.free()
+}
+
+// R10: a copy of the acquisition that comes when the run is over takes nothing for long: the last turn has it
+// released, though another one acquired.
+func TestACopyOfTheAcquisitionThatBeganARunTakesNothing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range onceFaults(true) {
+		if !fault.late { // its client knows that one may come
+			continue
+		}
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			l := newOnceLab(t)
+			blocker := l.take(l.rival)
+			line := []<-chan onceStood{l.stand(t.Context()), l.stand(t.Context()), l.stand(t.Context())}
+			redistest.Eventually(t, oncePatience, func() bool {
+				return l.direct.PubSubNumSub(t.Context(), "redisson_lock__channel:{"+l.name+"}").
+					Val()["redisson_lock__channel:{"+l.name+"}"] > 0
+			}, "the first of them listens")
+			s := l.inject(fault, lua.SHA("acquire"))
+			require.NoError(t, blocker.unlock())
+			for _, next := range line {
+				got := <-next
+				require.NoError(t, got.err)
+				held, err := l.lock.Held(got.ctx)
+				require.NoError(t, err)
+				require.Greater(t, held.Fence, l.fence)
+				l.fence = held.Fence
+				require.NoError(t, got.unlock())
+			}
+			for _, moment := range fault.when {
+				s.deliver(t, moment)
+			}
+			l.free(true)
+			l.passed()
+			require.NoError(t, l.rival.Do(t.Context(), func(context.Context) error { return nil }))
+			l.nothingLeft()
+		})
+	}
+}
