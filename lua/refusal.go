@@ -33,6 +33,9 @@ func Crossed(err error) bool { return redis.HasErrorPrefix(err, "CROSSSLOT") }
 // Refused reports that a server refused a script for what it is, and not for the state that the server is in, or
 // for what is at the keys, which the script itself finds out. It did not run.
 func Refused(err error) bool {
+	if err == nil { // nearly always, and said costs an allocation
+		return false
+	}
 	var said redis.Error
 	return errors.As(err, &said) && !Passes(err) && !strings.HasPrefix(said.Error(), "HOLDFAST") &&
 		!errors.Is(classify(err), ErrConflict)

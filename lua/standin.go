@@ -30,8 +30,7 @@ func (c *Call[R]) OrElse(single *Call[R]) *Call[R] {
 
 // standIn is what is to be sent after an error, or nil.
 func (c *Call[R]) standIn(err error) *Call[R] {
-	var denied *DeniedError
-	refused := Refused(err) && !errors.As(Explain(err), &denied)
+	refused := Refused(err) && !forbidden(err)
 	switch {
 	case c.orElse != nil && (refused || redis.IsTryAgainError(err)):
 		return c.orElse
@@ -41,6 +40,11 @@ func (c *Call[R]) standIn(err error) *Call[R] {
 		return one
 	}
 	return nil
+}
+
+func forbidden(err error) bool {
+	var denied *DeniedError
+	return errors.As(Explain(err), &denied)
 }
 
 func functions[R any](calls []*Call[R]) bool {

@@ -26,9 +26,9 @@ func crowd() []Scenario {
 	}
 	others := []string{contender.Bsm, contender.Rueidis}
 	var scenarios []Scenario
-	// Three calls and, once in a run of hand-offs, one of every process that waits.
+	// Once in a run of turns a release, and a call of every process that waits.
 	for i, n := range []int{10, 100, 1000} {
-		calls := []float64{13, 4, 3.2}[i]
+		calls := []float64{13, 1, 0.1}[i]
 		scenarios = append(scenarios, Scenario{
 			ID: fmt.Sprintf("crowd%d", n), Title: fmt.Sprintf("%d waiters on one name in %d processes", n, crowdClients),
 			Contenders: append([]string{contender.Ours}, others...), Columns: columns,

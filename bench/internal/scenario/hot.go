@@ -20,8 +20,8 @@ func hot() []Scenario {
 			Contenders: all, Columns: columns,
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "hot") },
 			Goals: []Goal{
-				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 1.5},
-				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.1},
+				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 20},
+				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.03},
 				{Figure: measure.TurnRatio, Of: ours, AtMost: 1.2},
 			},
 		},
@@ -32,8 +32,8 @@ func hot() []Scenario {
 				Column{clientTurnRatio, "most/fewest by client"}),
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 8, 64, "hot") },
 			Goals: []Goal{
-				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 1},
-				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.2},
+				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 8},
+				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.1},
 				{Figure: clientTurnRatio, Of: ours, AtMost: 2},
 			},
 		},
