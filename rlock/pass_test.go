@@ -116,6 +116,10 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 			_, unlock := conductTake(l, first.ctx, l.lock)
 			require.NoError(l, unlock())
 		}},
+		"its renewal failed": {work: func(l *passLab, _ conductGrant) {
+			rule := l.proxy.On(conductScript("renew"), faultproxy.CutBefore).Times(-1)
+			rule.Wait(l, 2) // the second one comes because the first failed
+		}},
 		"half of the lease is over": {work: func(l *passLab, first conductGrant) {
 			rule := l.proxy.On(conductScript("renew"), faultproxy.CutBefore).Times(-1)
 			half := l.held(first).ValidUntil.Add(-passLease / 2)

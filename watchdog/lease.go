@@ -55,6 +55,14 @@ func (l *Lease) ValidUntil() time.Duration {
 	return time.Duration(l.validity.Load())
 }
 
+// Failing reports that the last renewal failed, also of a lease that was stopped
+// after that. It is safe for concurrent use.
+func (l *Lease) Failing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failure != nil
+}
+
 func (l *Lease) setValidityLocked(until time.Duration) {
 	l.validity.Store(int64(until))
 }

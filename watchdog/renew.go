@@ -62,7 +62,9 @@ func (w *Watchdog) endLocked(l *Lease, as state) bool {
 	if was != live {
 		return false
 	}
-	l.failure = nil
+	if as == lost { // its user may keep it for long
+		l.failure = nil
+	}
 	w.cfg.Wheel.Cancel(&l.timer)
 	w.live.Add(-1)
 	return true

@@ -10,7 +10,8 @@ import "time"
 // successor is h's next turn, for a request that would be granted the same by Redis. It is nil if h has to be
 // handed on by a script, or released:
 //
-//   - there is no token left, or the lease is half over, so that Redis is to be asked whether it stands;
+//   - there is no token left;
+//   - the lease is half over, or its last renewal failed: Redis is to be asked whether it stands;
 //   - the next one wants another lease, or one of its own that nobody renews;
 //   - h was entered more than once: a copy of a step may come late, and would change the count of the next;
 //   - h was limited: the release is what tells that the limit was kept.
@@ -20,8 +21,8 @@ func (h *Hold) successor(req Request) *Hold {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, passes := req.Proto.(Passer)
-	if !passes || h.spare == 0 || until-now <= req.Lease/2 || !req.Kept || req.Lease != h.asked ||
-		h.op > 0 || h.limit != nil {
+	if !passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
+		!req.Kept || req.Lease != h.asked || h.op > 0 || h.limit != nil {
 		return nil
 	}
 	next := &Hold{
