@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -88,8 +89,9 @@ func TestFirstTurnsWaitForNoTimer(t *testing.T) {
 				require.Zero(t, l.expired(), "an invitation was not taken up")
 				l.rdb.Echo(context.Background(), "end")
 				redistest.Eventually(t, patience, func() bool {
-					lines := monitor.Lines()
-					return len(lines) > 0 && strings.Contains(lines[len(lines)-1], `"end"`)
+					return slices.ContainsFunc(monitor.Lines(), func(line string) bool {
+						return strings.Contains(line, `"end"`)
+					})
 				}, "the monitor is behind")
 				for _, line := range monitor.Lines() {
 					if free := keptFree.FindStringSubmatch(line); free != nil {
