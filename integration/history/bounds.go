@@ -25,9 +25,9 @@ type Bounds struct {
 
 // Late describes the holders that went on believing for too long after their hold was lost.
 func (b Bounds) Late(holds []Hold) (found []string) {
-	for _, h := range holds {
+	for _, h := range granted(holds) {
 		for _, l := range b.Losses {
-			if l.Certain && l.of(h) && h.Start <= l.From && h.End > l.Until+b.Telling+h.Stalled {
+			if l.Certain && l.of(h) && h.grantStart <= l.From && h.End > l.Until+b.Telling+h.Stalled {
 				found = append(found, fmt.Sprintf("%v was lost at %v and its holder told %v later", h, l.Until,
 					h.End-l.Until))
 				break
@@ -41,10 +41,10 @@ func (b Bounds) Late(holds []Hold) (found []string) {
 // LongestTelling is how long after a loss its holder believed, at most, and how many holds were lost while
 // they were believed in.
 func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
-	for _, h := range holds {
+	for _, h := range granted(holds) {
 		hit := false
 		for _, l := range b.Losses {
-			if l.Certain && l.of(h) && h.Start <= l.From && h.End > l.Until {
+			if l.Certain && l.of(h) && h.grantStart <= l.From && h.End > l.Until {
 				hit, longest = true, max(longest, h.End-l.Until)
 			}
 		}
@@ -59,8 +59,11 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 // while its grant was on its way, and is over in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless
 // it only then got to know of the hold.
 func (b Bounds) excuses(earlier, later Hold) bool {
+	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other one was made
+		earlier, later = later, earlier
+	}
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
-		return l.of(earlier) && earlier.Called <= l.Until && earlier.Start <= l.Until+b.Reply &&
+		return l.of(earlier) && earlier.grantCalled <= l.Until && earlier.grantStart <= l.Until+b.Reply &&
 			l.From <= later.Start &&
 			(l.By != earlier.process() || l.From <= earlier.Start) &&
 			earlier.End <= l.Until+b.Telling+earlier.Stalled
@@ -68,9 +71,10 @@ func (b Bounds) excuses(earlier, later Hold) bool {
 }
 
 // mixes tells whether the order of two holds is not known: one was lost at about the time at which both
-// were granted, so the one that was granted first may have been heard of last.
+// were granted, so the one that was granted first may have been heard of last. Or it was lost, and is passed on
+// until that is found out.
 func (b Bounds) mixes(earlier, later Hold) bool {
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
-		return l.of(later) && l.From <= earlier.Start && later.Called <= l.Until
+		return l.of(later) && l.From <= earlier.Start && later.grantCalled <= l.Until
 	})
 }

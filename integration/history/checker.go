@@ -20,6 +20,26 @@ type Hold struct {
 
 	From    string        // the id of the exported hold that it was; "" if it was none
 	Stalled time.Duration // how long its goroutine stood still meanwhile, in all
+
+	// Of the first turn of its grant: a lock that is passed on inside a process is one hold for Redis, and Redis
+	// is not asked whether it still knows it. Set by granted.
+	grantCalled, grantStart time.Duration
+}
+
+// granted has every hold know the beginning of its grant, which is that of the first hold by its id.
+func granted(holds []Hold) []Hold {
+	first := make(map[string]Hold, len(holds))
+	for _, h := range holds {
+		if f, known := first[h.ID]; !known || h.Start < f.Start {
+			first[h.ID] = h
+		}
+	}
+	holds = slices.Clone(holds)
+	for i := range holds {
+		f := first[holds[i].ID]
+		holds[i].grantCalled, holds[i].grantStart = f.Called, f.Start
+	}
+	return holds
 }
 
 func (h Hold) process() string {
@@ -39,7 +59,7 @@ func (h Hold) String() string {
 // byName returns the holds of each name in the order of their beginnings.
 func byName(holds []Hold) map[string][]Hold {
 	names := make(map[string][]Hold)
-	for _, h := range holds {
+	for _, h := range granted(holds) {
 		names[h.Name] = append(names[h.Name], h)
 	}
 	for _, of := range names {
