@@ -164,6 +164,27 @@ func (l *onceLab) fresh(h onceHold) {
 	l.stands(h, 1)
 }
 
+// turn checks a hold that may have been passed on without a request: its token is above all that anybody had, and
+// was reserved by whoever it came from.
+func (l *onceLab) turn(h onceHold) {
+	l.Helper()
+	held, err := h.lock.Held(h.ctx)
+	require.NoError(l, err)
+	require.Greater(l, held.Fence, l.fence)
+	l.fence = held.Fence
+	stored, err := l.direct.Get(l.Context(), l.token).Int64()
+	require.NoError(l, err)
+	require.LessOrEqual(l, l.fence, stored)
+}
+
+// reserved has all that was reserved count as used, now that nobody can be given it any more.
+func (l *onceLab) reserved() {
+	l.Helper()
+	var err error
+	l.fence, err = l.direct.Get(l.Context(), l.token).Int64()
+	require.NoError(l, err)
+}
+
 // stands checks that Redis has exactly this hold, so many levels deep, with the token that it was
 // given when it began, and that its holder sees the same.
 func (l *onceLab) stands(h onceHold, levels int) {

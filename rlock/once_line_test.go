@@ -26,15 +26,10 @@ func TestHandoffsOfALineWithLostReplies(t *testing.T) {
 		require.NoError(t, h.unlock())
 		got := <-next
 		require.NoError(t, got.err)
-		held, err := l.lock.Held(got.ctx)
-		require.NoError(t, err)
-		require.Greater(t, held.Fence, l.fence)
-		l.fence = held.Fence
+		l.turn(got.onceHold)
 		h = got.onceHold
 	}
-	var err error
-	l.fence, err = l.direct.Get(t.Context(), l.token).Int64()
-	require.NoError(t, err)
+	l.reserved()
 	require.NoError(t, h.unlock())
 	l.free(false)
 	s.struck(t)
@@ -69,8 +64,9 @@ func TestHandoffWhoseTargetLeaves(t *testing.T) {
 			}
 			got := <-second
 			require.NoError(t, got.err)
-			l.fresh(got.onceHold)
+			l.turn(got.onceHold)
 			require.NoError(t, got.unlock())
+			l.reserved()
 			s.deliver(t, whenFree)
 			l.free(false)
 			l.later(s, l.lock, underOwn)

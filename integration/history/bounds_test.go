@@ -36,6 +36,11 @@ func TestLossesAreToldInTime(t *testing.T) {
 	require.Len(t, all.Late([]Hold{hold(1, 50, 500), other(hold(1, 50, 500))}), 2, "a loss of all names")
 	unsure := Bounds{Losses: []Loss{{Name: "a", From: 100, Until: 110}}, Telling: 50}
 	require.Empty(t, unsure.Late([]Hold{hold(1, 50, 500)}), "it may have been lost")
+	first, second := hold(1, 50, 120), hold(2, 125, 161)
+	second.ID = first.ID
+	require.Len(t, b.Late([]Hold{first, second}), 1, "passed on after the loss, and told too late")
+	second.End = 160
+	require.Empty(t, b.Late([]Hold{first, second}), "passed on after the loss, and told")
 	longest, lost := b.LongestTelling([]Hold{hold(1, 50, 90), hold(2, 91, 130), other(hold(1, 50, 500))})
 	require.Equal(t, 1, lost)
 	require.Equal(t, 20*time.Nanosecond, longest)
