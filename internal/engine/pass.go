@@ -4,8 +4,8 @@ import "time"
 
 // A turn that costs no request. The hold that Redis knows stays what it is, id and lease, and goes from one
 // caller to the next by memory alone: with a context of its own, and with the next of the fencing tokens that
-// the acquisition minted. Whoever had it before has no context any more, so nobody believes in it twice; and the
-// watchdog goes on from the validity that Redis last confirmed, which passing on does not raise.
+// the acquisition reserved. The context of the turn before has ended by then, so no two holders believe in it; and
+// the watchdog goes on from the validity that Redis last confirmed, which passing on does not raise.
 
 // successor is h's next turn, for a request that would be granted the same by Redis. It is nil if h has to be
 // handed on by a script, or released:
@@ -35,14 +35,13 @@ func (h *Hold) successor(req Request) *Hold {
 	return next
 }
 
-// tokens gives a hold that Redis just granted to w its fencing tokens: the newest one, and where others of this
-// process wait behind w the first of those that are spare, so that the others are for them. Trip is how long
-// the request took.
-func (h *Hold) tokens(w *waiter, newest, spare int64, trip time.Duration) {
-	h.fence = newest
+// lend sets spare tokens apart. A hold that Redis just granted to w has the newest token; where others of this
+// process wait behind w, it takes the lowest of the spare ones instead, and the rest are for them. Trip is how
+// long the request took.
+func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
 	_, passes := w.req.Proto.(Passer)
 	if h.engine.table.tookTrip(w, trip) && passes {
-		h.fence, h.spare = newest-spare, int16(spare)
+		h.fence, h.spare = h.fence-spare, int16(spare)
 	}
 }
 

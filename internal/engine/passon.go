@@ -66,7 +66,7 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 			return nil, nil
 		case kind == faultNone && (reply.Status == lua.Done || reply.Status == lua.Already):
 			next := e.newHold(w.req, id, reply.Fence, start, 0)
-			next.tokens(w, reply.Fence, reply.Spare, e.clock.Now()-start)
+			next.lend(w, reply.Spare, e.clock.Now()-start)
 			return e.handed(h, w, next), nil
 		case kind == faultNone && reply.Status == lua.Late:
 			continue
