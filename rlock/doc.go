@@ -42,8 +42,7 @@
 // its next renewal: there are two for up to a third of a lease. Meanwhile the lock may still be passed on
 // inside the process of the first, for 50 ms at most. ClientOptions.MinReplicas makes the failover case
 // rarer. A process that is stopped cannot be told anything, and finds its context over only when it runs
-// again. Nothing built on leases can exclude these cases; a fencing token can make
-// them harmless. Every hold has one, Hold.Fence, which grows with every acquisition of a name: storage
+// again. Nothing built on leases can exclude these cases; a fencing token can make them harmless. Every hold has one, Hold.Fence, which grows with every acquisition of a name: storage
 // that keeps the highest one seen, and refuses less, turns a stale holder away.
 //
 // # How it works
@@ -60,8 +59,8 @@
 // where it was released has Redis confirmed that the key still stood; if it did not, the turn whose unlock ends
 // the run is told, or the one that has the lock when a renewal finds out.
 //
-// Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis has an id
-// that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
+// Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis
+// has an id that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.
 //
 // It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster. An ordinary client may also be

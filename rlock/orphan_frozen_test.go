@@ -170,7 +170,7 @@ func (p *faultyPath) warmUp(client *rlock.Client, n int) {
 	p.cleansUp(faultSoon)
 }
 
-// warm reports whether n calls that were under way at one time were all granted.
+// warm has n calls under way together, and reports whether all were granted.
 func (p *faultyPath) warm(client *rlock.Client, n int) bool {
 	p.t.Helper()
 	gate := faultproxy.NewGate()

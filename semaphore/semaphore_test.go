@@ -148,7 +148,7 @@ func TestALargeRequestIsNotStarved(t *testing.T) {
 	require.NoError(t, got.err)
 	l.sums(0, 3)
 	require.NoError(t, got.release())
-	// Those behind it were let go at one time and asked together: which three win is not promised.
+	// The requests behind it are let go together: which three of them win is not promised.
 	var next []came
 	for range 3 {
 		next = append(next, oneOf(t, small, "three go on together"))

@@ -56,8 +56,8 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 }
 
 // excuses tells whether two holds may overlap: the earlier one was lost before the later one began, perhaps
-// while its grant was on its way, and is over in time. A process that breaks a lock ends its own hold first, so there is no excuse for that, unless
-// it only then got to know of the hold.
+// while its grant was on its way, and is over in time. A process that breaks a lock ends its own hold first, so
+// there is no excuse for that, unless it only then got to know of the hold.
 func (b Bounds) excuses(earlier, later Hold) bool {
 	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other one was made
 		earlier, later = later, earlier

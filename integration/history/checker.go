@@ -108,8 +108,8 @@ func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
 }
 
 // Disorder describes every hold whose token is not above that of the hold believed in before it, and
-// every token that was used twice, and hold id that two processes had, whether anybody believed in them or not. A hold that was
-// exported goes on under another id, once, with the token that it had.
+// every token that was used twice, and every hold id that two processes had, whether anybody believed in them
+// or not. A hold that was exported goes on under another id, once, with the token that it had.
 func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
 	for _, of := range byName(holds) {

@@ -18,10 +18,9 @@
 //
 // # Why nothing counts twice
 //
-// Every Lock call has an id of its own, used by all its attempts and by nothing else ever but the turns to which
-// its hold is passed on. Acquisition,
-// hand-off and last release go by that id, so a copy that is late, resent or duplicated finds its work
-// done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute counts and
+// Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its
+// hold is passed on to; nothing else ever does. Acquisition, hand-off and last release name that id, so a copy
+// that is late, resent or duplicated finds its work done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute counts and
 // growing operation numbers. The clients that send are derived (package links) such that go-redis
 // repeats nothing; the engine repeats, and so knows what a second answer means: "not there" is a loss
 // on the first try, and the first try's own work on a later one.
@@ -37,10 +36,9 @@
 //
 // Per name, callers of one process stand in a line, and only those at its head ask Redis, so what
 // Redis does for a hand-off does not grow with the number of waiters. When a holder of this process is
-// done and the next in line waits here, the next one has the hold that Redis knows: by memory alone, with a
-// context and a fencing token of its own (see pass.go), or by one script where that must not be. A run of such
-// turns ends after some time, or some scripts; then the lock is really released, and this process
-// lets as many releases of others pass as heard of it, counted by their messages; if none comes for some
+// done, the next in line gets the hold that Redis knows: in memory, with a context and a fencing token of its
+// own (see pass.go), or by one script where memory is not enough. A run of such turns ends after some time, or
+// some scripts; then the lock is really released, and this process lets as many releases of others pass as heard of it, counted by their messages; if none comes for some
 // milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
 //
 // A waiter's places:

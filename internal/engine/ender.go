@@ -15,8 +15,8 @@ import (
 // calls up to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. So
 // the goroutine that turns the wheel ends contexts itself: in a busy process a change of goroutine can take
 // far longer than that. It has itself relieved before each one; if that takes long, another goroutine
-// turns the wheel and goes on with the next. Only if very many contexts that take long end at one time does
-// one wait for another.
+// turns the wheel and ends the next context. A context waits for others only if very many that take long end
+// together.
 type ender struct {
 	wheel *watchdog.Wheel
 	timer watchdog.Timer
@@ -44,7 +44,7 @@ func (d *ender) work() {
 		return
 	}
 	end, more := d.next()
-	if more { // for who turns the wheel meanwhile
+	if more { // the goroutine that turns the wheel meanwhile goes on with it
 		d.wheel.Schedule(&d.timer, 0)
 	}
 	if end != nil {

@@ -137,8 +137,8 @@ func TestContextsAreEndedByFewGoroutines(t *testing.T) {
 	})
 }
 
-// Whoever is told of a loss finds the context over, though the ender has not come to it: here it never does, as all
-// that may end contexts at one time are busy.
+// A caller that is told of a loss finds the context over, though the ender has not come to it: here it never does,
+// because every goroutine that may end contexts is busy.
 func TestACallThatTellsOfALossHasEndedTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := enderClient(t)
