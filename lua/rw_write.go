@@ -69,9 +69,9 @@ func AcquireWrite(a AcquireWriteArgs) *Call[AcquireWriteReply] {
 }
 
 func decodeAcquireWrite(value any) (AcquireWriteReply, error) {
-	r := newReader(value, 5)
+	r := newReader(value, 6)
 	reply := AcquireWriteReply{AcquireReply: AcquireReply{
-		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
+		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Spare: r.int(5),
 	}}
 	dead, ok := r.values[4].([]any)
 	if !ok {

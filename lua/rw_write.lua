@@ -15,7 +15,7 @@
 -- ARGV[6]  life of the gate, ms; 0: nobody is going to wait, and it is not shut
 -- ARGV[7]  and on: readers and their counts, who looked dead to an earlier call; may be absent
 --
--- Returns {status, fencing token, ms to wait at most, server time in us, readers and counts}:
+-- Returns {status, fencing token, ms to wait at most, server time in us, readers and counts, spare}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: a writer has it, or a reader that lives for so long; with readers and counts, no
 --      reader seems to live: these looked dead, and are to be named in another call
@@ -36,7 +36,7 @@ local field = id .. ':write'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now, {}}
+  return {-1, 0, 0, now, {}, 0}
 end
 local pttl = redis.call('PTTL', lock)
 local gone = {}
@@ -50,10 +50,10 @@ if pttl ~= -2 then
     if token then
       fence = redis.call('GET', token)
     end
-    return {2, fence, pttl, now, {}}
+    return {2, fence, pttl, now, {}, 0}
   end
   if mode == 'write' or not gate then
-    return {0, 0, pttl, now, {}}
+    return {0, 0, pttl, now, {}, 0}
   end
   local size, key = redis.call('HLEN', lock), 4
   for i = 7, #ARGV, 2 do
@@ -83,7 +83,7 @@ if pttl ~= -2 then
     if gone[1] then
       redis.call('HDEL', lock, unpack(gone))
     end
-    return {0, 0, wait, now, who}
+    return {0, 0, wait, now, who, 0}
   end
 end
 --!include fence_check
@@ -102,4 +102,4 @@ if gate then
   redis.call('DEL', gate)
 end
 --!include fence_mint
-return {1, fence, 0, now, {}}
+return {1, fence, 0, now, {}, spare}

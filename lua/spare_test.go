@@ -1,6 +1,7 @@
 package lua_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -21,11 +22,36 @@ type spares struct {
 	holder      string
 	holds       int
 	highest     int64
+
+	take func(lua.AcquireArgs) *lua.Call[lua.AcquireReply]
+	pass func(lua.HandoffArgs) *lua.Call[lua.HandoffReply]
 }
 
-func newSpares(t *testing.T) *spares {
-	key := redistest.Key(t)
-	return &spares{T: t, rdb: redistest.Shared(t).Client(t), lock: key, token: "redisson_lock_token:{" + key + "}"}
+// sparing runs a test of each kind of lock that reserves tokens.
+func sparing(t *testing.T, test func(s *spares)) {
+	t.Parallel()
+	for _, kind := range []string{"reentrant", "writer"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			key := redistest.Key(t)
+			s := &spares{T: t, rdb: redistest.Shared(t).Client(t), lock: key, token: "redisson_lock_token:{" + key + "}"}
+			s.take, s.pass = lua.Acquire, lua.Handoff
+			if kind == "writer" {
+				s.take, s.pass = s.write, lua.HandoffWrite
+			}
+			test(s)
+		})
+	}
+}
+
+// write is a writer's acquisition.
+func (s *spares) write(a lua.AcquireArgs) *lua.Call[lua.AcquireReply] {
+	return lua.With(func(ctx context.Context, conn lua.Conn) (lua.AcquireReply, error) {
+		reply, err := lua.AcquireWrite(lua.AcquireWriteArgs{
+			AcquireArgs: a, Gate: "holdfast_gate:{" + s.lock + "}", Base: "{" + s.lock + "}:", GateTTL: 1,
+		}).Run(ctx, conn)
+		return reply.AcquireReply, err
+	})
 }
 
 func (s *spares) next() string {
@@ -48,7 +74,7 @@ func (s *spares) granted(fence, spare int64) {
 func (s *spares) acquire() lua.AcquireReply {
 	s.Helper()
 	s.holder = s.next()
-	reply, err := lua.Acquire(lua.AcquireArgs{
+	reply, err := s.take(lua.AcquireArgs{
 		Lock: s.lock, Token: s.token, ID: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
 	}).Run(s.Context(), s.rdb)
 	require.NoError(s, err)
@@ -61,7 +87,7 @@ func (s *spares) handoff() lua.HandoffReply {
 	s.Helper()
 	from := s.holder
 	s.holder = s.next()
-	reply, err := lua.Handoff(lua.HandoffArgs{
+	reply, err := s.pass(lua.HandoffArgs{
 		Lock: s.lock, Token: s.token, From: from, To: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
 	}).Run(s.Context(), s.rdb)
 	require.NoError(s, err)
@@ -76,9 +102,10 @@ func (s *spares) release() {
 }
 
 // R2: who knows of no earlier token has none to spare, and who is ahead of the clock neither.
-func TestWhereThereIsNoTokenToSpare(t *testing.T) {
-	t.Parallel()
-	s := newSpares(t)
+func TestWhereThereIsNoTokenToSpare(t *testing.T) { sparing(t, whereThereIsNoTokenToSpare) }
+
+func whereThereIsNoTokenToSpare(s *spares) {
+	t := s.T
 	require.Zero(t, s.acquire().Spare, "the first one")
 	s.release()
 	s.highest = time.Now().Add(time.Hour).UnixMicro()
@@ -93,7 +120,7 @@ func TestWhereThereIsNoTokenToSpare(t *testing.T) {
 	s.highest = time.Now().Add(-time.Hour).UnixMicro()
 	require.NoError(t, s.rdb.Set(t.Context(), s.token, s.highest, 0).Err())
 	require.EqualValues(t, 1023, s.acquire().Spare, "one of the clock's")
-	again, err := lua.Acquire(lua.AcquireArgs{
+	again, err := s.take(lua.AcquireArgs{
 		Lock: s.lock, Token: s.token, ID: s.holder, Lease: 60_000, NotAfter: 1 << 60, FenceTTL: -1,
 	}).Run(t.Context(), s.rdb)
 	require.NoError(t, err)
@@ -103,11 +130,12 @@ func TestWhereThereIsNoTokenToSpare(t *testing.T) {
 
 // R2, G13: over acquisitions, hand-offs, increments of Java's and a token key that is forgotten, no number is
 // given twice, and those of a later hold are above those of an earlier one.
-func TestNoTokenIsGivenTwice(t *testing.T) {
-	t.Parallel()
+func TestNoTokenIsGivenTwice(t *testing.T) { sparing(t, noTokenIsGivenTwice) }
+
+func noTokenIsGivenTwice(s *spares) {
+	t := s.T
 	const seed = 20261122
 	random := rand.New(rand.NewPCG(seed, 1))
-	s := newSpares(t)
 	spared := int64(0)
 	for range 2000 {
 		switch n := random.IntN(20); {

@@ -28,8 +28,9 @@
 // itself. TryLock waits for nobody and shuts nothing. Readers in Java do not know the gate, and join other
 // readers whenever they like: against them a writer may starve.
 //
-// When a writer leaves, all who wait are woken, and which of them comes first is not promised; one process
-// may pass the lock from writer to writer for a while, as it does with a reentrant lock.
+// When a writer leaves, all who wait are woken, and which of them comes first is not promised. A process may
+// pass the lock from writer to writer for a while, in memory, as it does with a reentrant lock: each turn has a
+// context and a token of its own, and Redis sees one hold. A writer inside whose hold somebody read releases it.
 //
 // # Who dies
 //
@@ -47,9 +48,11 @@
 //
 // # Fencing
 //
-// Writers have tokens that grow with every write hold. Readers carry the last writer's: storage that keeps
-// the highest token of a writer, and refuses less, turns away a stale writer, and a reader that compares
-// its own with what is stored learns that somebody has written since.
+// Writers have tokens that grow with every write hold. Readers carry the newest that was reserved for a writer,
+// which is that of the last one or, where a process passed the lock on, a number between that and the next
+// writer's; who reads inside a write hold carries that one's. Storage that keeps the highest token of a writer,
+// and refuses less, turns away a stale writer, and a reader that finds a higher one stored than its own learns
+// that somebody has written since.
 //
 // # Operators
 //

@@ -39,7 +39,7 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Lock {
 // re-enters, also while a writer waits. Otherwise it waits for writers, those included that came earlier
 // and wait themselves, as far as they are this module's.
 //
-// Its fencing tokens are that of the last writer; 0 if there was none.
+// Its fencing tokens are not below the last writer's, and below the next one's; 0 if there was none.
 func (l *Lock) Read() *rlock.Lock { return l.read }
 
 // Write is the side of the writers: one holds it, and nobody else holds either side.

@@ -23,12 +23,16 @@ var (
 	_ engine.Protocol = writer{}
 	_ engine.Nester   = writer{}
 	_ engine.Marker   = writer{}
+	_ engine.Passer   = writer{}
 )
 
 func (w writer) Mode() string              { return writeMode }
 func (w writer) Excludes(string) bool      { return true }
 func (w writer) Follows(string) bool       { return true }
 func (w writer) Inherits(held string) bool { return held == writeMode }
+
+// Passes implements [engine.Passer].
+func (w writer) Passes() {}
 
 // Marks says that an attempt that finds readers shuts the gate; Release opens it.
 func (w writer) Marks() {}

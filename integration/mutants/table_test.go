@@ -87,6 +87,18 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {
+		name: "a writer's hold that a read was inside of is passed on",
+		file: "internal/engine/pass.go",
+		old:  `h.inner || `,
+		new:  ``,
+		in:   "rwlock", by: "^TestWhatIsNotPassedToTheNextWriter$",
+	}, {
+		name: "a read inside a writer's turn has the end of the range for its token",
+		file: "internal/engine/inside.go",
+		old:  `h.fence = o.fence`,
+		new:  `_ = o.fence`,
+		in:   "rwlock", by: "^TestAWritersTurnCostsNoRequest$",
+	}, {
 		name: "an acquisition may come as late as it likes",
 		file: "lua/acquire.lua",
 		old:  `if now > tonumber(ARGV[3]) then`,

@@ -93,6 +93,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
 	h := e.newHold(l.req, l.id, sent.reply.Fence, start, late)
 	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.start)
+	h.within(l.under)
 	e.table.win(l.waiter, h)
 	if e.isClosed() {
 		h.orphan() // Close may have looked for holds before this one was listed

@@ -35,6 +35,7 @@ type Hold struct {
 	asked time.Duration // the longest lease that Redis was ever asked for
 
 	waitedFor bool  // that somebody waits for it here was logged; guarded by its part of the table
+	inner     bool  // another side of the lock was asked for inside it; guarded by mu
 	spare     int16 // how many numbers right above fence are for those to whom it is passed; constant
 }
 

@@ -108,8 +108,11 @@ func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err 
 			return "", err
 		}
 		pass, err := sides.Under(l.hold.proto.Mode())
-		if pass || err != nil {
-			return l.hold.id(), err
+		if pass {
+			return l.hold.harbour()
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	return "", nil

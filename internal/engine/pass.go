@@ -14,6 +14,7 @@ import "time"
 //   - the lease is half over, or its last renewal failed: Redis is to be asked whether it stands;
 //   - the next one wants another lease, or one of its own that nobody renews;
 //   - h was entered more than once: a copy of a step may come late, and would change the count of the next;
+//   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
 //   - h was limited: the release is what tells that the limit was kept.
 func (h *Hold) successor(req Request) *Hold {
 	e := h.engine
@@ -22,7 +23,7 @@ func (h *Hold) successor(req Request) *Hold {
 	defer h.mu.Unlock()
 	_, passes := req.Proto.(Passer)
 	if !passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
-		!req.Kept || req.Lease != h.asked || h.op > 0 || h.limit != nil {
+		!req.Kept || req.Lease != h.asked || h.op > 0 || h.inner || h.limit != nil {
 		return nil
 	}
 	next := &Hold{
