@@ -21,7 +21,7 @@ type Joiner interface {
 // moved, or the server wants the keys of a script in one slot. Taken one after the other, the locks can be had.
 var ErrApart = errors.New("the locks cannot be taken by one script now")
 
-// gang is the requests that one waiter stands for. It stands in the line of one of them.
+// gang is the requests that one waiter stands for. It stands in the queue of one of them.
 type gang struct {
 	reqs []Request
 	at   int     // the one in whose line the waiter stands
@@ -39,7 +39,7 @@ type elsewhere struct{ at int }
 
 func (elsewhere) Error() string { return "another of the locks is busy" }
 
-// LockAll takes all locks or none, by one script: it waits in the line of one that is busy, holding
+// LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
 // nothing, and tries all when that one may be free. The levels are in the order of the requests; the
 // last one's context carries all. Locks that ctx carries are entered again, when all others are held.
 func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*Level, error) {
@@ -122,12 +122,12 @@ func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error 
 	return err
 }
 
-// newMember is the waiter of a gang in the line that it goes to next.
+// newMember is the waiter of a gang in the queue that it goes to next.
 func (e *Engine) newMember(g *gang) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, "")
-	w.gang = g
+	w.gang, w.Set = g, true
 	if g.id != "" {
-		w.id, w.denied = g.id, g.denied
+		w.ID, w.denied = g.id, g.denied
 	}
 	return w
 }
@@ -255,7 +255,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	}
 	l.gang.held = make([]*Hold, 0, len(l.gang.reqs))
 	for i, req := range l.gang.reqs {
-		h := e.newHold(req, l.id, sent.all.Fences[i], start, l.doubt.notAfter)
+		h := e.newHold(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter)
 		l.gang.held = append(l.gang.held, h)
 		if i == l.gang.at {
 			e.table.win(l.waiter, h)
@@ -283,17 +283,6 @@ func (t *table) inTheWay(g *gang) int {
 	return -1
 }
 
-func (t *table) held(proto Protocol) bool {
-	p := t.part(proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.rows[proto.Key()]
-	if r == nil {
-		return false
-	}
-	return r.excluded(proto, nil)
-}
-
 type askedAll struct {
 	asked
 	all lua.AcquireAllReply
@@ -301,7 +290,7 @@ type askedAll struct {
 
 // askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for.
 func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
-	reqs, id := w.gang.reqs, w.id
+	reqs, id := w.gang.reqs, w.ID
 	send := func(ctx context.Context) (askedAll, error) {
 		sent := e.sendAcquireAll(ctx, reqs, id)
 		return sent, sent.err

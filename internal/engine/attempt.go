@@ -91,7 +91,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 		return nil, opaque{errStale}
 	}
 	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
-	h := e.newHold(l.req, l.id, sent.reply.Fence, start, late)
+	h := e.newHold(l.req, l.ID, sent.reply.Fence, start, late)
 	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.start)
 	h.within(l.under)
 	e.table.win(l.waiter, h)
@@ -107,7 +107,7 @@ func (l *leader) renounce() {
 	if l.doubt.any {
 		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))
 		for _, req := range l.all() {
-			l.engine.undo(req, l.id, late)
+			l.engine.undo(req, l.ID, late)
 		}
 		l.doubt, l.denied = doubt{}, denial{}
 		l.engine.table.rename(l.waiter, l.engine.newID())

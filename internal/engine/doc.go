@@ -32,24 +32,18 @@
 // which releases the id until a reply shows a server time beyond the not-after: from then on no copy
 // can take effect. Re-entries are never reclaimed, their id is the hold's.
 //
-// # The line
+// # The queue of a key
 //
-// Per name, callers of one process stand in a line, and only those at its head ask Redis, so what
-// Redis does for a hand-off does not grow with the number of waiters. When a holder of this process is
-// done, the next in line gets the hold that Redis knows: in memory, with a context and a fencing token of its
-// own (see pass.go), or by one script where memory is not enough. A run of such turns ends after some time, or
-// some scripts; then the lock is really released, and this process lets as many releases of others pass as heard of it, counted by their messages; if none comes for some
+// Per key, callers of one process stand in a queue, and only those at its head ask Redis, so what
+// Redis does for a hand-off does not grow with the number of waiters. Who that is, who is next, how long a
+// run of turns goes on and what a waiter that leaves has to clean up is decided in package localqueue, which sends
+// nothing; the table (table.go) finds the queue of a key and keeps the holds.
+//
+// When a holder of this process is done, the next in the queue gets the hold that Redis knows: in memory, with a
+// context and a fencing token of its own (see pass.go), or by one script where memory is not enough. A run of such
+// turns ends after some time, or some scripts; then the lock is really released, and this process lets as many
+// releases of others pass as heard of it, counted by their messages; if none comes for some
 // milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
-//
-// A waiter's places:
-//
-//	queued --> leading --> granted         (asked Redis)
-//	   `-----> offered --> granted         (a hand-off; back to queued if Redis refuses it)
-//	any -----> gone                        (its context ended; what it was given is passed on)
-//	offered -> deserted                    (the same; the one who hands on cleans up after its id)
-//
-// A try stands in no line: it leads at once, beside others, unless a hold of this process is in its way or
-// somebody ahead of it was refused. So it never tells of a lock that is held where only Redis is silent.
 //
 // # Locks of the mutexes
 //

@@ -21,22 +21,10 @@ import (
 )
 
 const (
-	tick = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
-
-	// A run of hand-offs inside this process ends after runCount turns or runTime, whichever is
-	// first, or sooner if several other processes take turns. Then the process lets as many releases of
-	// others pass as heard of it, but waits for one for a millisecond and up to runPause only.
-	runCount = 64
-	runTime  = 50 * time.Millisecond
-	runPause = 5 * time.Millisecond
-	runFew   = 8 // that cost no request are always granted, if they take no longer than runTime
-	runShort = 8 * time.Millisecond
-	runTrips = 4
-	maxOwed  = 64 // releases of others that a process lets pass after a run
-
-	maxLimit   = 3 * time.Second // of one command, however long the lease
-	linger     = time.Second     // of a subscription that nobody waits on
-	renewBatch = 256             // holds in one renewal script
+	tick       = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
+	maxLimit   = 3 * time.Second       // of one command, however long the lease
+	linger     = time.Second           // of a subscription that nobody waits on
+	renewBatch = 256                   // holds in one renewal script
 
 	firstPause = 10 * time.Millisecond // between attempts that got no answer
 	lastPause  = 500 * time.Millisecond

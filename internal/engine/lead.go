@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
@@ -130,7 +131,7 @@ func (l *leader) failed(ctx context.Context, err error) error {
 	kind := classify(err)
 	if isShortfall(err) {
 		for _, req := range l.all() {
-			e.takeBack(req, l.id)
+			e.takeBack(req, l.ID)
 		}
 	}
 	if kind == faultConflict || kind == faultDefinite || isShortfall(err) {
@@ -240,7 +241,7 @@ func (l *leader) yield(ctx context.Context) {
 
 // grace is how long a release is left to others. It differs, so that of several processes that wait for
 // one that does not come not all ask at once.
-func grace() time.Duration { return time.Millisecond + rand.N(runPause) }
+func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 func (l *leader) unsubscribe() {
 	for _, t := range []*wake.Ticket{l.ticket, l.also} {
@@ -250,26 +251,25 @@ func (l *leader) unsubscribe() {
 	}
 }
 
-// give leaves the line without a hold. What may have been granted unknown to us is released, and so is
+// give leaves the queue without a hold. What may have been granted unknown to us is released, and so is
 // the place that a queue in Redis keeps for it.
 func (l *leader) give() {
 	l.renounce()
-	l.engine.quit(l.waiter)
+	left := l.engine.quit(l.waiter)
 	if l.gang != nil {
-		l.gang.id, l.gang.denied = l.id, l.denied // it may go on in another line
+		l.gang.id, l.gang.denied = l.ID, l.denied // it may go on in another line
 		return
 	}
-	l.engine.leaveRedis(l.waiter)
+	l.engine.leaveRedis(l.waiter, left)
 }
 
-// leaveRedis takes away what a waiter that left its line may have there, or come to have.
-func (e *Engine) leaveRedis(w *waiter) {
-	id, entering := e.table.remains(w)
+// leaveRedis takes away what a waiter that left its queue may have there, or come to have.
+func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	switch {
-	case id == "": // whoever hands on to it cleans up
+	case left.ID == "": // nothing was sent, or somebody else cleans up
 	case !w.once && marks(w.req.Proto):
-		e.undo(w.req, id, max(w.denied.notAfter, entering))
+		e.undo(w.req, left.ID, max(w.denied.notAfter, left.Until))
 	case !w.once || !w.req.Loose: // or the refusal left a trace
-		e.withdraw(w.req, id, w.denied.notAfter)
+		e.withdraw(w.req, left.ID, w.denied.notAfter)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -59,14 +60,10 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 		return nil, err
 	}
 	if l, ok := h.attach(ctx, req); ok {
-		e.news.acquired(req.Proto.Name(), w.since)
+		e.news.acquired(req.Proto.Name(), w.Since)
 		return l, nil
 	}
 	return nil, e.unavailable(req.Proto, errStale)
-}
-
-func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
-	return &waiter{req: req, since: since, id: e.newID(), under: under}
 }
 
 // limited is ctx with the longest wait.
@@ -79,7 +76,7 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 
 // known settles what needs no waiting in line: a context that is over, and a lock that ctx carries, for
 // which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
-// request passes the line, that one's id is returned.
+// request passes the queue, that one's id is returned.
 func (e *Engine) known(
 	ctx context.Context, req Request, patience time.Duration,
 ) (l *Level, under string, err error) {
@@ -137,9 +134,9 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		case failed != nil:
 			e.table.leave(w)
 			return nil, e.unavailable(w.req.Proto, failed)
-		case at == granted:
+		case at == localqueue.Granted:
 			return h, nil
-		case at == leading:
+		case at == localqueue.Asking:
 			e.wheel.Cancel(&w.stale)
 			h, err := e.lead(limited, ctx, w, told)
 			if err == errBehind {
@@ -156,15 +153,15 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			e.register(w)
 		}
 		select {
-		case <-w.notify:
+		case <-w.Told():
 			continue
 		case <-limited.Done():
 		case <-e.closing:
 		}
 		trouble := e.table.trouble(w)
-		e.quit(w)
+		left := e.quit(w)
 		if w.gang == nil {
-			e.leaveRedis(w)
+			e.leaveRedis(w, left)
 		}
 		var answer error
 		if trouble == nil {
@@ -174,12 +171,14 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	}
 }
 
-// quit takes w out of the line. A hold that came to it at the last moment is passed on, in the
-// background, because the caller's context is over.
-func (e *Engine) quit(w *waiter) {
-	if h := e.table.leave(w); h != nil && !h.loose && !e.spawn(h.discard) {
+// quit takes w out of the queue. A hold that came to it at the last moment is passed on, in the
+// background, because the caller's context is over. What is left for the caller to clean up is returned.
+func (e *Engine) quit(w *waiter) localqueue.Remains {
+	h, left := e.table.leave(w)
+	if h != nil && !h.loose && !e.spawn(h.discard) {
 		h.orphan()
 	}
+	return left
 }
 
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the

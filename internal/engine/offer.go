@@ -1,22 +1,30 @@
 package engine
 
-// offer picks the waiter that h is to be handed to: the first in line, if nothing but h is in its way
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+)
+
+// offer picks the waiter that h is to be handed to: the first in the queue, if nothing but h is in its way
 // and the run of hand-offs may go on. runOver reports that only the run was in the way.
 func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
-	key := h.proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
-	r := p.row(key)
-	w = r.first()
-	if w == nil || w.gang != nil || w.place != queued || !w.req.Proto.Inherits(h.proto.Mode()) || !r.free(w, h) {
+	s := p.keys[h.proto.Key()]
+	if s == nil || s.queue == nil || !s.lists(h) {
 		return nil, false
 	}
-	if r.line.over(t.engine.clock.Now()) {
-		return nil, true
-	}
-	w.place = offered
-	return w, false
+	to, runOver := s.queue.Offer(h.proto.Mode(), t.engine.clock.Now())
+	return waiterOf(to), runOver
+}
+
+// hasHeir reports that a waiter of this process could be handed h.
+func (t *table) hasHeir(h *Hold) bool {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	s := p.keys[h.proto.Key()]
+	return s != nil && s.queue != nil && s.queue.Heir(h.proto.Mode()) != nil
 }
 
 // grant settles a hand-off that Redis carried out. It reports false if the target left meanwhile: the
@@ -24,48 +32,46 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	defer h.delist() // when the part is unlocked
 	key := h.proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p := t.lock(key)
 	defer p.mu.Unlock()
-	r := p.row(key)
-	r.forget(from)
-	r.keep(h)
-	if w.place == deserted {
+	s := p.state(key)
+	q := p.queue(s)
+	s.unlist(from)
+	p.list(s, h)
+	if !q.Grant(&w.Waiter, h.number == from.number, t.engine.clock.Now()) {
 		return false
 	}
-	if r.line.turns+r.line.passed == 0 {
-		r.line.since = t.engine.clock.Now()
-	}
-	if h.number == from.number {
-		r.line.passed++
-	} else {
-		r.line.turns++
-	}
-	r.remove(w)
-	w.place, w.hold = granted, h
-	w.tell()
+	w.hold = h
 	return true
 }
 
-// recall takes an offer back: the target stands in line as before. A new id is given to it if a late
+// recall takes an offer back: the target waits as before. A new id is given to it if a late
 // copy of the hand-off may still be carried out under the old one.
 func (t *table) recall(w *waiter, id string) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	w.id = id
-	if w.place == offered {
-		w.place = queued
-	}
+	q.Recall(&w.Waiter, id)
 }
 
 // reject ends the wait of a hand-off's target with an error.
 func (t *table) reject(w *waiter, err error) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	if w.place == offered {
-		w.place, w.failed = leading, err
-		w.tell()
-	}
+	q.Reject(&w.Waiter, err)
+}
+
+// share ends the wait of everybody who came before an instant.
+func (t *table) share(proto Protocol, asked time.Duration, h *Hold) {
+	p, q := t.queue(proto.Key())
+	defer p.mu.Unlock()
+	q.Share(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = h })
+	p.tidy(proto.Key())
+}
+
+// tookTrip notes how long a request for w's key took, and reports whether others stand behind w.
+func (t *table) tookTrip(w *waiter, trip time.Duration) (followed bool) {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	q.Took(trip)
+	return q.Followed(&w.Waiter)
 }

@@ -45,12 +45,3 @@ func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
 		h.fence, h.spare = h.fence-spare, int16(spare)
 	}
 }
-
-// tookTrip notes how long a request for w's name took, and reports whether others stand behind w.
-func (t *table) tookTrip(w *waiter, trip time.Duration) (followed bool) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.inLine(p.row(w.req.Proto.Key())).trip = trip
-	return w.next != nil
-}

@@ -20,7 +20,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	for first := true; ; first = false {
 		w, runOver := e.table.offer(h)
 		if w != nil && e.isClosed() {
-			e.table.recall(w, w.id)
+			e.table.recall(w, w.ID)
 			w = nil
 		}
 		if w == nil {
@@ -31,7 +31,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 			h.sweep()
 			return outcome
 		}
-		id := w.id // while it is offered, nobody else gives it another one
+		id := w.ID // while it is offered, nobody else gives it another one
 		next, err := e.handoff(h, w, end)
 		if e.table.desertedBy(w) && marks(w.req.Proto) {
 			defer e.undo(w.req, id, 0) // when the hold that it may be has been passed on or released
@@ -56,7 +56,7 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 		return e.handed(h, w, next), nil
 	}
 	limit, start := e.limit(w.req.Lease), e.clock.Now()
-	id := w.id
+	id := w.ID
 	var unsure doubt
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		reply, notAfter, err := e.sendHandoff(e.by(end), h, w.req, id, min(limit, end-e.clock.Now()))
@@ -136,7 +136,7 @@ func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 		err = e.lostError(h.proto, Gone, nil)
 		e.news.lost(err)
 	}
-	e.table.recall(w, w.id)
+	e.table.recall(w, w.ID)
 	e.table.drop(h, 0)
 	return err
 }

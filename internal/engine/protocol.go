@@ -41,7 +41,7 @@ type Protocol interface {
 // A Nester is a protocol with several sides, of which one can be held inside another.
 type Nester interface {
 	// Under says what a request does whose context carries a live hold of another mode of the same
-	// key: it passes the line, with that hold's id in Ask.Under; it is refused; or neither, and it
+	// key: it passes the queue, with that hold's id in Ask.Under; it is refused; or neither, and it
 	// waits like everybody.
 	Under(mode string) (pass bool, err error)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -23,7 +24,7 @@ func (e *Engine) register(w *waiter) {
 	}
 }
 
-// registerAll registers everybody in the line of w who has no place, until nobody is left. Who could not be
+// registerAll registers everybody in the queue of w who has no place, until nobody is left. Who could not be
 // registered in a few attempts is when it leads.
 func (e *Engine) registerAll(q Queuer, w *waiter) {
 	failures := 0
@@ -52,10 +53,10 @@ func (l *leader) placed(reply lua.AcquireReply) {
 	if !ok || !reply.Lapsed {
 		return
 	}
-	for behind := e.table.behind(l.waiter); len(behind) > 0; {
+	for behind := e.table.placedBehind(l.waiter); len(behind) > 0; {
 		batch := behind[:min(len(behind), enqueueBatch)]
 		behind = behind[len(batch):]
-		batch = e.table.registering(l.waiter, batch)
+		batch = e.table.again(l.waiter, batch)
 		if len(batch) > 0 && e.enqueue(q, l.waiter, batch, false) != nil {
 			return // the next attempt finds them lapsed again
 		}
@@ -63,7 +64,7 @@ func (l *leader) placed(reply lua.AcquireReply) {
 }
 
 // enqueue sends one registration of waiters of w's name. First says that no other one has a place.
-func (e *Engine) enqueue(q Queuer, w *waiter, batch []*waiter, first bool) error {
+func (e *Engine) enqueue(q Queuer, w *waiter, batch []*localqueue.Waiter, first bool) error {
 	p, limit := w.req.Proto, e.limit(w.req.Lease)
 	var asks []Ask
 	var reply lua.EnqueueReply
@@ -89,152 +90,73 @@ func (e *Engine) enqueue(q Queuer, w *waiter, batch []*waiter, first bool) error
 	return err
 }
 
-// beginRegistrar reports whether the caller is to be the registrar of w's name.
+// beginRegistrar reports whether the caller is to be the registrar of w's key.
 func (t *table) beginRegistrar(w *waiter) bool {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	at := p.inLine(p.row(w.req.Proto.Key()))
-	if at.registrar || w.place != queued {
-		return false
-	}
-	at.registrar = true
-	return true
+	return q.BeginRegistrar(&w.Waiter)
 }
 
 func (t *table) endRegistrar(w *waiter) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	if r := p.rows[w.req.Proto.Key()]; r != nil && r.line != nil {
-		r.line.registrar = false
-		p.tidy(w.req.Proto.Key(), r)
-	}
+	q.EndRegistrar()
+	p.tidy(w.key())
 }
 
-// unplaced takes the next of w's line who have no place in Redis's queue. If there are none, the registrar's
-// work is done. First reports that nobody in the line has one.
-func (t *table) unplaced(w *waiter) (batch []*waiter, first bool) {
-	key := w.req.Proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+// unplaced takes the next of w's queue who have no place in Redis's queue. If there are none, the registrar's
+// work is done. First reports that nobody in the queue has one.
+func (t *table) unplaced(w *waiter) (batch []*localqueue.Waiter, first bool) {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	r := p.row(key)
-	first = true
-	for at := r.first(); at != nil && (first || len(batch) < enqueueBatch); at = at.next {
-		first = first && at.ticket == 0
-		_, ok := at.req.Proto.(Queuer)
-		if ok && at.place == queued && at.ticket == 0 && len(batch) < enqueueBatch {
-			at.registering = true
-			batch = append(batch, at)
-		}
-	}
-	if len(batch) == 0 {
-		p.inLine(r).registrar = false
-		p.tidy(key, r)
-	}
+	batch, first = q.Unplaced(enqueueBatch)
+	p.tidy(w.key())
 	return batch, first
 }
 
-// behind are those behind w that have a place in Redis's queue.
-func (t *table) behind(w *waiter) (behind []*waiter) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+// placedBehind are those behind w that have a place in Redis's queue.
+func (t *table) placedBehind(w *waiter) []*localqueue.Waiter {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	for at := w.next; at != nil; at = at.next {
-		if at.place == queued && at.ticket != 0 {
-			behind = append(behind, at)
-		}
-	}
-	return behind
+	return q.PlacedBehind(&w.Waiter)
 }
 
-// registering takes those of a batch who still wait.
-func (t *table) registering(w *waiter, batch []*waiter) (still []*waiter) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+// again takes those of a batch that still wait, to be registered once more.
+func (t *table) again(w *waiter, batch []*localqueue.Waiter) []*localqueue.Waiter {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	for _, at := range batch {
-		if at.place == queued && !at.registering {
-			at.registering = true
-			still = append(still, at)
-		}
-	}
-	return still
+	return q.Again(batch)
 }
 
-// entrants takes those of a batch who still wait, and notes until when their registration may be carried
-// out: whoever leaves until it is answered has it taken back for as long. One that left before has had
-// taken back what there was then, and nobody would take its place away any more.
-func (t *table) entrants(w *waiter, batch []*waiter, notAfter int64) (still []*waiter, asks []Ask) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+// entrants takes those of a batch that have not left, and notes until when their registration may be carried out.
+func (t *table) entrants(
+	w *waiter, batch []*localqueue.Waiter, notAfter int64,
+) (still []*localqueue.Waiter, asks []Ask) {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	for _, at := range batch {
-		if at.place == gone {
-			continue
-		}
-		at.entering = max(at.entering, notAfter)
-		ask := at.askLocked()
+	still = q.Entrants(batch, notAfter)
+	for _, at := range still {
+		ask := waiterOf(at).askLocked()
 		ask.NotAfter = notAfter
-		still, asks = append(still, at), append(asks, ask)
+		asks = append(asks, ask)
 	}
 	return still, asks
 }
 
 // registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
-func (t *table) registered(w *waiter, batch []*waiter, tickets []int64, unknown bool) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
+func (t *table) registered(w *waiter, batch []*localqueue.Waiter, tickets []int64, unknown bool) {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	for i, at := range batch {
-		at.registering = false
-		if !unknown {
-			at.entering = 0
-		}
-		if i < len(tickets) {
-			at.ticket = tickets[i]
-		}
-		if at.place == leading {
-			at.tell()
-		}
-	}
+	q.Registered(batch, tickets, unknown)
 }
 
 // entering is until when a registration of w may be carried out, in the server's time; 0: none is.
 func (t *table) entering(w *waiter) int64 {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return w.entering
+	defer t.lock(w.key()).mu.Unlock()
+	return w.Entering()
 }
 
 func (t *table) setTicket(w *waiter, ticket int64) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w.ticket = ticket
-}
-
-// rename gives a waiter a new id.
-func (t *table) rename(w *waiter, id string) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w.id = id
-}
-
-// nextAsk is w's next attempt, without a not-after.
-func (t *table) nextAsk(w *waiter) Ask {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return w.askLocked()
-}
-
-func (w *waiter) askLocked() Ask {
-	return Ask{
-		ID: w.id, Lease: w.req.Lease, Under: w.under, Ticket: w.ticket, Once: w.once,
-		Waited: crowds(w.req.Proto) && (w.refused || w.notify != nil),
-	}
+	defer t.lock(w.key()).mu.Unlock()
+	w.SetTicket(ticket)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
 const (
@@ -63,11 +65,11 @@ func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 	timer := time.NewTimer(reserveFor)
 	defer timer.Stop()
 	for {
-		if at, _, _ := e.table.look(w); at == leading {
+		if at, _, _ := e.table.look(w); at == localqueue.Asking {
 			return true
 		}
 		select {
-		case <-w.notify:
+		case <-w.Told():
 		case <-timer.C:
 			return false
 		case <-ctx.Done():

@@ -2,15 +2,19 @@ package engine
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// table is what the process knows of each name without asking Redis: the live holds, the line of
-// waiters, and the run of hand-offs. It is split so that names do not wait for one another.
+// table is what the process knows of each key without asking Redis: the live holds, and the queue of those that
+// wait. It is split so that keys do not wait for one another.
+//
+// What to do with a queue is decided in package localqueue. The methods of the table find the queue of a key, under
+// the mutex of its part, and remove what nobody needs any more.
 type table struct {
 	engine *Engine
 	seed   maphash.Seed
@@ -19,276 +23,215 @@ type table struct {
 }
 
 type part struct {
-	mu   sync.Mutex // guards rows and everything in them
-	rows map[string]*row
+	mu   sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
+	keys map[string]*keyState
 
 	// The last ones that nobody needed any more, for the next who needs one.
-	spareRow  *row
-	spareLine *line
+	spareState *keyState
+	spareQueue *localqueue.Queue
 }
 
-// row is one name. It exists while somebody holds or waits. What only matters while somebody waits is
-// kept apart, since most names that are held are not waited for.
-type row struct {
-	hold *Hold  // one that lives
-	more *crowd // the others, of a kind of which several can be held
-	line *line
-}
-
-// line is those who wait for a name, in order of arrival.
-type line struct {
-	first, last *waiter
-
-	blocking int  // those in line whom others stay behind
-	calm     bool // nobody in line was queued when that was looked at last
-
-	turns  int           // hand-offs by a script since the name was last taken through Redis
-	passed int           // those without one
-	since  time.Duration // when the first of them was
-	trip   time.Duration // how long it took to take the name through Redis, or to hand it on there
-	out    time.Duration // until then the process leaves the name to others, unless it hears them
-
-	others int        // who besides this process is thought to want the name, as the last run ended
-	absent int        // who heard of that end too, and is not: it did not come the time before
-	owes   int        // messages that it lets pass for that
-	heard  wake.Count // the messages up to which owes was reckoned
-
-	registrar bool // somebody registers those who have no place in Redis's queue
-
-	silent error         // why Redis does not answer whoever leads; nil while it does
-	spoke  time.Duration // when it last did, as far as that matters: while silent is set
-}
-
-// place is where a waiter stands.
-type place int
-
-const (
-	queued   place = iota // behind somebody
-	leading               // it may ask Redis
-	offered               // a hand-off to it is under way
-	granted               // the hold is its
-	gone                  // it left
-	deserted              // it left an offer: the one who hands on cleans up after it
-)
-
-// waiter is one Lock call that did not get its hold yet. Its fields below the line are guarded by the
-// part of the table that its name is in.
+// waiter is one Lock call that did not get its hold yet.
 type waiter struct {
-	req    Request
-	since  time.Duration
-	under  string        // the hold of another side under which it passes the line
-	gang   *gang         // it stands for several requests; req is the one in whose line it is
-	once   bool          // it is not going to wait
-	notify chan struct{} // its place changed; capacity 1; nil for who did not have to stand in line
-	why    error         // what is said if it is refused, where that is not "busy"
-	denied denial        // of its requests, by its present id
+	localqueue.Waiter // guarded by the part of the table that its key is in
 
-	id          string
-	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
-	entering    int64 // server time, µs, until which a registration in the queue may be carried out; 0: none is
-	registering bool  // such a request is under way
-	refused     bool  // it was told to wait, by Redis or by a hold of this process
-	place       place
-	hold        *Hold
-	failed      error // the hand-off to it failed for good
-	next, prev  *waiter
-	listed      bool
+	req    Request
+	under  string // the hold of another side under which it passes the queue
+	gang   *gang  // it stands for several requests; req is the one in whose queue it is
+	once   bool   // it is not going to wait
+	why    error  // what is said if it is refused, where that is not "busy"
+	denied denial // of its requests, by its present id
+	hold   *Hold  // that came to it without its asking; guarded as well
 
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
 
-func (w *waiter) tell() {
-	select {
-	case w.notify <- struct{}{}:
-	default:
+func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
+	w := &waiter{req: req, under: under}
+	_, registers := req.Proto.(Queuer)
+	w.Waiter = localqueue.Waiter{
+		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
+		Several: crowds(req.Proto), Inside: under != "", Shared: req.Shared, Registers: registers,
 	}
+	return w
 }
 
-func (t *table) part(key string) *part {
+// waiterOf is the waiter that a queue's waiter is a part of.
+func waiterOf(w *localqueue.Waiter) *waiter {
+	if w == nil {
+		return nil
+	}
+	return w.Owner.(*waiter)
+}
+
+func (w *waiter) key() string { return w.req.Proto.Key() }
+
+// lock locks the part of the table that a key is in.
+func (t *table) lock(key string) *part {
 	t.once.Do(func() { t.seed = maphash.MakeSeed() })
-	return &t.parts[maphash.String(t.seed, key)%uint64(len(t.parts))]
+	p := &t.parts[maphash.String(t.seed, key)%uint64(len(t.parts))]
+	p.mu.Lock()
+	return p
 }
 
-func (p *part) row(key string) *row {
-	r := p.rows[key]
-	if r == nil {
-		if p.rows == nil {
-			p.rows = make(map[string]*row)
-		}
-		if r = p.spareRow; r == nil {
-			r = &row{}
-		}
-		p.spareRow = nil
-		p.rows[key] = r
-	}
-	return r
+// queue locks the part of the table that a key is in, and returns it with the key's queue.
+func (t *table) queue(key string) (*part, *localqueue.Queue) {
+	p := t.lock(key)
+	return p, p.queue(p.state(key))
 }
 
-// inLine is the line of a row, which is made if there is none.
-func (p *part) inLine(r *row) *line {
-	if r.line == nil {
-		if r.line = p.spareLine; r.line == nil {
-			r.line = &line{}
-		}
-		p.spareLine = nil
-	}
-	return r.line
-}
-
-func (p *part) dropLine(r *row) {
-	if r.line != nil {
-		*r.line = line{}
-		p.spareLine, r.line = r.line, nil
-	}
-}
-
-// tidy removes a row that nobody needs.
-func (p *part) tidy(key string, r *row) {
-	switch {
-	case r.first() != nil:
-	case r.hold == nil:
-		delete(p.rows, key)
-		p.dropLine(r)
-		*r = row{}
-		p.spareRow = r
-	case r.line != nil && r.line.turns+r.line.passed == 0 && r.line.owes == 0:
-		p.dropLine(r) // a run of hand-offs is remembered until the name is really released
-	}
-}
-
-// enter puts w at the end of the line, and at its head if nothing local is in the way. With tryOnly
-// it enters only if nobody here can refuse it, and asks Redis at once, beside those who do that already.
+// enter puts w at the end of the queue; it asks at once if nothing local is in the way. With tryOnly
+// it enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
-	key := w.req.Proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	r := p.row(key)
-	if w.under != "" {
-		p.inLine(r).append(w)
-		w.place = leading
+	if !tryOnly {
+		q.Enter(&w.Waiter)
 		return true
 	}
-	if tryOnly {
-		if r.refuses(w) {
-			p.tidy(key, r)
-			return false
-		}
-		p.inLine(r).append(w)
-		w.place = leading
-		return true
-	}
-	l := p.inLine(r)
-	if crowds(w.req.Proto) && l.blocking == 0 && !r.excluded(w.req.Proto, nil) {
-		l.append(w)
-		w.place = leading
-		return true
-	}
-	w.place, l.calm = queued, false
-	l.append(w)
-	r.promote()
-	if w.place == queued {
-		w.notify = make(chan struct{}, 1)
-	}
-	return true
+	entered := q.Try(&w.Waiter)
+	p.tidy(w.key())
+	return entered
 }
 
-// leave takes w out of the line. It returns the hold if one was granted meanwhile, which then is the
-// caller's to pass on; a hand-off that is under way is passed on by the one who releases.
-func (t *table) leave(w *waiter) *Hold {
-	key := w.req.Proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+// leave takes w out of the queue, and returns what is left for its caller to clean up. If a hold came to it
+// meanwhile, that is returned, and is the caller's to pass on.
+func (t *table) leave(w *waiter) (*Hold, localqueue.Remains) {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	switch w.place {
-	case granted:
-		w.place = gone
-		return w.hold
-	case offered, deserted:
-		w.place = deserted
-	default:
-		w.place = gone
+	left := q.Leave(&w.Waiter)
+	p.tidy(w.key())
+	if left.Hold {
+		return w.hold, left
 	}
-	r := p.row(key)
-	r.remove(w)
-	r.promote()
-	p.tidy(key, r)
-	return nil
-}
-
-// remains is what a waiter leaves behind that has left: its id, and until when a registration under it may
-// be carried out. It is nothing if the id is not its own to clean up after: a hand-off under it is under way,
-// or has made a hold of it, which is released like any other.
-func (t *table) remains(w *waiter) (id string, notAfter int64) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if w.place == deserted || w.hold != nil {
-		return "", 0
-	}
-	return w.id, w.entering
+	return nil, left
 }
 
 // desertedBy reports that w left while a hand-off to it was under way.
 func (t *table) desertedBy(w *waiter) bool {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return w.place == deserted
+	defer t.lock(w.key()).mu.Unlock()
+	return w.Deserted()
 }
 
-// win turns the leading waiter's attempt into a local hold.
+// win turns the asking waiter's attempt into a local hold.
 func (t *table) win(w *waiter, h *Hold) {
 	defer h.delist() // when the part is unlocked
-	key := w.req.Proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	r := p.row(key)
-	r.remove(w)
-	w.place = granted
 	if !h.loose {
-		r.keep(h)
+		p.list(p.state(w.key()), h)
 	}
-	r.line.turns, r.line.passed, r.line.silent = 0, 0, nil
-	r.promote()
-	p.tidy(key, r)
+	q.Win(&w.Waiter)
+	p.tidy(w.key())
 }
 
 // add lists a hold that came without waiting.
 func (t *table) add(h *Hold) {
 	defer h.delist() // when the part is unlocked
-	key := h.proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
-	r := p.row(key)
-	r.keep(h)
+	p.list(p.state(h.proto.Key()), h)
 }
 
-// drop takes a hold out and lets the next in line ask Redis. If the release ended a run of hand-offs
+// drop takes a hold out and lets the next in the queue ask Redis. If the release ended a run of hand-offs
 // and others heard of it, the process owes each of them a turn.
 func (t *table) drop(h *Hold, others int) {
 	key := h.proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
+	p := t.lock(key)
 	defer p.mu.Unlock()
-	r := p.row(key)
-	r.forget(h)
-	if others > 0 && r.line != nil {
-		r.line.incur(others, t.engine.clock.Now())
+	s := p.keys[key]
+	if s == nil {
+		return
 	}
-	r.promote()
-	p.tidy(key, r)
+	s.unlist(h)
+	if s.queue != nil {
+		s.queue.Released(others, t.engine.clock.Now())
+	}
+	p.tidy(key)
 }
 
-// look returns where w stands.
-func (t *table) look(w *waiter) (place, *Hold, error) {
-	p := t.part(w.req.Proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if w.place == leading && w.registering {
-		return queued, nil, nil // one request at a time: it leads when its place is known
+// look returns the state of w, the hold that came to it, and the error of a hand-off that failed for good.
+func (t *table) look(w *waiter) (localqueue.State, *Hold, error) {
+	defer t.lock(w.key()).mu.Unlock()
+	state, failed := w.Look()
+	return state, w.hold, failed
+}
+
+// nextAsk is w's next attempt, without a not-after.
+func (t *table) nextAsk(w *waiter) Ask {
+	defer t.lock(w.key()).mu.Unlock()
+	w.Asks()
+	return w.askLocked()
+}
+
+func (w *waiter) askLocked() Ask {
+	return Ask{
+		ID: w.ID, Lease: w.req.Lease, Under: w.under, Ticket: w.Ticket(), Once: w.once,
+		Waited: w.Several && w.HasWaited(),
 	}
-	return w.place, w.hold, w.failed
+}
+
+// rename gives a waiter a new id.
+func (t *table) rename(w *waiter, id string) {
+	defer t.lock(w.key()).mu.Unlock()
+	w.Rename(id)
+}
+
+// waiting are those of a mode that stand in a key's queue.
+func (t *table) waiting(key, mode string) (line []Queued) {
+	p := t.lock(key)
+	defer p.mu.Unlock()
+	for w := range p.keys[key].waiters() {
+		if w.Kind.Mode() == mode {
+			line = append(line, Queued{ID: w.ID, Since: t.engine.clock.Wall(w.Since), Mine: true})
+		}
+	}
+	return line
+}
+
+// find finds a local hold by its id.
+func (t *table) find(key, id string) *Hold {
+	p := t.lock(key)
+	defer p.mu.Unlock()
+	return p.keys[key].find(t.engine.numberOf(id))
+}
+
+// held reports that a local hold is in the way of a request.
+func (t *table) held(proto Protocol) bool {
+	p := t.lock(proto.Key())
+	defer p.mu.Unlock()
+	for h := range p.keys[proto.Key()].holds() {
+		if proto.Excludes(h.proto.Mode()) {
+			return true
+		}
+	}
+	return false
+}
+
+// obstacle is a hold of this process that was in w's way for all of its wait, if that was not asked of the
+// hold before: nil otherwise. A waiter that waits for itself stands behind one that is older than its call.
+func (t *table) obstacle(w *waiter) *Hold {
+	p := t.lock(w.key())
+	defer p.mu.Unlock()
+	for h := range p.keys[w.key()].holds() {
+		if h.start <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) && !h.waitedFor {
+			h.waitedFor = true
+			return h
+		}
+	}
+	return nil
+}
+
+// all returns every hold there is.
+func (t *table) all() []*Hold {
+	var holds []*Hold
+	for i := range t.parts {
+		p := &t.parts[i]
+		p.mu.Lock()
+		for _, s := range p.keys {
+			holds = slices.AppendSeq(holds, s.holds())
+		}
+		p.mu.Unlock()
+	}
+	return holds
 }

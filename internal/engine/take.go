@@ -28,7 +28,7 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 	if _, err := e.stand(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), w.since)
+	e.news.acquired(req.Proto.Name(), w.Since)
 	return nil
 }
 
@@ -52,43 +52,23 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	if _, err := e.try(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), w.since)
+	e.news.acquired(req.Proto.Name(), w.Since)
 	return nil
 }
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all who stood in line when it was sent.
 func (l *leader) took(sent asked) *Hold {
-	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.id), loose: true}
+	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
 	l.engine.table.win(l.waiter, h)
 	if !l.req.Shared {
 		l.engine.settled.add(l.req.Proto.Key(), lua.Settled{
-			ID: l.id, NotAfter: max(sent.notAfter, l.doubt.notAfter, l.denied.notAfter),
+			ID: l.ID, NotAfter: max(sent.notAfter, l.doubt.notAfter, l.denied.notAfter),
 		})
 	} else {
 		l.engine.table.share(l.req.Proto, sent.start, h)
 	}
 	return h
-}
-
-// share ends the wait of everybody who came before an instant.
-func (t *table) share(proto Protocol, asked time.Duration, h *Hold) {
-	key := proto.Key()
-	p := t.part(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.row(key)
-	for w := r.first(); w != nil; {
-		next := w.next
-		if w.place == queued && w.req.Shared && w.since <= asked {
-			r.remove(w)
-			w.place, w.hold = granted, h
-			w.tell()
-		}
-		w = next
-	}
-	r.promote()
-	p.tidy(key, r)
 }
 
 // Changed is what one sending of a change came to.

@@ -120,16 +120,6 @@ func (e *Engine) sendReleaseAll(
 	return replies, err
 }
 
-// hasHeir reports that a waiter of this process could be handed h.
-func (t *table) hasHeir(h *Hold) bool {
-	p := t.part(h.proto.Key())
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.row(h.proto.Key())
-	w := r.first()
-	return w != nil && w.gang == nil && w.place == queued && w.req.Proto.Inherits(h.proto.Mode())
-}
-
 // Tie has fn run, in a goroutine of its own, should any of the levels be lost or their client be closed.
 // Nobody may have been given the levels yet.
 func Tie(levels []*Level, fn func()) {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -73,11 +74,9 @@ func afterRun(t *testing.T, others int, heard wake.Count) *floor {
 	f.come("w2", "w3")
 	f.table.ends(f.holds["w1"], heard)
 	f.table.drop(f.holds["w1"], others)
-	f.leading("w2")
+	f.asking("w2")
 	return f
 }
-
-func (f *floor) line() *line { return f.table.part("k").rows["k"].line }
 
 func TestReleasesOfOthersPayWhatARunOwes(t *testing.T) {
 	c := newChannel(t)
@@ -156,7 +155,7 @@ func TestPatienceEndsAndTheDebtStays(t *testing.T) {
 		for range 20 {
 			took := f.yields(t.Context(), on)
 			require.GreaterOrEqual(t, took, time.Millisecond)
-			require.Less(t, took, time.Millisecond+runPause)
+			require.Less(t, took, time.Millisecond+localqueue.RunPause)
 			require.True(t, f.table.owes(f.waiters["w2"], on.Count()))
 		}
 	})
@@ -172,17 +171,4 @@ func TestYieldingEndsWithTheCallAndWithTheClient(t *testing.T) {
 		close(f.engine.closing)
 		require.Zero(t, f.yields(t.Context(), on))
 	})
-}
-
-// Patience may end just as the one who holds for long releases: it was there, so nobody is absent.
-func TestAReleaseOnItsWayShowsThatSomebodyCame(t *testing.T) {
-	c := newChannel(t)
-	f := afterRun(t, 7, c.hub.Count("k"))
-	c.release() // our own
-	require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
-	f.win("w2")
-	c.release()
-	f.table.ends(f.holds["w2"], c.hub.Count("k"))
-	f.table.drop(f.holds["w2"], 7)
-	require.Equal(t, 7, f.line().others)
 }

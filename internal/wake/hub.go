@@ -59,7 +59,7 @@ func (h *Hub) Join(channel string) *Ticket {
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that still stands. A
 // publisher uses it to tell whether the one receiver of its message was its own client.
-func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).stand != 0 }
+func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).Subscription != 0 }
 
 // Count is how many messages of a channel were heard until now. It waits for nobody.
 func (h *Hub) Count(channel string) Count {

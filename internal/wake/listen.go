@@ -133,7 +133,7 @@ func (l *line) handle(msg any) error {
 	switch m := msg.(type) {
 	case *redis.Message:
 		if t := l.topics[m.Channel]; t != nil {
-			t.count.heard++
+			t.count.Messages++
 			t.wakeAll()
 		}
 	case *redis.Subscription:
@@ -161,7 +161,7 @@ func (l *line) handle(msg any) error {
 // message while the subscription did not stand.
 func (t *topic) confirm() {
 	t.confirmed = true
-	t.count = Count{stand: t.line.hub.stands.Add(1)}
+	t.count = Count{Subscription: t.line.hub.stands.Add(1)}
 	if !t.opened {
 		t.opened = true
 		close(t.ready)

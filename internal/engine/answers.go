@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/wake"
+)
+
+// What a key's queue is told of the answers of Redis, and of the releases of other processes.
+
+// toldBusy notes that Redis answered w that another has the lock.
+func (t *table) toldBusy(w *waiter) {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	q.Busy(&w.Waiter)
+}
+
+// answered notes whether Redis answers the one that asks for a key. It returns since when it does not, so that
+// those that come to ask one after the other share one patience.
+func (t *table) answered(w *waiter, err error) time.Duration {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	return q.Answered(err, t.engine.clock.Now())
+}
+
+// trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
+func (t *table) trouble(w *waiter) error {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	return q.Trouble(&w.Waiter)
+}
+
+// keepTurn notes that the first in the queue stood behind h, whose release Redis has just confirmed: a try that
+// comes before it has asked must not overtake it.
+func (t *table) keepTurn(h *Hold) {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	if s := p.keys[h.proto.Key()]; s != nil && s.queue != nil {
+		s.queue.KeepTurn(h.proto.Mode())
+	}
+}
+
+// ends notes what was heard of a key before the release is sent that ends a run of its hand-offs.
+func (t *table) ends(h *Hold, heard wake.Count) {
+	p, q := t.queue(h.proto.Key())
+	defer p.mu.Unlock()
+	q.RunEnds(localqueue.Heard(heard))
+}
+
+// owes reports whether the process is still to let releases of others pass.
+func (t *table) owes(w *waiter, heard wake.Count) bool {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	return q.Owes(localqueue.Heard(heard))
+}
+
+// outUntil is the instant until which the process leaves the key to others, unless it hears them.
+func (t *table) outUntil(key string) time.Duration {
+	p, q := t.queue(key)
+	defer p.mu.Unlock()
+	return q.OutUntil()
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"iter"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+)
+
+// keyState is what is known of one key. It exists while somebody holds or waits. What only matters while somebody
+// waits, or while several hold, is kept apart, since most keys that are held have one holder and no waiter.
+type keyState struct {
+	hold   *Hold                // one that lives
+	shared map[holdNumber]*Hold // the others, of a kind of which several can be held: thousands, if they are permits
+	queue  *localqueue.Queue    // who waits, and the modes of all holds
+}
+
+func (p *part) state(key string) *keyState {
+	s := p.keys[key]
+	if s == nil {
+		if p.keys == nil {
+			p.keys = make(map[string]*keyState)
+		}
+		if s = p.spareState; s == nil {
+			s = &keyState{}
+		}
+		p.spareState = nil
+		p.keys[key] = s
+	}
+	return s
+}
+
+// queue is the queue of a key, which is made if there is none: a key without one has one hold at most.
+func (p *part) queue(s *keyState) *localqueue.Queue {
+	if s.queue == nil {
+		if s.queue = p.spareQueue; s.queue == nil {
+			s.queue = &localqueue.Queue{}
+		}
+		p.spareQueue = nil
+		if s.hold != nil {
+			s.queue.Hold(s.hold.proto.Mode())
+		}
+	}
+	return s.queue
+}
+
+// tidy drops what nobody needs of a key.
+func (p *part) tidy(key string) {
+	s := p.keys[key]
+	if s == nil || s.queue != nil && !s.queue.Empty() {
+		return
+	}
+	if s.hold == nil {
+		delete(p.keys, key)
+		p.dropQueue(s)
+		p.spareState = s
+	} else if s.queue != nil && s.queue.Idle() {
+		p.dropQueue(s)
+	}
+}
+
+// dropQueue has a queue forget all but the holds, and removes it if there are not several of them.
+func (p *part) dropQueue(s *keyState) {
+	switch {
+	case s.queue == nil:
+	case s.shared != nil:
+		s.queue.Forget()
+	default:
+		*s.queue = localqueue.Queue{}
+		p.spareQueue, s.queue = s.queue, nil
+	}
+}
+
+// list lists a hold.
+func (p *part) list(s *keyState, h *Hold) {
+	if s.hold != nil {
+		p.queue(s)
+		if s.shared == nil {
+			s.shared = make(map[holdNumber]*Hold)
+		}
+		s.shared[h.number] = h
+	} else {
+		s.hold = h
+	}
+	if s.queue != nil {
+		s.queue.Hold(h.proto.Mode())
+	}
+}
+
+// unlist takes a hold out, if it is there.
+func (s *keyState) unlist(h *Hold) {
+	if !s.lists(h) {
+		return
+	}
+	if s.hold != h {
+		delete(s.shared, h.number)
+	} else {
+		s.hold = nil
+		for number, next := range s.shared {
+			s.hold = next
+			delete(s.shared, number)
+			break
+		}
+	}
+	if len(s.shared) == 0 {
+		s.shared = nil
+	}
+	if s.queue != nil {
+		s.queue.Unhold(h.proto.Mode())
+	}
+}
+
+func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.shared[h.number] == h }
+
+// find finds a hold by its number; nil if it is not there. The state may be nil, as in the methods below.
+func (s *keyState) find(n holdNumber) *Hold {
+	switch {
+	case s == nil:
+		return nil
+	case s.hold != nil && s.hold.number == n:
+		return s.hold
+	}
+	return s.shared[n]
+}
+
+// holds are the live local holds.
+func (s *keyState) holds() iter.Seq[*Hold] {
+	return func(yield func(*Hold) bool) {
+		if s == nil || s.hold == nil || !yield(s.hold) {
+			return
+		}
+		for _, h := range s.shared {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// waiters are those in the queue, in their order.
+func (s *keyState) waiters() iter.Seq[*localqueue.Waiter] {
+	if s == nil || s.queue == nil {
+		return func(func(*localqueue.Waiter) bool) {}
+	}
+	return s.queue.Waiters()
+}

@@ -1,0 +1,77 @@
+package localqueue
+
+import "time"
+
+// What Redis answers those that ask.
+
+// Busy notes that Redis answered w that another has the lock.
+func (q *Queue) Busy(w *Waiter) {
+	q.refuse(w)
+	q.silent = nil
+}
+
+// refuse notes that w was told to wait. One of several that may ask at a time is in the way of those behind it from
+// then on.
+func (q *Queue) refuse(w *Waiter) {
+	if w.listed && !w.blocks() {
+		q.blocking++
+	}
+	w.refused = true
+}
+
+// KeepTurn notes that the first in the queue stood behind a hold of the given mode, whose release Redis has just
+// confirmed: a try that comes before it has asked must not overtake it.
+func (q *Queue) KeepTurn(mode string) {
+	if w := q.first; w != nil && w.Kind.Excludes(mode) {
+		q.refuse(w)
+	}
+}
+
+// StepBack is for one of several that may ask at a time, when Redis refused it: of those that asked at one time and
+// were all refused, the first goes on asking. It reports whether that is another than w, which then is waiting
+// again. Otherwise the one that was first until now steps back; it finds that out before it asks again.
+func (q *Queue) StepBack(w *Waiter) (behind bool) {
+	if w.state != Asking || !w.listed {
+		return false
+	}
+	q.refuse(w)
+	for other := q.first; other != w; other = other.next {
+		if other.refused && w.Kind.Follows(other.Kind.Mode()) {
+			q.stepBack(w)
+			return true
+		}
+	}
+	for other := w.next; other != nil; other = other.next {
+		if other.refused && other.state == Asking && other.Kind.Follows(w.Kind.Mode()) {
+			q.stepBack(other)
+			break // there is one at most
+		}
+	}
+	return false
+}
+
+func (q *Queue) stepBack(w *Waiter) {
+	q.calm = false
+	w.wait()
+}
+
+// Behind reports whether w, which was asking, is waiting again.
+func (w *Waiter) Behind() bool { return w.state == Waiting }
+
+// Answered notes whether Redis answers whoever asks, or with which error it does not. It returns since when it does
+// not, so that those that come to ask one after the other share one patience.
+func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
+	if q.silent == nil && err != nil {
+		q.spoke = now
+	}
+	q.silent = err
+	return q.spoke
+}
+
+// Trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
+func (q *Queue) Trouble(w *Waiter) error {
+	if q.Excluded(w.Kind) {
+		return nil
+	}
+	return q.silent
+}

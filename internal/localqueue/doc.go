@@ -1,0 +1,54 @@
+// Package localqueue decides who of one process may ask Redis for a key, who is next, how long a run of turns
+// goes on, and what a waiter that leaves has to clean up.
+//
+// It is only decisions: nothing here sends, sleeps, locks or looks at a clock. Instants are arguments, and the
+// caller holds one mutex across every call that concerns a key. So each rule has an exact test, and all
+// interleavings of a few waiters are searched (search_test.go).
+//
+// # One queue per key
+//
+// A [Queue] is what is known of one key over all its modes: how many holds of each mode live here, who waits in
+// which order, the run of turns, the fairness debt to other processes, who of the waiters is registered in a queue
+// that Redis keeps, and whether Redis answers. A [Kind] says what excludes, follows and inherits what.
+//
+// A waiter may ask Redis if no local hold excludes it, nobody ahead of it goes first, and nobody ahead of it has
+// to wait. With an exclusive lock, that is one waiter or none, so what Redis does for a key does not grow with
+// the number of waiters. Several readers ask together. Waiters that take nothing from one another (Waiter.Several)
+// ask whenever they come, until Redis has told one of them "busy": then those that come later stand behind it, and
+// of those that asked at one time and were all refused the first goes on asking.
+//
+// A try does not wait: it asks at once, beside others. It is refused without a request by a local hold that
+// excludes it, and by a waiter that such a hold or Redis refused, because that waiter has an older claim. A waiter
+// that nobody has refused has none: were the lock free, the two could have had it in either order. While Redis is
+// silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
+//
+// # The states of a waiter
+//
+// At each time one side may use a waiter's request id, and that side cleans up after it.
+//
+//	state     who may use the id                      leaving means
+//	waiting   nobody; nothing was sent under it       nothing to do
+//	waiting   nobody; it asked, or was offered a      withdraw the id
+//	          hold, and waits again
+//	enrolled  the registrar, until it is answered     remove the entry, for as long as it may come to be
+//	asking    the waiter's own goroutine              withdraw the id
+//	offered   whoever hands the hold on               nothing: it is deserted
+//	granted   the holder                              end the hold
+//	deserted  whoever hands the hold on, which        -
+//	          cleans up when it knows what became
+//	          of the hand-off
+//	left      nobody                                  -
+//
+// Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
+// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hand-off
+// that costs no request goes from offered to granted, too, but in one piece.
+//
+//	waiting --> asking ---> granted     it asked Redis
+//	   ^  |        |
+//	   |  |        '------> waiting     it stepped back: one ahead of it was refused, too
+//	   |  '---> offered --> granted     a hold was handed on to it
+//	   |           |
+//	   '-----------+------> asking      the hand-off failed, for now or for good
+//	any ------> left                    its context ended
+//	offered --> deserted                the same, while a hand-off is under way
+package localqueue

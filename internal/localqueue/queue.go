@@ -1,0 +1,208 @@
+package localqueue
+
+import (
+	"iter"
+	"time"
+)
+
+// Queue is what a process knows of one key without asking Redis, but for the holds themselves: of those it counts
+// the modes. The zero Queue is empty. Its methods, and those of its waiters, need the caller's mutex.
+type Queue struct {
+	holds       modes
+	first, last *Waiter
+
+	blocking int  // those in the queue that others stand behind
+	calm     bool // nobody in the queue was waiting when that was looked at last
+
+	run  run
+	debt debt
+
+	registrar bool // somebody registers those that have no place in Redis's queue
+
+	silent error         // why Redis does not answer whoever asks; nil while it does
+	spoke  time.Duration // when it last did, as far as that matters: while silent is set
+}
+
+// Hold counts a hold that lives from now on.
+func (q *Queue) Hold(mode string) { q.holds.add(mode, 1) }
+
+// Unhold takes a hold off the count. Whoever stood behind it is told by Released or Grant.
+func (q *Queue) Unhold(mode string) { q.holds.add(mode, -1) }
+
+// Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither
+// a run nor a debt has to be remembered. A run is until the key is really released.
+func (q *Queue) Idle() bool {
+	return q.first == nil && !q.registrar && q.run.length() == 0 && q.debt.owes == 0
+}
+
+// Empty reports that nobody waits, and no registrar is at work.
+func (q *Queue) Empty() bool { return q.first == nil && !q.registrar }
+
+// Forget drops all but the holds. It returns how many there are.
+func (q *Queue) Forget() (holds int) {
+	*q = Queue{holds: q.holds}
+	return q.holds.total()
+}
+
+// Waiters are those that wait, in their order.
+func (q *Queue) Waiters() iter.Seq[*Waiter] {
+	return func(yield func(*Waiter) bool) {
+		for w := q.first; w != nil; w = w.next {
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// Followed reports that others stand behind w.
+func (q *Queue) Followed(w *Waiter) bool { return w.next != nil }
+
+// Excluded reports whether a local hold is in the way of a kind.
+func (q *Queue) Excluded(k Kind) bool { return q.holds.any(k.Excludes) }
+
+// Enter puts w at the end of the queue. It asks at once if nothing of this process is in the way.
+func (q *Queue) Enter(w *Waiter) {
+	q.append(w)
+	if w.Inside || w.Several && q.blocking == 0 && !q.Excluded(w.Kind) {
+		w.state = Asking
+		return
+	}
+	w.state, q.calm = Waiting, false
+	q.promote()
+	if w.state == Waiting {
+		w.wait()
+	}
+}
+
+// Try puts w into the queue and has it ask at once, beside others, unless somebody here can refuse it: then it
+// reports false, and w does not enter.
+func (q *Queue) Try(w *Waiter) bool {
+	if !w.Inside && q.refuses(w) {
+		return false
+	}
+	q.append(w)
+	w.state = Asking
+	return true
+}
+
+// refuses reports that a try of w need not ask Redis: a local hold is in its way, or somebody in the queue that it
+// follows and that was refused, by Redis or by such a hold, and so has an older claim. Whoever was not refused has
+// none. While Redis is silent, what it said before says nothing.
+func (q *Queue) refuses(w *Waiter) bool {
+	if q.Excluded(w.Kind) {
+		return true
+	}
+	if q.silent != nil {
+		return false
+	}
+	for other := q.first; other != nil; other = other.next {
+		if w.Kind.Follows(other.Kind.Mode()) && (other.refused || q.Excluded(other.Kind)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Remains is what a waiter that left has to clean up: what it alone owns.
+type Remains struct {
+	Hold  bool   // it was granted a hold, which is its to end; that is all then
+	ID    string // something may stand in Redis for this id; "": nothing does, or somebody else cleans up
+	Until int64  // a registration under it may be carried out until then, in server time in µs; 0: none
+}
+
+// Leave takes w out of the queue, and lets those behind it go on.
+func (q *Queue) Leave(w *Waiter) (left Remains) {
+	switch w.state {
+	case Granted:
+		w.state = Left
+		return Remains{Hold: true}
+	case Offered, Deserted:
+		w.state = Deserted // whoever hands on cleans up
+	case Left:
+		return Remains{}
+	default:
+		w.state = Left
+		if w.sent {
+			left = Remains{ID: w.ID, Until: w.entering}
+		}
+	}
+	q.remove(w)
+	q.promote()
+	return left
+}
+
+// Win ends the wait of one that asked and got its hold, which was counted before, if it is one. The key was taken
+// through Redis, so a new run begins.
+func (q *Queue) Win(w *Waiter) {
+	q.remove(w)
+	w.state = Granted
+	q.run.turns, q.run.passed, q.silent = 0, 0, nil
+	q.promote()
+}
+
+// Released lets those go on that a hold was in the way of, which was taken off the count before. If its release
+// ended a run, others is how many other processes heard of that: each is owed a turn.
+func (q *Queue) Released(others int, now time.Duration) {
+	if others > 0 {
+		q.debt.incur(others, now)
+	}
+	q.promote()
+}
+
+// promote has those at the front of the queue ask whom nothing of this process stops. It ends at the first that has
+// to wait: nobody overtakes. For an exclusive lock that is the first in the queue or nobody; readers ask together.
+func (q *Queue) promote() {
+	if q.calm && q.blocking == 0 {
+		return
+	}
+	var ahead modes
+	for w := q.first; w != nil; w = w.next {
+		if w.state == Offered || q.Excluded(w.Kind) || ahead.any(w.Kind.Follows) {
+			return
+		}
+		if w.state == Waiting {
+			w.state = Asking
+			w.tell()
+		}
+		if w.next != nil && w.blocks() {
+			ahead.add(w.Kind.Mode(), 1)
+		}
+	}
+	q.calm = true
+}
+
+func (q *Queue) append(w *Waiter) {
+	w.prev, w.next = q.last, nil
+	if q.last == nil {
+		q.first = w
+	} else {
+		q.last.next = w
+	}
+	q.last = w
+	w.listed = true
+	if w.blocks() {
+		q.blocking++
+	}
+}
+
+func (q *Queue) remove(w *Waiter) {
+	if !w.listed {
+		return
+	}
+	w.listed = false
+	if w.blocks() {
+		q.blocking--
+	}
+	if w.prev == nil {
+		q.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		q.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next = nil, nil
+}

@@ -1,0 +1,95 @@
+package localqueue
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// enrol has waiters enter for whose kind Redis keeps a queue.
+func (f *floor) enrol(who ...string) {
+	for _, name := range who {
+		f.enter(name, &Waiter{Registers: true})
+	}
+}
+
+// Whoever leaves between being picked for a registration and the sending of it is not registered: what it
+// left behind was taken back before, and a place that comes into being later would be nobody's.
+func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2", "w3")
+	batch, first := f.queue.Unplaced(100)
+	require.Len(t, batch, 2, "those behind the one that asks")
+	require.True(t, first)
+	require.Zero(t, f.leave("w2"))
+	require.Zero(t, f.waiters["w2"].Entering())
+	require.Equal(t, []*Waiter{f.waiters["w3"]}, f.queue.Entrants(batch, 7))
+	require.Zero(t, f.waiters["w2"].Entering())
+	require.Equal(t, int64(7), f.waiters["w3"].Entering())
+}
+
+// A registration is a client's first one while none of its waiters has a place, wherever in the queue it is.
+func TestTheFirstRegistration(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2", "w3")
+	batch, first := f.queue.Unplaced(1)
+	require.True(t, first)
+	f.queue.Registered(batch, nil, false)
+	for _, who := range []string{"w1", "w3"} {
+		f.waiters[who].SetTicket(1)
+		_, first = f.queue.Unplaced(1)
+		require.False(t, first, "%s has a place", who)
+		f.waiters[who].SetTicket(0)
+	}
+}
+
+// A waiter whose turn comes while it is being registered asks when that is answered, and not before.
+func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2")
+	batch, _ := f.queue.Unplaced(100)
+	f.queue.Entrants(batch, 7)
+	f.leave("w1")
+	<-f.waiters["w2"].Told()
+	state, _ := f.waiters["w2"].Look()
+	require.Equal(t, Waiting, state)
+	f.queue.Registered(batch, []int64{3}, false)
+	<-f.waiters["w2"].Told()
+	state, _ = f.waiters["w2"].Look()
+	require.Equal(t, Asking, state)
+	require.Equal(t, int64(3), f.waiters["w2"].Ticket())
+}
+
+// There is one registrar. The queue outlives the waiters for its sake: another queue could get a registrar of its own,
+// and two registrations of one waiter be under way, of which the first that is answered tells that none is.
+func TestThereIsOneRegistrar(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2")
+	require.False(t, f.queue.BeginRegistrar(f.waiters["w1"]), "whoever asks is registered by that")
+	require.True(t, f.queue.BeginRegistrar(f.waiters["w2"]))
+	f.enrol("w3")
+	require.False(t, f.queue.BeginRegistrar(f.waiters["w3"]))
+	for _, who := range []string{"w1", "w2", "w3"} {
+		f.leave(who)
+	}
+	require.False(t, f.queue.Empty())
+	require.False(t, f.queue.Idle())
+	batch, _ := f.queue.Unplaced(100)
+	require.Empty(t, batch)
+	f.empty()
+}
+
+// Those that Redis gave up are registered once more, in batches; not those that left, or whose turn came.
+func TestRegistrationOnceMore(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2", "w3", "w4", "w5")
+	for i, who := range []string{"w2", "w3", "w4"} {
+		f.waiters[who].SetTicket(int64(i + 1))
+	}
+	behind := f.queue.PlacedBehind(f.waiters["w1"])
+	require.Equal(t, []*Waiter{f.waiters["w2"], f.waiters["w3"], f.waiters["w4"]}, behind)
+	f.leave("w3")
+	f.waiters["w4"].registering = true
+	require.Equal(t, []*Waiter{f.waiters["w2"]}, f.queue.Again(behind))
+	require.Empty(t, f.queue.Again(behind))
+}

@@ -1,0 +1,96 @@
+package localqueue
+
+import "time"
+
+// State is where a waiter stands; the package comment has the table.
+type State uint8
+
+const (
+	Waiting  State = iota // behind somebody
+	Asking                // it may ask Redis
+	Offered               // a hand-off to it is under way
+	Granted               // the hold is its
+	Left                  // it left
+	Deserted              // it left while a hand-off to it was under way
+)
+
+// Waiter is one call that does not have its hold yet. The first fields are the caller's, and do not change while
+// it waits; the id changes by the queue's methods only.
+type Waiter struct {
+	Kind  Kind
+	Owner any           // the caller's own waiter, which this one is a part of
+	Since time.Duration // when the call began
+
+	Several   bool // any number of its kind ask at a time, since none takes what excludes another
+	Inside    bool // the caller has a hold of another mode of the key, and so stands behind nobody
+	Set       bool // it wants other keys as well, and so never takes a hold that is handed on
+	Shared    bool // it takes nothing: what Redis answers one is the answer to all who were waiting then
+	Registers bool // Redis keeps a queue for its kind
+
+	ID string
+
+	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
+	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
+	registering bool  // such a request is under way
+	sent        bool  // a request may have been sent under the present id
+	refused     bool  // it was told to wait, by Redis or by a hold of this process
+
+	state      State
+	failed     error         // the hand-off to it failed for good
+	told       chan struct{} // its state changed; capacity 1; nil for one that never had to wait
+	next, prev *Waiter
+	listed     bool
+}
+
+// Told is written to when the state of a waiter that had to wait has changed. It is nil for others.
+func (w *Waiter) Told() <-chan struct{} { return w.told }
+
+// Ticket is the place that the waiter has in Redis's queue; 0 if it has none yet.
+func (w *Waiter) Ticket() int64 { return w.ticket }
+
+// Entering is until when a registration of the waiter may be carried out, in server time in µs; 0 if none is.
+func (w *Waiter) Entering() int64 { return w.entering }
+
+// HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
+func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
+
+// Deserted reports that the waiter left while a hand-off to it was under way.
+func (w *Waiter) Deserted() bool { return w.state == Deserted }
+
+// Look is the waiter's state, and the error that its hand-off failed with for good. While it is being registered,
+// it is told to wait even if it is its turn: one request at a time uses its id.
+func (w *Waiter) Look() (State, error) {
+	if w.state == Asking && w.registering {
+		return Waiting, nil
+	}
+	return w.state, w.failed
+}
+
+// Asks notes that the waiter is about to send a request under its id.
+func (w *Waiter) Asks() { w.sent = true }
+
+// Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
+// the caller's to clean up.
+func (w *Waiter) Rename(id string) { w.ID, w.sent, w.entering = id, false, 0 }
+
+// SetTicket notes the place in Redis's queue that the waiter was given.
+func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }
+
+// blocks reports whether those that follow w stand behind it: always, except one of several that may ask at
+// a time, which is in nobody's way until it was refused.
+func (w *Waiter) blocks() bool { return w.refused || !w.Several }
+
+func (w *Waiter) tell() {
+	select {
+	case w.told <- struct{}{}:
+	default:
+	}
+}
+
+// wait puts w behind others, and has it told when that changes.
+func (w *Waiter) wait() {
+	w.state = Waiting
+	if w.told == nil {
+		w.told = make(chan struct{}, 1)
+	}
+}
