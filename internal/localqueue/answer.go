@@ -29,7 +29,7 @@ func (q *Queue) KeepTurn(mode string) {
 
 // StepBack is for one of several that may ask at a time, when Redis refused it: of those that asked at one time and
 // were all refused, the first goes on asking. It reports whether that is another than w, which then is waiting
-// again. Otherwise the one that was first until now steps back; it finds that out before it asks again.
+// again. Otherwise those behind w step back; they find that out before they ask again.
 func (q *Queue) StepBack(w *Waiter) (behind bool) {
 	if w.state != Asking || !w.listed {
 		return false
@@ -42,9 +42,8 @@ func (q *Queue) StepBack(w *Waiter) (behind bool) {
 		}
 	}
 	for other := w.next; other != nil; other = other.next {
-		if other.refused && other.state == Asking && other.Kind.Follows(w.Kind.Mode()) {
-			q.stepBack(other)
-			break // there is one at most
+		if other.Several && other.refused && other.state == Asking && other.Kind.Follows(w.Kind.Mode()) {
+			q.stepBack(other) // a second one, too, if the first was refused and is about to come here
 		}
 	}
 	return false

@@ -1,0 +1,570 @@
+package localqueue
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	bitcount "math/bits"
+	"time"
+)
+
+// most is how many waiters a world has at most.
+const most = 5
+
+// breed is what a waiter of a search may be.
+type breed struct {
+	name      string
+	number    int // in its scene
+	kind      Kind
+	alone     bool // Redis lets nobody else have the lock beside it, whatever the queue knows of that
+	once      bool // it tries, and does not wait
+	several   bool
+	inside    bool
+	set       bool
+	registers bool
+}
+
+// conflicts is the truth about two holds, as Redis has it.
+func (b *breed) conflicts(other *breed) bool {
+	return b.alone || other.alone || b.kind.Excludes(other.kind.Mode()) || other.kind.Excludes(b.kind.Mode())
+}
+
+// phase is where a call is, outside the queue.
+type phase uint8
+
+const (
+	absent    phase = iota // it has not come
+	awake                  // it is about to look at its state
+	asleep                 // it saw that it has to wait
+	flying                 // its request is under way
+	refused                // Redis told it to wait, and it is about to look whether somebody asks for it
+	holding                // the hold is its
+	offering               // its hold is being handed on, under the id of another
+	releasing              // its hold is being released
+	gone
+)
+
+// call is one call and what the world has of it.
+type call struct {
+	breed   *breed
+	phase   phase
+	holds   bool // a hold of its counts
+	told    bool // the model's note that it was refused, by Redis or by a hold
+	trace   bool // something may stand in Redis for its id
+	entry   bool // or in the queue there, for as long as a registration may be carried out
+	runOver bool // the release ends a run
+	to      int8 // whom its hold is offered to
+}
+
+// world is a queue, its calls, and Redis as far as it matters: a state of the search.
+type world struct {
+	queue   Queue
+	waiters [most]Waiter
+	calls   [most]call
+	n       int
+
+	registrar uint8 // 0: none; 1: about to look for work; 2: it has a batch; 3: it has sent that
+	batch     uint8 // those in it, as bits
+	unknown   bool  // a registration had no answer before
+}
+
+// copy makes the same world with waiters of its own.
+func (s *world) copy() *world {
+	c := *s
+	c.queue.first, c.queue.last = c.same(s, s.queue.first), c.same(s, s.queue.last)
+	c.queue.holds.more = append([]modeCount(nil), s.queue.holds.more...)
+	for i := range c.waiters[:c.n] {
+		w := &c.waiters[i]
+		w.next, w.prev = c.same(s, w.next), c.same(s, w.prev)
+		if told := s.waiters[i].told; told != nil {
+			w.told = make(chan struct{}, 1)
+			if len(told) > 0 {
+				w.tell()
+			}
+		}
+	}
+	return &c
+}
+
+// same is the waiter of c that stands for one of s.
+func (c *world) same(s *world, w *Waiter) *Waiter {
+	if w == nil {
+		return nil
+	}
+	return &c.waiters[s.index(w)]
+}
+
+func (s *world) index(w *Waiter) int {
+	for i := range s.waiters {
+		if &s.waiters[i] == w {
+			return i
+		}
+	}
+	panic("a waiter of another world")
+}
+
+// key is the same for states that behave the same. Calls that are gone leave no trace in it, so the states of fewer
+// calls are among those of more.
+func (s *world) key() fingerprint {
+	at, kept := make([]byte, 0, 160), uint8(0)
+	bits := func(flags ...bool) {
+		var b byte
+		for i, flag := range flags {
+			if flag {
+				b |= 1 << i
+			}
+		}
+		at = append(at, b)
+	}
+	var place [most]byte // among those that are not gone
+	for i := range s.calls[:s.n] {
+		place[i] = byte(bitcount.OnesCount8(kept))
+		if c, w := &s.calls[i], &s.waiters[i]; c.phase != gone || w.registering || c.holds || s.targeted(i) {
+			kept |= 1 << i
+		}
+	}
+	q := &s.queue
+	batch := uint8(0)
+	for i := range s.calls[:s.n] {
+		if s.batch&(1<<i) != 0 {
+			batch |= 1 << place[i]
+		}
+	}
+	bits(q.calm, q.registrar, q.silent != nil, s.unknown, q.debt.until > 0)
+	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.turns), byte(q.run.passed),
+		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch)
+	for i := range s.calls[:s.n] {
+		if kept&(1<<i) == 0 {
+			continue
+		}
+		c, w := &s.calls[i], &s.waiters[i]
+		at = append(at, byte(c.phase))
+		if c.phase == absent {
+			continue
+		}
+		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
+		if c.phase == offering {
+			at = append(at, place[c.to])
+		}
+		bits(c.holds, c.told, c.trace, c.entry, c.runOver, w.told != nil, w.failed != nil)
+		bits(w.registering, w.sent, w.refused, w.listed)
+	}
+	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
+}
+
+// fingerprint stands for a state. That two of some millions have the same one is not to be expected.
+type fingerprint [2]uint64
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// targeted reports that a hand-off to i is under way.
+func (s *world) targeted(i int) bool {
+	for j := range s.calls[:s.n] {
+		if s.calls[j].phase == offering && int(s.calls[j].to) == i {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	errNoAnswer  = errors.New("no answer")
+	errNoReplica = errors.New("too few replicas")
+)
+
+// move is one step of the world. A world in which only calls whose contexts end can move is stuck.
+type move struct {
+	name string
+	i    int  // whose it is
+	ends bool // it is the end of a context, or a loss: nothing to count on
+	do   func(s *world, i int) error
+}
+
+// moves are the steps that can be taken, where calls may be of some breeds.
+func (s *world) moves(breeds []breed) (all []move) {
+	add := func(name string, i int, ends bool, do func(s *world, i int) error) {
+		all = append(all, move{name, i, ends, do})
+	}
+	for i := range s.calls[:s.n] {
+		c, w := &s.calls[i], &s.waiters[i]
+		switch c.phase {
+		case absent:
+			for b := range breeds {
+				if i == 0 || s.calls[i-1].phase != absent {
+					add(breeds[b].name+" comes", i, false, func(s *world, i int) error { return s.comes(i, &breeds[b]) })
+				}
+			}
+		case awake:
+			add("looks", i, false, (*world).looks)
+			add("leaves", i, true, (*world).leaves)
+		case asleep:
+			if len(w.told) > 0 {
+				add("is woken", i, false, (*world).looks)
+			}
+			add("leaves", i, true, (*world).leaves)
+		case flying:
+			s.answers(i, add)
+			add("leaves", i, true, (*world).leaves)
+		case refused:
+			add("was refused", i, false, (*world).steps)
+		case holding:
+			add("unlocks", i, false, func(s *world, i int) error { return s.unlocks(i, 0) })
+			if s.queue.run.length() > 0 {
+				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour) })
+			}
+			add("is lost", i, true, (*world).drops)
+		case offering:
+			s.settles(add, i)
+		case releasing:
+			add("is released", i, false, (*world).released)
+			add("is not known to be released", i, false, (*world).drops)
+		}
+	}
+	switch s.registrar {
+	case 1:
+		add("registrar looks", 2, false, (*world).picks)
+		add("registrar gives up", 0, false, (*world).stops)
+	case 2:
+		add("registrar sends", 0, false, (*world).registers)
+	case 3:
+		add("registrar is answered", 0, false, func(s *world, _ int) error { return s.registered(false) })
+		add("registrar is not answered", 0, false, func(s *world, _ int) error { return s.registered(true) })
+	}
+	return all
+}
+
+type adder func(name string, i int, ends bool, do func(s *world, i int) error)
+
+// answers are what Redis may say to a request.
+func (s *world) answers(i int, add adder) {
+	add("is told busy", i, false, (*world).busy)
+	if s.grantable(i) {
+		add("wins", i, false, (*world).wins)
+	}
+	if s.queue.silent == nil && !s.calls[i].breed.once {
+		add("gets no answer", i, false, (*world).silence)
+	}
+}
+
+// grantable reports that Redis may grant i: no hold is in its way there, except one that it is inside.
+func (s *world) grantable(i int) bool {
+	for j := range s.calls[:s.n] {
+		if s.calls[j].holds && s.calls[i].breed.conflicts(s.calls[j].breed) && !s.calls[i].breed.inside {
+			return false
+		}
+	}
+	return true
+}
+
+// settles are the ends of a hand-off.
+func (s *world) settles(add adder, i int) {
+	add("hands on by a script", i, false, func(s *world, i int) error { return s.grants(i, false) })
+	add("hands on in memory", i, false, func(s *world, i int) error { return s.grants(i, true) })
+	add("may not hand on", i, false, func(s *world, i int) error { return s.recalls(i, false) })
+	add("does not know whether it handed on", i, false, func(s *world, i int) error { return s.recalls(i, true) })
+	add("hands on to too few replicas", i, false, (*world).rejects)
+}
+
+func (s *world) comes(i int, b *breed) error {
+	c, w := &s.calls[i], &s.waiters[i]
+	c.breed = b
+	*w = Waiter{
+		Kind: c.breed.kind, ID: "a", Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
+		Registers: c.breed.registers,
+	}
+	if !c.breed.once {
+		c.phase = awake
+		s.queue.Enter(w)
+		return nil
+	}
+	want := s.refusesTry(i)
+	if entered := s.queue.Try(w); entered == want {
+		return fmt.Errorf("try %d entered: %v", i, entered)
+	}
+	if c.phase = awake; want {
+		c.phase = gone
+	}
+	return nil
+}
+
+// looks is a call that looks at its state, and does what that says.
+func (s *world) looks(i int) error {
+	c, w := &s.calls[i], &s.waiters[i]
+	slept := c.phase == asleep
+	if slept {
+		<-w.told
+	}
+	state, failed := w.Look()
+	switch {
+	case failed != nil:
+		c.phase = gone
+		return s.cleansUp(i, s.queue.Leave(w))
+	case state == Granted:
+		c.phase = holding
+		if !c.holds {
+			c.phase = gone // it was lost meanwhile
+		}
+	case state == Asking:
+		if s.registrar == 3 && s.batch&(1<<i) != 0 {
+			return fmt.Errorf("two requests of %d are under way", i)
+		}
+		if s.targeted(i) {
+			return fmt.Errorf("%d asks by the id of a hand-off", i)
+		}
+		w.Asks()
+		c.phase, c.trace = flying, true
+	default:
+		c.phase = asleep
+		if !slept && w.Registers && s.queue.BeginRegistrar(w) {
+			if s.registrar != 0 {
+				return errors.New("two registrars")
+			}
+			s.registrar = 1
+		}
+	}
+	return nil
+}
+
+func (s *world) busy(i int) error {
+	c, w := &s.calls[i], &s.waiters[i]
+	s.queue.Busy(w)
+	c.told = true
+	switch {
+	case c.breed.once:
+		return s.leaves(i)
+	case c.breed.several:
+		c.phase = refused
+	default:
+		c.phase = awake
+	}
+	if w.Registers {
+		w.SetTicket(1)
+	}
+	return nil
+}
+
+// steps is what follows a refusal, for one of several.
+func (s *world) steps(i int) error {
+	s.queue.StepBack(&s.waiters[i])
+	s.calls[i].phase = awake
+	return nil
+}
+
+func (s *world) silence(i int) error {
+	s.queue.Answered(errNoAnswer, 0)
+	s.calls[i].phase = awake
+	return nil
+}
+
+func (s *world) wins(i int) error {
+	c := &s.calls[i]
+	c.phase, c.holds, c.trace = holding, true, false // what stands there is the hold
+	s.queue.Hold(c.breed.kind.Mode())
+	s.queue.Win(&s.waiters[i])
+	return nil
+}
+
+// leaves is a call whose context ended. If a request is under way, whatever that may still bring about is cleaned up
+// after by the one that sent it.
+func (s *world) leaves(i int) error {
+	c, w := &s.calls[i], &s.waiters[i]
+	if c.phase == flying && !c.breed.once {
+		if w.state != Asking && !w.Several || s.targeted(i) {
+			return fmt.Errorf("the id of %d was used by two", i)
+		}
+		w.Rename("a")
+		c.trace, c.entry = false, false
+	}
+	left := s.queue.Leave(w)
+	if !left.Hold {
+		c.phase = gone
+		return s.cleansUp(i, left)
+	}
+	if left != (Remains{Hold: true}) {
+		return fmt.Errorf("%d has a hold, and more to clean up", i)
+	}
+	if c.phase = gone; c.holds {
+		return s.unlocks(i, 0)
+	}
+	return nil
+}
+
+// cleansUp does what a waiter was told to clean up.
+func (s *world) cleansUp(i int, left Remains) error {
+	c := &s.calls[i]
+	if left.Hold {
+		return fmt.Errorf("%d has a hold that nobody gave it", i)
+	}
+	if left.ID == "" {
+		return nil // others do that, or it shows at the end
+	}
+	if s.targeted(i) {
+		return fmt.Errorf("%d cleans up what a hand-off may use", i)
+	}
+	c.trace = false
+	if sent := s.registrar == 3 && s.batch&(1<<i) != 0; !sent || left.Until >= registration {
+		c.entry = false
+	}
+	return nil
+}
+
+// unlocks ends a hold: it is handed on, or released.
+func (s *world) unlocks(i int, now time.Duration) error {
+	c := &s.calls[i]
+	c.phase, c.runOver = releasing, false
+	w, runOver := s.queue.Offer(c.breed.kind.Mode(), now)
+	switch {
+	case w != nil && (runOver || now > 0):
+		return errors.New("a run that is over goes on")
+	case w != nil:
+		to := s.index(w)
+		if err := s.heir(i, to); err != nil {
+			return err
+		}
+		c.phase, c.to = offering, int8(to)
+		s.calls[to].trace = true
+	case runOver:
+		c.runOver = true
+		s.queue.RunEnds(Heard{})
+	}
+	return nil
+}
+
+func (s *world) grants(i int, passed bool) error {
+	from, to := &s.calls[i], &s.calls[s.calls[i].to]
+	from.phase, from.holds, to.holds = gone, false, true
+	s.queue.Unhold(from.breed.kind.Mode())
+	s.queue.Hold(to.breed.kind.Mode())
+	to.trace = false // what stands there is the hold, or what its end cleans up
+	if !s.queue.Grant(&s.waiters[from.to], passed, 0) {
+		return s.unlocks(int(from.to), 0)
+	}
+	return nil
+}
+
+func (s *world) recalls(i int, unknown bool) error {
+	c := &s.calls[i]
+	w, to := &s.waiters[c.to], &s.calls[c.to]
+	id := w.ID
+	if unknown {
+		id += "'"
+	}
+	if unknown || w.Deserted() {
+		to.trace = false // whoever hands on cleans up
+	}
+	s.queue.Recall(w, id)
+	w.ID = "a" // one is as good as another
+	c.phase = releasing
+	return nil
+}
+
+func (s *world) rejects(i int) error {
+	c := &s.calls[i]
+	s.calls[c.to].trace = false
+	s.queue.Reject(&s.waiters[c.to], errNoReplica)
+	return s.drops(i)
+}
+
+func (s *world) released(i int) error {
+	mode := s.calls[i].breed.kind.Mode()
+	s.queue.KeepTurn(mode)
+	if w := s.queue.first; w != nil && w.Kind.Excludes(mode) {
+		s.calls[s.index(w)].told = true
+	}
+	others := 0
+	if s.calls[i].runOver {
+		others = 1
+	}
+	return s.ends(i, others)
+}
+
+func (s *world) drops(i int) error { return s.ends(i, 0) }
+
+// ends is the end of a hold.
+func (s *world) ends(i, others int) error {
+	c := &s.calls[i]
+	c.phase, c.holds = gone, false
+	s.queue.Unhold(c.breed.kind.Mode())
+	s.queue.Released(others, 0)
+	return nil
+}
+
+// registration is until when a registration may be carried out.
+const registration = 7
+
+func (s *world) picks(batch int) error {
+	picked, _ := s.queue.Unplaced(batch)
+	if s.registrar = 2; len(picked) == 0 {
+		s.registrar = 0
+	}
+	s.batch = s.bits(picked)
+	return nil
+}
+
+func (s *world) stops(int) error {
+	s.queue.EndRegistrar()
+	s.registrar = 0
+	return nil
+}
+
+func (s *world) registers(int) error {
+	still := s.queue.Entrants(s.members(), registration)
+	s.batch = s.bits(still)
+	if s.registrar = 3; len(still) == 0 {
+		s.registrar = 1
+	}
+	for _, w := range still {
+		i := s.index(w)
+		if s.calls[i].phase == gone || s.calls[i].phase == flying {
+			return fmt.Errorf("%d is registered, and is not to be", i)
+		}
+		s.calls[i].trace, s.calls[i].entry = true, true
+	}
+	return nil
+}
+
+func (s *world) registered(unknown bool) error {
+	tickets := make([]int64, most)
+	for i := range tickets {
+		tickets[i] = 1
+	}
+	if unknown {
+		if s.unknown {
+			tickets = nil // the second time they get none, and nobody asks what became of that
+		} else {
+			s.unknown, tickets = true, nil
+		}
+	}
+	members := s.members()
+	s.queue.Registered(members, tickets, unknown)
+	s.registrar, s.batch = 1, 0
+	return nil
+}
+
+func (s *world) bits(waiters []*Waiter) (bits uint8) {
+	for _, w := range waiters {
+		bits |= 1 << s.index(w)
+	}
+	return bits
+}
+
+func (s *world) members() (members []*Waiter) {
+	for i := range s.calls[:s.n] {
+		if s.batch&(1<<i) != 0 {
+			members = append(members, &s.waiters[i])
+		}
+	}
+	return members
+}
+
+var errStuck = errors.New("nobody can go on")
+
+// over reports that all calls have ended.
+func (s *world) over() bool {
+	for i := range s.calls[:s.n] {
+		if s.calls[i].phase != gone {
+			return false
+		}
+	}
+	return s.registrar == 0
+}
