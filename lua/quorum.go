@@ -18,7 +18,7 @@ const Young Status = -2
 // QuorumReply is the answer of one node.
 type QuorumReply struct {
 	AcquireReply      // Fence: the token that was accepted, or the least that the node would accept
-	Accepted     bool // the token that was sent is stored, or a higher one
+	Accepted     bool // the token that was sent is stored; of a hold that stands elsewhere, or a higher one
 	Kept         []RenewStatus
 	Seen         InspectReply
 }
@@ -47,9 +47,10 @@ func QuorumAcquire(a QuorumAcquireArgs) *Call[QuorumReply] {
 }
 
 func decodeQuorum(value any) (QuorumReply, error) {
-	r := newReader(value, 5)
+	r := newReader(value, 6)
 	reply := QuorumReply{Accepted: r.int(1) == 1}
 	reply.Status, reply.Fence, reply.PTTL, reply.Now = r.status(0), r.fence(2), r.ttl(3), r.int(4)
+	reply.Spare = r.int(5)
 	return reply, r.err
 }
 

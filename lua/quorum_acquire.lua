@@ -11,19 +11,28 @@
 -- ARGV[6]  life of an unused token, ms; negative: for ever
 -- ARGV[7]  least uptime of a server that may vote, s; 0: it is not looked at
 --
--- Returns {status, accepted, token, PTTL of the lock, server time in us}:
+-- Returns {status, accepted, token, PTTL of the lock, server time in us, spare}:
 --   -2 young: the server has not been up for long enough, nothing written
 --   -1 late: read after not-after, nothing written
 --    0 busy: another holds it, for PTTL ms at most; nothing written
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call
--- accepted is 1 if the proposal is now the stored token or below it; then token is the
--- proposal, else the least that this node would take. Publishes nothing.
+-- accepted is 1 if this call stored the proposal, or if it is the token of a hold that
+-- stands elsewhere and a higher one is stored; then token is the proposal, else the least
+-- that this node would take. Spare is how many numbers right below that one nobody had for
+-- all that this node knows, 1023 at most. Publishes nothing.
 --
 -- A proposal is accepted if it is above the stored token and not behind the clock. So it
 -- is above all that was confirmed here before, and above what a server that forgot
 -- everything had confirmed a guard time ago, for that was not much ahead of the clock
 -- either. It is written only while the hold stands: who came before is over by then.
+-- A copy's proposal is not accepted again: what is stored by then may be somebody else's,
+-- though it were the same number, because of which the first one was not accepted.
+-- The numbers between the stored token and the new one were never given out, and are not
+-- going to be. Where none is stored, or one that somebody counts from 1, nobody knows.
+-- Where the stored one is ahead of the clock, as that of a client with a slower network is
+-- for a moment, a few are left free, up to where a proposal may be too. They are so few that
+-- the clock catches up with those who take them, since an acquisition takes longer.
 -- All that may be refused for the data at the keys is read before the first write, which
 -- is HSET, because Redis refuses that at full memory.
 local lock, token, id, fence_ttl = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[6])
@@ -31,12 +40,12 @@ local raise, window = ARGV[4], tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, 0, now}
+  return {-1, 0, 0, 0, now, 0}
 end
 if ARGV[7] ~= '0' then
   local uptime = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
   if not uptime or tonumber(uptime) < tonumber(ARGV[7]) then
-    return {-2, 0, 0, 0, now}
+    return {-2, 0, 0, 0, now, 0}
   end
 end
 local pttl, mine = redis.call('PTTL', lock), false
@@ -45,7 +54,7 @@ if pttl ~= -2 then
   --!include hash
   --!include expiry
   if fields[1] ~= id and fields[3] ~= id then
-    return {0, 0, 0, pttl, now}
+    return {0, 0, 0, pttl, now, 0}
   end
   mine = true
 end
@@ -79,7 +88,18 @@ local status = 1
 if mine then
   status = 2
 end
-if accepted or ((mine or window < 0) and wish > 0 and not newer) then
-  return {status, 1, wish, pttl, now}
+local room = 1
+if stored + 64 <= now + window then
+  room = 64
 end
-return {status, 0, math.max(stored + 1, now), pttl, now}
+local least = math.max(stored + room, now)
+if accepted or (window < 0 and wish > 0 and not newer) then
+  accepted, least = 1, wish
+else
+  accepted = 0
+end
+local spare = 0
+if stored * 2 > now and least > stored then
+  spare = math.min(least - stored - 1, 1023)
+end
+return {status, accepted, least, pttl, now, spare}

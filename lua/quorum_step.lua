@@ -10,8 +10,8 @@
 -- ARGV[6]  life of an unused token, ms; negative: for ever
 -- ARGV[7]  1: a level less
 --
--- Returns {status, 1, token, 0, server time in us}: 3 done; 2 already: this operation or a
--- later one was seen; 4 gone: the hold is not there, nothing written. Publishes nothing.
+-- Returns {status, 1, token, 0, server time in us, 0}: 3 done; 2 already: this operation or
+-- a later one was seen; 4 gone: the hold is not there, nothing written. Publishes nothing.
 --
 -- It is Reenter and Leave in one (see there), and raises the stored token like everything
 -- that is sent for a hold: a node whose grant came late counts from then on.
@@ -21,7 +21,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local hold = redis.call('HMGET', lock, id, id .. ':n')
 if not hold[1] then
-  return {4, 0, 0, 0, now}
+  return {4, 0, 0, 0, now, 0}
 end
 --!include quorum_fence
 if bad then
@@ -46,4 +46,4 @@ if stored < tonumber(raise) then
     return raised
   end
 end
-return {status, 1, tonumber(raise), 0, now}
+return {status, 1, tonumber(raise), 0, now, 0}

@@ -53,7 +53,7 @@ func TestQuorumAcquireTakesTheTokenItIsOffered(t *testing.T) {
 			got = run(p, lua.QuorumAcquire(p.quorumAsk(bob, fence)))
 			require.Equal(t, lua.Held, got.Status, name)
 			require.False(t, got.Accepted, name)
-			require.Equal(t, ahead+1, got.Fence, name)
+			require.Equal(t, ahead+64, got.Fence, name)
 			require.Equal(t, ahead, p.stored(), "what is not accepted is not stored")
 			p.heldOnce(bob)
 			run(p, p.release(bob))
@@ -75,16 +75,53 @@ func TestQuorumAcquireBusyLateAndResent(t *testing.T) {
 			require.Equal(t, lua.Late, run(p, lua.QuorumAcquire(late)).Status)
 		})
 		first := run(p, lua.QuorumAcquire(p.quorumAsk(alice, fence)))
+		require.Equal(t, fence, first.Fence)
 		p.unchanged(func() {
 			again := run(p, lua.QuorumAcquire(p.quorumAsk(alice, fence)))
 			require.Equal(t, lua.Already, again.Status)
-			require.True(t, again.Accepted)
-			require.Equal(t, first.Fence, again.Fence)
+			require.False(t, again.Accepted, "what is stored may be somebody else's, though it is the same number")
+			require.Equal(t, first.Fence+64, again.Fence)
 			busy := run(p, lua.QuorumAcquire(p.quorumAsk(bob, fence+1)))
 			require.Equal(t, lua.Busy, busy.Status)
 			require.Positive(t, busy.PTTL)
 			require.False(t, busy.Accepted)
 		})
+	})
+}
+
+// R8: the numbers between the stored token and the new one are the hold's too, whether the new one is the client's or
+// the node's. None are where the node does not know what was given out before.
+func TestQuorumAcquireSparesWhatNobodyHad(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		take := func(fence int64) lua.QuorumReply {
+			t.Helper()
+			got := run(p, lua.QuorumAcquire(p.quorumAsk(alice, fence)))
+			require.Equal(t, lua.Held, got.Status)
+			run(p, p.release(alice))
+			return got
+		}
+		ahead := p.now() + 5_000_000
+		require.Zero(t, take(ahead).Spare, "no token was stored")
+		require.EqualValues(t, 99, take(ahead+100).Spare)
+		require.EqualValues(t, 1023, take(ahead+100_000).Spare)
+		require.Zero(t, take(ahead+100_001).Spare, "the next number")
+		refused := take(ahead)
+		require.False(t, refused.Accepted)
+		require.EqualValues(t, 63, refused.Spare, "the stored one is ahead of the clock")
+
+		far := p.now() + quorumWindow + 1_000_000
+		p.do("SET %s %d", p.token, far)
+		got := take(0)
+		require.Equal(t, far+1, got.Fence, "they do not run ahead")
+		require.Zero(t, got.Spare)
+
+		behind := p.now() - 1_000_000
+		p.do("SET %s %d", p.token, behind)
+		asked := take(0)
+		require.False(t, asked.Accepted)
+		require.EqualValues(t, 1023, asked.Spare, "below what the node asks for")
+		p.do("SET %s 7", p.token)
+		require.Zero(t, take(p.now()+5_000_000).Spare, "somebody counts from 1")
 	})
 }
 

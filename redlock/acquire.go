@@ -59,7 +59,7 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	defer h.mu.Unlock()
 	c := h.client
 	if h.phase == held {
-		return lua.AcquireReply{Status: lua.Held, Fence: h.fence}, nil
+		return lua.AcquireReply{Status: lua.Held, Fence: h.fence, Spare: h.spare}, nil
 	}
 	if !h.done { // it was not decided by answers
 		h.done = true

@@ -13,6 +13,10 @@
 // that goes with it: the context that is the hold, re-entry, renewal, loss in time, a line inside the
 // process. On each node it is the hash that package rlock writes, with the same hold id on all of them.
 //
+// Where many goroutines of a process want one lock, it passes from one to the next without a request, each with
+// a token of its own, while the hold is healthy: more than half of its lease is left, and a quorum confirmed the
+// last renewal. Such a run is short, and then other processes have their chance.
+//
 // # When to use it
 //
 // When the loss of a Redis server must not stop the work, and a lock that a failover may lose (package
@@ -48,9 +52,9 @@
 // a time, and what comes up meanwhile waits for its answer. A node that does not answer in time has no
 // vote and is sent nothing until it does (or until its connection is given up, after which at most one
 // connection at a time is tried). Only who has no quorum without it waits for it once more, and only while it
-// has not been late for as long again: it may be slow, and not away. So a frozen server delays nobody, and when it thaws it has one request
-// to carry out, and not what piled up in its socket; that one carries a not-after in the server's own time,
-// and is refused if it is late. A grant that comes after the attempt succeeded makes the node a member.
+// has not been late for as long again: it may be slow, and not away. So a frozen server delays nobody, and when
+// it thaws it has one request to carry out, and not what piled up in its socket; that one carries a not-after in
+// the server's own time, and is refused if it is late. A grant that comes after the attempt succeeded makes the node a member.
 //
 // A renewal keeps the hold if a quorum has had it all the time. Only then are other nodes given it anew: those
 // that were away when it was acquired, and those that forgot it. A hold that no quorum has any more is lost at
@@ -79,31 +83,38 @@
 //	client: asks all nodes for the lock, and proposes T: what the fastest of their clocks shows, and a bit
 //	node:   grants if the lock is free. Accepts T, and stores it, if T is above the stored token, not
 //	        behind its clock, and at most half the guard time ahead of it. Else says what it would take:
-//	        the higher of its clock and of the stored token + 1
+//	        its clock, or if the stored token is not below that, one that is a bit above the stored token.
+//	        Either way it says how many numbers right below that one are above what it has stored
 //	client: if a quorum granted and accepted, it holds with token T, after one round. If a quorum granted
 //	        only, T' is the highest that one of them would take, and is sent to all that granted
 //	node:   stores T' if the hold still stands there, and only then says so
 //	client: holds with token T' when a quorum said so
+//
+// The hold has more tokens than that one, for those of its process to whom the lock is passed on: the numbers
+// right below it that are above what each node of the quorum that granted had stored, 1,023 at most. They are used
+// in order, before T, and what is left of them is nobody's.
 //
 // Every later request for the hold, a renewal, a re-entry, the gift to another node, carries the token and
 // has it stored; a node whose grant came late counts only from then on.
 //
 // Why they grow. Let hold A be before hold B. A quorum stored A's token while A stood there, and a quorum
 // granted B; some node is in both, and there A came before B, or else they would not be in that order. When
-// it granted B it had A's token stored, so it asked for a greater one, or accepted a greater one; and B's
-// token is not below that. That is the whole argument while nodes keep what they stored, and no clock is
-// in it.
+// it granted B it had A's newest token stored, so it asked for a greater one, or accepted a greater one; and none
+// of B's tokens is below what it had stored. That is the whole argument while nodes keep what they stored, and no
+// clock is in it.
 //
 // If that node was restarted empty in between, it asked for its clock's time at least, and had no vote for
 // the guard time. A token that it accepted was at most half a guard time ahead of its clock, which has
-// passed it, whatever the clocks of other nodes show. One that was confirmed may come from the clock of
+// passed it, whatever the clocks of other nodes show. (Tokens that a hold has besides its newest are at most a
+// millisecond below that.) One that was confirmed may come from the clock of
 // another node, so there the clocks of the nodes must not differ by the guard time. That, and a token key
 // that is evicted or deleted, is where the promise ends.
 //
 // "If the hold still stands there" is what matters. A client that counted any node that stores the token
 // would count one that granted B before, and had told B an older token: an exhaustive search finds a
-// falling token then, with nothing but one fast clock. The tests contain that search, over this protocol
-// and over seven that are wrong.
+// falling token then, with nothing but one fast clock. A copy of an acquisition is not accepted for a like
+// reason, though the stored token be the one that it brings: another hold may have stored the same number. The
+// tests contain that search, over this protocol and over twelve that are wrong.
 //
 // # The critique, and what is done about it
 //

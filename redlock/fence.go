@@ -60,3 +60,14 @@ func (l *lane) delay() time.Duration {
 	defer l.mu.Unlock()
 	return l.rtt
 }
+
+// maxSpare is how many tokens a hold has at most for those whom it is passed on to.
+const maxSpare = 1023
+
+// reserveLocked settles the tokens of the hold: the newest, and those right below it that were nobody's. Each node
+// of a quorum granted, and knows of no token that is not below the floor; the nodes will have stored the newest
+// before anybody believes in any of them.
+func (h *hold) reserveLocked(newest int64) {
+	h.fence = newest
+	h.spare = min(max(newest-h.floor, 0), maxSpare)
+}

@@ -45,8 +45,10 @@ type hold struct {
 	mu      sync.Mutex // guards all below
 	phase   phase
 	spots   []spot // one for each node
-	fence   int64  // from confirming on
+	fence   int64  // from confirming on: the newest of its tokens
+	spare   int64  // how many numbers right below fence are its tokens too
 	offer   int64  // the highest token that a node asked for
+	floor   int64  // no node that granted in time knows of a token that is not below it
 	decided chan struct{}
 	done    bool // decided is closed
 	failed  map[*node]error
@@ -241,6 +243,7 @@ func (h *hold) grantLocked(i int, reply lua.QuorumReply) {
 	h.spots[i].stand = granted
 	switch h.phase {
 	case asking:
+		h.floor = max(h.floor, reply.Fence-reply.Spare)
 		if reply.Accepted {
 			h.spots[i].stand = member
 		}
@@ -264,7 +267,7 @@ func (h *hold) weighLocked() {
 	switch {
 	case h.phase == asking && members >= q:
 		// Every one of them has stored the token that was proposed: one round was enough.
-		h.fence = h.wish
+		h.reserveLocked(h.wish)
 		h.heldLocked()
 		for i := range h.spots {
 			if h.spots[i].stand == granted {
@@ -272,7 +275,8 @@ func (h *hold) weighLocked() {
 			}
 		}
 	case h.phase == asking && members+grants >= q:
-		h.phase, h.fence = confirming, h.offer
+		h.phase = confirming
+		h.reserveLocked(h.offer)
 		for i := range h.spots {
 			if h.spots[i].stand == granted || h.spots[i].stand == member && h.fence > h.wish {
 				h.spots[i].stand = granted

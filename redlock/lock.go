@@ -51,7 +51,13 @@ func (l *quorumLock) Mode() string         { return "" }
 func (l *quorumLock) Channel() string      { return "" }
 func (l *quorumLock) Excludes(string) bool { return true }
 func (l *quorumLock) Follows(string) bool  { return true }
-func (l *quorumLock) Inherits(string) bool { return false }
+func (l *quorumLock) Inherits(string) bool { return true }
+
+// Passes implements [engine.Passer].
+func (l *quorumLock) Passes() {}
+
+// Unscripted implements [engine.Unscripted]: Handoff is never asked for.
+func (l *quorumLock) Unscripted() {}
 
 // CheckLease implements [engine.Leaser]: what a server granted may be forgotten by a restart, and only for the
 // guard time is that server without a vote. The client's own lease was checked with its options.
@@ -104,7 +110,7 @@ func (l *quorumLock) Inspect(ctx context.Context, _ lua.Conn, _ bool) (lua.Inspe
 func (l *quorumLock) Handoff(
 	context.Context, lua.Conn, string, engine.Ask,
 ) (lua.HandoffReply, error) {
-	return lua.HandoffReply{}, &engine.Refused{Err: l.Stays()} // never asked for: Inherits is false
+	return lua.HandoffReply{}, &engine.Refused{Err: l.Stays()}
 }
 
 func (l *quorumLock) Adopt(context.Context, lua.Conn, string, engine.Ask) (lua.AdoptReply, error) {

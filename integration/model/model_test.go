@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,12 @@ type rules struct {
 	anyStored       bool // a node accepts a token that is not above the stored one
 	noGuard         bool // a node that was restarted votes at once
 	plainStragglers bool // a grant that comes after the quorum counts without the token being stored
+
+	blindRange  bool // a hold's tokens are as many as it may have, whatever the nodes have stored
+	anyFloor    bool // they begin above what one node of the quorum has stored, and not above what each has
+	fromNothing bool // they are as many where nothing is stored
+	copyHigher  bool // a copy is accepted if what is stored is not below its proposal
+	copyEqual   bool // a copy is accepted if what is stored is its proposal
 }
 
 // setting is what may happen.
@@ -32,11 +39,13 @@ type setting struct {
 	restarts int8    // how often a node may forget everything
 	mishaps  int8    // how often a reply may be lost, or a client give up
 	anyNode  bool    // any node may forget; else only one beside which a quorum of members is left
+	copies   bool    // who lost a reply sends its request again
 }
 
 const (
 	modelGuard = 2 // ticks; leases are as long
 	modelFirst = 1 // the clocks' first tick
+	modelWidth = 3 // tokens of a hold, at most
 )
 
 // what a client knows of one node's grant, and of its confirmation
@@ -45,6 +54,7 @@ const (
 	msgSent       // the request is under way
 	msgKnown      // the node did it, and the client knows
 	msgDead       // it came to nothing, or nobody knows
+	msgAgain      // it was carried out, nobody knows, and a copy is under way
 )
 
 const (
@@ -58,7 +68,7 @@ const (
 // world is one state; all of it is compared.
 type world struct {
 	now      int8
-	newest   int8 // token of the hold that was believed in last
+	newest   int8 // newest token of the hold that was believed in last
 	restarts int8
 	mishaps  int8
 	nodes    [3]modelNode
@@ -68,12 +78,14 @@ type world struct {
 type modelNode struct{ holder, stored, votes int8 }
 
 type modelHold struct {
-	phase, wish, fence, start int8
-	at                        [3]modelSpot
+	phase, wish, start int8
+	first, fence       int8 // its tokens
+	at                 [3]modelSpot
 }
 
 type modelSpot struct {
 	grant, offer int8 // offer: the token that was accepted, or is asked for
+	floor        int8 // from which on, below offer, nobody had a token for all that the node knows
 	accepted     bool
 	confirm      int8
 }
@@ -129,15 +141,18 @@ func (h *modelHold) forget() {
 			at.confirm = msgDead
 		}
 		if h.phase != modelAsking {
-			at.offer, at.accepted = 0, false
+			at.offer, at.floor, at.accepted = 0, 0, false
 		}
-		asked, confirming = asked || at.grant == msgSent, confirming || at.confirm == msgSent
+		asked, confirming = asked || at.grant == msgSent || at.grant == msgAgain, confirming || at.confirm == msgSent
 	}
 	if !asked && h.phase != modelAsking {
 		h.wish = 0
 	}
+	if h.phase == modelHeld {
+		h.first = 0 // it was compared
+	}
 	if h.phase == modelOver {
-		h.start = 0
+		h.start, h.first = 0, 0
 		if !confirming {
 			h.fence = 0
 		}
@@ -245,7 +260,7 @@ func (w *world) membersBeside(i int) bool {
 
 // deliver has a request arrive: with a reply that the client gets, or that is lost.
 func (m *model) deliver(w world, h, i int) {
-	if w.holds[h].at[i].grant == msgSent && w.now >= w.nodes[i].votes {
+	if g := w.holds[h].at[i].grant; (g == msgSent || g == msgAgain) && w.now >= w.nodes[i].votes {
 		m.grant(w, h, i)
 	}
 	if w.holds[h].at[i].confirm == msgSent {
@@ -257,22 +272,38 @@ func (m *model) deliver(w world, h, i int) {
 func (m *model) grant(w world, h, i int) {
 	n, at := &w.nodes[i], &w.holds[h].at[i]
 	at.grant = msgDead
-	if n.holder >= 0 {
+	mine := n.holder == int8(h)
+	if n.holder >= 0 && !mine {
 		m.reach(w)
 		return
 	}
 	clock, wish := w.now+modelFirst+m.skews[i], w.holds[h].wish
 	n.holder = int8(h)
-	accepted := (wish > n.stored || m.anyStored) && (wish >= clock || m.anyOlder) &&
-		(wish <= clock+modelGuard/2 || m.anyNewer)
+	newer := wish > n.stored || m.anyStored
+	accepted := newer && (wish >= clock || m.anyOlder) && (wish <= clock+modelGuard/2 || m.anyNewer) ||
+		mine && (m.copyHigher && wish <= n.stored || m.copyEqual && wish == n.stored)
 	offer := max(n.stored+1, clock)
+	if room := n.stored + modelWidth; n.stored > 0 && room <= clock+modelGuard/2 {
+		offer = max(room, clock)
+	}
 	if accepted {
-		n.stored, offer = wish, wish
+		offer = wish
+	}
+	floor := offer
+	if n.stored > 0 || m.fromNothing {
+		floor = min(offer, max(n.stored+1, offer-modelWidth+1))
+	}
+	if accepted && newer {
+		n.stored = wish
 	}
 	if lost := w; lost.mishap() {
 		m.reach(lost)
+		if m.copies && !mine {
+			lost.holds[h].at[i].grant = msgAgain
+			m.reach(lost)
+		}
 	}
-	at.offer, at.accepted = offer, accepted
+	at.offer, at.floor, at.accepted = offer, floor, accepted
 	m.heard(w, h, i)
 }
 
@@ -298,19 +329,25 @@ func (m *model) heard(w world, h, i int) {
 // weigh looks whether there is a quorum, and whether one round was enough.
 func (m *model) weigh(w *world, h int) {
 	hold := &w.holds[h]
-	grants, accepts, highest := 0, 0, int8(0)
+	grants, highest, floor, lowest := 0, int8(0), int8(0), int8(math.MaxInt8)
 	for _, at := range hold.at {
 		if at.grant == msgKnown {
 			grants, highest = grants+1, max(highest, at.offer)
-			if at.accepted {
-				accepts++
-			}
+			floor, lowest = max(floor, at.floor), min(lowest, at.floor)
 		}
 	}
 	if grants < 2 {
 		return
 	}
 	hold.phase, hold.fence = modelConfirming, highest
+	switch least := highest - modelWidth + 1; {
+	case m.blindRange:
+		hold.first = least
+	case m.anyFloor:
+		hold.first = max(lowest, least)
+	default:
+		hold.first = max(floor, least)
+	}
 	for i := range hold.at {
 		switch at := &hold.at[i]; {
 		case at.grant != msgKnown:
@@ -359,8 +396,8 @@ func (m *model) settle(w *world, h int) {
 		return
 	}
 	hold.phase = modelHeld
-	if hold.fence <= w.newest {
-		m.wrong = fmt.Sprintf("token %d after %d: %+v", hold.fence, w.newest, *w)
+	if hold.first <= w.newest {
+		m.wrong = fmt.Sprintf("tokens %d to %d after %d: %+v", hold.first, hold.fence, w.newest, *w)
 	}
 	for other := range w.holds {
 		if other != h && w.holds[other].phase == modelHeld {
@@ -371,20 +408,25 @@ func (m *model) settle(w *world, h int) {
 }
 
 // The settings: many holds at once, with a fast clock; a node that forgets everything, with clocks that
-// differ by less than the guard time; and one that forgets and comes back with a clock that is far behind,
-// which does no harm while a quorum of the others has stored the token.
+// differ by less than the guard time; requests that are sent again; and one that forgets and comes back with a
+// clock that is far behind, which does no harm while a quorum of the others has stored the token.
 var (
 	crowded   = setting{holds: 3, skews: [3]int8{0, 6, 0}, wishes: []int8{1}}
 	clumsy    = setting{holds: 2, skews: [3]int8{0, 6, 0}, wishes: []int8{-5, 1, 7}, mishaps: 2}
 	forgetful = setting{
 		holds: 2, skews: [3]int8{0, 1, 0}, end: 2, wishes: []int8{-1, 1, 7}, restarts: 1, anyNode: true,
 	}
+	resent = setting{
+		holds: 2, skews: [3]int8{0, 6, 0}, wishes: []int8{-5, 1, 7}, mishaps: 2, copies: true,
+	}
 	behind = setting{holds: 2, skews: [3]int8{0, 6, 0}, end: 2, wishes: []int8{-5}, mishaps: 1, restarts: 1}
 )
 
 func TestModelOfTheTokens(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]setting{"crowded": crowded, "clumsy": clumsy, "forgetful": forgetful, "behind": behind} {
+	for name, s := range map[string]setting{
+		"crowded": crowded, "clumsy": clumsy, "forgetful": forgetful, "behind": behind, "resent": resent,
+	} {
 		t.Run(name, func(t *testing.T) {
 			m := explore(rules{}, s)
 			require.Empty(t, m.wrong)
@@ -408,6 +450,11 @@ func TestModelOfTheTokensFindsWhatIsWrong(t *testing.T) {
 		"accepted far ahead of the clock":         {rules{anyNewer: true}, forgetful},
 		"a vote right after a restart":            {rules{noGuard: true}, forgetful},
 		"a straggler that counts at once":         {rules{plainStragglers: true}, behind},
+		"tokens below what is stored":             {rules{blindRange: true}, clumsy},
+		"tokens below what one node stored":       {rules{anyFloor: true}, clumsy},
+		"tokens below where nothing is stored":    {rules{fromNothing: true}, forgetful},
+		"a copy accepted below what is stored":    {rules{copyHigher: true}, resent},
+		"a copy accepted at what is stored":       {rules{copyEqual: true}, resent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := explore(c.rules, c.setting)

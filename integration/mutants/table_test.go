@@ -99,6 +99,30 @@ var table = append(histories, []mutant{
 		new:  `_ = o.fence`,
 		in:   "rwlock", by: "^TestAWritersTurnCostsNoRequest$",
 	}, {
+		name: "a redlock has tokens for its run, whatever its nodes know",
+		file: "redlock/fence.go",
+		old:  `h.spare = min(max(newest-h.floor, 0), maxSpare)`,
+		new:  `h.spare = maxSpare`,
+		in:   "redlock", by: "^TestWhatIsNotPassedOn$",
+	}, {
+		name: "a redlock's node spares tokens that it may have forgotten",
+		file: "lua/quorum_acquire.lua",
+		old:  `if stored * 2 > now and least > stored then`,
+		new:  `if least > stored then`,
+		in:   "lua", by: "^TestQuorumAcquireSparesWhatNobodyHad$",
+	}, {
+		name: "a redlock's copy is accepted",
+		file: "lua/quorum_acquire.lua",
+		old:  `(window < 0 and wish > 0 and not newer)`,
+		new:  `((window < 0 or mine) and wish > 0 and not newer)`,
+		in:   "lua", by: "^TestQuorumAcquireBusyLateAndResent$",
+	}, {
+		name: "after a run a redlock's process goes on at once",
+		file: "internal/engine/passon.go",
+		old:  `!e.sharded() || p.Channel() == ""`,
+		new:  `!e.sharded()`,
+		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
+	}, {
 		name: "an acquisition may come as late as it likes",
 		file: "lua/acquire.lua",
 		old:  `if now > tonumber(ARGV[3]) then`,

@@ -45,3 +45,17 @@ func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
 		h.fence, h.spare = h.fence-spare, int16(spare)
 	}
 }
+
+// unpassed releases h, which cannot be passed on to w now and is of a kind that no script hands on. Nothing was sent
+// for w, which asks for itself. What ends here is a run if h had been passed on.
+func (e *Engine) unpassed(h *Hold, w *waiter, end time.Duration) error {
+	e.table.recall(w, w.ID)
+	return e.releaseIn(h, end, e.table.passed(h), true)
+}
+
+// passed reports whether h's key was passed on since it was last taken through Redis.
+func (t *table) passed(h *Hold) bool {
+	p, q := t.queue(h.proto.Key())
+	defer p.mu.Unlock()
+	return q.Passed()
+}

@@ -55,6 +55,9 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 	if next := h.successor(w.req); next != nil {
 		return e.handed(h, w, next), nil
 	}
+	if _, silent := w.req.Proto.(Unscripted); silent {
+		return nil, e.unpassed(h, w, end)
+	}
 	limit, start := e.limit(w.req.Lease), e.clock.Now()
 	id := w.ID
 	var unsure doubt
@@ -228,9 +231,9 @@ func (e *Engine) sendRelease(
 }
 
 // others counts the clients, besides this one, that a release reached. Without sharded messages a
-// cluster's node counts only its own subscribers; there it is supposed to be one.
+// cluster's node counts only its own subscribers; there it is supposed to be one, and so it is where nobody is told.
 func (e *Engine) others(p Protocol, receivers int64) int {
-	if e.cfg.Links.Cluster() && !e.sharded() {
+	if e.cfg.Links.Cluster() && !e.sharded() || p.Channel() == "" {
 		return 1
 	}
 	if e.hub.Subscribed(p.Channel()) {

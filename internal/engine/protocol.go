@@ -58,6 +58,12 @@ type Crowder interface{ Crowds() }
 // says nothing about which of them has it.
 type Passer interface{ Passes() }
 
+// An Unscripted protocol is a Passer that has no Handoff: a hold is passed on without a request, or released.
+type Unscripted interface {
+	Passer
+	Unscripted()
+}
+
 // A Queuer is a protocol whose waiters stand in a queue in Redis. Who arrives behind others of this
 // process is registered once; who leads registers with every attempt.
 type Queuer interface {

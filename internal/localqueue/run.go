@@ -58,3 +58,6 @@ func runTurns(others int) int {
 
 // Took notes how long a request for the key took, or a hand-off by a script.
 func (q *Queue) Took(trip time.Duration) { q.run.trip = trip }
+
+// Passed reports whether a hold was passed on without a request since the key was last taken through Redis.
+func (q *Queue) Passed() bool { return q.run.passed > 0 }

@@ -1,0 +1,347 @@
+package redlock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/redlock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// passLab has a run of turns begin over three nodes: callers of one client stand in line behind a hold of it, and the
+// first of them acquires when that lets go.
+type passLab struct {
+	*lab
+	client      *redlock.Client
+	rival       *redlock.Client
+	waiting     chan string
+	lock, other *rlock.Lock
+}
+
+// passLease is so long that nothing is renewed unless a test waits for it.
+const passLease = 10 * patience
+
+func newPassLab(t *testing.T, lease time.Duration) *passLab {
+	t.Helper()
+	l := &passLab{lab: newLab(t, 3), waiting: make(chan string, 64)}
+	o := options(lease)
+	o.Observer = l.events.observer()
+	o.Observer.Waiting = func(name string) { l.waiting <- name }
+	l.client = l.lab.client(l.proxied(), o)
+	l.rival = l.lab.client(l.direct(), options(lease))
+	l.lock, l.other = redlock.New(l.client, "order"), redlock.New(l.rival, "order")
+	once(t, l.lock)
+	once(t, l.other)
+	l.soonOn("order")
+	return l
+}
+
+// turn is what a caller in the line came to have.
+type turn struct {
+	ctx    context.Context
+	unlock func() error
+	err    error
+}
+
+// stand has a caller stand in line, with a handle of its own.
+func (l *passLab) stand(opts ...rlock.Option) <-chan turn {
+	l.t.Helper()
+	got := make(chan turn, 1)
+	ctx := within(l.t)
+	go func() {
+		held, unlock, err := redlock.New(l.client, "order", opts...).Lock(ctx)
+		got <- turn{held, unlock, err}
+	}()
+	select {
+	case <-l.waiting:
+	case <-time.After(patience):
+		l.t.Fatal("nobody stands in line")
+	}
+	return got
+}
+
+func (l *passLab) in(from <-chan turn) turn {
+	l.t.Helper()
+	select {
+	case got := <-from:
+		require.NoError(l.t, got.err)
+		return got
+	case <-time.After(patience):
+		l.t.Fatal("it does not get in")
+		panic("unreachable")
+	}
+}
+
+// begin returns the first turn and who stands behind it, each by the options of its handle.
+func (l *passLab) begin(opts ...[]rlock.Option) (first turn, behind []<-chan turn) {
+	l.t.Helper()
+	_, unlock := take(l.t, l.lock)
+	for _, o := range opts {
+		behind = append(behind, l.stand(o...))
+	}
+	require.NoError(l.t, unlock())
+	return l.in(behind[0]), behind[1:]
+}
+
+// sent counts the requests that acquired or released.
+func (l *passLab) sent() (n int) {
+	for _, p := range l.proxies {
+		n += p.Requests(acquires) + p.Requests(releases)
+	}
+	return n
+}
+
+// settled waits until every node has the hold, so that nothing is sent for it any more.
+func (l *passLab) settled() {
+	l.t.Helper()
+	l.soonOn("order", 0, 1, 2)
+}
+
+// stored is the newest token that a node has.
+func (l *passLab) stored() (newest int64) {
+	for i := range l.servers {
+		newest = max(newest, l.token(i, "order"))
+	}
+	return newest
+}
+
+// R1, R8: the next in line has the lock without a request, with a context and a token of its own, under the id that the
+// nodes granted it to the first of them. The first pass of a run is always allowed, however slow the machine is.
+func TestATurnCostsNoRequest(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t, passLease)
+	at, behind := l.begin(nil, nil)
+	l.settled()
+	before, granted := l.sent(), alive(t, l.lock, at.ctx)
+	for i, next := range behind {
+		require.NoError(t, at.unlock())
+		require.ErrorIs(t, context.Cause(at.ctx), rlock.ErrReleased)
+		require.ErrorIs(t, at.unlock(), rlock.ErrNotHeld, "once")
+		at = l.in(next)
+		held := alive(t, l.lock, at.ctx)
+		require.Equal(t, granted.ID, held.ID)
+		require.Equal(t, granted.Fence+int64(i)+1, held.Fence)
+		require.False(t, held.ValidUntil.After(granted.ValidUntil.Add(time.Millisecond)), "no turn raises validity")
+	}
+	require.Equal(t, before, l.sent())
+	newest := l.stored()
+	require.GreaterOrEqual(t, newest, alive(t, l.lock, at.ctx).Fence, "what is used is stored")
+	require.NoError(t, at.unlock())
+	require.Equal(t, before+len(l.proxies), l.sent(), "one release at each node ends the run")
+	l.soonOn("order")
+	require.Greater(t, once(t, l.other), newest, "what is left of the range is nobody's")
+}
+
+// R3: what the nodes would not have granted the same is granted by them.
+func TestWhatIsNotPassedOn(t *testing.T) {
+	t.Parallel()
+	const lease = 3 * time.Second
+	cut := func(l *passLab, nodes int) (rules []*faultproxy.Rule) {
+		for _, p := range l.proxies[:nodes] {
+			rules = append(rules, p.On(keeps, faultproxy.CutBefore).Times(-1))
+		}
+		return rules
+	}
+	for name, test := range map[string]struct {
+		first, second []rlock.Option
+		ready         func(l *passLab)
+		work          func(l *passLab, first turn)
+		passes        bool
+	}{
+		"the next one wants a lease that nobody renews": {second: []rlock.Option{rlock.FixedLease(lease)}},
+		"the holder had one":                            {first: []rlock.Option{rlock.FixedLease(lease - time.Second)}},
+		"the hold is limited":                           {first: []rlock.Option{rlock.MaxHold(time.Minute)}},
+		"one node of a quorum has forgotten the token": {ready: func(l *passLab) {
+			for _, s := range l.servers[1:] {
+				require.NoError(l.t, s.Client(l.t).Del(l.t.Context(), tokenKey("order")).Err())
+			}
+		}},
+		"a quorum's renewal failed": {work: func(l *passLab, _ turn) {
+			cut(l, 2)
+			require.Error(l.t, l.events.failure(l.t))
+		}},
+		"half of the lease is over": {work: func(l *passLab, first turn) {
+			cut(l, 3)
+			half := alive(l.t, l.lock, first.ctx).ValidUntil.Add(-lease / 2)
+			<-time.After(time.Until(half)) // the fault itself
+		}},
+		"passed on: one node's renewal failed": {passes: true, work: func(l *passLab, _ turn) {
+			cut(l, 1)
+			l.renewedAgain("order", 1)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newPassLab(t, lease)
+			_, unlock := take(t, l.lock)
+			first, second := l.stand(test.first...), l.stand(test.second...)
+			l.settled()
+			if test.ready != nil {
+				test.ready(l)
+			}
+			require.NoError(t, unlock())
+			at := l.in(first)
+			if test.work != nil {
+				test.work(l, at)
+			}
+			granted := alive(t, l.lock, at.ctx)
+			require.NoError(t, at.unlock())
+			next := l.in(second)
+			held := alive(t, l.lock, next.ctx)
+			if test.passes {
+				require.Equal(t, granted.ID, held.ID)
+			} else {
+				require.NotEqual(t, granted.ID, held.ID)
+			}
+			require.Greater(t, held.Fence, granted.Fence)
+			require.NoError(t, next.unlock())
+		})
+	}
+}
+
+// R4: where nobody is told of a release, a run ends all the same, and the process leaves the name to others then.
+func TestAfterARunTheNameIsLeftToOthers(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t, passLease)
+	first, behind := l.begin(nil, nil, nil)
+	granted := alive(t, l.lock, first.ctx)
+	require.NoError(t, first.unlock())
+	second := l.in(behind[0])
+	require.Equal(t, granted.ID, alive(t, l.lock, second.ctx).ID)
+	<-time.After(60 * time.Millisecond) // longer than any run
+	ended := time.Now()
+	require.NoError(t, second.unlock())
+	third := l.in(behind[1])
+	require.GreaterOrEqual(t, time.Since(ended), 5*time.Millisecond)
+	require.NotEqual(t, granted.ID, alive(t, l.lock, third.ctx).ID)
+	require.NoError(t, third.unlock())
+}
+
+// R4: a process that has many callers at the name keeps no other one out.
+func TestAnotherProcessGetsIn(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t, passLease)
+	ctx, stop := context.WithCancel(within(t))
+	defer stop()
+	quiet := options(passLease)
+	busy := redlock.New(l.lab.client(l.direct(), quiet), "order")
+	var newest atomic.Int64
+	done := make(chan error, 8)
+	for range cap(done) {
+		go func() {
+			for ctx.Err() == nil {
+				err := busy.Do(ctx, func(held context.Context) error {
+					hold, err := busy.Held(held)
+					if err == nil && newest.Swap(hold.Fence) >= hold.Fence {
+						t.Errorf("token %d is not above the one before", hold.Fence)
+					}
+					return err
+				})
+				if err != nil && ctx.Err() == nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for range 10 {
+		held, unlock := take(t, l.other)
+		fence := alive(t, l.other, held).Fence
+		require.Greater(t, fence, newest.Swap(fence))
+		require.NoError(t, unlock())
+	}
+	stop()
+	for range cap(done) {
+		require.NoError(t, <-done)
+	}
+}
+
+// R2, R8: tokens of turns stay below those of whoever comes next, though in the middle of the run a node freezes, or is
+// restarted without its data and then is needed for the next quorum.
+func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(l *passLab) (mend func()){
+		"a node is frozen": func(l *passLab) func() {
+			l.servers[0].Stop()
+			return l.servers[0].Continue
+		},
+		"a node is restarted empty": func(l *passLab) func() {
+			l.servers[0].Kill()
+			l.servers[0].Restart()
+			l.servers[1].Stop()
+			return l.servers[1].Continue
+		},
+		"only a quorum has the token": func(l *passLab) func() {
+			require.NoError(l.t, l.servers[0].Client(l.t).Del(l.t.Context(), tokenKey("order")).Err())
+			l.servers[1].Stop()
+			return l.servers[1].Continue
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newPassLab(t, passLease)
+			at, behind := l.begin(nil, nil)
+			l.settled()
+			granted := alive(t, l.lock, at.ctx)
+			mend := fail(l)
+			for _, next := range behind {
+				require.NoError(t, at.unlock())
+				at = l.in(next)
+				require.Equal(t, granted.ID, alive(t, l.lock, at.ctx).ID, "it costs no request, whoever is away")
+			}
+			last := alive(t, l.lock, at.ctx).Fence
+			_ = at.unlock() // it may not come to a quorum that had the hold
+			require.Greater(t, once(t, l.other), last)
+			mend()
+			require.Greater(t, once(t, l.lock), last)
+		})
+	}
+}
+
+// R8, R10: the request that began a run reaches a node when the run is over: it takes nothing for long, and no later
+// token is below those of the run.
+func TestARequestThatComesWhenItsRunIsOverTakesNothing(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t, passLease)
+	_, unlock := take(t, l.lock)
+	behind := []<-chan turn{l.stand(), l.stand(), l.stand()}
+	l.settled()
+	late := faultproxy.NewGate()
+	l.proxies[2].On(acquires, faultproxy.HoldRequest(late))
+	require.NoError(t, unlock())
+	var last int64
+	for _, next := range behind {
+		at := l.in(next)
+		fence := alive(t, l.lock, at.ctx).Fence
+		require.Greater(t, fence, last)
+		last = fence
+		require.NoError(t, at.unlock())
+	}
+	late.Open()
+	<-late.Delivered()
+	redistest.Eventually(t, patience, func() bool { return len(l.on("order", 0, 1, 2)) == 0 }, "nothing is left")
+	require.Greater(t, once(t, l.other), last)
+}
+
+// R5: the grant is lost, whoever's turn it is: that one learns, and those behind ask the nodes.
+func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t, 1500*time.Millisecond)
+	first, behind := l.begin(nil, nil, nil)
+	require.NoError(t, first.unlock())
+	second := l.in(behind[0])
+	fence := alive(t, l.lock, second.ctx).Fence
+	require.NoError(t, l.other.Break(within(t)))
+	require.ErrorIs(t, ended(t, second.ctx), rlock.ErrLost)
+	require.ErrorIs(t, second.unlock(), rlock.ErrLost)
+	third := l.in(behind[1])
+	require.Greater(t, alive(t, l.lock, third.ctx).Fence, fence)
+	require.NoError(t, third.unlock())
+}
