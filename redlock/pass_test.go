@@ -31,13 +31,18 @@ func newPassLab(t *testing.T, lease time.Duration) *passLab {
 	t.Helper()
 	l := &passLab{lab: newLab(t, 3), waiting: make(chan string, 64)}
 	o := options(lease)
+	o.NodeTimeout = min(lease/6, 3*time.Second) // nobody is late here because the machine is busy
 	o.Observer = l.events.observer()
 	o.Observer.Waiting = func(name string) { l.waiting <- name }
 	l.client = l.lab.client(l.proxied(), o)
-	l.rival = l.lab.client(l.direct(), options(lease))
+	l.rival = l.lab.client(l.direct(), o)
 	l.lock, l.other = redlock.New(l.client, "order"), redlock.New(l.rival, "order")
-	once(t, l.lock)
 	once(t, l.other)
+	_, unlock := take(t, l.lock)
+	redistest.Eventually(t, patience, func() bool {
+		return l.token(0, "order") > 0 && l.token(1, "order") > 0 && l.token(2, "order") > 0
+	}, "every node knows a token: without one it spares none")
+	require.NoError(t, unlock())
 	l.soonOn("order")
 	return l
 }
@@ -133,8 +138,8 @@ func TestATurnCostsNoRequest(t *testing.T) {
 	newest := l.stored()
 	require.GreaterOrEqual(t, newest, alive(t, l.lock, at.ctx).Fence, "what is used is stored")
 	require.NoError(t, at.unlock())
-	require.Equal(t, before+len(l.proxies), l.sent(), "one release at each node ends the run")
 	l.soonOn("order")
+	require.Equal(t, before+len(l.proxies), l.sent(), "one release at each node ends the run")
 	require.Greater(t, once(t, l.other), newest, "what is left of the range is nobody's")
 }
 
