@@ -184,9 +184,13 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newPassLab(t, lease)
-			_, unlock := take(t, l.lock)
+			held, unlock := take(t, l.lock)
 			first, second := l.stand(test.first...), l.stand(test.second...)
 			l.settled()
+			fence := alive(t, l.lock, held).Fence
+			redistest.Eventually(t, patience, func() bool {
+				return l.token(0, "order") >= fence && l.token(1, "order") >= fence && l.token(2, "order") >= fence
+			}, "nothing is under way that stores it")
 			if test.ready != nil {
 				test.ready(l)
 			}
@@ -198,13 +202,9 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 			granted := alive(t, l.lock, at.ctx)
 			require.NoError(t, at.unlock())
 			next := l.in(second)
-			held := alive(t, l.lock, next.ctx)
-			if test.passes {
-				require.Equal(t, granted.ID, held.ID)
-			} else {
-				require.NotEqual(t, granted.ID, held.ID)
-			}
-			require.Greater(t, held.Fence, granted.Fence)
+			passed := alive(t, l.lock, next.ctx)
+			require.Equal(t, test.passes, passed.ID == granted.ID)
+			require.Greater(t, passed.Fence, granted.Fence)
 			require.NoError(t, next.unlock())
 		})
 	}
