@@ -129,6 +129,9 @@ func (q *queue) Adopt(
 	}).Run(ctx, conn)
 }
 
+// Counts implements [engine.Counter].
+func (q *queue) Counts() {}
+
 func (q *queue) Reenter(
 	ctx context.Context, conn lua.Conn, s engine.Step,
 ) (lua.StepReply, error) {

@@ -147,7 +147,7 @@ func TestAPathThatDribblesCostsNoHold(t *testing.T) {
 	lock := rlock.New(client, "dribbled")
 	ctx, unlock := held(t, lock)
 	for range 10 {
-		inner, leave, err := lock.Lock(ctx)
+		inner, leave, err := rlock.New(client, "dribbled", rlock.FixedLease(time.Minute)).Lock(ctx)
 		require.NoError(t, err)
 		require.Equal(t, 2, alive(t, lock, inner).Count)
 		require.NoError(t, leave())

@@ -31,6 +31,14 @@ func checkTTL(name string, ms int64) error {
 	return nil
 }
 
+// checkLeastTTL takes 0 for "none": what stands is left as it is.
+func checkLeastTTL(ms int64) error {
+	if ms == 0 {
+		return nil
+	}
+	return checkTTL("TTL", ms)
+}
+
 // checkFenceTTL takes any negative number for "never expires".
 func checkFenceTTL(ms int64) error {
 	if ms < 0 {

@@ -81,24 +81,26 @@ func ReleaseRead(a ReleaseRWArgs) *Call[ReleaseReply] {
 	return releaseRW("rw_read_release", &releaseReadScript, a)
 }
 
-// ReenterRead writes one more level of a reader's hold. Base is what the names of hold keys begin with.
+// ReenterRead writes how many levels a reader's hold has. Base is what the names of hold keys begin with.
 func ReenterRead(base string, a ReenterArgs) *Call[StepReply] {
-	return stepRead("rw_read_reenter", &reenterReadScript, base, a, a.Count, 1)
+	return stepRead("rw_read_reenter", &reenterReadScript, base, a, true)
 }
 
 // LeaveRead takes one level off a reader's hold that keeps others.
 func LeaveRead(base string, a LeaveArgs) *Call[StepReply] {
-	return stepRead("rw_read_leave", &leaveReadScript, base, ReenterArgs(a), a.Count+1, 0)
+	return stepRead("rw_read_leave", &leaveReadScript, base, ReenterArgs(a), false)
 }
 
 // stepRead makes a call with as many hold keys as there are levels before or after it. Redis allows some
 // thousands of keys and more, and nobody nests so deep.
-func stepRead(
-	name string, s *script, base string, a ReenterArgs, levels int64, entered int,
-) *Call[StepReply] {
+func stepRead(name string, s *script, base string, a ReenterArgs, enters bool) *Call[StepReply] {
+	levels, entered, ttl := a.Count, 1, checkLeastTTL(a.TTL)
+	if !enters {
+		levels, entered, ttl = a.Count+1, 0, checkTTL("TTL", a.TTL)
+	}
 	if err := check(name,
 		checkKey("lock", a.Lock), checkKey("base", base), checkID(a.ID),
-		checkStep(a.Count, a.Op), checkTTL("TTL", a.TTL)); err != nil {
+		checkStep(a.Count, a.Op), ttl); err != nil {
 		return refuse[StepReply](err)
 	}
 	args := []any{a.Lock}

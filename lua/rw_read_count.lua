@@ -3,7 +3,7 @@
 -- KEYS[1]  lock
 -- ARGV[1]  hold id
 -- ARGV[2]  count: how many levels there are now
--- ARGV[3]  least TTL that the lock must have now, ms
+-- ARGV[3]  least TTL that the lock must have now, ms; 0 leaves it as it is
 --
 -- Returns 3 done; 4 gone: the hold is not there, nothing written. Publishes nothing.
 --
@@ -15,7 +15,9 @@ local lock, id, ttl = KEYS[1], ARGV[1], tonumber(ARGV[3])
 if redis.call('HEXISTS', lock, id) == 0 then
   return 4
 end
-ttl = math.max(ttl, redis.call('PTTL', lock))
-redis.call('PEXPIRE', lock, string.format('%.0f', ttl))
+if ttl > 0 then
+  ttl = math.max(ttl, redis.call('PTTL', lock))
+  redis.call('PEXPIRE', lock, string.format('%.0f', ttl))
+end
 redis.call('HSET', lock, id, ARGV[2])
 return 3

@@ -3,7 +3,8 @@
 --
 -- KEYS[1]  hold key 1, whose value is the hold's operation number
 -- ARGV[1]  operation number of the hold, higher with each re-entry and inner release
--- ARGV[2]  TTL, ms: the least it must have after a re-entry, and what it gets after a release
+-- ARGV[2]  TTL, ms: the least it must have after a re-entry, where 0 leaves it as it is, and
+--          what it gets after a release
 -- ARGV[3]  1 if a level was entered, 0 if one was left
 --
 -- Returns 3 done; 2 already: this operation or a later one was seen, nothing written;
@@ -26,7 +27,7 @@ local set = redis.pcall('SET', hold, op, 'KEEPTTL')
 if set.err then
   return set
 end
-if redis.call('PTTL', hold) < tonumber(ttl) then
+if ttl ~= '0' and redis.call('PTTL', hold) < tonumber(ttl) then
   redis.call('PEXPIRE', hold, ttl)
 end
 return 3

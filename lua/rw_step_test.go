@@ -156,3 +156,41 @@ func TestRWNothingBringsADeadReaderBack(t *testing.T) {
 		p.is("read", bob, "1")
 	})
 }
+
+// A TTL of 0 leaves every TTL as it is, also that of a key that lost it; new hold keys get what the first one has.
+func TestRWCountsWithoutATTL(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		run(p.place, p.write(alice))
+		require.Equal(t, lua.Done, run(p.place, p.rewrite(alice, 3, 1, 0)).Status)
+		p.is("write", alice+":write", "3:1")
+		p.lives(p.lock, lease)
+		p.do("PERSIST %s", p.lock)
+		require.Equal(t, lua.Done, run(p.place, p.rewrite(alice, 1, 2, 0)).Status)
+		require.Equal(t, "1:2", p.do("HGET %s %s", p.lock, alice+":write"))
+		run(p.place, p.unwrite(alice))
+
+		run(p.place, p.read(alice))
+		require.Equal(t, lua.Done, run(p.place, p.reread(alice, 3, 1, 0)).Status)
+		p.is("read", alice, "3")
+		p.holdKeys(alice, 3, lease)
+		p.lives(p.lock, lease)
+		require.Equal(t, lua.Done, run(p.place, p.reread(alice, 1, 2, 0)).Status)
+		p.is("read", alice, "1")
+		p.holdKeys(alice, 1, lease)
+		p.do("PERSIST %s", p.lock)
+		p.do("PERSIST %s", p.hold(alice, 1))
+		require.Equal(t, lua.Done, run(p.place, p.reread(alice, 2, 3, 0)).Status)
+		require.Equal(t, "2", p.do("HGET %s %s", p.lock, alice))
+		require.EqualValues(t, 1, p.do("EXISTS %s", p.hold(alice, 1)))
+		require.Equal(t, lua.Done, run(p.place, p.unread(alice)).Status)
+		p.clean()
+		p.still(func() {
+			require.Equal(t, lua.Gone, run(p.place, p.reread(alice, 2, 4, 0)).Status)
+			require.Equal(t, lua.Gone, run(p.place, p.rewrite(alice, 2, 4, 0)).Status)
+		})
+		for _, call := range []*lua.Call[lua.StepReply]{p.leaveRead(alice, 1, 5, 0), p.leaveWrite(alice, 1, 5, 0)} {
+			_, err := call.Run(t.Context(), p.over())
+			require.ErrorContains(t, err, "TTL of 0 ms")
+		}
+	})
+}

@@ -127,14 +127,14 @@ func releaseRW(name string, s *script, a ReleaseRWArgs) *Call[ReleaseReply] {
 	return newCall(s, 2, decodeRelease, args...)
 }
 
-// ReenterWrite writes one more level of a writer's hold.
+// ReenterWrite writes how many levels a writer's hold has.
 func ReenterWrite(a ReenterArgs) *Call[StepReply] {
-	return step("rw_write_reenter", &reenterWriteScript, a)
+	return step("rw_write_reenter", &reenterWriteScript, a, checkLeastTTL(a.TTL))
 }
 
 // LeaveWrite takes one level off a writer's hold that keeps others.
 func LeaveWrite(a LeaveArgs) *Call[StepReply] {
-	return step("rw_write_leave", &leaveWriteScript, ReenterArgs(a))
+	return step("rw_write_leave", &leaveWriteScript, ReenterArgs(a), checkTTL("TTL", a.TTL))
 }
 
 // HandoffWrite ends one writer's hold and begins another's. It is refused with an error, and nothing

@@ -10,9 +10,9 @@ var (
 // ReenterArgs says what [Reenter] writes.
 type ReenterArgs struct {
 	Lock, ID string
-	Count    int64 // levels of the hold, this one included
+	Count    int64 // levels of the hold
 	Op       int64 // operation number: above every earlier one of this hold
-	TTL      int64 // ms that the lock must live from now at least
+	TTL      int64 // ms that the lock must live from now at least; 0: as long as it does
 }
 
 // LeaveArgs says what [Leave] writes.
@@ -28,21 +28,21 @@ type StepReply struct {
 	Status Status // Done, Already or Gone
 }
 
-// Reenter writes one more level of a hold. It may lengthen the lease that stands, never
+// Reenter writes how many levels a hold has. It may lengthen the lease that stands, never
 // shorten it.
 func Reenter(a ReenterArgs) *Call[StepReply] {
-	return step("reenter", &reenterScript, a)
+	return step("reenter", &reenterScript, a, checkLeastTTL(a.TTL))
 }
 
 // Leave takes one level off a hold that keeps others, and sets the lease to theirs.
 func Leave(a LeaveArgs) *Call[StepReply] {
-	return step("leave", &leaveScript, ReenterArgs(a))
+	return step("leave", &leaveScript, ReenterArgs(a), checkTTL("TTL", a.TTL))
 }
 
-func step(name string, s *script, a ReenterArgs) *Call[StepReply] {
+func step(name string, s *script, a ReenterArgs, ttl error) *Call[StepReply] {
 	if err := check(name,
 		checkKey("lock", a.Lock), checkID(a.ID),
-		checkStep(a.Count, a.Op), checkTTL("TTL", a.TTL)); err != nil {
+		checkStep(a.Count, a.Op), ttl); err != nil {
 		return refuse[StepReply](err)
 	}
 	return newCall(s, 1, decodeStep, a.Lock, a.ID, a.Count, a.Op, a.TTL)

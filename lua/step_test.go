@@ -2,6 +2,7 @@ package lua_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -106,5 +107,25 @@ func TestStepsWithTheLargestNumbers(t *testing.T) {
 		require.Equal(t, lua.Done, run(p, p.reenter(alice, count, op, lease)).Status)
 		require.Equal(t, lua.Already, run(p, p.reenter(alice, count, op, lease)).Status)
 		p.holds(nested(alice, "2147483647", "9007199254740992"), lease)
+	})
+}
+
+// A TTL of 0 leaves every TTL as it is, also that of a lock that lost it: such a step writes the count alone.
+func TestACountWithoutATTL(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, p.acquire(alice))
+		require.Equal(t, lua.Done, run(p, p.reenter(alice, 5, 1, 0)).Status)
+		p.holds(nested(alice, "5", "1"), lease)
+		require.Equal(t, lua.Done, run(p, p.reenter(alice, 1, 2, 0)).Status)
+		p.holds(nested(alice, "1", "2"), lease)
+		p.unchanged(func() { require.Equal(t, lua.Already, run(p, p.reenter(alice, 5, 1, 0)).Status) })
+		p.do("PERSIST %s", p.lock)
+		require.Equal(t, lua.Done, run(p, p.reenter(alice, 2, 3, 0)).Status)
+		require.Equal(t, time.Duration(-1), p.pttl(p.lock))
+		require.Equal(t, lua.Done, run(p, p.release(alice)).Status)
+		p.free()
+		p.unchanged(func() { require.Equal(t, lua.Gone, run(p, p.reenter(alice, 3, 4, 0)).Status) })
+		_, err := p.leave(alice, 1, 5, 0).Run(t.Context(), p.over())
+		require.ErrorContains(t, err, "TTL of 0 ms")
 	})
 }

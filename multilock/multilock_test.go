@@ -109,9 +109,10 @@ func TestNamesThatAreHeldAlreadyAreCounted(t *testing.T) {
 		h, err := all[i].Held(held)
 		require.NoError(t, err)
 		require.Equal(t, want, h.Count)
-		info, err := all[i].Inspect(ctx)
-		require.NoError(t, err)
-		require.Equal(t, want, info.Holders[0].Count)
+		redistest.Eventually(t, time.Minute, func() bool {
+			info, err := all[i].Inspect(ctx)
+			return err == nil && info.Holders[0].Count == want
+		}, "the count follows")
 	}
 	require.NoError(t, unlock())
 	free(t, rival, n[0], n[2])

@@ -59,6 +59,16 @@
 // where it was released has Redis confirmed that the key still stood; if it did not, the turn whose unlock ends
 // the run is told, or the one that has the lock when a renewal finds out.
 //
+// A nested Lock that asks for no more than the hold has is done when the process knows of it, and so is its
+// unlock: nil says that the hold is believed in, not that Redis was asked. How many levels there are is this
+// process's knowledge, which [Lock.Held] tells; the count in Redis, for those who look, follows some milliseconds
+// behind, and what is shorter than that it never shows. A level with a lease of its own ([FixedLease]) is waited for
+// on both ways, as Redis has to keep the lock for it.
+//
+// Whoever holds and hears that somebody released the lock (Redisson's forceUnlock, [Lock.Break] elsewhere) asks
+// Redis at once whether the hold stands, and does not pass it on before. It hears that only while this client listens,
+// which it does because others of it waited; without that, the next renewal tells.
+//
 // Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis
 // has an id that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.

@@ -55,7 +55,8 @@ func farAway(t *testing.T, trip time.Duration, opts rlock.ClientOptions, test fu
 func (lab *farLab) teach(t *testing.T) {
 	lock := rlock.New(lab.client, "teach")
 	outer := timeLock(t, context.Background(), lock)
-	require.NoError(t, timeLock(t, outer.ctx, lock).unlock())
+	inner := rlock.New(lab.client, "teach", rlock.FixedLease(time.Hour))
+	require.NoError(t, timeLock(t, outer.ctx, inner).unlock())
 	require.NoError(t, outer.unlock())
 }
 

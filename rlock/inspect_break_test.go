@@ -161,7 +161,7 @@ func TestResentBreakHarmsNoLaterHold(t *testing.T) {
 				timeReceive(t, gate.Delivered(), "the copy")
 			}
 			id := timeHeld(t, h.ctx, other).ID
-			require.Equal(t, 1, timeCount(t, lab.direct, key, id))
+			timeCounts(t, lab.direct, key, id, 1)
 			require.NoError(t, h.unlock())
 			timeLost(t, hold.unlock(), rlock.LossGone)
 		})
@@ -184,6 +184,6 @@ func TestBreakDoesNotHarmWhoCameToHoldMeanwhile(t *testing.T) {
 	next := timeLock(t, t.Context(), owner)
 	gate.Open()
 	require.NoError(t, timeReceive(t, broken, "the end of Break"))
-	require.Equal(t, 1, timeCount(t, lab.direct, key, timeHeld(t, next.ctx, owner).ID))
+	timeCounts(t, lab.direct, key, timeHeld(t, next.ctx, owner).ID, 1)
 	require.NoError(t, next.unlock())
 }

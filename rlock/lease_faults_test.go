@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,14 +31,14 @@ func TestLateInnerReleaseChangesNothing(t *testing.T) {
 			id := timeHeld(t, outer.ctx, lock).ID
 			gate := faultproxy.NewGate()
 			rule := lab.on("leave", copied(gate))
-			inner := timeLock(t, outer.ctx, lock)
+			inner := timeLock(t, outer.ctx, rlock.New(client, key, rlock.FixedLease(time.Minute)))
 			require.NoError(t, inner.unlock())
 			rule.Wait(t, 1)
 
 			long := timeLock(t, outer.ctx, rlock.New(client, key, rlock.FixedLease(time.Hour)))
 			gate.Open()
 			timeReceive(t, gate.Delivered(), "the late inner release")
-			require.Equal(t, 2, timeCount(t, lab.direct, key, id), leaseFields(lab.direct, key))
+			timeCounts(t, lab.direct, key, id, 2)
 			timeBetween(t, 59*time.Minute, timeTTL(t, lab.direct, key), time.Hour)
 
 			require.NoError(t, long.unlock())
@@ -66,7 +67,7 @@ func TestLateReentryChangesNothing(t *testing.T) {
 
 			gate.Open()
 			timeReceive(t, gate.Delivered(), "the late re-entry")
-			require.Equal(t, 1, timeCount(t, lab.direct, key, id), leaseFields(lab.direct, key))
+			timeCounts(t, lab.direct, key, id, 1)
 			timeBetween(t, 0, timeTTL(t, lab.direct, key), 3*time.Second)
 			require.NoError(t, outer.unlock())
 			timeGone(t, lab.direct, key)
@@ -78,7 +79,9 @@ func TestLateReentryChangesNothing(t *testing.T) {
 // sent again, and one unlock too few is left.
 func TestResentStepsCountOnce(t *testing.T) {
 	t.Parallel()
-	for _, script := range []string{"reenter", "leave"} {
+	for script, opts := range map[string][]rlock.Option{
+		"reenter": {rlock.FixedLease(time.Hour)}, "leave": {rlock.FixedLease(time.Hour)}, "count": nil,
+	} {
 		for name, fault := range map[string]faultproxy.Action{
 			"reply lost": faultproxy.DropReply, "request lost": faultproxy.DropRequest,
 			"cut after": faultproxy.CutAfter, "cut before": faultproxy.CutBefore,
@@ -91,13 +94,13 @@ func TestResentStepsCountOnce(t *testing.T) {
 				lock := rlock.New(client, key)
 				outer := timeLock(t, t.Context(), lock)
 				id := timeHeld(t, outer.ctx, lock).ID
-				rule := lab.on(script, fault)
-				inner := timeLock(t, outer.ctx, lock)
-				require.Equal(t, 2, timeCount(t, lab.direct, key, id))
+				rule := lab.on(strings.Replace(script, "count", "reenter", 1), fault)
+				inner := timeLock(t, outer.ctx, rlock.New(client, key, opts...))
+				timeCounts(t, lab.direct, key, id, 2)
 				require.Equal(t, 2, timeHeld(t, inner.ctx, lock).Count)
 				require.NoError(t, inner.unlock())
 				rule.Wait(t, 1)
-				require.Equal(t, 1, timeCount(t, lab.direct, key, id))
+				timeCounts(t, lab.direct, key, id, 1)
 				require.NoError(t, outer.unlock())
 				timeGone(t, lab.direct, key)
 			})
@@ -106,7 +109,7 @@ func TestResentStepsCountOnce(t *testing.T) {
 }
 
 // Interleaving 4: a re-entry whose outcome is unknown does not count, and costs the hold nothing: the
-// next change of the hold writes the right count.
+// right count is written afterwards.
 func TestAmbiguousReentryLeavesTheHoldAlone(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -119,18 +122,19 @@ func TestAmbiguousReentryLeavesTheHoldAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(outer.ctx)
 	failed := make(chan error, 1)
 	go func() {
-		_, _, err := lock.Lock(ctx)
+		_, _, err := rlock.New(client, key, rlock.FixedLease(time.Second)).Lock(ctx)
 		failed <- err
 	}()
 	rule.Wait(t, 1)
 	cancel()
 	require.ErrorIs(t, timeReceive(t, failed, "the re-entry's error"), context.Canceled)
 	require.Equal(t, 1, timeHeld(t, outer.ctx, lock).Count)
+	timeCounts(t, lab.direct, key, id, 1) // whatever became of it
 
 	inner := timeLock(t, outer.ctx, lock)
-	require.Equal(t, 2, timeCount(t, lab.direct, key, id), "mirrored by the next step")
+	timeCounts(t, lab.direct, key, id, 2)
 	require.NoError(t, inner.unlock())
-	require.Equal(t, 1, timeCount(t, lab.direct, key, id))
+	timeCounts(t, lab.direct, key, id, 1)
 	require.NoError(t, outer.ctx.Err())
 	require.NoError(t, outer.unlock())
 	timeGone(t, lab.direct, key)
@@ -159,7 +163,7 @@ func TestPendingReentryThatFailsAfterTheOuterUnlockLeavesNoOrphan(t *testing.T) 
 			rule := lab.on("reenter", faultproxy.Late(gate))
 			failed := make(chan error, 1)
 			go func() {
-				_, _, err := lock.Lock(ctx)
+				_, _, err := rlock.New(client, key, rlock.FixedLease(time.Minute)).Lock(ctx)
 				failed <- err
 			}()
 			rule.Wait(t, 1)

@@ -89,7 +89,7 @@ func TestInnerLeaseThatRunsOutEndsOnlyItsLevel(t *testing.T) {
 
 	timeLost(t, inner.unlock(), rlock.LossExpired)
 	require.Equal(t, 1, timeHeld(t, outer.ctx, lock).Count)
-	require.Equal(t, 1, timeCount(t, rdb, key, id))
+	timeCounts(t, rdb, key, id, 1)
 	require.ErrorIs(t, inner.unlock(), rlock.ErrNotHeld)
 	require.NoError(t, outer.ctx.Err())
 	require.NoError(t, outer.unlock())

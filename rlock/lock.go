@@ -77,10 +77,11 @@ func (l *Lock) Name() string {
 //
 // What it does depends on ctx. If ctx is done, its cause is returned and nothing is sent: that of a
 // context that Lock returned is ErrReleased after its unlock, a *LostError or ErrClosed. If ctx
-// carries a live hold of this lock, Lock re-enters: one more level, at once. If it carries one that was
-// lost and not unlocked, the *LostError is returned. Otherwise Lock waits in line, first in, first out
-// inside this process, until ctx ends or MaxWait is over; without either it waits for ever while the
-// lock is busy, and gives up with ErrUnavailable when Redis has not answered for a whole lease.
+// carries a live hold of this lock, Lock re-enters: one more level, at once, and without asking Redis unless
+// this level wants a longer lease or one of its own ([FixedLease]). If it carries one that was lost and not
+// unlocked, the *LostError is returned. Otherwise Lock waits in line, first in, first out inside this process,
+// until ctx ends or MaxWait is over; without either it waits for ever while the lock is busy, and gives up with
+// ErrUnavailable when Redis has not answered for a whole lease.
 //
 // The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a
 // *LostError if it is lost, before Redis can give the lock to anybody else; with ErrReleased after
@@ -157,7 +158,7 @@ func (l *Lock) check(ctx context.Context) error {
 type Hold struct {
 	ID         string    // in Redis; turns of this process that follow one another without a request share it
 	Fence      int64     // fencing token: greater than that of every earlier hold of the name
-	Count      int       // levels
+	Count      int       // levels; Redis, and so Inspect, has it some milliseconds later
 	ValidUntil time.Time // believe in it no longer than this
 }
 

@@ -122,7 +122,7 @@ func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
 			l := newOnceLab(t)
 			h := l.take(l.lock)
 			s := l.inject(fault, lua.SHA("reenter"))
-			l.abandon(h.ctx, s, l.lock.Lock)
+			l.abandon(h.ctx, s, rlock.New(l.own, l.name, rlock.FixedLease(onceInner)).Lock)
 			l.passed() // whoever were to clean up after it would have done so
 			held, err := l.lock.Held(h.ctx)
 			require.NoError(t, err)

@@ -56,13 +56,14 @@ func TestValidityWhenChangesOfOneHoldCross(t *testing.T) {
 			l := newOnceLab(t)
 			outer := l.take(l.lock)
 			longest := l.takeOnly(rlock.New(l.own, l.name, rlock.FixedLease(long)), outer.ctx)
+			short := rlock.New(l.own, l.name, rlock.FixedLease(long/2))
 			change := func() (onceHold, error) { // one more level
-				ctx, unlock, err := l.lock.Lock(outer.ctx)
-				return onceHold{l.lock, ctx, unlock}, err
+				ctx, unlock, err := short.Lock(outer.ctx)
+				return onceHold{short, ctx, unlock}, err
 			}
 			levels := 2
 			if script == "leave" { // one less
-				other := l.takeOnly(l.lock, outer.ctx)
+				other := l.takeOnly(short, outer.ctx)
 				change = func() (onceHold, error) { return outer, other.unlock() }
 				levels = 1
 			}

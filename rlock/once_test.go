@@ -3,6 +3,7 @@ package rlock_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ var onceOps = []onceOp{
 	{"acquire", "acquire", true, onceAcquire},
 	{"re-enter", "reenter", true, onceReenter},
 	{"leave", "leave", true, onceLeave},
+	{"count", "reenter", true, onceCount},
 	{"hand-off", "handoff", true, onceHandoff},
 	{"export", "renew", true, onceExport},
 	{"import", "adopt", true, onceImport},
@@ -36,8 +38,29 @@ func onceAcquire(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return h, s
 }
 
+// inner takes a level with a lease of its own: Redis is asked for it, and told when it ends.
+func (l *onceLab) inner(h onceHold) onceHold {
+	l.Helper()
+	return l.takeOnly(rlock.New(l.own, l.name, rlock.FixedLease(onceInner)), h.ctx)
+}
+
+// onceInner is longer than a test takes.
+const onceInner = time.Minute
+
 // onceReenter enters a second level and leaves it.
 func onceReenter(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+	h := l.take(l.lock)
+	s := fault()
+	inner := l.inner(h)
+	s.struck(l)
+	l.stands(inner, 2)
+	require.NoError(l, inner.unlock())
+	l.stands(h, 1)
+	return h, s
+}
+
+// onceCount does the same without a lease, for which nobody waits.
+func onceCount(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	h := l.take(l.lock)
 	s := fault()
 	inner := l.takeOnly(l.lock, h.ctx)
@@ -50,7 +73,7 @@ func onceReenter(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 
 func onceLeave(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	h := l.take(l.lock)
-	inner := l.takeOnly(l.lock, h.ctx)
+	inner := l.inner(h)
 	l.stands(inner, 2)
 	s := fault()
 	require.NoError(l, inner.unlock())

@@ -44,7 +44,7 @@ type Waiter struct {
 // Holder is one hold as Redis shows it.
 type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
-	Count int           // levels
+	Count int           // levels; of ours a moment late, see Hold.Count
 	TTL   time.Duration // until Redis gives it up unless it is renewed; negative: never, until Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client

@@ -35,7 +35,9 @@ type ClientOptions struct {
 
 	// MinReplicas is how many replicas must confirm an acquisition, and every renewal, by WAIT. If
 	// they do not, the lock is taken back and the error, an ErrUnavailable, says so. It makes the loss
-	// of a lock in a failover less likely, not impossible. Zero sends no WAIT. The server's own setting
+	// of a lock in a failover less likely, not impossible. A turn that passes from one caller of this
+	// client to the next, and a nested Lock that needs no longer lease, ask nothing of Redis, and so of
+	// no replica: they stand and fall with what was confirmed. Zero sends no WAIT. The server's own setting
 	// min-replicas-to-write counts for locks from Redis 7 on: Redis 6.2 does not heed it inside scripts.
 	MinReplicas int
 

@@ -57,7 +57,7 @@ func TestCallReturnsWithItsContextWhileRedisIsStopped(t *testing.T) {
 		},
 		"re-entry": func(p *faultyPath, client *rlock.Client) orphanCall {
 			held, unlock := p.hold(rlock.New(client, name))
-			return orphanCall{held, rlock.New(client, name).Lock, unlock}
+			return orphanCall{held, rlock.New(client, name, rlock.FixedLease(faultNever)).Lock, unlock}
 		},
 	}
 	for kind, prepare := range kinds {

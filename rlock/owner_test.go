@@ -118,7 +118,7 @@ func TestReentryGoesByTheContextAlone(t *testing.T) {
 	second := timeLock(t, first.ctx, two)
 	third := timeLock(t, second.ctx, one)
 	for left, level := range []timeHold{third, second, first} {
-		require.Equal(t, 3-left, timeCount(t, rdb, key, id))
+		timeCounts(t, rdb, key, id, 3-left)
 		require.NoError(t, level.unlock())
 	}
 	timeGone(t, rdb, key)

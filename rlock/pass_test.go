@@ -26,9 +26,14 @@ type passLab struct {
 
 func newPassLab(t *testing.T) *passLab {
 	t.Helper()
+	return newPassLabOf(t, passLease)
+}
+
+func newPassLabOf(t *testing.T, lease time.Duration) *passLab {
+	t.Helper()
 	server := redistest.Start(t)
 	l := &passLab{T: t, proxy: faultproxy.Start(t, server.Addr()), rdb: server.Client(t)}
-	l.line = conductLineOn(t, l.proxy.Addr(), &rlock.ClientOptions{Lease: passLease})
+	l.line = conductLineOn(t, l.proxy.Addr(), &rlock.ClientOptions{Lease: lease})
 	l.lock = rlock.New(l.line.Client, "order")
 	l.rival = rlock.New(conductClient(t, server.Addr(), nil), "order")
 	conductWarm(t, l.line, l.lock)
@@ -111,8 +116,14 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		"the next one wants a lease that nobody renews": {second: []rlock.Option{rlock.FixedLease(passLease)}},
 		"the holder had one":                            {first: []rlock.Option{rlock.FixedLease(time.Minute)}},
 		"the hold is limited":                           {first: []rlock.Option{rlock.MaxHold(time.Minute)}},
-		"it was entered twice": {work: func(l *passLab, first conductGrant) {
+		"its count is on its way": {work: func(l *passLab, first conductGrant) {
+			rule := l.proxy.On(conductScript("reenter"), faultproxy.DropReply)
 			_, unlock := conductTake(l, first.ctx, l.lock)
+			rule.Wait(l, 1)
+			require.NoError(l, unlock())
+		}},
+		"a lease was set back": {work: func(l *passLab, first conductGrant) {
+			_, unlock := conductTake(l, first.ctx, rlock.New(l.line.Client, "order", rlock.FixedLease(time.Minute)))
 			require.NoError(l, unlock())
 		}},
 		"its renewal failed": {work: func(l *passLab, _ conductGrant) {
@@ -150,43 +161,128 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 // before did not: to unlock was to pass on.
 func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
 	t.Parallel()
-	ways := map[string]func(l *passLab) error{
-		"deleted": func(l *passLab) error { return l.rdb.Del(l.Context(), "order").Err() },
-		"broken":  func(l *passLab) error { return l.rival.Break(l.Context()) },
+	t.Run("at the end of the run", func(t *testing.T) {
+		t.Parallel()
+		l := newPassLab(t)
+		first, waiting := l.begin(nil, nil)
+		require.NoError(t, l.rdb.Del(t.Context(), "order").Err())
+		require.NoError(t, first.unlock())
+		second := l.line.in(t, waiting[0])
+		fence := l.held(second).Fence
+		require.ErrorIs(t, second.unlock(), rlock.ErrLost)
+		require.Greater(t, fenceOnce(t, l.rival), fence)
+	})
+	t.Run("by a renewal", func(t *testing.T) {
+		t.Parallel()
+		l := newPassLab(t)
+		first, waiting := l.begin(nil, nil, nil)
+		require.NoError(t, l.rdb.Del(t.Context(), "order").Err())
+		require.NoError(t, first.unlock())
+		second := l.line.in(t, waiting[0])
+		fence := l.held(second).Fence
+		l.lost(second)
+		third := l.line.in(t, waiting[1])
+		require.Greater(t, l.held(third).Fence, fence, "it asked Redis")
+		require.NoError(t, third.unlock())
+		l.free()
+	})
+}
+
+// lost waits until a turn is.
+func (l *passLab) lost(at conductGrant) {
+	l.Helper()
+	select {
+	case <-at.ctx.Done():
+	case <-time.After(patienceOfPass):
+		l.Fatal("nobody tells")
 	}
-	for name, end := range ways {
-		t.Run(name+", told at the end of the run", func(t *testing.T) {
+	require.ErrorIs(l, context.Cause(at.ctx), rlock.ErrLost)
+	require.ErrorIs(l, at.unlock(), rlock.ErrLost)
+}
+
+// R5: Break takes the grant, whoever has the turn.
+func TestBreakTakesTheGrantFromWhoeverHasTheTurn(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"by its own client": true, "by another one": false} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newPassLab(t)
 			first, waiting := l.begin(nil, nil)
-			require.NoError(t, end(l))
 			require.NoError(t, first.unlock())
 			second := l.line.in(t, waiting[0])
 			fence := l.held(second).Fence
-			require.ErrorIs(t, second.unlock(), rlock.ErrLost)
-			require.Greater(t, fenceOnce(t, l.rival), fence)
-		})
-		t.Run(name+", told by a renewal", func(t *testing.T) {
-			t.Parallel()
-			l := newPassLab(t)
-			first, waiting := l.begin(nil, nil, nil)
-			require.NoError(t, end(l))
-			require.NoError(t, first.unlock())
-			second := l.line.in(t, waiting[0])
-			fence := l.held(second).Fence
-			select {
-			case <-second.ctx.Done():
-			case <-time.After(patienceOfPass):
-				t.Fatal("nobody tells")
+			if own {
+				third := l.line.join(t, conductCtx(t), l.lock)
+				require.NoError(t, l.lock.Break(t.Context()))
+				l.lost(second)
+				next := l.line.in(t, third)
+				require.Greater(t, l.held(next).Fence, fence)
+				require.NoError(t, next.unlock())
+			} else {
+				require.NoError(t, l.rival.Break(t.Context()))
+				require.ErrorIs(t, second.unlock(), rlock.ErrLost, "nobody is left to whom it could be passed")
 			}
-			require.ErrorIs(t, context.Cause(second.ctx), rlock.ErrLost)
-			require.ErrorIs(t, second.unlock(), rlock.ErrLost)
-			third := l.line.in(t, waiting[1])
-			require.Greater(t, l.held(third).Fence, fence, "it asked Redis")
-			require.NoError(t, third.unlock())
+			require.Greater(t, fenceOnce(t, l.rival), fence)
 			l.free()
 		})
 	}
+}
+
+// alarm publishes that the lock was released, as who broke it would, until the client asks Redis whether it still
+// holds. It reports false if the client did not, since by then it does not listen any more.
+func (l *passLab) alarm() bool {
+	before := l.proxy.Requests(conductScript("renew"))
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		require.NoError(l, l.rdb.Publish(l.Context(), "redisson_lock__channel:{order}", "0").Err())
+		if l.proxy.Requests(conductScript("renew")) > before {
+			return true
+		}
+	}
+	return false
+}
+
+// R5: who holds and hears that somebody released the lock has the hold renewed at once, and does not pass it on before
+// Redis was asked. The lease is so long that nothing else asks.
+func TestWhoHearsARelease(t *testing.T) {
+	t.Parallel()
+	setUp := func(t *testing.T, gone bool) (l *passLab, first conductGrant, waiting []<-chan conductGrant) {
+		for range 10 {
+			l = newPassLabOf(t, time.Hour)
+			if first, waiting = l.begin(nil, nil, nil); !gone {
+				require.NoError(t, first.unlock())
+				first, waiting = l.line.in(t, waiting[0]), waiting[1:]
+			} else {
+				require.NoError(t, l.rdb.Del(t.Context(), "order").Err())
+			}
+			if l.alarm() {
+				return l, first, waiting
+			}
+		}
+		t.Fatal("it does not ask")
+		return nil, conductGrant{}, nil
+	}
+	t.Run("and does not hold any more", func(t *testing.T) {
+		t.Parallel()
+		l, first, waiting := setUp(t, true)
+		l.lost(first)
+		next := l.line.in(t, waiting[0])
+		require.NoError(t, next.unlock())
+		require.NoError(t, l.line.in(t, waiting[1]).unlock())
+		l.free()
+	})
+	t.Run("and still holds", func(t *testing.T) {
+		t.Parallel()
+		l, second, waiting := setUp(t, false)
+		require.NoError(t, second.ctx.Err())
+		granted, before := l.held(second), conductCount(l.proxy).release
+		require.NoError(t, second.unlock())
+		require.Equal(t, before+1, conductCount(l.proxy).release)
+		third := l.line.in(t, waiting[0])
+		require.NotEqual(t, granted.ID, l.held(third).ID)
+		require.Greater(t, l.held(third).Fence, granted.Fence)
+		require.NoError(t, third.unlock())
+		l.free()
+	})
 }
 
 // R11: an export takes the grant along, and those behind wait for whoever imports it.

@@ -87,6 +87,9 @@ func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 // Passes implements [engine.Passer].
 func (p *plain) Passes() {}
 
+// Counts implements [engine.Counter].
+func (p *plain) Counts() {}
+
 // Acquire falls back to two scripts of one key each where the slot is being moved: a script of two keys,
 // of which one is absent, is answered with TRYAGAIN for as long as that lasts. The token is minted by
 // the second one, inside the hold; a copy of it that is late only raises the stored token.

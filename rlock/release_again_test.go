@@ -86,7 +86,7 @@ func TestWhatWasSentWhileTheServerPausedCountsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{hold.ID: "1"}, p.direct.HGetAll(t.Context(), "paused").Val())
 	pause()
-	_, inner, err := lock.Lock(held)
+	_, inner, err := rlock.New(client, "paused", rlock.FixedLease(faultNever)).Lock(held)
 	require.NoError(t, err)
 	require.Equal(t, "2", count(hold.ID))
 	require.NoError(t, inner())

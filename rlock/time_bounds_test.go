@@ -61,7 +61,7 @@ var timeCalls = map[string]struct {
 	"re-entry by TryLock": {3 * timeCommand, func(s *timeScene, ctx context.Context) error {
 		inside, cancel := timeInside(ctx, s.hold.ctx)
 		defer cancel()
-		_, _, err := s.lock("held").TryLock(inside)
+		_, _, err := s.lock("held", rlock.FixedLease(time.Hour)).TryLock(inside)
 		return err
 	}},
 	"Import": {timeRelease + timeCommand, func(s *timeScene, ctx context.Context) error {

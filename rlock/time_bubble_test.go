@@ -124,7 +124,8 @@ func (s *timeSim) client(t *testing.T, opts rlock.ClientOptions) *rlock.Client {
 	})
 	warm := rlock.New(client, "warm")
 	outer := timeLock(t, context.Background(), warm)
-	require.NoError(t, timeLock(t, outer.ctx, warm).unlock())
+	inner := rlock.New(client, "warm", rlock.FixedLease(time.Hour))
+	require.NoError(t, timeLock(t, outer.ctx, inner).unlock())
 	require.NoError(t, outer.unlock())
 	return client
 }

@@ -3,6 +3,7 @@ package rlock_test
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
@@ -142,11 +143,12 @@ func timeGoneWithin(t testing.TB, rdb *redis.Client, key string, limit time.Dura
 }
 
 // timeCount is the count of a hold in Redis.
-func timeCount(t testing.TB, rdb *redis.Client, key, id string) int {
+// timeCounts waits until Redis has a hold's count, which follows behind.
+func timeCounts(t testing.TB, rdb *redis.Client, key, id string, want int) {
 	t.Helper()
-	n, err := rdb.HGet(t.Context(), key, id).Int()
-	require.NoError(t, err)
-	return n
+	redistest.Eventually(t, timeLimit, func() bool {
+		return rdb.HGet(context.Background(), key, id).Val() == strconv.Itoa(want)
+	}, "the count is "+strconv.Itoa(want))
 }
 
 func timeTTL(t testing.TB, rdb *redis.Client, key string) time.Duration {

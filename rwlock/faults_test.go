@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 const (
@@ -40,9 +41,10 @@ func newPath(t *testing.T) *path {
 	// does not know is sent twice. Neither is to be under test.
 	for _, peer := range []*peer{p.faulty, p.rival} {
 		w := peer.write()
-		again := peer.take(peer.Write(), w.ctx)
+		fixed := rwlock.New(peer.client, l.name, rlock.FixedLease(never))
+		again := peer.take(fixed.Write(), w.ctx)
 		r := peer.take(peer.Read(), context.WithoutCancel(again.ctx))
-		rr := peer.take(peer.Read(), r.ctx)
+		rr := peer.take(fixed.Read(), r.ctx)
 		for _, h := range []hold{rr, again, w, r} {
 			h.frees(t)
 		}
@@ -71,6 +73,8 @@ var steps = []step{
 	{"re-enter read", "rw_read_reenter", reenter((*path).readLock, true), "read"},
 	{"leave write", "rw_write_leave", reenter((*path).writeLock, false), "write"},
 	{"leave read", "rw_read_leave", reenter((*path).readLock, false), "read"},
+	{"count write", "rw_write_reenter", counted((*path).writeLock), "write"},
+	{"count read", "rw_read_reenter", counted((*path).readLock), "read"},
 	{"hand on", "rw_write_handoff", func(p *path, strike func()) hold {
 		from := p.locked(p.faulty.Write(), context.Background())
 		next := p.faulty.wait(p.faulty.Write())
@@ -89,8 +93,16 @@ var steps = []step{
 	}, "read"},
 }
 
-func (p *path) writeLock() *rlock.Lock { return p.faulty.Write() }
-func (p *path) readLock() *rlock.Lock  { return p.faulty.Read() }
+func (p *path) writeLock(opts ...rlock.Option) *rlock.Lock {
+	return rwlock.New(p.faulty.client, p.name, opts...).Write()
+}
+
+func (p *path) readLock(opts ...rlock.Option) *rlock.Lock {
+	return rwlock.New(p.faulty.client, p.name, opts...).Read()
+}
+
+// oneSide is one of the two.
+type oneSide func(*path, ...rlock.Option) *rlock.Lock
 
 func (p *path) locked(lock *rlock.Lock, ctx context.Context) hold {
 	p.Helper()
@@ -99,14 +111,14 @@ func (p *path) locked(lock *rlock.Lock, ctx context.Context) hold {
 	return hold{lock, held, unlock, nil}
 }
 
-// reenter enters a second level and leaves it. One of the two is struck.
-func reenter(side func(*path) *rlock.Lock, entering bool) func(*path, func()) hold {
+// reenter enters a second level, with a lease of its own, and leaves it. One of the two is struck.
+func reenter(lock oneSide, entering bool) func(*path, func()) hold {
 	return func(p *path, strike func()) hold {
-		h := p.locked(side(p), context.Background())
+		h := p.locked(lock(p), context.Background())
 		if entering {
 			strike()
 		}
-		inner := p.locked(side(p), h.ctx)
+		inner := p.locked(lock(p, rlock.FixedLease(never)), h.ctx)
 		require.Equal(p, 2, inner.known(p).Count)
 		if !entering {
 			strike()
@@ -116,9 +128,33 @@ func reenter(side func(*path) *rlock.Lock, entering bool) func(*path, func()) ho
 	}
 }
 
-func released(side func(*path) *rlock.Lock) func(*path, func()) hold {
+// counted enters two levels more, for which nobody waits, and leaves them when Redis knows.
+func counted(lock oneSide) func(*path, func()) hold {
 	return func(p *path, strike func()) hold {
-		h := p.locked(side(p), context.Background())
+		h := p.locked(lock(p), context.Background())
+		strike()
+		inner := p.locked(lock(p), h.ctx)
+		innermost := p.locked(lock(p), inner.ctx)
+		p.counts(h, 3)
+		require.NoError(p, innermost.unlock())
+		require.NoError(p, inner.unlock())
+		p.counts(h, 1)
+		return h
+	}
+}
+
+// counts waits until Redis has a hold's count, which follows behind.
+func (p *path) counts(h hold, want int) {
+	p.Helper()
+	redistest.Eventually(p, patience, func() bool {
+		info, err := h.lock.Inspect(context.Background())
+		return err == nil && len(info.Holders) == 1 && info.Holders[0].Count == want
+	}, "Redis does not know the count")
+}
+
+func released(lock oneSide) func(*path, func()) hold {
+	return func(p *path, strike func()) hold {
+		h := p.locked(lock(p), context.Background())
 		strike()
 		require.NoError(p, h.unlock())
 		return h

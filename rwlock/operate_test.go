@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -28,6 +29,7 @@ func TestInspectTellsOfOneSide(t *testing.T) {
 		require.NoError(t, err)
 		return info
 	}
+	redistest.Eventually(t, patience, func() bool { return look(b.Write()).Holders[0].Count == 2 }, "the count follows")
 	writers, readers := look(b.Write()), look(a.Read())
 	require.Len(t, writers.Holders, 1)
 	require.Equal(t, w.known(t).ID, writers.Holders[0].ID)

@@ -2,6 +2,7 @@ package rwlock_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,6 +61,28 @@ func TestAWritersTurnCostsNoRequest(t *testing.T) {
 	l.clean()
 }
 
+// R9: a write hold that was nested is passed on like any other, also while Redis still has the count of two.
+func TestAWriterThatWasNestedPassesOn(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	a := l.peer(rlock.ClientOptions{})
+	first, behind := l.passRun(a, a.Write(), a.Write())
+	granted := first.known(t)
+	for range 100 {
+		a.take(a.Write(), first.ctx).frees(t)
+	}
+	first.frees(t)
+	second := l.arrives(behind[0])
+	require.Equal(t, 1, second.known(t).Count)
+	require.Greater(t, second.known(t).Fence, granted.Fence)
+	redistest.Eventually(t, patience, func() bool {
+		value, _, _ := strings.Cut(l.hash()[second.known(t).ID+":write"], ":")
+		return value == "1"
+	}, "the count is that of the turn")
+	second.frees(t)
+	l.clean()
+}
+
 // R3: what Redis would not have granted the same is granted by Redis.
 func TestWhatIsNotPassedToTheNextWriter(t *testing.T) {
 	t.Parallel()
@@ -67,8 +90,10 @@ func TestWhatIsNotPassedToTheNextWriter(t *testing.T) {
 		second []rlock.Option
 		work   func(a *peer, first hold)
 	}{
-		"a read was inside it":                          {work: func(a *peer, first hold) { a.take(a.Read(), first.ctx).frees(a) }},
-		"it was entered twice":                          {work: func(a *peer, first hold) { a.take(a.Write(), first.ctx).frees(a) }},
+		"a read was inside it": {work: func(a *peer, first hold) { a.take(a.Read(), first.ctx).frees(a) }},
+		"a lease was set back": {work: func(a *peer, first hold) {
+			a.take(rwlock.New(a.client, a.name, rlock.FixedLease(2*never)).Write(), first.ctx).frees(a)
+		}},
 		"the next one wants a lease that nobody renews": {second: []rlock.Option{rlock.FixedLease(time.Minute)}},
 	} {
 		t.Run(name, func(t *testing.T) {

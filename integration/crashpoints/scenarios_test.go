@@ -15,7 +15,7 @@ import (
 // play goes through the scenario. A step that fails ends it: what comes of the rest is known.
 func (s *subject) play() {
 	map[scenario]func(){
-		plain: s.plain, nested: s.nested, waiting: s.plain, line: s.line, renewal: s.renewal,
+		plain: s.plain, nested: s.nested, counted: s.counted, waiting: s.plain, line: s.line, renewal: s.renewal,
 		transfer: s.transfer, abandoned: s.abandoned, closing: s.closing,
 	}[s.Scenario]()
 }
@@ -34,10 +34,36 @@ func (s *subject) nested() {
 	}
 	var leave func() error
 	err := s.call("reenter", "nil", func() (err error) {
+		_, leave, err = rlock.New(s.client, lockName, rlock.FixedLease(2*s.Lease)).Lock(st.held)
+		return err
+	})
+	if err == nil {
+		_ = s.call("leave", "nil", leave)
+	}
+	s.work(st)
+	s.exit("unlock", "nil", st)
+}
+
+// counted stays in an inner level until the request was struck that tells Redis of it, which may go on while the
+// levels are left.
+func (s *subject) counted() {
+	st := s.enter("lock", "nil", s.ctx, s.lock)
+	if st == nil {
+		return
+	}
+	var leave func() error
+	err := s.call("reenter", "nil", func() (err error) {
 		_, leave, err = s.lock.Lock(st.held)
 		return err
 	})
 	if err == nil {
+		for end := stamp.Now() + slack; stamp.Now() < end && s.passings(s.Point) == 0; {
+			time.Sleep(time.Millisecond)
+		}
+		switch s.Action {
+		case redisEmpty, redisAOF, pubsubKill, flush: // of which the parent looks where they fall
+			s.await(s.going)
+		}
 		_ = s.call("leave", "nil", leave)
 	}
 	s.work(st)

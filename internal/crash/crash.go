@@ -24,6 +24,7 @@ var (
 	Acquire = Exchange{"acquire.send", "acquire.reply"}
 	Reenter = Exchange{"reenter.send", "reenter.reply"}
 	Leave   = Exchange{"leave.send", "leave.reply"}
+	Count   = Exchange{"count.send", "count.reply"} // of levels that nobody waits for
 	Release = Exchange{"release.send", "release.reply"}
 	Handoff = Exchange{"handoff.send", "handoff.reply"}
 	Adopt   = Exchange{"adopt.send", "adopt.reply"}
@@ -53,7 +54,7 @@ const (
 // Points are all that the reentrant lock comes by.
 func Points() []Point {
 	points := []Point{Enqueue, Subscribe, Subscribed, Wake, Granted, Unlock, Close}
-	for _, x := range []Exchange{Acquire, Reenter, Leave, Release, Handoff, Adopt, Renew, Reclaim} {
+	for _, x := range []Exchange{Acquire, Reenter, Leave, Count, Release, Handoff, Adopt, Renew, Reclaim} {
 		points = append(points, x.Send, x.Reply)
 	}
 	return points

@@ -125,6 +125,7 @@ func New(cfg Config) *Engine {
 			return cfg.Links.Shard(ctx, channel)
 		},
 		Moved:   cfg.Links.Moved,
+		Heard:   e.heard,
 		Sharded: cfg.Links.Sharded,
 		Wheel:   e.wheel, Clock: e.clock,
 		Linger: linger, Life: cfg.Links.Life(), Limit: cfg.Links.Greeting() + limit,

@@ -28,14 +28,14 @@ type Hold struct {
 	depth int32  // levels, those under way included
 	top   *Level // the newest level, from which the others hang
 	cause error  // what its contexts end with, once it is over
-	op    int64  // the last operation number that was given out
-	left  int64  // that of the last inner unlock, which set the lease in Redis back
+	steps *steps // what Redis was told of its levels
 	limit *holdLimit
 
 	asked time.Duration // the longest lease that Redis was ever asked for
 
 	waitedFor bool  // that somebody waits for it here was logged; guarded by its part of the table
 	inner     bool  // another side of the lock was asked for inside it; guarded by mu
+	suspect   bool  // a message said that somebody released the lock (see suspect.go); guarded by its part of the table
 	spare     int16 // how many numbers right above fence are for those to whom it is passed; constant
 }
 
@@ -146,6 +146,9 @@ func (h *Hold) endLocked(cause error) []*Level {
 	if h.limit != nil {
 		h.engine.wheel.Cancel(&h.limit.timer)
 	}
+	if h.steps != nil {
+		h.engine.wheel.Cancel(&h.steps.timer)
+	}
 	levels := make([]*Level, 0, h.depth)
 	for l := h.top; l != nil; l = l.below {
 		if !l.pending {
@@ -191,12 +194,14 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	h.engine.dog.Guard(&h.lease, min(until, h.lease.ValidUntil()))
 }
 
-// stepLocked numbers the next change of the hold.
+// stepLocked numbers the next change of the hold that somebody waits for, which then has to call stepped.
 func (h *Hold) stepLocked(now time.Duration) Step {
-	h.op++
+	s := h.stepsLocked()
+	s.op++
+	s.awaited++
 	ttl := h.longestLocked(now)
 	h.asked = max(h.asked, ttl)
-	return Step{ID: h.id(), Count: int64(h.depth), Op: h.op, TTL: ttl}
+	return Step{ID: h.id(), Count: int64(h.depth), Op: s.op, TTL: ttl}
 }
 
 // longest is how long Redis keeps the hold at most, if nothing extends it any more.
@@ -210,7 +215,7 @@ func (h *Hold) longest() time.Duration {
 // time that is not before start. That holds for "done before" as well, for the step was not sent before
 // start. It does not hold if an inner unlock was numbered after the step, which set the lease back.
 func (h *Hold) confirmLocked(op int64, start, ttl time.Duration) bool {
-	if op < h.left {
+	if op < h.steps.left {
 		return false
 	}
 	h.engine.dog.Extend(&h.lease, validUntil(start, ttl))

@@ -37,7 +37,7 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.hub.Subscribed(channel) {
-		l.ticket = e.hub.Join(channel)
+		l.ticket = e.hub.JoinFor(channel, w.req.Proto.Key())
 		l.yield(limited)
 	} else if until := e.table.outUntil(w.req.Proto.Key()); until > 0 {
 		if out := until - e.clock.Now(); out > 0 {
@@ -160,7 +160,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	var reason <-chan struct{}
 	if l.ticket == nil {
 		_ = crash.At(crash.Subscribe)
-		l.ticket = e.hub.Join(l.req.Proto.Channel())
+		l.ticket = e.hub.JoinFor(l.req.Proto.Channel(), l.req.Proto.Key())
 		reason = l.ticket.Ready()
 	}
 	timer := time.NewTimer(patience)

@@ -6,13 +6,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
-// offer picks the waiter that h is to be handed to: the first in the queue, if nothing but h is in its way
-// and the run of hand-offs may go on. runOver reports that only the run was in the way.
+// offer picks the waiter that h is to be handed to: the first in the queue, if nothing but h is in its way,
+// the run of hand-offs may go on, and h is not suspected to be gone. runOver reports that only the run was in the way.
 func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[h.proto.Key()]
-	if s == nil || s.queue == nil || !s.lists(h) {
+	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
 		return nil, false
 	}
 	to, runOver := s.queue.Offer(h.proto.Mode(), t.engine.clock.Now())
@@ -38,6 +38,10 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	q := p.queue(s)
 	s.unlist(from)
 	p.list(s, h)
+	if from.suspect && h.number == from.number { // which may have been found out only now
+		h.suspect = true
+		t.engine.dog.Hurry(&h.lease)
+	}
 	if !q.Grant(&w.Waiter, h.number == from.number, t.engine.clock.Now()) {
 		return false
 	}

@@ -13,7 +13,7 @@ import "time"
 //   - there is no token left;
 //   - the lease is half over, or its last renewal failed: Redis is to be asked whether it stands;
 //   - the next one wants another lease, or one of its own that nobody renews;
-//   - h was entered more than once: a copy of a step may come late, and would change the count of the next;
+//   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
 //   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
 //   - h was limited: the release is what tells that the limit was kept.
 func (h *Hold) successor(req Request) *Hold {
@@ -23,13 +23,14 @@ func (h *Hold) successor(req Request) *Hold {
 	defer h.mu.Unlock()
 	_, passes := req.Proto.(Passer)
 	if !passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
-		!req.Kept || req.Lease != h.asked || h.op > 0 || h.inner || h.limit != nil {
+		!req.Kept || req.Lease != h.asked || !h.settledLocked() || h.inner || h.limit != nil {
 		return nil
 	}
 	next := &Hold{
 		engine: e, proto: req.Proto, number: h.number, fence: h.fence + 1, spare: h.spare - 1,
 		start: now, doubt: h.doubt, asked: req.Lease,
 	}
+	h.steps.inherit(next)
 	h.doubt = 0 // the last turn has what is left of it released
 	next.lease.Owner = next
 	e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)

@@ -9,15 +9,19 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// reenter adds one level to a hold that ctx carries. The count in Redis is written as an absolute
-// number with the number of the operation, so that a copy that is late or sent twice changes nothing.
-// If the outcome stays unknown, the level does not count here, and the next change of the hold writes
-// the right count; the hold itself is never given up for that.
+// reenter adds one level to a hold that ctx carries. If it asks for no more than the hold has, that is all
+// (see count.go); otherwise Redis is asked. The count in Redis is written as an absolute number with the
+// number of the operation, so that a copy that is late or sent twice changes nothing. If the outcome stays
+// unknown, the level does not count here, and the next change of the hold writes the right count; the hold
+// itself is never given up for that.
 func (h *Hold) reenter(
 	ctx context.Context, from *Level, req Request, patience time.Duration,
 ) (*Level, error) {
 	if err := h.standing(from); err != nil {
 		return nil, err
+	}
+	if l := h.nest(ctx, req); l != nil {
+		return l, nil
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -63,6 +67,7 @@ func (h *Hold) reenterWithin(
 	h.mu.Unlock()
 
 	status, err := h.push(limited, step, patience)
+	h.stepped(step, err == nil && status != lua.Gone)
 	if err != nil {
 		h.withdraw(l)
 		if limited.Err() != nil || e.isClosed() {
@@ -113,6 +118,7 @@ func (h *Hold) push(
 func (h *Hold) withdraw(l *Level) {
 	h.mu.Lock()
 	l.closeLocked()
+	h.followLocked()
 	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if alone {

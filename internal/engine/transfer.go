@@ -60,6 +60,7 @@ func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
 		now := e.clock.Now()
 		e.pause(background, e.clocks.Local(e.node(p.Key()), h.doubt, now)-now+time.Millisecond)
 	}
+	h.straighten()
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}

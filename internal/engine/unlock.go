@@ -28,7 +28,8 @@ func (l *Level) Unlock() error {
 // releaseEnd is until when Redis is asked to release something.
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
-// part takes the level out of its hold and, unless it was the last, tells Redis until end. With the last one
+// part takes the level out of its hold and, unless it was the last, tells Redis until end if the lease changes
+// by that. With the last one
 // the hold is in state ending, and the caller's to release.
 func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	h, e := l.hold, l.hold.engine
@@ -58,8 +59,13 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		h.mu.Unlock()
 		return true, own
 	}
+	if l.leavesLocked() {
+		h.mu.Unlock()
+		l.end(e.cfg.Words.Released)
+		return false, own
+	}
 	step := h.stepLocked(now)
-	h.left = step.Op
+	h.steps.left = step.Op
 	h.superviseLocked(now, step.TTL)
 	h.mu.Unlock()
 	l.end(e.cfg.Words.Released)
@@ -80,7 +86,8 @@ func (h *Hold) leave(step Step, end time.Duration) error {
 	e := h.engine
 	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
 	limit := e.limit(e.cfg.Lease)
-	start := e.clock.Now()
+	start, answered := e.clock.Now(), false
+	defer func() { h.stepped(step, answered) }()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var reply lua.StepReply
 		err := e.exec(e.by(end), crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
@@ -92,6 +99,7 @@ func (h *Hold) leave(step Step, end time.Duration) error {
 		kind := classify(err)
 		switch {
 		case kind == faultNone && reply.Status != lua.Gone:
+			answered = true
 			h.mu.Lock()
 			h.confirmLocked(step.Op, start, step.TTL)
 			h.mu.Unlock()

@@ -56,6 +56,14 @@ func runTurns(others int) int {
 	return max(5*runCount/4/others, runLeast)
 }
 
+// Run is since when turns have followed one another, 0 if none has yet, and how long a way to Redis took.
+func (q *Queue) Run() (since, trip time.Duration) {
+	if q.run.length() == 0 {
+		return 0, q.run.trip
+	}
+	return q.run.since, q.run.trip
+}
+
 // Took notes how long a request for the key took, or a hand-off by a script.
 func (q *Queue) Took(trip time.Duration) { q.run.trip = trip }
 

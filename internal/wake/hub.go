@@ -24,6 +24,10 @@ type Config struct {
 	Wheel *watchdog.Wheel
 	Clock *watchdog.Clock
 
+	// Heard is told of every message on a channel that was joined for a key, in the goroutine that listens, so
+	// it must be quick. Optional.
+	Heard func(key string)
+
 	Linger time.Duration // how long a channel nobody waits for stays subscribed
 	Life   time.Duration // how long a connection may live; 0: any time
 	Limit  time.Duration // of one command
@@ -51,9 +55,13 @@ func New(cfg Config) *Hub {
 
 // Join asks to be woken by messages on channel. It does not wait for the network. Every ticket must
 // be left.
-func (h *Hub) Join(channel string) *Ticket {
+func (h *Hub) Join(channel string) *Ticket { return h.JoinFor(channel, "") }
+
+// JoinFor is Join for somebody who waits for a key. From now on until nobody listens any more Heard is told of the
+// channel's messages by that.
+func (h *Hub) JoinFor(channel, key string) *Ticket {
 	t := &Ticket{c: make(chan struct{}, 1)}
-	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, t)
+	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, key, t)
 	return t
 }
 

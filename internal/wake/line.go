@@ -51,6 +51,7 @@ type change struct {
 type topic struct {
 	line      *line
 	channel   string
+	key       string // what Heard is told of; "": nothing
 	tickets   []*Ticket
 	confirmed bool
 	count     Count         // of the subscription that was confirmed last
@@ -67,7 +68,7 @@ func newLine(h *Hub, shard string) *line {
 	}
 }
 
-func (l *line) join(channel string, tickets ...*Ticket) {
+func (l *line) join(channel, key string, tickets ...*Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[channel]
@@ -77,6 +78,9 @@ func (l *line) join(channel string, tickets ...*Ticket) {
 		l.topics[channel] = t
 		l.pushLocked(change{channel, true})
 		signal(l.fresh)
+	}
+	if key != "" {
+		t.key = key
 	}
 	l.hub.cfg.Wheel.Cancel(&t.idle)
 	for _, ticket := range tickets {

@@ -120,38 +120,55 @@ func (l *line) rehome() {
 
 func (l *line) hand(t *topic) {
 	l.mu.Lock()
-	tickets := slices.Clone(t.tickets) // those that leave meanwhile change the list
+	tickets, key := slices.Clone(t.tickets), t.key // those that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
-		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, tickets...)
+		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, key, tickets...)
 	}
 }
 
 func (l *line) handle(msg any) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch m := msg.(type) {
 	case *redis.Message:
-		if t := l.topics[m.Channel]; t != nil {
-			t.count.Messages++
-			t.wakeAll()
+		if key := l.message(m.Channel); key != "" && l.hub.cfg.Heard != nil {
+			l.hub.cfg.Heard(key)
 		}
 	case *redis.Subscription:
-		t := l.topics[m.Channel]
-		switch m.Kind {
-		case "subscribe", "ssubscribe":
-			if t != nil {
-				t.confirm()
+		return l.subscription(m)
+	}
+	return nil
+}
+
+// message wakes those who wait on a channel. It returns the key that the channel is for.
+func (l *line) message(channel string) (key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.topics[channel]
+	if t == nil {
+		return ""
+	}
+	t.count.Messages++
+	t.wakeAll()
+	return t.key
+}
+
+func (l *line) subscription(m *redis.Subscription) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.topics[m.Channel]
+	switch m.Kind {
+	case "subscribe", "ssubscribe":
+		if t != nil {
+			t.confirm()
+		}
+	case "unsubscribe", "sunsubscribe":
+		if l.leaving[m.Channel] > 0 {
+			l.leaving[m.Channel]--
+			if l.leaving[m.Channel] == 0 {
+				delete(l.leaving, m.Channel)
 			}
-		case "unsubscribe", "sunsubscribe":
-			if l.leaving[m.Channel] > 0 {
-				l.leaving[m.Channel]--
-				if l.leaving[m.Channel] == 0 {
-					delete(l.leaving, m.Channel)
-				}
-			} else if t != nil {
-				return errUnsubscribed
-			}
+		} else if t != nil {
+			return errUnsubscribed
 		}
 	}
 	return nil

@@ -1,0 +1,48 @@
+package engine
+
+import "time"
+
+// Whoever holds exclusively hears of no release: nobody else has anything to release, and this process publishes
+// its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
+// broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
+// not passed on to others of this process before Redis was asked. It is not proof: anybody may publish.
+//
+// Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
+// waited, as most are to whom a hold could be passed on.
+
+// messageLag is how much later than the answer to a request a message may come that Redis sent before it, besides
+// a round trip.
+const messageLag = 20 * time.Millisecond
+
+// heard is told of a message on the channel of a key.
+func (e *Engine) heard(key string) {
+	if h := e.table.suspect(key); h != nil {
+		e.dog.Hurry(&h.lease)
+	}
+}
+
+// suspect notes that the hold of a key may be gone. It returns the hold, if that was not known.
+//
+// Messages come by another connection than answers. So one that comes soon after the hold was granted is that of
+// the release before.
+func (t *table) suspect(key string) *Hold {
+	p := t.lock(key)
+	defer p.mu.Unlock()
+	s := p.keys[key]
+	if s == nil || s.hold == nil || s.hold.suspect {
+		return nil
+	}
+	h, since, lag := s.hold, s.hold.start, messageLag
+	if s.queue != nil {
+		run, trip := s.queue.Run()
+		if lag += trip; run > 0 {
+			since = min(since, run) // none of its turns has released
+		}
+	}
+	_, passes := h.proto.(Passer)
+	if !passes || !h.proto.Excludes(h.proto.Mode()) || t.engine.clock.Now()-since < lag {
+		return nil
+	}
+	h.suspect = true
+	return h
+}
