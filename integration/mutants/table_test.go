@@ -63,6 +63,31 @@ var table = append(histories, []mutant{
 		new:  `math.min(now - value, 1023)`,
 		in:   "lua", by: "^TestNoTokenIsGivenTwice$",
 	}, {
+		name: "whoever may ask is not told",
+		file: "internal/localqueue/queue.go",
+		old: `			w.state = Asking
+			w.tell()`,
+		new: `			w.state = Asking`,
+		in:  "internal/localqueue", by: "^TestSearch$",
+	}, {
+		name: "a hold is offered while another one is in the way",
+		file: "internal/localqueue/handoff.go",
+		old:  `w == nil || q.holds.anyBesides(mode, w.Kind.Excludes)`,
+		new:  `w == nil`,
+		in:   "internal/localqueue", by: "^TestSearch$",
+	}, {
+		name: "of all that were refused two go on asking",
+		file: "internal/localqueue/answer.go",
+		old:  `other.wait() // a second`,
+		new:  `other.wait(); break // a second`,
+		in:   "internal/localqueue", by: "^TestSearch$",
+	}, {
+		name: "whoever left is registered all the same",
+		file: "internal/localqueue/register.go",
+		old:  `if w.state == Left {`,
+		new:  `if w.state == Left && w.listed {`,
+		in:   "internal/localqueue", by: "^TestSearch$",
+	}, {
 		name: "to be passed on makes a hold valid for longer",
 		file: "internal/engine/pass.go",
 		old:  `e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)`,

@@ -37,21 +37,16 @@ func (q *Queue) StepBack(w *Waiter) (behind bool) {
 	q.refuse(w)
 	for other := q.first; other != w; other = other.next {
 		if other.refused && w.Kind.Follows(other.Kind.Mode()) {
-			q.stepBack(w)
+			w.wait()
 			return true
 		}
 	}
 	for other := w.next; other != nil; other = other.next {
 		if other.Several && other.refused && other.state == Asking && other.Kind.Follows(w.Kind.Mode()) {
-			q.stepBack(other) // a second one, too, if the first was refused and is about to come here
+			other.wait() // a second one, too, if the first was refused and is about to come here
 		}
 	}
 	return false
-}
-
-func (q *Queue) stepBack(w *Waiter) {
-	q.calm = false
-	w.wait()
 }
 
 // Behind reports whether w, which was asking, is waiting again.

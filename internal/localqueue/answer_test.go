@@ -65,3 +65,15 @@ func TestTheFirstThatWasRefusedGoesOnAsking(t *testing.T) {
 	f.leave("p3")
 	f.empty()
 }
+
+// All that were refused step back behind the first, though each of them is told by itself.
+func TestAllStepBackBehindTheFirst(t *testing.T) {
+	f := newFloor(t)
+	f.permits("p1", "p2", "p3")
+	require.False(t, f.refused("p3"))
+	f.queue.Busy(f.waiters["p2"]) // which is about to look who asks for it
+	require.False(t, f.refused("p1"))
+	f.asking("p1")
+	require.False(t, f.queue.StepBack(f.waiters["p2"]))
+	require.True(t, f.waiters["p2"].Behind())
+}

@@ -115,6 +115,20 @@ func TestAnOfferIsForTheFirstInTheQueueAlone(t *testing.T) {
 	f.asking("r3")
 }
 
+// Nobody overtakes an offer, even if the hold is not there any more: its target has the turn, or asks first.
+func TestNobodyOvertakesAnOffer(t *testing.T) {
+	f := newFloor(t)
+	f.come("w1")
+	f.win("w1")
+	f.come("w2", "w3")
+	w, _ := f.offer("w1")
+	f.drop("w1", 0)
+	f.asking()
+	f.queue.Recall(w, "fresh")
+	f.queue.Released(0, f.now)
+	f.asking("w2")
+}
+
 // A read inside a write is a second hold: the writer's is not offered while it lives.
 func TestNothingIsOfferedWhileAnotherHoldIsInTheWay(t *testing.T) {
 	f := newFloor(t)

@@ -158,7 +158,7 @@ func (q *Queue) promote() {
 	}
 	var ahead modes
 	for w := q.first; w != nil; w = w.next {
-		if w.state == Offered || q.Excluded(w.Kind) || ahead.any(w.Kind.Follows) {
+		if q.Excluded(w.Kind) || ahead.any(w.Kind.Follows) {
 			return
 		}
 		if w.state == Waiting {

@@ -68,13 +68,15 @@ func (q *Queue) Entrants(batch []*Waiter, notAfter int64) (still []*Waiter) {
 	return still
 }
 
-// Registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
+// Registered ends a registration. If its outcome is unknown, it stays noted until when it may happen, whatever becomes
+// of those that follow: each of its copies makes an entry for one that left meanwhile.
 func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 	for i, w := range batch {
 		w.registering = false
-		if !unknown {
-			w.entering = 0
+		if unknown {
+			w.late = w.entering
 		}
+		w.entering = w.late
 		if i < len(tickets) {
 			w.ticket = tickets[i]
 		}

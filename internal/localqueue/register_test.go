@@ -93,3 +93,18 @@ func TestRegistrationOnceMore(t *testing.T) {
 	require.Equal(t, []*Waiter{f.waiters["w2"]}, f.queue.Again(behind))
 	require.Empty(t, f.queue.Again(behind))
 }
+
+// A registration that had no answer can be carried out late, also after another one was answered: whoever leaves then
+// has the entry taken back for as long.
+func TestARegistrationWithoutAnAnswerIsNotForgotten(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2")
+	batch := []*Waiter{f.waiters["w2"]}
+	f.queue.Entrants(batch, 7)
+	f.queue.Registered(batch, nil, true)
+	require.Equal(t, int64(7), f.waiters["w2"].Entering())
+	f.queue.Entrants(batch, 9)
+	require.Equal(t, int64(9), f.waiters["w2"].Entering())
+	f.queue.Registered(batch, []int64{1}, false)
+	require.Equal(t, Remains{ID: "id-w2", Until: 7}, f.leave("w2"))
+}

@@ -104,8 +104,9 @@ func (s *world) brokenBy(i int, before *world) error {
 	if s.waits(i) && w.state == Asking && !asked && w.failed == nil && !mayAsk && !c.breed.once && !c.breed.inside {
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
-	if state, failed := w.Look(); c.phase == asleep && (state != Waiting && state != Offered || failed != nil) && len(w.told) == 0 {
-		return fmt.Errorf("%d sleeps in state %d", i, state)
+	if awaited := w.state == Waiting || w.state == Offered || w.state == Asking && w.registering; c.phase == asleep &&
+		(!awaited || w.failed != nil) && len(w.told) == 0 {
+		return fmt.Errorf("%d sleeps in state %d", i, w.state)
 	}
 	for j := range s.calls[:s.n] {
 		if s.together(i, j) {

@@ -100,6 +100,7 @@ func search(t *testing.T, breeds []breed, n int) int {
 		for _, m := range here.world.moves(breeds) {
 			next := here.world.copy()
 			err := m.do(next, m.i)
+			next.tidy()
 			if err == nil {
 				err = next.broken(here.world)
 			}

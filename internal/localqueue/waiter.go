@@ -31,6 +31,7 @@ type Waiter struct {
 
 	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
 	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
+	late        int64 // the same, of registrations that had no answer
 	registering bool  // such a request is under way
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
@@ -71,7 +72,7 @@ func (w *Waiter) Asks() { w.sent = true }
 
 // Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
 // the caller's to clean up.
-func (w *Waiter) Rename(id string) { w.ID, w.sent, w.entering = id, false, 0 }
+func (w *Waiter) Rename(id string) { w.ID, w.sent, w.entering, w.late = id, false, 0, 0 }
 
 // SetTicket notes the place in Redis's queue that the waiter was given.
 func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }

@@ -52,6 +52,7 @@ type call struct {
 	told    bool // the model's note that it was refused, by Redis or by a hold
 	trace   bool // something may stand in Redis for its id
 	entry   bool // or in the queue there, for as long as a registration may be carried out
+	late    bool // a registration of it had no answer, and may be carried out at any time
 	runOver bool // the release ends a run
 	to      int8 // whom its hold is offered to
 }
@@ -65,7 +66,6 @@ type world struct {
 
 	registrar uint8 // 0: none; 1: about to look for work; 2: it has a batch; 3: it has sent that
 	batch     uint8 // those in it, as bits
-	unknown   bool  // a registration had no answer before
 }
 
 // copy makes the same world with waiters of its own.
@@ -130,7 +130,7 @@ func (s *world) key() fingerprint {
 			batch |= 1 << place[i]
 		}
 	}
-	bits(q.calm, q.registrar, q.silent != nil, s.unknown, q.debt.until > 0)
+	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0)
 	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.turns), byte(q.run.passed),
 		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch)
 	for i := range s.calls[:s.n] {
@@ -146,8 +146,8 @@ func (s *world) key() fingerprint {
 		if c.phase == offering {
 			at = append(at, place[c.to])
 		}
-		bits(c.holds, c.told, c.trace, c.entry, c.runOver, w.told != nil, w.failed != nil)
-		bits(w.registering, w.sent, w.refused, w.listed)
+		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil, w.failed != nil)
+		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
 }
@@ -373,7 +373,7 @@ func (s *world) leaves(i int) error {
 			return fmt.Errorf("the id of %d was used by two", i)
 		}
 		w.Rename("a")
-		c.trace, c.entry = false, false
+		c.trace, c.entry, c.late = false, false, false
 	}
 	left := s.queue.Leave(w)
 	if !left.Hold {
@@ -402,7 +402,8 @@ func (s *world) cleansUp(i int, left Remains) error {
 		return fmt.Errorf("%d cleans up what a hand-off may use", i)
 	}
 	c.trace = false
-	if sent := s.registrar == 3 && s.batch&(1<<i) != 0; !sent || left.Until >= registration {
+	pending := c.late || s.registrar == 3 && s.batch&(1<<i) != 0
+	if !pending || left.Until >= registration {
 		c.entry = false
 	}
 	return nil
@@ -449,10 +450,10 @@ func (s *world) recalls(i int, unknown bool) error {
 	if unknown {
 		id += "'"
 	}
+	s.queue.Recall(w, id)
 	if unknown || w.Deserted() {
 		to.trace = false // whoever hands on cleans up
 	}
-	s.queue.Recall(w, id)
 	w.ID = "a" // one is as good as another
 	c.phase = releasing
 	return nil
@@ -460,8 +461,8 @@ func (s *world) recalls(i int, unknown bool) error {
 
 func (s *world) rejects(i int) error {
 	c := &s.calls[i]
-	s.calls[c.to].trace = false
 	s.queue.Reject(&s.waiters[c.to], errNoReplica)
+	s.calls[c.to].trace = false
 	return s.drops(i)
 }
 
@@ -528,14 +529,13 @@ func (s *world) registered(unknown bool) error {
 	for i := range tickets {
 		tickets[i] = 1
 	}
+	members := s.members()
 	if unknown {
-		if s.unknown {
-			tickets = nil // the second time they get none, and nobody asks what became of that
-		} else {
-			s.unknown, tickets = true, nil
+		tickets = nil
+		for _, w := range members {
+			s.calls[s.index(w)].late = true
 		}
 	}
-	members := s.members()
 	s.queue.Registered(members, tickets, unknown)
 	s.registrar, s.batch = 1, 0
 	return nil
@@ -558,6 +558,17 @@ func (s *world) members() (members []*Waiter) {
 }
 
 var errStuck = errors.New("nobody can go on")
+
+// tidy drops what the queue need not remember, as its owner does.
+func (s *world) tidy() {
+	switch q := &s.queue; {
+	case !q.Empty():
+	case q.holds.total() == 0:
+		*q = Queue{}
+	case q.Idle():
+		q.Forget()
+	}
+}
 
 // over reports that all calls have ended.
 func (s *world) over() bool {
