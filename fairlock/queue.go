@@ -7,7 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -21,15 +22,17 @@ type queue struct {
 }
 
 var (
-	_ engine.Queuer = (*queue)(nil)
-	_ engine.Nester = (*queue)(nil)
+	_ redisstore.Queuer = (*queue)(nil)
 )
 
 func (q *queue) Name() string    { return q.name }
 func (q *queue) Key() string     { return q.keys.Lock }
 func (q *queue) Mode() string    { return "fair" }
 func (q *queue) Channel() string { return q.keys.Client + q.core.ClientID }
-func (q *queue) Marks()          {}
+
+func (q *queue) Traits() *store.Traits { return &traits }
+
+var traits = store.Traits{Queues: true, Marks: true, Counts: true, Under: under}
 
 // Excludes nothing: whoever is the first in line asks, also behind a hold of its own process, since its
 // asking is what keeps all of the line alive.
@@ -39,20 +42,20 @@ func (q *queue) Follows(string) bool  { return true }
 // Inherits nothing: the next in line here may not be the next in the queue.
 func (q *queue) Inherits(string) bool { return false }
 
-// Under refuses a context that carries a hold of the same key by another kind of lock: its owner would
+// under refuses a context that carries a hold of the same key by another kind of lock: its owner would
 // wait for itself.
-func (q *queue) Under(string) (bool, error) {
+func under(_, _ string) (bool, error) {
 	return false, &rlock.ArgumentError{Name: "ctx", Problem: "must not carry a hold of this name by another " +
 		"kind of lock than a fair one: it would wait for itself"}
 }
 
 // Acquire falls back to scripts of one key where the slot is being moved. Then there is no order.
 func (q *queue) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	reply, err := lua.FairAcquire(q.keys, q.times, lua.FairArgs{
 		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
-		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Engine.Sharded(),
+		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Store.Sharded(),
 	}).Run(ctx, conn)
 	if redis.IsTryAgainError(err) {
 		return q.take(ctx, conn, ask)
@@ -65,7 +68,7 @@ func (q *queue) Acquire(
 
 // take takes the lock key by key. If the id stands there already it may have been invited only, for less
 // than a lease; so the lease is set in any case, and the token counts that is minted after it.
-func (q *queue) take(ctx context.Context, conn lua.Conn, ask engine.Ask) (lua.AcquireReply, error) {
+func (q *queue) take(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.AcquireReply, error) {
 	lease := ask.Lease.Milliseconds()
 	reply, err := lua.Acquire(lua.AcquireArgs{
 		Lock: q.keys.Lock, ID: ask.ID, Lease: lease, NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
@@ -103,7 +106,7 @@ func (q *queue) forget(ctx context.Context, conn lua.Conn, id string) {
 
 // Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
 func (q *queue) Enqueue(
-	ctx context.Context, conn lua.Conn, asks []engine.Ask, first bool,
+	ctx context.Context, conn lua.Conn, asks []store.Ask, first bool,
 ) (lua.EnqueueReply, error) {
 	places := make([]lua.Place, len(asks))
 	for i, ask := range asks {
@@ -115,32 +118,23 @@ func (q *queue) Enqueue(
 	return call(first).OrElse(call(false)).Run(ctx, conn)
 }
 
-func (q *queue) Handoff(
-	context.Context, lua.Conn, string, engine.Ask,
-) (lua.HandoffReply, error) {
-	return lua.HandoffReply{}, errors.New("fairlock: the queue decides who is next")
-}
-
 func (q *queue) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {
 	return lua.Adopt(lua.AdoptArgs{
 		Lock: q.keys.Lock, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
-// Counts implements [engine.Counter].
-func (q *queue) Counts() {}
-
 func (q *queue) Reenter(
-	ctx context.Context, conn lua.Conn, s engine.Step,
+	ctx context.Context, conn lua.Conn, s store.Step,
 ) (lua.StepReply, error) {
 	return lua.Reenter(lua.ReenterArgs{
 		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
-func (q *queue) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (q *queue) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.Leave(lua.LeaveArgs{
 		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
@@ -168,7 +162,7 @@ func (q *queue) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseR
 	}))
 }
 
-func (q *queue) Renewer() engine.Renewer { return renewer{} }
+func (q *queue) Renewer() redisstore.Renewer { return renewer{} }
 
 // renewer renews holds that are fields of a hash.
 type renewer struct{}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -24,8 +24,8 @@ func TestAnInvitationIsClaimedKeyByKey(t *testing.T) {
 	require.NoError(t, err)
 	never := time.Now().Add(time.Hour).UnixMicro()
 	const holder, waiter = "a:1", "b:1"
-	ask := func(id string) engine.Ask {
-		return engine.Ask{ID: id, Lease: time.Minute, NotAfter: never}
+	ask := func(id string) store.Ask {
+		return store.Ask{ID: id, Lease: time.Minute, NotAfter: never}
 	}
 	first, err := q.Acquire(t.Context(), rdb, ask(holder))
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestAnInvitationIsClaimedKeyByKey(t *testing.T) {
 	require.Greater(t, taken.Fence, first.Fence)
 	require.Greater(t, rdb.PTTL(t.Context(), q.keys.Lock).Val(), 50*time.Second)
 	require.Zero(t, rdb.Exists(t.Context(), q.keys.Queue).Val())
-	late, err := q.take(t.Context(), rdb, engine.Ask{ID: "c:1", Lease: time.Minute, NotAfter: 1})
+	late, err := q.take(t.Context(), rdb, store.Ask{ID: "c:1", Lease: time.Minute, NotAfter: 1})
 	require.NoError(t, err)
 	require.Equal(t, lua.Late, late.Status)
 

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -100,7 +102,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req.Proto, req.Shared = &l.gate, true
+	req.Proto, req.Shared = l.core.Store.Bind(&l.gate), true
 	return l.core.Engine.Take(ctx, req)
 }
 
@@ -121,17 +123,18 @@ func (l *Latch) requests() string { return keys.Own("request", l.gate.key) }
 func (l *Latch) once(
 	ctx context.Context, prepare func(lua.Latch, lua.Request) *lua.Call[lua.CountReply],
 ) (lua.CountReply, error) {
-	return engine.Once(l.core.Engine, ctx, &l.gate, func(
-		ctx context.Context, conn lua.Conn, ask engine.Ask,
-	) (engine.Changed[lua.CountReply], error) {
+	p := l.core.Store.Bind(&l.gate)
+	return engine.Once(l.core.Engine, ctx, p, redisstore.Change(p, func(
+		ctx context.Context, conn lua.Conn, ask store.Ask,
+	) (store.Changed[lua.CountReply], error) {
 		at := lua.Latch{
-			Count: l.gate.key, Channel: l.gate.channel, Sharded: l.core.Engine.Sharded(),
+			Count: l.gate.key, Channel: l.gate.channel, Sharded: l.core.Store.Sharded(),
 		}
 		r, err := prepare(at, lua.Request{
 			Key: l.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 		}).Run(ctx, conn)
-		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	})
+		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
+	}))
 }
 
 func (l *Latch) check(ctx context.Context) error {

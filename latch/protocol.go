@@ -2,13 +2,10 @@ package latch
 
 import (
 	"context"
-	"errors"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
-
-var errUnsupported = errors.New("latch: nobody holds a latch")
 
 // gate is the protocol of a wait: whoever finds the latch open has what it waited for, and leaves
 // nothing behind.
@@ -21,6 +18,10 @@ func (g *gate) Key() string     { return g.key }
 func (g *gate) Mode() string    { return "latch" }
 func (g *gate) Channel() string { return g.channel }
 
+func (g *gate) Traits() *store.Traits { return &traits }
+
+var traits store.Traits
+
 // Excludes is false: nobody is in the way of a wait.
 func (g *gate) Excludes(string) bool { return false }
 
@@ -30,7 +31,7 @@ func (g *gate) Follows(string) bool { return true }
 // Inherits is false: there is nothing to hand on.
 func (g *gate) Inherits(string) bool { return false }
 
-func (g *gate) Acquire(ctx context.Context, conn lua.Conn, _ engine.Ask) (lua.AcquireReply, error) {
+func (g *gate) Acquire(ctx context.Context, conn lua.Conn, _ store.Ask) (lua.AcquireReply, error) {
 	return lua.LatchWait(g.key).Run(ctx, conn)
 }
 
@@ -40,27 +41,3 @@ func (g *gate) Release(string, bool, bool) *lua.Call[lua.ReleaseReply] {
 		return lua.ReleaseReply{Status: lua.Gone}, nil
 	})
 }
-
-func (g *gate) Handoff(
-	context.Context, lua.Conn, string, engine.Ask,
-) (lua.HandoffReply, error) {
-	return lua.HandoffReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (g *gate) Adopt(context.Context, lua.Conn, string, engine.Ask) (lua.AdoptReply, error) {
-	return lua.AdoptReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (g *gate) Reenter(context.Context, lua.Conn, engine.Step) (lua.StepReply, error) {
-	return lua.StepReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (g *gate) Leave(context.Context, lua.Conn, engine.Step) (lua.StepReply, error) {
-	return lua.StepReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (g *gate) Inspect(context.Context, lua.Conn, bool) (lua.InspectReply, error) {
-	return lua.InspectReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (g *gate) Renewer() engine.Renewer { return nil }

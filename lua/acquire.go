@@ -1,6 +1,6 @@
 package lua
 
-import "time"
+import "github.com/holdfast-go/holdfast/internal/store"
 
 var (
 	acquireScript = newScript("acquire")
@@ -17,23 +17,8 @@ type AcquireArgs struct {
 	FenceTTL int64  // ms for which an unused token is kept at least; negative: for ever
 }
 
-// AcquireReply is the answer to [Acquire].
-type AcquireReply struct {
-	Status Status        // Held, Already, Busy or Late
-	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
-	Spare  int64         // Held: how many numbers right below the token are the hold's too
-	PTTL   time.Duration // Busy and Already: what is left of the lease that stands
-	Now    int64         // server time in µs
-	Ticket int64         // Busy, where waiters stand in a queue: this one's place
-	Lapsed bool          // with a Ticket: Redis had given up the waiters of this client
-
-	// Also, with Busy, is a channel on which the holder tells of its release besides the usual one. It is
-	// not the script's, but added by who knows the keys.
-	Also string
-
-	// Why, with Busy, is what the caller is told instead of "busy". It is not the script's either.
-	Why error
-}
+// AcquireReply is the answer to [Acquire] and its like.
+type AcquireReply = store.AcquireReply
 
 // Acquirer makes calls of [Acquire] that differ in nothing but the hold id, the lease and the not-after.
 // What they share is checked and made ready for sending once.

@@ -3,7 +3,8 @@ package lua
 import (
 	"context"
 	"errors"
-	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var acquireAllScript = newScript("acquire_all")
@@ -15,13 +16,7 @@ type Member struct {
 }
 
 // AcquireAllReply is the answer to [AcquireAll].
-type AcquireAllReply struct {
-	Status Status        // Held, Already, Busy or Late
-	Which  int           // Busy: the member in question
-	PTTL   time.Duration // Busy: what is left of its lease
-	Now    int64         // server time in µs
-	Fences []int64       // Held and Already: the tokens, one per member
-}
+type AcquireAllReply = store.AcquireAllReply
 
 // AcquireAll takes all locks, or none. Each has a fencing token, which is kept for as long as the first one's.
 // All keys must be in one slot.

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // ErrConflict is matched by the error of a script that found something else than a lock
 // or a fencing token at its key. Nothing was written.
-var ErrConflict = errors.New("lua: the key holds something else")
+var ErrConflict = store.ErrConflict
 
 // conflictMark starts the error replies with which the scripts themselves tell a conflict.
 const conflictMark = "HOLDFASTCONFLICT "
@@ -21,7 +23,7 @@ type conflictError struct {
 	cause  error
 }
 
-func (e *conflictError) Error() string { return ErrConflict.Error() + ": " + e.reason }
+func (e *conflictError) Error() string { return "lua: " + ErrConflict.Error() + ": " + e.reason }
 
 func (e *conflictError) Is(target error) bool { return target == ErrConflict }
 

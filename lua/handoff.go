@@ -1,5 +1,7 @@
 package lua
 
+import "github.com/holdfast-go/holdfast/internal/store"
+
 var (
 	handoffScript = newScript("handoff")
 	adoptScript   = newScript("adopt")
@@ -16,12 +18,7 @@ type HandoffArgs struct {
 }
 
 // HandoffReply is the answer to [Handoff].
-type HandoffReply struct {
-	Status Status // Done, Already, Gone or Late
-	Fence  int64  // Done: the new token; Already: the stored one; 0: there is none
-	Spare  int64  // Done: how many numbers right below the token are the new hold's too
-	Now    int64  // server time in µs
-}
+type HandoffReply = store.HandoffReply
 
 // Handoff ends one hold and begins another in one step, without the lock being free in
 // between.
@@ -54,10 +51,7 @@ type AdoptArgs struct {
 }
 
 // AdoptReply is the answer to [Adopt].
-type AdoptReply struct {
-	Status Status // Done, Already, Gone or Late
-	Now    int64  // server time in µs
-}
+type AdoptReply = store.AdoptReply
 
 // Adopt moves an exported hold to the id of its importer. The fencing token stays.
 func Adopt(a AdoptArgs) *Call[AdoptReply] {

@@ -3,7 +3,8 @@ package lua
 import (
 	"fmt"
 	"strconv"
-	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var inspectScript = newScript("inspect")
@@ -13,28 +14,13 @@ var inspectScript = newScript("inspect")
 const MaxInspected = 1000
 
 // Holder is one hold, as it stands in Redis.
-type Holder struct {
-	ID    string // the field: one of ours, or Redisson's <client>:<thread>
-	Count int64
-	TTL   time.Duration // where holders have leases of their own; 0: the reply's PTTL; negative: for ever
-}
+type Holder = store.Holder
 
 // Queued is one waiter, where they stand in a queue.
-type Queued struct {
-	ID    string
-	Since int64 // server time of its arrival, µs
-}
+type Queued = store.Queued
 
 // InspectReply is the answer to [Inspect].
-type InspectReply struct {
-	PTTL        time.Duration // negative: nobody holds the lock, or it never expires
-	Holders     []Holder
-	More        int64 // holders that were not looked at; some of them may be dead
-	Fence       int64 // the newest token of the name; 0: there is none
-	Subscribers int64 // of the channel, at this node; negative: the server does not tell
-	Queue       []Queued
-	QueueMore   int64 // waiters that were not looked at; some of them may be dead
-}
+type InspectReply = store.InspectReply
 
 // Inspect tells who holds the lock. token may be "".
 func Inspect(lock, token, channel string, sharded bool) *Call[InspectReply] {

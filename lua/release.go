@@ -1,5 +1,7 @@
 package lua
 
+import "github.com/holdfast-go/holdfast/internal/store"
+
 var releaseScript = newScript("release")
 
 // ReleaseArgs says what [Release] ends, and who is told.
@@ -10,12 +12,8 @@ type ReleaseArgs struct {
 	WantNow  bool   // tell the server's time, at the cost of one call inside the script
 }
 
-// ReleaseReply is the answer to [Release].
-type ReleaseReply struct {
-	Status    Status // Done or Gone
-	Receivers int64  // Done: who heard of it, at this node; -1: Redis refused to publish
-	Now       int64  // WantNow: server time in µs, read before the hold was looked at
-}
+// ReleaseReply is the answer to [Release] and its like.
+type ReleaseReply = store.ReleaseReply
 
 // Releaser makes calls of [Release] for one lock.
 type Releaser struct {

@@ -5,43 +5,23 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Status is what became of a call.
-type Status int64
+type Status = store.Status
 
 // The statuses, each with the number by which the scripts tell it.
 const (
-	Late    Status = -1 // read after its not-after; nothing was written
-	Busy    Status = 0  // another holds the lock; nothing was written
-	Held    Status = 1  // taken by this call
-	Already Status = 2  // done by an earlier copy of this call; nothing was written
-	Done    Status = 3  // done by this call
-	Gone    Status = 4  // the hold is not there; nothing was written
-	Apart   Status = -9 // one of several in a script: nothing was done for it, it has to be sent by itself
+	Late    = store.Late    // read after its not-after; nothing was written
+	Busy    = store.Busy    // another holds the lock; nothing was written
+	Held    = store.Held    // taken by this call
+	Already = store.Already // done by an earlier copy of this call; nothing was written
+	Done    = store.Done    // done by this call
+	Gone    = store.Gone    // the hold is not there; nothing was written
+	Apart   = store.Apart   // one of several in a script: nothing was done for it, it has to be sent by itself
 )
-
-// String implements [fmt.Stringer].
-func (s Status) String() string {
-	switch s {
-	case Late:
-		return "late"
-	case Busy:
-		return "busy"
-	case Held:
-		return "held"
-	case Already:
-		return "already"
-	case Done:
-		return "done"
-	case Gone:
-		return "gone"
-	case Apart:
-		return "apart"
-	default:
-		return "status " + strconv.FormatInt(int64(s), 10)
-	}
-}
 
 // reader takes the values of a reply apart and keeps the first error, so that a decoder
 // reads like the reply it decodes.
@@ -104,8 +84,4 @@ func milliseconds(n int64) time.Duration {
 }
 
 // EnqueueReply is the answer of a script that registers waiters.
-type EnqueueReply struct {
-	Status  Status  // Done or Late
-	Tickets []int64 // places in the queue, one per waiter
-	Now     int64   // server time in µs
-}
+type EnqueueReply = store.EnqueueReply

@@ -1,6 +1,10 @@
 package lua
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
 
 // Request is how a script knows that it was carried out before. It is for what has no place for an id in
 // Redisson's layout. The set of a name's requests lies in the name's slot.
@@ -18,10 +22,7 @@ type Request struct {
 }
 
 // Settled is a request that was answered. It has to be remembered until the not-after of its last copy only.
-type Settled struct {
-	ID       string
-	NotAfter int64 // server time in µs
-}
+type Settled = store.Settled
 
 func (r Request) check() error {
 	errs := []error{checkKey("requests", r.Key), checkID(r.ID)}

@@ -1,6 +1,10 @@
 package lua
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
 
 var (
 	reenterScript = newScript("reenter")
@@ -24,9 +28,7 @@ type LeaveArgs struct {
 }
 
 // StepReply is the answer to [Reenter] and [Leave].
-type StepReply struct {
-	Status Status // Done, Already or Gone
-}
+type StepReply = store.StepReply
 
 // Reenter writes how many levels a hold has. It may lengthen the lease that stands, never
 // shorten it.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -85,14 +84,11 @@ func (l *Lock) sort(o bridge.Options) error {
 		}
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole, and no member
-		if _, joins := req.Proto.(engine.Joiner); !joins {
+		if !req.Proto.Traits().Joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue
 		}
-		p := place{engine: e}
-		if e.BySlot() {
-			p.slot = keys.Slot(req.Proto.Key())
-		}
+		p := place{engine: e, slot: e.Slot(req.Proto.Key())}
 		i, ok := at[p]
 		if !ok {
 			i = len(l.groups)

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -66,7 +67,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*hold, error) {
 		lost := ctx.Err() == nil && h.ctx.Err() != nil
 		l.giveBack(ctx, h, l.left(began))
 		switch {
-		case errors.Is(err, engine.ErrApart):
+		case errors.Is(err, store.ErrApart):
 			groups, first = apart(groups), 0
 			continue
 		case once && lost:
@@ -188,7 +189,8 @@ func apart(groups []group) (smaller []group) {
 		for _, req := range g.reqs {
 			p := place{g.engine, keys.Slot(req.Proto.Key())}
 			i, ok := at[p]
-			if _, joins := req.Proto.(engine.Joiner); !ok || !joins {
+			joins := req.Proto.Traits().Joins
+			if !ok || !joins {
 				i = len(smaller)
 				smaller = append(smaller, group{engine: g.engine})
 				if joins {

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
 // acquire asks all nodes at once and returns as soon as a quorum agreed or none can be had. Its validity is
 // the engine's business, which counts it from before this call.
-func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask engine.Ask) (lua.AcquireReply, error) {
+func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (lua.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
 		return lua.AcquireReply{Status: lua.Late, Now: now}, nil // tells the engine our time; no node is asked

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -64,8 +65,9 @@ type Client struct {
 	timeout     time.Duration // of one node
 	patience    time.Duration // until a link that does not answer is given up
 	guard       time.Duration
-	leastUptime int64 // s; 0: any
-	perVote     bool  // uptime is asked for in the script
+	traits      store.Traits // of its locks
+	leastUptime int64        // s; 0: any
+	perVote     bool         // uptime is asked for in the script
 
 	clock  *watchdog.Clock
 	clocks serverclock.Clocks
@@ -132,6 +134,7 @@ func (c *Client) setTimes(o Options) error {
 		c.timeout = min(max(lease/20, 50*time.Millisecond), 200*time.Millisecond, limit)
 	}
 	c.guard = o.RestartGuard
+	c.traits = store.Traits{Passes: true, Unscripted: true, Stays: errStays, CheckLease: c.checkLease}
 	if c.guard == 0 {
 		c.guard = lease
 	}

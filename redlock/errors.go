@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -113,9 +113,9 @@ func (c *Client) noQuorum(yes int, failed map[*node]error) error {
 	case conflicts > spare:
 		return &conflictError{e}
 	case hopeless > spare:
-		return &engine.Refused{Err: fmt.Errorf("%w: %w", rlock.ErrUnavailable, e)}
+		return &store.Refused{Err: fmt.Errorf("%w: %w", rlock.ErrUnavailable, e)}
 	}
-	return &engine.Settled{Err: e}
+	return &store.SettledError{Err: e}
 }
 
 // isHopeless tells errors that no repetition mends.

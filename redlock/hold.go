@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -70,7 +70,7 @@ type spot struct {
 	counted  bool    // a release here counts for the quorum
 }
 
-func (c *Client) newHold(lock *quorumLock, ask engine.Ask) *hold {
+func (c *Client) newHold(lock *quorumLock, ask store.Ask) *hold {
 	return &hold{client: c, lock: lock, id: ask.ID, nodeID: c.nodeID(ask), until: ask.NotAfter,
 		lease: ask.Lease.Milliseconds(), wish: c.propose(c.clock.Now()),
 		spots: make([]spot, len(c.nodes)), decided: make(chan struct{}),
@@ -82,7 +82,7 @@ const maxTried = 4096
 
 // nodeID is the id by which the nodes are to know an attempt: that of the Lock call for its first attempt,
 // with a number behind it for the others. One that was answered "busy" has a ticket.
-func (c *Client) nodeID(ask engine.Ask) string {
+func (c *Client) nodeID(ask store.Ask) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, tried := c.tried[ask.ID]; ask.Ticket == 0 && !tried && !c.manyTried {

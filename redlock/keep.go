@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -61,7 +61,7 @@ func (r *round) sayLocked(i int) lua.RenewStatus {
 // renewer renews the holds of one client, at all nodes.
 type renewer struct{ client *Client }
 
-// Renew implements engine.Renewer.
+// Renew implements redisstore.Renewer.
 func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
 	return lua.Func(func(ctx context.Context) ([]lua.RenewStatus, error) {
 		return r.client.keep(ctx, ids, ttls)
@@ -248,7 +248,7 @@ func (h *hold) giveUp() {
 }
 
 // step writes the levels of a hold at the nodes that have it.
-func (c *Client) step(ctx context.Context, id string, s engine.Step, leave bool) (lua.StepReply, error) {
+func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) (lua.StepReply, error) {
 	h := c.find(id)
 	if h == nil {
 		return lua.StepReply{Status: lua.Gone}, nil
@@ -275,7 +275,7 @@ func (c *Client) step(ctx context.Context, id string, s engine.Step, leave bool)
 	return lua.StepReply{}, c.noQuorum(r.yes[0], r.failed)
 }
 
-func (r *round) stepAt(at int, s engine.Step, leave bool) *errand {
+func (r *round) stepAt(at int, s store.Step, leave bool) *errand {
 	h := r.holds[0]
 	return &errand{
 		make: func(now time.Duration) *lua.Call[lua.QuorumReply] {

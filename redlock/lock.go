@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -53,38 +54,34 @@ func (l *quorumLock) Excludes(string) bool { return true }
 func (l *quorumLock) Follows(string) bool  { return true }
 func (l *quorumLock) Inherits(string) bool { return true }
 
-// Passes implements [engine.Passer].
-func (l *quorumLock) Passes() {}
+func (l *quorumLock) Traits() *store.Traits { return &l.client.traits }
 
-// Unscripted implements [engine.Unscripted]: Handoff is never asked for.
-func (l *quorumLock) Unscripted() {}
-
-// CheckLease implements [engine.Leaser]: what a server granted may be forgotten by a restart, and only for the
+// checkLease is for [store.Traits]: what a server granted may be forgotten by a restart, and only for the
 // guard time is that server without a vote. The client's own lease was checked with its options.
-func (l *quorumLock) CheckLease(lease time.Duration) error {
-	if lease > l.client.guard {
+func (c *Client) checkLease(lease time.Duration) error {
+	if lease > c.guard {
 		return &rlock.ArgumentError{Name: "FixedLease", Value: lease, Problem: fmt.Sprintf(
 			"must be at most the client's RestartGuard of %v (redlock.Options tells how to raise that)",
-			l.client.guard)}
+			c.guard)}
 	}
 	return nil
 }
 
-func (l *quorumLock) Renewer() engine.Renewer { return renewer{l.client} }
+func (l *quorumLock) Renewer() redisstore.Renewer { return renewer{l.client} }
 
 func (l *quorumLock) Acquire(
-	ctx context.Context, _ lua.Conn, ask engine.Ask,
+	ctx context.Context, _ lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	return l.client.acquire(ctx, l, ask)
 }
 
 func (l *quorumLock) Reenter(
-	ctx context.Context, _ lua.Conn, s engine.Step,
+	ctx context.Context, _ lua.Conn, s store.Step,
 ) (lua.StepReply, error) {
 	return l.client.step(ctx, s.ID, s, false)
 }
 
-func (l *quorumLock) Leave(ctx context.Context, _ lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (l *quorumLock) Leave(ctx context.Context, _ lua.Conn, s store.Step) (lua.StepReply, error) {
 	return l.client.step(ctx, s.ID, s, true)
 }
 
@@ -107,18 +104,6 @@ func (l *quorumLock) Inspect(ctx context.Context, _ lua.Conn, _ bool) (lua.Inspe
 	return l.client.inspect(ctx, l)
 }
 
-func (l *quorumLock) Handoff(
-	context.Context, lua.Conn, string, engine.Ask,
-) (lua.HandoffReply, error) {
-	return lua.HandoffReply{}, &engine.Refused{Err: l.Stays()}
-}
-
-func (l *quorumLock) Adopt(context.Context, lua.Conn, string, engine.Ask) (lua.AdoptReply, error) {
-	return lua.AdoptReply{}, &engine.Refused{Err: l.Stays()}
-}
-
-// Stays implements engine.Stayer: what a process knows of its hold's nodes cannot go into a token.
-func (l *quorumLock) Stays() error {
-	return &rlock.ArgumentError{Name: "lock", Problem: "stands on a quorum of nodes, and its holds cannot " +
-		"be moved to another process"}
-}
+// errStays refuses an export: what a process knows of its hold's nodes cannot go into a token.
+var errStays = &rlock.ArgumentError{Name: "lock", Problem: "stands on a quorum of nodes, and its holds cannot " +
+	"be moved to another process"}

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 )
 
 func init() {
@@ -16,14 +17,14 @@ func init() {
 			return bridge.Core{}, err
 		}
 		return bridge.Core{
-			Engine: c.engine, ClientID: c.id, Lease: c.options.Lease, MaxPoll: c.options.MaxPoll,
+			Engine: c.engine, Store: c.store, ClientID: c.id, Lease: c.options.Lease, MaxPoll: c.options.MaxPoll,
 			FenceTTL: c.fenceTTL(), Cluster: c.cluster, Key: c.key, RequestLife: c.requestLife(),
 		}, nil
 	}
 	bridge.RequestOf = func(client, opts any) (engine.Request, error) {
 		return client.(*Client).request(opts.([]Option))
 	}
-	bridge.Lock = func(client any, proto engine.Protocol, opts any, anew bool, err error) any {
+	bridge.Lock = func(client any, proto redisstore.Protocol, opts any, anew bool, err error) any {
 		c, _ := client.(*Client)
 		if bad := c.check(); bad != nil {
 			return &Lock{err: bad}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 )
 
 // Client is one process's part in the contention for locks: its identity, its connections, the
@@ -20,6 +21,7 @@ type Client struct {
 	id      string
 	engine  *engine.Engine
 	options ClientOptions
+	store   *redisstore.Store
 	cluster bool
 }
 
@@ -53,12 +55,14 @@ func newClient(o ClientOptions, conns *links.Links) (*Client, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("rlock: no random client id: %w", err), conns.Close())
 	}
+	st := redisstore.New(conns, o.MinReplicas)
 	return &Client{
 		id:      id.String(),
+		store:   st,
 		options: o,
 		cluster: conns.Cluster(),
 		engine: engine.New(engine.Config{
-			Links:          conns,
+			Store:          st,
 			ClientID:       id.String(),
 			Lease:          o.Lease,
 			MaxPoll:        o.MaxPoll,

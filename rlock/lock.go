@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Locker is what every lock of this module does, in types of the standard library: declare your own
@@ -22,7 +24,7 @@ var _ Locker = (*Lock)(nil)
 // lock.
 type Lock struct {
 	engine *engine.Engine
-	proto  engine.Protocol
+	proto  store.Protocol
 	req    engine.Request
 	err    error // a bad argument of New; told by every call
 }
@@ -45,10 +47,10 @@ func (c *Client) check() error {
 }
 
 // newLock makes a handle. An error of the protocol's making goes before one of the options.
-func newLock(client *Client, p engine.Protocol, opts []Option, err error) *Lock {
+func newLock(client *Client, p redisstore.Protocol, opts []Option, err error) *Lock {
 	req, bad := client.request(opts)
-	req.Proto = p
-	return &Lock{engine: client.engine, proto: p, req: req, err: firstError(err, bad, checkLease(req))}
+	req.Proto = client.store.Bind(p)
+	return &Lock{engine: client.engine, proto: req.Proto, req: req, err: firstError(err, bad, checkLease(req))}
 }
 
 // request is what the options ask for.
@@ -59,8 +61,8 @@ func (c *Client) request(opts []Option) (engine.Request, error) {
 
 // checkLease asks the protocol whether it takes the lease of a request.
 func checkLease(req engine.Request) error {
-	if p, ok := req.Proto.(engine.Leaser); ok {
-		return p.CheckLease(req.Lease)
+	if check := req.Proto.Traits().CheckLease; check != nil {
+		return check(req.Lease)
 	}
 	return nil
 }

@@ -6,8 +6,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -84,17 +85,15 @@ func (p *plain) Follows(string) bool  { return true }
 // Inherits refuses the holds of other primitives that share the key: a fair lock's go to its queue.
 func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 
-// Passes implements [engine.Passer].
-func (p *plain) Passes() {}
+func (p *plain) Traits() *store.Traits { return &plainTraits }
 
-// Counts implements [engine.Counter].
-func (p *plain) Counts() {}
+var plainTraits = store.Traits{Passes: true, Counts: true, Joins: true}
 
 // Acquire falls back to two scripts of one key each where the slot is being moved: a script of two keys,
 // of which one is absent, is answered with TRYAGAIN for as long as that lasts. The token is minted by
 // the second one, inside the hold; a copy of it that is late only raises the stored token.
 func (p *plain) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	reply, err := p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if !redis.IsTryAgainError(err) {
@@ -124,11 +123,11 @@ func (h *halfTaken) Error() string {
 	return "the lock was taken, but no token minted: " + h.err.Error()
 }
 
-// Scripts implements [engine.Joiner].
+// Scripts implements [redisstore.Joiner].
 func (p *plain) Scripts() (*lua.Acquirer, *lua.Releaser) { return p.acquire, p.release }
 
 func (p *plain) Handoff(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.HandoffReply, error) {
 	return lua.Handoff(lua.HandoffArgs{
 		Lock: p.key, Token: p.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
@@ -137,7 +136,7 @@ func (p *plain) Handoff(
 }
 
 func (p *plain) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {
 	return lua.Adopt(lua.AdoptArgs{
 		Lock: p.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
@@ -145,14 +144,14 @@ func (p *plain) Adopt(
 }
 
 func (p *plain) Reenter(
-	ctx context.Context, conn lua.Conn, s engine.Step,
+	ctx context.Context, conn lua.Conn, s store.Step,
 ) (lua.StepReply, error) {
 	return lua.Reenter(lua.ReenterArgs{
 		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
-func (p *plain) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (p *plain) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.Leave(lua.LeaveArgs{
 		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
@@ -173,7 +172,7 @@ func (p *plain) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseR
 	return p.release.Call(id, sharded, wantNow)
 }
 
-func (p *plain) Renewer() engine.Renewer { return hashRenewer{} }
+func (p *plain) Renewer() redisstore.Renewer { return hashRenewer{} }
 
 // hashRenewer renews holds that are fields of a hash.
 type hashRenewer struct{}

@@ -2,12 +2,12 @@ package rwlock
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -15,21 +15,23 @@ import (
 type reader struct{ *shape }
 
 var (
-	_ engine.Protocol = reader{}
-	_ engine.Nester   = reader{}
+	_ redisstore.Protocol = reader{}
 )
 
-func (r reader) Mode() string                    { return readMode }
-func (r reader) Excludes(held string) bool       { return held == writeMode }
-func (r reader) Follows(ahead string) bool       { return ahead == writeMode }
-func (r reader) Inherits(string) bool            { return false }
-func (r reader) Renewer() engine.Renewer         { return readRenewer{} }
-func (r reader) Under(mode string) (bool, error) { return mode == writeMode, nil }
+func (r reader) Mode() string                { return readMode }
+func (r reader) Excludes(held string) bool   { return held == writeMode }
+func (r reader) Follows(ahead string) bool   { return ahead == writeMode }
+func (r reader) Inherits(string) bool        { return false }
+func (r reader) Renewer() redisstore.Renewer { return readRenewer{} }
+func (r reader) Traits() *store.Traits       { return &readTraits }
+
+// A read inside a write passes the queue.
+var readTraits = store.Traits{Counts: true, Under: func(_, mode string) (bool, error) { return mode == writeMode, nil }}
 
 // Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes
 // first, since a reader without one is dead; by itself it holds nothing.
 func (r reader) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	args := lua.AcquireReadArgs{
 		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
@@ -54,28 +56,19 @@ func (r reader) Acquire(
 	return reply, nil
 }
 
-// errShared is never seen: what many may hold is not handed from one to another.
-var errShared = errors.New("rwlock: a read hold is not handed on")
-
-func (r reader) Handoff(
-	context.Context, lua.Conn, string, engine.Ask,
-) (lua.HandoffReply, error) {
-	return lua.HandoffReply{}, &engine.Refused{Err: errShared}
-}
-
 func (r reader) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {
 	return lua.AdoptRead(r.base, lua.AdoptArgs{
 		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
-func (r reader) Reenter(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (r reader) Reenter(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.ReenterRead(r.base, stepArgs(r.shape, s)).Run(ctx, conn)
 }
 
-func (r reader) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (r reader) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.LeaveRead(r.base, lua.LeaveArgs(stepArgs(r.shape, s))).Run(ctx, conn)
 }
 

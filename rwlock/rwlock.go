@@ -62,9 +62,6 @@ type shape struct {
 	shut     time.Duration
 }
 
-// Counts implements [engine.Counter], for both sides.
-func (*shape) Counts() {}
-
 func newShape(client *rlock.Client, name string) (*shape, error) {
 	s := &shape{name: name}
 	core, err := bridge.CoreOf(client)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -20,10 +21,7 @@ const (
 type writer struct{ *shape }
 
 var (
-	_ engine.Protocol = writer{}
-	_ engine.Nester   = writer{}
-	_ engine.Marker   = writer{}
-	_ engine.Passer   = writer{}
+	_ redisstore.Protocol = writer{}
 )
 
 func (w writer) Mode() string              { return writeMode }
@@ -31,16 +29,15 @@ func (w writer) Excludes(string) bool      { return true }
 func (w writer) Follows(string) bool       { return true }
 func (w writer) Inherits(held string) bool { return held == writeMode }
 
-// Passes implements [engine.Passer].
-func (w writer) Passes() {}
+func (w writer) Traits() *store.Traits { return &writeTraits }
 
-// Marks says that an attempt that finds readers shuts the gate; Release opens it.
-func (w writer) Marks() {}
+// writeTraits say that an attempt that finds readers shuts the gate, which Release opens.
+var writeTraits = store.Traits{Passes: true, Counts: true, Marks: true, Under: upgrade}
 
-// Under refuses the upgrade. A context that carries a write hold as well re-enters that and never asks.
-func (w writer) Under(mode string) (pass bool, err error) {
+// upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and never asks.
+func upgrade(name, mode string) (pass bool, err error) {
 	if mode == readMode {
-		return false, fmt.Errorf("%w: %q", ErrUpgrade, w.name)
+		return false, fmt.Errorf("%w: %q", ErrUpgrade, name)
 	}
 	return false, nil
 }
@@ -48,7 +45,7 @@ func (w writer) Under(mode string) (pass bool, err error) {
 // Acquire falls back to two scripts of one key each where the slot is being moved, as the reentrant lock
 // does.
 func (w writer) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	args := lua.AcquireWriteArgs{
 		AcquireArgs: lua.AcquireArgs{
@@ -110,7 +107,7 @@ func (h *halfTaken) Error() string {
 }
 
 func (w writer) Handoff(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.HandoffReply, error) {
 	return lua.HandoffWrite(lua.HandoffArgs{
 		Lock: w.key, Token: w.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
@@ -119,22 +116,22 @@ func (w writer) Handoff(
 }
 
 func (w writer) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {
 	return lua.AdoptWrite(lua.AdoptArgs{
 		Lock: w.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
-func (w writer) Reenter(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (w writer) Reenter(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.ReenterWrite(stepArgs(w.shape, s)).Run(ctx, conn)
 }
 
-func (w writer) Leave(ctx context.Context, conn lua.Conn, s engine.Step) (lua.StepReply, error) {
+func (w writer) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
 	return lua.LeaveWrite(lua.LeaveArgs(stepArgs(w.shape, s))).Run(ctx, conn)
 }
 
-func stepArgs(s *shape, step engine.Step) lua.ReenterArgs {
+func stepArgs(s *shape, step store.Step) lua.ReenterArgs {
 	return lua.ReenterArgs{
 		Lock: s.key, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
 	}
@@ -172,7 +169,7 @@ func releaseArgs(s *shape, id string, sharded, wantNow bool) lua.ReleaseRWArgs {
 	}
 }
 
-func (w writer) Renewer() engine.Renewer { return writeRenewer{} }
+func (w writer) Renewer() redisstore.Renewer { return writeRenewer{} }
 
 type writeRenewer struct{}
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -130,7 +132,7 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 		return engine.Request{}, err
 	}
 	req, err := bridge.RequestOf(s.client, s.opts)
-	req.Proto = &counts{handle: s.handle, count: n}
+	req.Proto = s.core.Store.Bind(&counts{handle: s.handle, count: n})
 	return req, err
 }
 
@@ -139,10 +141,11 @@ func (s *Counting) once(
 	ctx context.Context, prepare func(lua.Counter, lua.Request) *lua.Call[lua.CountReply],
 ) (lua.CountReply, error) {
 	c := &counts{handle: s.handle}
-	return engine.Once(s.core.Engine, ctx, c, func(
-		ctx context.Context, conn lua.Conn, ask engine.Ask,
-	) (engine.Changed[lua.CountReply], error) {
-		r, err := prepare(c.at(s.core.Engine.Sharded()), s.remember(ask)).Run(ctx, conn)
-		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	})
+	p := s.core.Store.Bind(c)
+	return engine.Once(s.core.Engine, ctx, p, redisstore.Change(p, func(
+		ctx context.Context, conn lua.Conn, ask store.Ask,
+	) (store.Changed[lua.CountReply], error) {
+		r, err := prepare(c.at(s.core.Store.Sharded()), s.remember(ask)).Run(ctx, conn)
+		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
+	}))
 }

@@ -3,7 +3,7 @@ package semaphore
 import (
 	"context"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -26,20 +26,14 @@ func (c *counts) at(sharded bool) lua.Counter {
 }
 
 func (c *counts) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	r := c.remember(ask)
 	r.Until = ask.NotAfter + 1000*c.core.RequestLife
-	return lua.CountAcquire(c.at(c.core.Engine.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
+	return lua.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
 
 // Release cancels a request: nobody holds what one took that was answered.
 func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
-	return lua.CountCancel(c.at(sharded), c.count, c.remember(engine.Ask{ID: id}), c.core.RequestLife)
+	return lua.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
 }
-
-func (c *counts) Inspect(context.Context, lua.Conn, bool) (lua.InspectReply, error) {
-	return lua.InspectReply{}, &engine.Refused{Err: errUnsupported}
-}
-
-func (c *counts) Renewer() engine.Renewer { return nil }

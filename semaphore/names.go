@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -54,7 +54,7 @@ func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
 func (h *handle) requests() string { return keys.Own("request", h.key) }
 
 // remember is what a script needs to count once.
-func (h *handle) remember(ask engine.Ask) lua.Request {
+func (h *handle) remember(ask store.Ask) lua.Request {
 	return lua.Request{
 		Key: h.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 	}

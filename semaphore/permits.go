@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -32,13 +33,13 @@ func (p *permits) at(sharded bool) lua.Permits {
 }
 
 func (p *permits) Acquire(
-	ctx context.Context, conn lua.Conn, ask engine.Ask,
+	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
 	hold := lua.PermitHold{ID: ask.ID, Count: p.count}
 	reply, err := lua.PermitAcquire(
-		p.at(p.core.Engine.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
+		p.at(p.core.Store.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if most, refused := lua.Capacity(err); refused {
-		err = &engine.Refused{Err: p.tooMany(most, ask.Waited)}
+		err = &store.Refused{Err: p.tooMany(most, ask.Waited)}
 	}
 	if reply.Status == lua.Busy && reply.Fence == lua.NoCapacity {
 		reply.Fence, reply.Why = 0, ErrNoCapacity
@@ -110,7 +111,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // ours tells the id of a hold of this library from a permit in hex.
 func ours(id string) bool { return strings.Contains(id, ":") }
 
-func (p *permits) Renewer() engine.Renewer { return renewer{p.count} }
+func (p *permits) Renewer() redisstore.Renewer { return renewer{p.count} }
 
 // renewer renews holds of so many permits each.
 type renewer struct{ count int64 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -50,13 +52,14 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 		return err
 	}
 	p := s.permits(0)
-	_, err := engine.Once(s.core.Engine, ctx, p, func(
-		ctx context.Context, conn lua.Conn, ask engine.Ask,
-	) (engine.Changed[struct{}], error) {
+	at := s.core.Store.Bind(p)
+	_, err := engine.Once(s.core.Engine, ctx, at, redisstore.Change(at, func(
+		ctx context.Context, conn lua.Conn, ask store.Ask,
+	) (store.Changed[struct{}], error) {
 		r, err := lua.PermitCapacity(
-			p.at(s.core.Engine.Sharded()), n, s.remember(ask)).Run(ctx, conn)
-		return engine.Changed[struct{}]{Status: r.Status, Now: r.Now}, err
-	})
+			p.at(s.core.Store.Sharded()), n, s.remember(ask)).Run(ctx, conn)
+		return store.Changed[struct{}]{Status: r.Status, Now: r.Now}, err
+	}))
 	return err
 }
 
@@ -70,12 +73,13 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 		return err
 	}
 	p := s.permits(0)
-	reply, err := engine.Once(s.core.Engine, ctx, p, func(
-		ctx context.Context, conn lua.Conn, ask engine.Ask,
-	) (engine.Changed[lua.CountReply], error) {
-		r, err := lua.PermitDelete(p.at(s.core.Engine.Sharded()), s.remember(ask)).Run(ctx, conn)
-		return engine.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	})
+	at := s.core.Store.Bind(p)
+	reply, err := engine.Once(s.core.Engine, ctx, at, redisstore.Change(at, func(
+		ctx context.Context, conn lua.Conn, ask store.Ask,
+	) (store.Changed[lua.CountReply], error) {
+		r, err := lua.PermitDelete(p.at(s.core.Store.Sharded()), s.remember(ask)).Run(ctx, conn)
+		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
+	}))
 	if err == nil && reply.Status == lua.Busy {
 		return fmt.Errorf("semaphore: %d permits of %q are held: %w", reply.Value, s.name, rlock.ErrBusy)
 	}
@@ -136,7 +140,7 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 			Name: "id", Value: id, Problem: "must be the id of a holder that Inspect told",
 		}
 	}
-	return s.core.Engine.BreakOne(ctx, s.permits(0), id)
+	return s.core.Engine.BreakOne(ctx, s.core.Store.Bind(s.permits(0)), id)
 }
 
 func (s *Semaphore) permits(n int64) *permits { return &permits{handle: s.handle, count: n} }

@@ -120,7 +120,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a count overtakes a step that sets a lease",
 		file: "internal/engine/count.go",
-		old:  `s.awaited == 0 && `,
+		old:  `s.awaited == 0 &&`,
 		new:  ``,
 		in:   "rlock", by: "^TestNoCountOvertakesAStepThatSetsALease$",
 	}, {
@@ -179,9 +179,9 @@ var table = append(histories, []mutant{
 		in:   "lua", by: "^TestQuorumAcquireBusyLateAndResent$",
 	}, {
 		name: "after a run a redlock's process goes on at once",
-		file: "internal/engine/passon.go",
-		old:  `!e.sharded() || p.Channel() == ""`,
-		new:  `!e.sharded()`,
+		file: "internal/redisstore/store.go",
+		old:  `!s.Sharded() || channel == ""`,
+		new:  `!s.Sharded()`,
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
 		name: "an acquisition may come as late as it likes",
@@ -233,15 +233,15 @@ var table = append(histories, []mutant{
 		in:   "watchdog", by: "^TestStopDuringACall$|^TestOneEndOnly$",
 	}, {
 		name: "validity counts from the reply to an acquisition",
-		file: "internal/engine/*.go",
+		file: "internal/redisstore/store.go",
 		old:  `sent.reply.Fence, start, `,
 		new:  `sent.reply.Fence, e.clock.Now(), `,
 		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "an acquisition that had to be sent twice is valid from the second time",
 		file: "internal/engine/*.go",
-		old:  "lua.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
-		new:  "lua.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
+		old:  "store.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
+		new:  "store.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
 		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "contexts end after the release",

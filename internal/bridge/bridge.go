@@ -9,11 +9,13 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 )
 
 // Core is what a primitive needs of a client.
 type Core struct {
 	Engine   *engine.Engine
+	Store    *redisstore.Store
 	ClientID string // what the ids of its holds begin with
 	Lease    time.Duration
 	MaxPoll  time.Duration
@@ -41,7 +43,7 @@ var (
 
 	// Lock makes an *rlock.Lock of a protocol. With anew it never re-enters. An error, and a bad option,
 	// is told by every call.
-	Lock func(client any, proto engine.Protocol, opts any, anew bool, err error) any
+	Lock func(client any, proto redisstore.Protocol, opts any, anew bool, err error) any
 
 	// Open looks into an *rlock.Lock: its engine, and what its calls ask for under further options, of which
 	// zero values change nothing. The error is what every call on it returns, or that the lock refuses one

@@ -3,23 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
-
-// A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
-// if their keys are in one slot.
-type Joiner interface {
-	Scripts() (*lua.Acquirer, *lua.Releaser)
-}
-
-// ErrApart is returned by LockAll and TryLockAll where one script cannot serve all: the slot is being
-// moved, or the server wants the keys of a script in one slot. Taken one after the other, the locks can be had.
-var ErrApart = errors.New("the locks cannot be taken by one script now")
 
 // gang is the requests that one waiter stands for. It stands in the queue of one of them.
 type gang struct {
@@ -71,8 +60,8 @@ func (e *Engine) lockAll(
 		}
 		g.since = start
 		if len(g.reqs) > 0 {
-			if parted(e, g.reqs, func(req Request) Protocol { return req.Proto }) {
-				return nil, ErrApart
+			if !together(e, g.reqs, func(req Request) store.Protocol { return req.Proto }) {
+				return nil, store.ErrApart
 			}
 			if err := e.gather(limited, ctx, g, once); err != nil {
 				return nil, err
@@ -162,6 +151,12 @@ func (e *Engine) gatherAll(limited, ctx context.Context, g *gang, once bool) err
 	}
 }
 
+// together reports whether one request can serve all, as far as is known.
+func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
+	slot := e.store.Slot(proto(all[0]).Key())
+	return !slices.ContainsFunc(all, func(one T) bool { return e.store.Slot(proto(one).Key()) != slot })
+}
+
 // attachAll makes the levels, each one's context inside the one before. It reports again if a hold was
 // lost before its owner got to see it, or a level that was there before was unlocked meanwhile: then none
 // is kept.
@@ -209,18 +204,18 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		}
 		sent := e.askAll(ctx, l.waiter, l.doubt)
 		if sent.err != nil {
-			if e.partsBy(sent.err) {
-				if !redis.IsTryAgainError(sent.err) { // said by something of which nothing is known
+			if errors.Is(sent.err, store.ErrApart) {
+				if store.FaultOf(sent.err) == store.FaultAmbiguous {
 					l.doubt.add(sent.start, sent.notAfter)
 				}
-				return nil, 0, ErrApart
+				return nil, 0, sent.err
 			}
 			l.unanswered(sent.asked)
 			return nil, 0, sent.err
 		}
 		l.heard()
 		switch sent.all.Status {
-		case lua.Busy:
+		case store.Busy:
 			l.busy = true
 			l.denied = denial{sent.start, sent.notAfter}
 			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
@@ -229,7 +224,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 			}
 			e.table.toldBusy(l.waiter)
 			return nil, sent.all.PTTL, nil
-		case lua.Held, lua.Already:
+		case store.Held, store.Already:
 			h, err := l.wonAll(sent)
 			return h, 0, err
 		}
@@ -243,7 +238,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	if l.doubt.any { // an earlier copy may have taken some of them
 		start = min(start, l.doubt.since)
 	}
-	if sent.all.Status == lua.Already {
+	if sent.all.Status == store.Already {
 		start = l.denied.since(start)
 	}
 	for _, req := range l.gang.reqs {
@@ -267,7 +262,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 		for _, h := range l.gang.held {
 			h.orphan()
 		}
-		return nil, errUnsent
+		return nil, store.ErrUnsent
 	}
 	return l.gang.held[l.gang.at], nil
 }
@@ -285,7 +280,7 @@ func (t *table) inTheWay(g *gang) int {
 
 type askedAll struct {
 	asked
-	all lua.AcquireAllReply
+	all store.AcquireAllReply
 }
 
 // askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for.
@@ -297,10 +292,10 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 	}
 	sent, err := call(e, ctx, send, func(sent askedAll, err error) {
 		after := before
-		if classify(err) == faultAmbiguous {
+		if store.FaultOf(err) == store.FaultAmbiguous {
 			after.add(sent.start, sent.notAfter)
 		}
-		if after.any || sent.all.Status == lua.Held || sent.all.Status == lua.Already {
+		if after.any || sent.all.Status == store.Held || sent.all.Status == store.Already {
 			for _, req := range reqs {
 				e.undo(req, id, after.notAfter)
 			}
@@ -312,23 +307,21 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 
 func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
 	limit := e.limit(reqs[0].Lease)
-	members := make([]lua.Member, len(reqs))
+	members := make([]store.Member, len(reqs))
 	for i, req := range reqs {
-		take, _ := req.Proto.(Joiner).Scripts()
-		members[i] = lua.Member{Acquirer: take, Lease: req.Lease.Milliseconds()}
+		members[i] = store.Member{Proto: req.Proto, Lease: req.Lease}
 		limit = min(limit, e.limit(req.Lease))
 	}
-	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
+	if sent.err = e.ready(ctx, limit); sent.err != nil {
 		return sent
 	}
 	key := reqs[0].Proto.Key()
 	node := e.node(key)
 	sent.start = e.clock.Now()
 	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
-	sent.err = e.exec(ctx, crash.AcquireAll, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		sent.all, err = lua.AcquireAll(members, id, sent.notAfter).Run(ctx, conn)
-		return sent.all.Status == lua.Held || sent.all.Status == lua.Already, err
+	sent.err = exchange(crash.AcquireAll, func() (err error) {
+		sent.all, err = e.store.AcquireAll(e.within(ctx, limit), members, id, sent.notAfter)
+		return err
 	})
 	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.all.Now)
 	return sent

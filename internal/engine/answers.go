@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // What a key's queue is told of the answers of Redis, and of the releases of other processes.
@@ -42,14 +42,14 @@ func (t *table) keepTurn(h *Hold) {
 }
 
 // ends notes what was heard of a key before the release is sent that ends a run of its hand-offs.
-func (t *table) ends(h *Hold, heard wake.Count) {
+func (t *table) ends(h *Hold, heard store.Count) {
 	p, q := t.queue(h.proto.Key())
 	defer p.mu.Unlock()
 	q.RunEnds(localqueue.Heard(heard))
 }
 
 // owes reports whether the process is still to let releases of others pass.
-func (t *table) owes(w *waiter, heard wake.Count) bool {
+func (t *table) owes(w *waiter, heard store.Count) bool {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	return q.Owes(localqueue.Heard(heard))

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // doubt is what is unknown about a hold id: since when a request for it may have been carried out
@@ -27,7 +27,7 @@ func (d *doubt) add(start time.Duration, notAfter int64) {
 type asked struct {
 	start    time.Duration
 	notAfter int64
-	reply    lua.AcquireReply
+	reply    store.AcquireReply
 	err      error
 }
 
@@ -42,22 +42,22 @@ func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
 }
 
 // askUntil is ask with a context that can end.
-func (e *Engine) askUntil(ctx context.Context, req Request, ask Ask, before doubt) asked {
+func (e *Engine) askUntil(ctx context.Context, req Request, ask store.Ask, before doubt) asked {
 	send := func(ctx context.Context) (asked, error) {
 		sent := e.sendAcquire(ctx, req, ask)
 		return sent, sent.err
 	}
 	sent, err := call(e, ctx, send, func(sent asked, err error) {
 		after := before
-		if classify(err) == faultAmbiguous {
+		if store.FaultOf(err) == store.FaultAmbiguous {
 			after.add(sent.start, sent.notAfter)
 		}
 		switch {
-		case after.any, sent.reply.Status == lua.Held, sent.reply.Status == lua.Already:
+		case after.any, sent.reply.Status == store.Held, sent.reply.Status == store.Already:
 			e.undo(req, ask.ID, after.notAfter)
-		case marks(req.Proto) && !ask.Once:
+		case req.Proto.Traits().Marks && !ask.Once:
 			e.undo(req, ask.ID, max(after.notAfter, sent.notAfter))
-		case err == nil && sent.reply.Status == lua.Busy:
+		case err == nil && sent.reply.Status == store.Busy:
 			e.withdraw(req, ask.ID, sent.notAfter)
 		}
 	})
@@ -72,14 +72,9 @@ func (e *Engine) undo(req Request, id string, notAfter int64) {
 	}
 }
 
-func marks(p Protocol) bool {
-	_, ok := p.(Marker)
-	return ok
-}
-
-func (e *Engine) sendAcquire(ctx context.Context, req Request, ask Ask) (sent asked) {
+func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (sent asked) {
 	p, limit := req.Proto, e.limit(req.Lease)
-	if sent.err = e.knowKind(ctx, limit); sent.err != nil {
+	if sent.err = e.ready(ctx, limit); sent.err != nil {
 		return sent
 	}
 	node := e.node(p.Key())
@@ -89,13 +84,12 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask Ask) (sent as
 	if req.Loose && !req.Shared {
 		ask.Settled = e.settled.take(p.Key())
 	}
-	sent.err = e.exec(ctx, crash.Acquire, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		sent.reply, err = p.Acquire(ctx, conn, ask)
-		return sent.reply.Status == lua.Held || sent.reply.Status == lua.Already, err
+	sent.err = exchange(crash.Acquire, func() (err error) {
+		sent.reply, err = p.Acquire(e.within(ctx, limit), ask)
+		return err
 	})
 	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
-	if sent.err != nil || sent.reply.Status != lua.Held {
+	if sent.err != nil || sent.reply.Status != store.Held {
 		e.settled.add(p.Key(), ask.Settled...) // to be said again
 	}
 	return sent

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // turned reports that the waiter has nothing to wait for here.
 func turned(err error) bool {
 	var other elsewhere
-	return errors.As(err, &other) || errors.Is(err, ErrApart)
+	return errors.As(err, &other) || errors.Is(err, store.ErrApart)
 }
 
 // attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
@@ -29,7 +29,7 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 		}
 		l.heard()
 		switch sent.reply.Status {
-		case lua.Busy:
+		case store.Busy:
 			l.busy, l.why = true, sent.reply.Why
 			l.denied = denial{sent.start, sent.notAfter}
 			e.table.toldBusy(l.waiter)
@@ -39,7 +39,7 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 				l.doubt.since = sent.start
 			}
 			return nil, sent.reply.PTTL, nil
-		case lua.Held, lua.Already:
+		case store.Held, store.Already:
 			h, err := l.won(sent)
 			return h, 0, err
 		}
@@ -50,13 +50,13 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 // unanswered notes what an attempt without an answer leaves unknown.
 func (l *leader) unanswered(sent asked) {
 	// What Redis said last says more than that nothing was sent any more.
-	if l.last == nil || !errors.Is(sent.err, errUnsent) && !errors.Is(sent.err, errAbandoned) {
+	if l.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, errAbandoned) {
 		l.last = sent.err
 	}
 	switch {
 	case errors.Is(sent.err, errAbandoned):
 		l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
-	case classify(sent.err) == faultAmbiguous, denied(sent.err):
+	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
 		l.doubt.add(sent.start, sent.notAfter)
 	}
@@ -79,10 +79,10 @@ func (l *leader) won(sent asked) (*Hold, error) {
 		return l.took(sent), nil
 	}
 	start := sent.start
-	if sent.reply.Status == lua.Already && l.doubt.any {
+	if sent.reply.Status == store.Already && l.doubt.any {
 		start = min(start, l.doubt.since)
 	}
-	if sent.reply.Status == lua.Already {
+	if sent.reply.Status == store.Already {
 		start = l.denied.since(start)
 	}
 	if e.clock.Now() >= validUntil(start, l.req.Lease) {
@@ -97,7 +97,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	e.table.win(l.waiter, h)
 	if e.isClosed() {
 		h.orphan() // Close may have looked for holds before this one was listed
-		return nil, errUnsent
+		return nil, store.ErrUnsent
 	}
 	return h, nil
 }
@@ -123,6 +123,6 @@ func (l *leader) all() []Request {
 }
 
 func isShortfall(err error) bool {
-	var s *shortfallError
+	var s *store.ShortfallError
 	return errors.As(err, &s)
 }

@@ -6,19 +6,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/links"
-	"github.com/holdfast-go/holdfast/internal/pipeline"
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // within is a context for one exchange, with a deadline that no other has.
-func within(ctx context.Context, limit time.Duration) context.Context {
-	return links.Within(ctx, limit)
+func (e *Engine) within(ctx context.Context, limit time.Duration) context.Context {
+	return e.store.Within(ctx, limit, 0)
 }
 
-var (
-	errAbandoned = errors.New("the caller stopped waiting for the reply")
-	errUnsent    = errors.New("the context is over or the client closed; nothing was sent")
-)
+var errAbandoned = errors.New("the caller stopped waiting for the reply")
 
 // call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the engine closes; in the last two cases with errAbandoned, and then late
@@ -29,22 +26,22 @@ func call[T any](
 ) (T, error) {
 	var zero T
 	if ctx.Err() != nil || e.isClosed() {
-		return zero, errUnsent
+		return zero, store.ErrUnsent
 	}
 	if ctx.Done() == nil {
 		return fn(ctx)
 	}
-	if !e.direct() {
+	if !e.store.Direct() {
 		return fly(e, ctx, fn, late)
 	}
 	val, err := fn(ctx)
 	if err == nil {
 		return val, nil
 	}
-	if errors.Is(err, pipeline.ErrUnsent) {
-		return zero, errUnsent
+	if errors.Is(err, store.ErrUnsent) {
+		return zero, err
 	}
-	if left := (*pipeline.Left)(nil); errors.As(err, &left) {
+	if left := (*store.Left)(nil); errors.As(err, &left) {
 		e.follow(func() {
 			<-left.Settled // bounded by the command's deadline
 			late(val, err)
@@ -54,12 +51,6 @@ func call[T any](
 	return val, err
 }
 
-// direct reports whether all that a call sends goes through the pipe, which lets it return when its context
-// ends. It does not where a call sends several things, or by other ways.
-func (e *Engine) direct() bool {
-	return e.cfg.MinReplicas == 0 && e.cfg.Links.Known()
-}
-
 // fly is call for what cannot be left in the middle: it is done in a goroutine, which may outlast it.
 func fly[T any](
 	e *Engine, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
@@ -67,7 +58,7 @@ func fly[T any](
 	var zero T
 	f := &flight[T]{landed: make(chan struct{})}
 	if !e.spawn(func() { f.fly(ctx, fn, late) }) {
-		return zero, errUnsent
+		return zero, store.ErrUnsent
 	}
 	select {
 	case <-f.landed:
@@ -99,7 +90,7 @@ func (f *flight[T]) fly(
 	ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) {
 	val, err := fn(ctx)
-	if left := (*pipeline.Left)(nil); errors.As(err, &left) {
+	if left := (*store.Left)(nil); errors.As(err, &left) {
 		<-left.Settled // as in call
 	}
 	f.val, f.err = val, err
@@ -110,30 +101,21 @@ func (f *flight[T]) fly(
 	late(val, err)
 }
 
-// knowKind makes sure that, on a cluster, it is known how releases are published, and where every slot
-// is: who acquires has to be able to release in a way that others hear, and to renew though the node
-// that would be asked for the slots first does not answer by then.
-func (e *Engine) knowKind(ctx context.Context, limit time.Duration) error {
-	if !e.cfg.Links.Cluster() {
-		return nil
-	}
-	if _, err := e.cfg.Links.Sharded(within(ctx, limit)); err != nil {
-		return err
-	}
-	return e.cfg.Links.Ready(within(ctx, limit))
+// ready makes sure that what is taken can be released such that others hear of it, and renewed.
+func (e *Engine) ready(ctx context.Context, limit time.Duration) error {
+	return e.store.Ready(e.within(ctx, limit))
 }
 
-// Sharded reports whether messages are published by SPUBLISH. It is known once a call of the engine was
-// made.
-func (e *Engine) Sharded() bool { return e.sharded() }
-
-// sharded is the kind of publication, once knowKind has learned it.
-func (e *Engine) sharded() bool {
-	if !e.cfg.Links.Cluster() {
-		return false
+// exchange sends one request for a key by way of the crash points before and after it.
+func exchange(x crash.Exchange, send func() error) error {
+	if err := crash.At(x.Send); err != nil {
+		return err
 	}
-	sharded, err := e.cfg.Links.Sharded(within(background, 0))
-	return err == nil && sharded
+	err := send()
+	if lost := crash.At(x.Reply); lost != nil {
+		return lost
+	}
+	return err
 }
 
 // pause sleeps for d; it reports false if ctx or the engine ended first.

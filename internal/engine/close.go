@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Close refuses new work, ends the contexts of what is held, releases it, and joins every goroutine.
@@ -21,7 +21,7 @@ func (e *Engine) Close() []string {
 	e.closed = true
 	close(e.closing)
 	e.mu.Unlock()
-	e.traffic.End()
+	e.store.End()
 	defer close(e.done)
 
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
@@ -30,11 +30,10 @@ func (e *Engine) Close() []string {
 	e.releaseAll(orphans, end)
 	e.joinCalls(end)
 	e.releaseAll(e.reclaim.rest(), end) // what the calls that were joined left behind
-	_ = e.cfg.Links.Close()             // also ends calls and renewals that are still under way
+	e.store.HangUp()                    // also ends calls and renewals that are still under way
 	e.dog.Close()
 	e.calls.Wait()
-	e.traffic.Join()
-	e.hub.Close()
+	e.store.Wait()
 	e.wheel.Close()
 	e.ender.finish()
 	e.news.close(max(end-e.clock.Now(), 100*time.Millisecond))
@@ -83,13 +82,13 @@ func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orph
 		if left <= 0 {
 			return nil
 		}
-		calls := make([]*lua.Call[lua.ReleaseReply], len(batch))
+		all := make([]*store.Parting, len(batch))
 		for i, o := range batch {
-			calls[i] = o.proto.Release(o.id, e.sharded(), false)
+			all[i] = &store.Parting{Proto: o.proto, ID: o.id}
 		}
-		e.sendReleases(calls, min(left, e.limit(e.cfg.Lease)))
+		e.sendReleases(all, min(left, e.limit(e.cfg.Lease)))
 		for i, o := range batch {
-			if kind := classify(calls[i].Err); kind == faultAmbiguous || kind == faultTransient {
+			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
 				silent = append(silent, o)
 			}
 		}
@@ -99,10 +98,10 @@ func (e *Engine) releaseOnce(orphans []orphan, end time.Duration) (silent []orph
 
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.
-func (e *Engine) sendReleases(calls []*lua.Call[lua.ReleaseReply], limit time.Duration) {
+func (e *Engine) sendReleases(all []*store.Parting, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
-	lua.RunAll(ctx, e.cfg.Links.Traffic, calls)
+	e.store.ReleaseEach(ctx, all)
 }
 
 // joinCalls waits for calls under way, until end.

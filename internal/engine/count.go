@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -21,14 +21,6 @@ import (
 // The hold ends without regard to it. A count that comes late finds no such hold, for its field has been
 // removed or has another id, and writes nothing. Only where the field stays, since the hold passes to another
 // turn in memory, could it write: a hold is not passed like that before every number is settled.
-
-// A Counter is a protocol of which Redis decides nothing by how many levels a hold has.
-type Counter interface{ Counts() }
-
-func counts(p Protocol) bool {
-	_, ok := p.(Counter)
-	return ok
-}
 
 // countPause is how long a count may be wrong in Redis before it is written, if Redis answers.
 const countPause = tick
@@ -61,7 +53,7 @@ func (h *Hold) wantedLocked() int32 { return max(h.depth, 1) }
 
 // settledLocked reports that nothing that was sent of the hold's levels can change anything any more.
 func (h *Hold) settledLocked() bool {
-	return h.steps == nil || counts(h.proto) && h.steps.op == h.steps.answered
+	return h.steps == nil || h.proto.Traits().Counts && h.steps.op == h.steps.answered
 }
 
 // inherit has next go on with the numbers of the turn before, which are settled. It has one level to come.
@@ -85,7 +77,7 @@ func (h *Hold) coversLocked(lease time.Duration) bool {
 
 // nest adds a level that asks for no more than the hold has. It returns nil if Redis has to be asked.
 func (h *Hold) nest(ctx context.Context, req Request) *Level {
-	if !req.Kept || !counts(h.proto) {
+	if !req.Kept || !h.proto.Traits().Counts {
 		return nil
 	}
 	h.mu.Lock()
@@ -105,7 +97,7 @@ func (h *Hold) nest(ctx context.Context, req Request) *Level {
 // leavesLocked reports that a level that was just closed leaves the hold as it is but for the count.
 func (l *Level) leavesLocked() bool {
 	h := l.hold
-	if !l.kept || !counts(h.proto) || !h.valid() || !h.coversLocked(l.lease) {
+	if !l.kept || !h.proto.Traits().Counts || !h.valid() || !h.coversLocked(l.lease) {
 		return false
 	}
 	h.stepsLocked()
@@ -114,7 +106,7 @@ func (l *Level) leavesLocked() bool {
 }
 
 // stepped notes how a step ended that somebody waited for.
-func (h *Hold) stepped(step Step, answered bool) {
+func (h *Hold) stepped(step store.Step, answered bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.steps.awaited--
@@ -125,7 +117,7 @@ func (h *Hold) stepped(step Step, answered bool) {
 }
 
 // carried notes that Redis carried out a step or, with "done before", a newer one.
-func (s *steps) carried(step Step) {
+func (s *steps) carried(step store.Step) {
 	if step.Op > s.answered {
 		s.answered, s.count = step.Op, int32(step.Count)
 	}
@@ -143,7 +135,7 @@ func (h *Hold) followLocked() {
 // lagsLocked reports that the count is to be written, and nobody else is about to.
 func (h *Hold) lagsLocked() bool {
 	s := h.steps
-	return h.state == live && counts(h.proto) && !s.writing && s.awaited == 0 &&
+	return h.state == live && h.proto.Traits().Counts && !s.writing && s.awaited == 0 &&
 		(s.op != s.answered || s.count != h.wantedLocked())
 }
 
@@ -158,7 +150,7 @@ func (h *Hold) follow() {
 	}
 	s.op++
 	s.writing = true
-	step := Step{ID: h.id(), Count: int64(h.wantedLocked()), Op: s.op}
+	step := store.Step{ID: h.id(), Count: int64(h.wantedLocked()), Op: s.op}
 	h.mu.Unlock()
 	h.engine.spawn(func() { h.writeCount(step) }) // refused when Close is at work, which then ends the hold
 }
@@ -168,43 +160,41 @@ func (h *Hold) follow() {
 func (h *Hold) straighten() {
 	h.mu.Lock()
 	s := h.steps
-	if !counts(h.proto) || s == nil || h.settledLocked() && s.count == 1 {
+	if !h.proto.Traits().Counts || s == nil || h.settledLocked() && s.count == 1 {
 		h.mu.Unlock()
 		return
 	}
 	s.op++
 	s.awaited++
-	step := Step{ID: h.id(), Count: 1, Op: s.op}
+	step := store.Step{ID: h.id(), Count: 1, Op: s.op}
 	h.mu.Unlock()
 	status, err := h.sendCount(step)
-	h.stepped(step, err == nil && status != lua.Gone)
+	h.stepped(step, err == nil && status != store.Gone)
 }
 
 // sendCount sends a count, and no TTL.
-func (h *Hold) sendCount(step Step) (lua.Status, error) {
+func (h *Hold) sendCount(step store.Step) (store.Status, error) {
 	e := h.engine
-	var reply lua.StepReply
-	err := e.exec(background, crash.Count, h.proto.Key(), e.limit(e.cfg.Lease),
-		func(ctx context.Context, conn lua.Conn) (bool, error) {
-			var err error
-			reply, err = h.proto.Reenter(ctx, conn, step)
-			return false, err // it waits for no replicas: nothing depends on it
-		})
+	var reply store.StepReply
+	err := exchange(crash.Count, func() (err error) {
+		reply, err = h.proto.Reenter(e.within(background, e.limit(e.cfg.Lease)), step)
+		return err
+	})
 	return reply.Status, err
 }
 
 // writeCount tells Redis how many levels there are. If it does not come to know, it is told again, with a new
 // number, as often as a hold is renewed at least.
-func (h *Hold) writeCount(step Step) {
+func (h *Hold) writeCount(step store.Step) {
 	e := h.engine
 	status, err := h.sendCount(step)
-	kind := classify(err)
-	gone := kind == faultConflict || kind == faultNone && status == lua.Gone
+	kind := store.FaultOf(err)
+	gone := kind == store.FaultConflict || kind == store.FaultNone && status == store.Gone
 	h.mu.Lock()
 	s := h.steps
 	s.writing = false
 	s.pause = min(2*s.pause, e.cfg.Lease/3)
-	if kind == faultNone && !gone {
+	if kind == store.FaultNone && !gone {
 		s.carried(step)
 		s.pause = countPause
 	}

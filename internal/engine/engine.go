@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -10,20 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/internal/links"
-	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
-	"github.com/holdfast-go/holdfast/internal/wake"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 const (
 	tick       = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
 	maxLimit   = 3 * time.Second       // of one command, however long the lease
-	linger     = time.Second           // of a subscription that nobody waits on
 	renewBatch = 256                   // holds in one renewal script
 
 	firstPause = 10 * time.Millisecond // between attempts that got no answer
@@ -32,12 +25,12 @@ const (
 
 // Config is what an Engine is made of. All fields are set.
 type Config struct {
-	Links          *links.Links
+	Store          store.Store // which the engine starts and closes
 	ClientID       string
 	Lease          time.Duration
 	MaxPoll        time.Duration
 	ReleaseTimeout time.Duration
-	MinReplicas    int
+	MinReplicas    int // that the store waits for
 	Words          Words
 	Events         Events
 	Logger         *slog.Logger
@@ -49,8 +42,7 @@ type Engine struct {
 	clock   *watchdog.Clock
 	wheel   *watchdog.Wheel
 	dog     *watchdog.Watchdog
-	hub     *wake.Hub
-	traffic *pipeline.Pipe // what all but renewals are sent with
+	store   store.Store
 	clocks  serverclock.Clocks
 	table   table
 	reclaim reclaimer
@@ -61,8 +53,6 @@ type Engine struct {
 	withdrawn withdrawals
 	news      *news
 	nonce     atomic.Uint64
-	unheard   atomic.Bool // it was logged that releases are not published
-	bySlot    atomic.Bool // the server turned out to want the keys of a script in one slot
 
 	closing chan struct{}  // closed when Close begins
 	done    chan struct{}  // closed when Close is done
@@ -87,20 +77,12 @@ func renewMost(minReplicas int) int {
 
 // New returns an engine. It sends nothing.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg, clock: watchdog.NewClock(), closing: make(chan struct{}),
+	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), closing: make(chan struct{}),
 		done: make(chan struct{}),
 	}
 	limit := CommandLimit(cfg.Lease)
-	e.traffic = pipeline.New(pipeline.Config{
-		Client: cfg.Links.Traffic, Wires: cfg.Links.Wires(), Shard: e.node, Bundle: !cfg.Links.Cluster(),
-		Limit: limit,
-	})
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.news = newNews(cfg.Events, cfg.Logger, e.clock)
-	cfg.Links.OnEvicting(func(policy string) {
-		e.news.warn("redis evicts keys when its memory is full, and locks with them; set maxmemory-policy to noeviction",
-			"maxmemory-policy", policy)
-	})
 	e.table.engine = e
 	e.reclaim.engine = e
 	e.recent.engine = e
@@ -119,24 +101,18 @@ func New(cfg Config) *Engine {
 			e.news.renewed(holdOf(l).proto.Name(), err)
 		},
 	})
-	e.hub = wake.New(wake.Config{
-		Open: func(ctx context.Context) *redis.PubSub { return cfg.Links.Traffic.Subscribe(ctx) },
-		Shard: func(ctx context.Context, channel string) string {
-			return cfg.Links.Shard(ctx, channel)
-		},
-		Moved:   cfg.Links.Moved,
-		Heard:   e.heard,
-		Sharded: cfg.Links.Sharded,
-		Wheel:   e.wheel, Clock: e.clock,
-		Linger: linger, Life: cfg.Links.Life(), Limit: cfg.Links.Greeting() + limit,
+	e.store.Start(store.Host{
+		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.news.warn, Replaced: e.replaced, Heard: e.heard,
 	})
-	cfg.Links.OnReplaced(e.replaced)
 	return e
 }
 
+// Slot is equal for keys whose locks one script can take, as far as is known.
+func (e *Engine) Slot(key string) int { return e.store.Slot(key) }
+
 // node names the node that serves key.
 func (e *Engine) node(key string) string {
-	return e.cfg.Links.Shard(context.Background(), key)
+	return e.store.Node(key)
 }
 
 // holdNumber is what tells the hold ids of one client apart.
@@ -204,19 +180,18 @@ func validUntil(start, lease time.Duration) time.Duration {
 }
 
 // refuse makes the error of a call that a closed engine does not take.
-func (e *Engine) refuse(p Protocol) error {
+func (e *Engine) refuse(p store.Protocol) error {
 	return &verdict{word: e.cfg.Words.Closed, name: p.Name()}
 }
 
-// unavailable makes the error of a call that Redis did not answer, or answered with an error.
-func (e *Engine) unavailable(p Protocol, err error) error {
-	var impossible *Refused
+// unavailable makes the error of a call that the store did not answer, or answered with an error.
+func (e *Engine) unavailable(p store.Protocol, err error) error {
+	var impossible *store.Refused
 	if errors.As(err, &impossible) {
 		return impossible.Err
 	}
-	err = lua.Explain(err) // which may have met a connection that was being made
 	word := e.cfg.Words.silence(err)
-	if classify(err) == faultConflict {
+	if store.FaultOf(err) == store.FaultConflict {
 		word = e.cfg.Words.KeyConflict
 	}
 	return &verdict{word: word, name: p.Name(), cause: ours(err)}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -12,7 +13,7 @@ import (
 type Hold struct {
 	lease  watchdog.Lease // its validity, and its renewal if a level wants that
 	engine *Engine
-	proto  Protocol
+	proto  store.Protocol
 	number holdNumber
 	fence  int64
 	start  time.Duration // when the call that granted it was first sent, or it was passed on
@@ -158,7 +159,7 @@ func (h *Hold) endLocked(cause error) []*Level {
 	return levels
 }
 
-func (e *Engine) lostError(p Protocol, reason Reason, cause error) error {
+func (e *Engine) lostError(p store.Protocol, reason Reason, cause error) error {
 	if cause != nil {
 		cause = ours(cause)
 	}
@@ -195,13 +196,13 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 }
 
 // stepLocked numbers the next change of the hold that somebody waits for, which then has to call stepped.
-func (h *Hold) stepLocked(now time.Duration) Step {
+func (h *Hold) stepLocked(now time.Duration) store.Step {
 	s := h.stepsLocked()
 	s.op++
 	s.awaited++
 	ttl := h.longestLocked(now)
 	h.asked = max(h.asked, ttl)
-	return Step{ID: h.id(), Count: int64(h.depth), Op: s.op, TTL: ttl}
+	return store.Step{ID: h.id(), Count: int64(h.depth), Op: s.op, TTL: ttl}
 }
 
 // longest is how long Redis keeps the hold at most, if nothing extends it any more.

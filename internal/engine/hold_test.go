@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 const (
@@ -53,7 +55,7 @@ func TestLongestRemainingLease(t *testing.T) {
 			}
 			require.Equal(t, c.want, h.longestLocked(now))
 			step := h.stepLocked(now)
-			require.Equal(t, Step{ID: "client:7", Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
+			require.Equal(t, store.Step{ID: "client:7", Count: int64(len(c.levels)), Op: 1, TTL: c.want}, step)
 		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Held is what is known here of a live hold.
@@ -18,7 +18,7 @@ type Held struct {
 }
 
 // Held looks at the hold of the lock that ctx carries, without asking Redis.
-func (e *Engine) Held(ctx context.Context, p Protocol) (Held, error) {
+func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
 		return Held{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
@@ -70,7 +70,7 @@ type Holder struct {
 const noExpiry time.Duration = -1
 
 // Inspect asks Redis who holds, in one round trip.
-func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
+func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	reply, err := e.look(ctx, p)
 	if err != nil {
 		return Seen{}, err
@@ -80,7 +80,7 @@ func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
 		Truncated: reply.More+reply.QueueMore > 0,
 	}
 	seen.Waiters = len(seen.Queue) + int(reply.QueueMore)
-	if _, listed := p.(Queuer); !listed {
+	if !p.Traits().Queues {
 		seen.Waiters += max(int(reply.Subscribers)-e.listening(p), 0)
 	}
 	for _, holder := range reply.Holders {
@@ -100,8 +100,8 @@ func (e *Engine) Inspect(ctx context.Context, p Protocol) (Seen, error) {
 }
 
 // queue is who waits: everybody, where Redis keeps a queue, and otherwise those of this client.
-func (e *Engine) queue(p Protocol, reply lua.InspectReply) (queue []Queued) {
-	if _, listed := p.(Queuer); listed {
+func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queued) {
+	if p.Traits().Queues {
 		for _, w := range reply.Queue {
 			queue = append(queue, Queued{
 				ID: w.ID, Since: time.UnixMicro(w.Since), Mine: strings.HasPrefix(w.ID, e.cfg.ClientID+":"),
@@ -113,23 +113,23 @@ func (e *Engine) queue(p Protocol, reply lua.InspectReply) (queue []Queued) {
 }
 
 // listening is 1 if this client's own subscription is among those that Redis counts.
-func (e *Engine) listening(p Protocol) int {
-	if e.hub.Subscribed(p.Channel()) {
+func (e *Engine) listening(p store.Protocol) int {
+	if e.store.Heard(p.Channel()) != (store.Count{}) {
 		return 1
 	}
 	return 0
 }
 
-func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error) {
+func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply, error) {
 	if ctx.Err() != nil {
-		return lua.InspectReply{}, contextError(ctx)
+		return store.InspectReply{}, contextError(ctx)
 	}
 	if e.isClosed() {
-		return lua.InspectReply{}, e.refuse(p)
+		return store.InspectReply{}, e.refuse(p)
 	}
 	began := e.clock.Now()
 	reply, err := e.lookOnce(ctx, p, e.limit(e.cfg.Lease))
-	if classify(err) == faultAmbiguous {
+	if store.FaultOf(err) == store.FaultAmbiguous {
 		// A peer that hung up is found out by the command, and looking twice does no harm.
 		reply, err = e.lookOnce(ctx, p, e.limit(e.cfg.Lease)-(e.clock.Now()-began))
 	}
@@ -139,13 +139,13 @@ func (e *Engine) look(ctx context.Context, p Protocol) (lua.InspectReply, error)
 	return reply, nil
 }
 
-func (e *Engine) lookOnce(ctx context.Context, p Protocol, limit time.Duration) (lua.InspectReply, error) {
-	return call(e, ctx, func(ctx context.Context) (lua.InspectReply, error) {
-		if err := e.knowKind(ctx, limit); err != nil {
-			return lua.InspectReply{}, err
+func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Duration) (store.InspectReply, error) {
+	return call(e, ctx, func(ctx context.Context) (store.InspectReply, error) {
+		if err := e.ready(ctx, limit); err != nil {
+			return store.InspectReply{}, err
 		}
-		return p.Inspect(within(ctx, limit), e.traffic, e.sharded())
-	}, func(lua.InspectReply, error) {})
+		return p.Inspect(e.within(ctx, limit))
+	}, func(store.InspectReply, error) {})
 }
 
 var errBroken = errors.New("it was broken by this client")
@@ -153,7 +153,7 @@ var errBroken = errors.New("it was broken by this client")
 // Break takes the lock from whoever holds it now. It looks first and then releases just those holds,
 // so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look tells of, it looks again until it has broken as many as there were.
-func (e *Engine) Break(ctx context.Context, p Protocol) error {
+func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	broken, held := 0, 0
 	for {
 		reply, err := e.look(ctx, p)
@@ -177,7 +177,7 @@ func (e *Engine) Break(ctx context.Context, p Protocol) error {
 }
 
 // BreakOne takes one hold from whoever has it.
-func (e *Engine) BreakOne(ctx context.Context, p Protocol, id string) error {
+func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
@@ -185,35 +185,35 @@ func (e *Engine) BreakOne(ctx context.Context, p Protocol, id string) error {
 		return e.refuse(p)
 	}
 	status, err := e.breakHold(ctx, p, id)
-	if err == nil && status == lua.Gone {
+	if err == nil && status == store.Gone {
 		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
 	}
 	return err
 }
 
-func (e *Engine) breakHold(ctx context.Context, p Protocol, id string) (lua.Status, error) {
+func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
 	if h := e.table.find(p.Key(), id); h != nil {
 		h.lose(Gone, errBroken)
 	}
 	limit, end := e.limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
-	status := lua.Gone
+	status := store.Gone
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := call(e, ctx, func(ctx context.Context) (lua.ReleaseReply, error) {
-			if err := e.knowKind(ctx, limit); err != nil {
-				return lua.ReleaseReply{}, err
+		reply, err := call(e, ctx, func(ctx context.Context) (store.ReleaseReply, error) {
+			if err := e.ready(ctx, limit); err != nil {
+				return store.ReleaseReply{}, err
 			}
 			return e.sendRelease(ctx, p, id, end)
-		}, func(lua.ReleaseReply, error) {})
-		kind := classify(err)
-		if kind == faultNone {
+		}, func(store.ReleaseReply, error) {})
+		kind := store.FaultOf(err)
+		if kind == store.FaultNone {
 			return min(status, reply.Status), nil
 		}
-		if kind == faultAmbiguous {
-			status = lua.Done // if it is gone now, that is our work
+		if kind == store.FaultAmbiguous {
+			status = store.Done // if it is gone now, that is our work
 		}
-		if kind == faultConflict || kind == faultDefinite ||
+		if kind == store.FaultConflict || kind == store.FaultDefinite ||
 			e.clock.Now()+pause >= end || !e.pause(ctx, pause) {
-			return lua.Gone, e.ended(ctx, p, err)
+			return store.Gone, e.ended(ctx, p, err)
 		}
 	}
 }

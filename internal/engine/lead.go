@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var errStale = errors.New("the grant was confirmed when its lease was as good as over")
@@ -20,8 +20,8 @@ type leader struct {
 	doubt  doubt
 	busy   bool  // the last answer was that another has the lock
 	last   error // of the last attempt that got no answer
-	ticket *wake.Ticket
-	also   *wake.Ticket  // of another channel that the holder tells of its release on
+	ticket store.Ticket
+	also   store.Ticket  // of another channel that the holder tells of its release on
 	pause  time.Duration // between attempts that got no answer
 	nap    time.Duration // between attempts where nobody tells of a release
 }
@@ -36,8 +36,8 @@ func (e *Engine) newLeader(w *waiter) *leader {
 func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
-	if channel := w.req.Proto.Channel(); channel != "" && e.hub.Subscribed(channel) {
-		l.ticket = e.hub.JoinFor(channel, w.req.Proto.Key())
+	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
+		l.ticket = e.store.Join(channel, w.req.Proto.Key())
 		l.yield(limited)
 	} else if until := e.table.outUntil(w.req.Proto.Key()); until > 0 {
 		if out := until - e.clock.Now(); out > 0 {
@@ -97,7 +97,7 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			l.give()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
-		if classify(err) != faultAmbiguous || isShortfall(err) {
+		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) {
 			break
 		}
 	}
@@ -128,13 +128,13 @@ func (w *waiter) answer(e *Engine) error {
 // Redis has said nothing for a whole lease.
 func (l *leader) failed(ctx context.Context, err error) error {
 	e := l.engine
-	kind := classify(err)
+	kind := store.FaultOf(err)
 	if isShortfall(err) {
 		for _, req := range l.all() {
 			e.takeBack(req, l.ID)
 		}
 	}
-	if kind == faultConflict || kind == faultDefinite || isShortfall(err) {
+	if kind == store.FaultConflict || kind == store.FaultDefinite || isShortfall(err) {
 		return e.unavailable(l.req.Proto, err)
 	}
 	l.busy = false
@@ -160,8 +160,12 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	var reason <-chan struct{}
 	if l.ticket == nil {
 		_ = crash.At(crash.Subscribe)
-		l.ticket = e.hub.JoinFor(l.req.Proto.Channel(), l.req.Proto.Key())
+		l.ticket = e.store.Join(l.req.Proto.Channel(), l.req.Proto.Key())
 		reason = l.ticket.Ready()
+	}
+	var also <-chan struct{}
+	if l.also != nil {
+		also = l.also.C()
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -170,7 +174,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 		_ = crash.At(crash.Subscribed)
 	case <-l.ticket.C():
 		l.woken(ctx, reason)
-	case <-l.also.C():
+	case <-also:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.closing:
@@ -178,7 +182,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	for range 2 {
 		select { // the attempt that follows covers every wake-up so far
 		case <-l.ticket.C():
-		case <-l.also.C():
+		case <-also:
 		default:
 		}
 	}
@@ -187,7 +191,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 // alsoHear listens on one channel more. Its confirmation wakes too, so nothing is missed.
 func (l *leader) alsoHear(channel string) {
 	if channel != "" && l.also == nil {
-		l.also = l.engine.hub.Join(channel)
+		l.also = l.engine.store.Join(channel, "")
 	}
 }
 
@@ -244,7 +248,7 @@ func (l *leader) yield(ctx context.Context) {
 func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 func (l *leader) unsubscribe() {
-	for _, t := range []*wake.Ticket{l.ticket, l.also} {
+	for _, t := range []store.Ticket{l.ticket, l.also} {
 		if t != nil {
 			t.Leave()
 		}
@@ -267,7 +271,7 @@ func (l *leader) give() {
 func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	switch {
 	case left.ID == "": // nothing was sent, or somebody else cleans up
-	case !w.once && marks(w.req.Proto):
+	case !w.once && w.req.Proto.Traits().Marks:
 		e.undo(w.req, left.ID, max(w.denied.notAfter, left.Until))
 	case !w.once || !w.req.Loose: // or the refusal left a trace
 		e.withdraw(w.req, left.ID, w.denied.notAfter)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -64,7 +65,7 @@ func WithoutHolds(ctx context.Context) context.Context {
 
 // carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
 // unlocked, or nil.
-func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
+func (e *Engine) carried(ctx context.Context, p store.Protocol) *Level {
 	for l := range e.levels(ctx, p) {
 		if l.hold.proto.Mode() == p.Mode() {
 			return l
@@ -74,7 +75,7 @@ func (e *Engine) carried(ctx context.Context, p Protocol) *Level {
 }
 
 // levels are the open levels of any side of the lock that ctx carries, the innermost first.
-func (e *Engine) levels(ctx context.Context, p Protocol) iter.Seq[*Level] {
+func (e *Engine) levels(ctx context.Context, p store.Protocol) iter.Seq[*Level] {
 	return func(yield func(*Level) bool) {
 		l, _ := ctx.Value(levelKey{}).(*Level)
 		for ; l != nil; l = l.outer {

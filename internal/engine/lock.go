@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
@@ -95,16 +95,16 @@ func (e *Engine) known(
 }
 
 // underOther looks for holds of other sides of the lock that ctx carries.
-func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err error) {
-	sides, ok := p.(Nester)
-	if !ok {
+func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under string, err error) {
+	side := p.Traits().Under
+	if side == nil {
 		return "", nil
 	}
 	for l := range e.levels(ctx, p) {
 		if err := l.hold.standing(l); err != nil {
 			return "", err
 		}
-		pass, err := sides.Under(l.hold.proto.Mode())
+		pass, err := side(p.Name(), l.hold.proto.Mode())
 		if pass {
 			return l.hold.harbour()
 		}
@@ -117,7 +117,7 @@ func (e *Engine) underOther(ctx context.Context, p Protocol) (under string, err 
 
 // busy makes the error of a call that another is in the way of. Why is what it says instead, if it is
 // something else.
-func (e *Engine) busy(p Protocol, why error) error {
+func (e *Engine) busy(p store.Protocol, why error) error {
 	if why == nil {
 		why = e.cfg.Words.Busy
 	}
@@ -183,8 +183,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
 // like, and unavailable if there was none.
-func (e *Engine) gaveUp(limited, ctx context.Context, p Protocol, answer, last error) error {
-	last = lua.Explain(last)
+func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
 	v := &verdict{word: e.cfg.Words.silence(last), name: p.Name(), cause: last}
 	switch {
 	case e.isClosed():

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // offer picks the waiter that h is to be handed to: the first in the queue, if nothing but h is in its way,
@@ -65,7 +66,7 @@ func (t *table) reject(w *waiter, err error) {
 }
 
 // share ends the wait of everybody who came before an instant.
-func (t *table) share(proto Protocol, asked time.Duration, h *Hold) {
+func (t *table) share(proto store.Protocol, asked time.Duration, h *Hold) {
 	p, q := t.queue(proto.Key())
 	defer p.mu.Unlock()
 	q.Share(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = h })

@@ -21,8 +21,7 @@ func (h *Hold) successor(req Request) *Hold {
 	now, until := e.clock.Now(), h.lease.ValidUntil()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, passes := req.Proto.(Passer)
-	if !passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
+	if !req.Proto.Traits().Passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
 		!req.Kept || req.Lease != h.asked || !h.settledLocked() || h.inner || h.limit != nil {
 		return nil
 	}
@@ -41,8 +40,7 @@ func (h *Hold) successor(req Request) *Hold {
 // process wait behind w, it takes the lowest of the spare ones instead, and the rest are for them. Trip is how
 // long the request took.
 func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
-	_, passes := w.req.Proto.(Passer)
-	if h.engine.table.tookTrip(w, trip) && passes {
+	if h.engine.table.tookTrip(w, trip) && w.req.Proto.Traits().Passes {
 		h.fence, h.spare = h.fence-spare, int16(spare)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/links"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var background = context.Background()
@@ -33,7 +32,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 		}
 		id := w.ID // while it is offered, nobody else gives it another one
 		next, err := e.handoff(h, w, end)
-		if e.table.desertedBy(w) && marks(w.req.Proto) {
+		if e.table.desertedBy(w) && w.req.Proto.Traits().Marks {
 			defer e.undo(w.req, id, 0) // when the hold that it may be has been passed on or released
 		}
 		if first {
@@ -55,7 +54,7 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 	if next := h.successor(w.req); next != nil {
 		return e.handed(h, w, next), nil
 	}
-	if _, silent := w.req.Proto.(Unscripted); silent {
+	if w.req.Proto.Traits().Unscripted {
 		return nil, e.unpassed(h, w, end)
 	}
 	limit, start := e.limit(w.req.Lease), e.clock.Now()
@@ -63,21 +62,21 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 	var unsure doubt
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		reply, notAfter, err := e.sendHandoff(e.by(end), h, w.req, id, min(limit, end-e.clock.Now()))
-		switch kind := classify(err); {
+		switch kind := store.FaultOf(err); {
 		case isShortfall(err):
 			e.refused(h, w, id, unsure, err)
 			return nil, nil
-		case kind == faultNone && (reply.Status == lua.Done || reply.Status == lua.Already):
+		case kind == store.FaultNone && (reply.Status == store.Done || reply.Status == store.Already):
 			next := e.newHold(w.req, id, reply.Fence, start, 0)
 			next.lend(w, reply.Spare, e.clock.Now()-start)
 			return e.handed(h, w, next), nil
-		case kind == faultNone && reply.Status == lua.Late:
+		case kind == store.FaultNone && reply.Status == store.Late:
 			continue
-		case kind == faultNone:
+		case kind == store.FaultNone:
 			return nil, e.vanished(h, w, unsure)
-		case kind == faultAmbiguous:
+		case kind == store.FaultAmbiguous:
 			unsure.add(start, notAfter)
-		case kind == faultDefinite, kind == faultConflict, !unsure.any:
+		case kind == store.FaultDefinite, kind == store.FaultConflict, !unsure.any:
 			return nil, e.plainly(h, w, id, unsure, end)
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
@@ -88,19 +87,18 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 
 func (e *Engine) sendHandoff(
 	ctx context.Context, h *Hold, req Request, id string, limit time.Duration,
-) (reply lua.HandoffReply, notAfter int64, err error) {
+) (reply store.HandoffReply, notAfter int64, err error) {
 	key := h.proto.Key()
 	node, sent := e.node(key), e.clock.Now()
 	notAfter = e.clocks.NotAfter(node, sent, limit)
-	ask := Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
+	ask := store.Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
 	era := e.recent.era()
-	err = e.exec(ctx, crash.Handoff, key, limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = req.Proto.Handoff(ctx, conn, h.id(), ask)
-		return reply.Status == lua.Done || reply.Status == lua.Already, err
+	err = exchange(crash.Handoff, func() (err error) {
+		reply, err = req.Proto.Handoff(e.within(ctx, limit), h.id(), ask)
+		return err
 	})
 	e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
-	if reply.Status == lua.Done || reply.Status == lua.Already {
+	if reply.Status == store.Done || reply.Status == store.Already {
 		e.recent.add(era, h.proto, h.id())
 	}
 	return reply, notAfter, err
@@ -175,33 +173,35 @@ func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error)
 }
 
 // by is a context under which nothing takes longer than until end, however many connections have to be made.
-func (e *Engine) by(end time.Duration) context.Context { return within(background, end-e.clock.Now()) }
+func (e *Engine) by(end time.Duration) context.Context {
+	return e.within(background, end-e.clock.Now())
+}
 
 // releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
 	if runOver {
-		e.table.ends(h, e.hub.Count(h.proto.Channel()))
+		e.table.ends(h, e.store.Heard(h.proto.Channel()))
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		reply, err := e.sendRelease(background, h.proto, h.id(), end)
-		switch kind := classify(err); {
-		case kind == faultNone && reply.Status == lua.Done, kind == faultNone && !certain:
+		switch kind := store.FaultOf(err); {
+		case kind == store.FaultNone && reply.Status == store.Done, kind == store.FaultNone && !certain:
 			others := 0
 			if runOver {
-				others = e.others(h.proto, reply.Receivers)
+				others = e.store.Others(h.proto.Channel(), reply.Receivers)
 			}
 			e.table.keepTurn(h)
 			e.table.drop(h, others)
 			return nil
-		case kind == faultNone, kind == faultConflict:
+		case kind == store.FaultNone, kind == store.FaultConflict:
 			lost := e.lostError(h.proto, Gone, err)
 			e.table.drop(h, 0)
 			e.news.lost(lost)
 			return lost
-		case kind == faultAmbiguous:
+		case kind == store.FaultAmbiguous:
 			certain = false
-		case kind == faultDefinite:
+		case kind == store.FaultDefinite:
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
@@ -214,39 +214,26 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 
 // sendRelease releases within the time limit of a command, and not after end.
 func (e *Engine) sendRelease(
-	ctx context.Context, p Protocol, id string, end time.Duration,
-) (lua.ReleaseReply, error) {
-	var reply lua.ReleaseReply
+	ctx context.Context, p store.Protocol, id string, end time.Duration,
+) (store.ReleaseReply, error) {
+	var reply store.ReleaseReply
 	era := e.recent.era()
-	ctx = links.WithinAll(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
+	ctx = e.store.Within(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
 	err := exchange(crash.Release, func() (err error) {
-		reply, err = p.Release(id, e.sharded(), false).Run(ctx, e.traffic)
+		reply, err = p.Release(ctx, id)
 		return err
 	})
 	if err == nil {
 		e.recent.add(era, p, id)
-		e.noteUnheard(p, reply)
 	}
 	return reply, err
-}
-
-// others counts the clients, besides this one, that a release reached. Without sharded messages a
-// cluster's node counts only its own subscribers; there it is supposed to be one, and so it is where nobody is told.
-func (e *Engine) others(p Protocol, receivers int64) int {
-	if e.cfg.Links.Cluster() && !e.sharded() || p.Channel() == "" {
-		return 1
-	}
-	if e.hub.Subscribed(p.Channel()) {
-		receivers--
-	}
-	return int(max(receivers, 0))
 }
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.
 func (e *Engine) takeBack(req Request, id string) {
 	_, err := e.sendRelease(background, req.Proto, id, e.clock.Now()+e.limit(e.cfg.Lease))
-	if err != nil && !errors.Is(err, lua.ErrConflict) {
+	if err != nil && !errors.Is(err, store.ErrConflict) {
 		e.reclaim.add(req.Proto, id, req.Lease, 0)
 	}
 }

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // enqueueBatch is how many waiters one script registers.
@@ -15,25 +13,24 @@ const enqueueBatch = 100
 // queue, if the lock has one: the order between processes is that of arrival, and not of coming to the head
 // here. One goroutine a name registers all who came meanwhile, in their order.
 func (e *Engine) register(w *waiter) {
-	q, ok := w.req.Proto.(Queuer)
-	if !ok || !e.table.beginRegistrar(w) {
+	if !w.req.Proto.Traits().Queues || !e.table.beginRegistrar(w) {
 		return
 	}
-	if !e.spawn(func() { e.registerAll(q, w) }) {
+	if !e.spawn(func() { e.registerAll(w) }) {
 		e.table.endRegistrar(w)
 	}
 }
 
 // registerAll registers everybody in the queue of w who has no place, until nobody is left. Who could not be
 // registered in a few attempts is when it leads.
-func (e *Engine) registerAll(q Queuer, w *waiter) {
+func (e *Engine) registerAll(w *waiter) {
 	failures := 0
 	for failures < 3 && !e.isClosed() {
 		batch, first := e.table.unplaced(w)
 		if len(batch) == 0 {
 			return // and there is no registrar any more
 		}
-		if err := e.enqueue(q, w, batch, first); err != nil {
+		if err := e.enqueue(w, batch, first); err != nil {
 			failures++
 			e.pause(background, firstPause)
 		}
@@ -43,31 +40,30 @@ func (e *Engine) registerAll(q Queuer, w *waiter) {
 
 // placed notes the place that an attempt was given, and brings back those behind it whom Redis had
 // given up meanwhile: they keep their tickets.
-func (l *leader) placed(reply lua.AcquireReply) {
+func (l *leader) placed(reply store.AcquireReply) {
 	if reply.Ticket == 0 {
 		return
 	}
 	e := l.engine
 	e.table.setTicket(l.waiter, reply.Ticket)
-	q, ok := l.req.Proto.(Queuer)
-	if !ok || !reply.Lapsed {
+	if !l.req.Proto.Traits().Queues || !reply.Lapsed {
 		return
 	}
 	for behind := e.table.placedBehind(l.waiter); len(behind) > 0; {
 		batch := behind[:min(len(behind), enqueueBatch)]
 		behind = behind[len(batch):]
 		batch = e.table.again(l.waiter, batch)
-		if len(batch) > 0 && e.enqueue(q, l.waiter, batch, false) != nil {
+		if len(batch) > 0 && e.enqueue(l.waiter, batch, false) != nil {
 			return // the next attempt finds them lapsed again
 		}
 	}
 }
 
 // enqueue sends one registration of waiters of w's name. First says that no other one has a place.
-func (e *Engine) enqueue(q Queuer, w *waiter, batch []*localqueue.Waiter, first bool) error {
+func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter, first bool) error {
 	p, limit := w.req.Proto, e.limit(w.req.Lease)
-	var asks []Ask
-	var reply lua.EnqueueReply
+	var asks []store.Ask
+	var reply store.EnqueueReply
 	var err error
 	for range 2 { // the first may only tell the time
 		node, sent := e.node(p.Key()), e.clock.Now()
@@ -75,18 +71,16 @@ func (e *Engine) enqueue(q Queuer, w *waiter, batch []*localqueue.Waiter, first 
 		if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) == 0 {
 			return nil
 		}
-		err = e.exec(background, crash.Register, p.Key(), limit,
-			func(ctx context.Context, conn lua.Conn) (bool, error) {
-				var err error
-				reply, err = q.Enqueue(ctx, conn, asks, first)
-				return false, err
-			})
+		err = exchange(crash.Register, func() (err error) {
+			reply, err = p.Enqueue(e.within(background, limit), asks, first)
+			return err
+		})
 		e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
-		if err != nil || reply.Status != lua.Late {
+		if err != nil || reply.Status != store.Late {
 			break
 		}
 	}
-	e.table.registered(w, batch, reply.Tickets, classify(err) == faultAmbiguous)
+	e.table.registered(w, batch, reply.Tickets, store.FaultOf(err) == store.FaultAmbiguous)
 	return err
 }
 
@@ -131,7 +125,7 @@ func (t *table) again(w *waiter, batch []*localqueue.Waiter) []*localqueue.Waite
 // entrants takes those of a batch that have not left, and notes until when their registration may be carried out.
 func (t *table) entrants(
 	w *waiter, batch []*localqueue.Waiter, notAfter int64,
-) (still []*localqueue.Waiter, asks []Ask) {
+) (still []*localqueue.Waiter, asks []store.Ask) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	still = q.Entrants(batch, notAfter)

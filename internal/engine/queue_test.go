@@ -1,22 +1,18 @@
 package engine
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // standing is a fake lock whose waiters stand in a queue in Redis.
 type standing struct{ side }
 
-func (standing) Marks() {}
-func (standing) Enqueue(context.Context, lua.Conn, []Ask, bool) (lua.EnqueueReply, error) {
-	panic("the table sends nothing")
-}
+func (standing) Traits() *store.Traits { return &store.Traits{Queues: true, Marks: true} }
 
 // What is sent for a registration is what is noted for those who leave before it is answered.
 func TestWhatIsSentForARegistration(t *testing.T) {
@@ -35,10 +31,10 @@ func TestWhatIsSentForARegistration(t *testing.T) {
 	require.Zero(t, left, "nothing was sent")
 	still, asks := f.table.entrants(w1, batch, 7)
 	require.Equal(t, []*localqueue.Waiter{&w3.Waiter}, still)
-	require.Equal(t, []Ask{{ID: w3.ID, NotAfter: 7}}, asks)
+	require.Equal(t, []store.Ask{{ID: w3.ID, NotAfter: 7}}, asks)
 	require.Equal(t, int64(7), f.table.entering(w3))
 	f.table.registered(w1, still, []int64{4}, false)
-	require.Equal(t, Ask{ID: w3.ID, Ticket: 4}, f.table.nextAsk(w3))
+	require.Equal(t, store.Ask{ID: w3.ID, Ticket: 4}, f.table.nextAsk(w3))
 	_, left = f.table.leave(w3)
 	require.Equal(t, localqueue.Remains{ID: w3.ID}, left)
 	f.table.leave(w1)

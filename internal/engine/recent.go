@@ -3,6 +3,8 @@ package engine
 import (
 	"sync"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 const (
@@ -26,14 +28,14 @@ type recent struct {
 }
 
 type parting struct {
-	proto  Protocol
+	proto  store.Protocol
 	number holdNumber
 	at     time.Duration
 }
 
 // era is when a release is begun. It is handed to add when it was confirmed.
 func (r *recent) era() int {
-	if !r.engine.cfg.Links.Replaceable() {
+	if !r.engine.store.Replaceable() {
 		return 0
 	}
 	r.mu.Lock()
@@ -43,9 +45,9 @@ func (r *recent) era() int {
 
 // add takes note of the end of a hold that was confirmed. If a primary was replaced since it was asked for, it is
 // not known which one confirmed it.
-func (r *recent) add(era int, p Protocol, id string) {
+func (r *recent) add(era int, p store.Protocol, id string) {
 	e := r.engine
-	if !e.cfg.Links.Replaceable() {
+	if !e.store.Replaceable() {
 		return
 	}
 	end := parting{p, e.numberOf(id), e.clock.Now()}

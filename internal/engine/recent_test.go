@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -26,7 +28,8 @@ func replaceable(t *testing.T) *Engine {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conns.Close()) })
 	e := &Engine{
-		cfg: Config{Links: conns, ClientID: "client"}, clock: watchdog.NewClock(), closing: make(chan struct{}),
+		store: redisstore.New(conns, 0),
+		cfg:   Config{ClientID: "client"}, clock: watchdog.NewClock(), closing: make(chan struct{}),
 		closed: true, // so that nothing is begun
 	}
 	e.recent.engine, e.reclaim.engine = e, e
@@ -34,7 +37,7 @@ func replaceable(t *testing.T) *Engine {
 }
 
 // keyed is a protocol of which only the key is asked for.
-type keyed struct{ Protocol }
+type keyed struct{ store.Protocol }
 
 func (keyed) Key() string { return "k" }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // maxOrphans bounds what is remembered. Whatever is forgotten ends with its lease.
@@ -37,7 +37,7 @@ type chore struct {
 }
 
 type orphan struct {
-	proto    Protocol
+	proto    store.Protocol
 	id       string
 	notAfter int64         // server time in µs; 0: nothing can come late
 	due, end time.Duration // when to try next, and when nothing can be left
@@ -46,17 +46,17 @@ type orphan struct {
 }
 
 // add takes over a hold id, which was to be kept for lease at most. It does not wait.
-func (r *reclaimer) add(p Protocol, id string, lease time.Duration, notAfter int64) {
+func (r *reclaimer) add(p store.Protocol, id string, lease time.Duration, notAfter int64) {
 	r.addFrom(r.engine.clock.Now(), p, id, lease, notAfter)
 }
 
 // addFrom is add for a hold that must not be released before an instant.
-func (r *reclaimer) addFrom(due time.Duration, p Protocol, id string, lease time.Duration, notAfter int64) {
+func (r *reclaimer) addFrom(due time.Duration, p store.Protocol, id string, lease time.Duration, notAfter int64) {
 	r.place(orphan{proto: p, id: id, notAfter: notAfter, due: due}, lease)
 }
 
 // again is add for a hold that was released, perhaps where that counts for nothing any more.
-func (r *reclaimer) again(p Protocol, id string) {
+func (r *reclaimer) again(p store.Protocol, id string) {
 	r.place(orphan{proto: p, id: id, again: true}, r.engine.cfg.Lease)
 }
 
@@ -196,30 +196,30 @@ func (r *reclaimer) rest() (left []orphan) {
 // reclaimAll releases a batch and returns those that have to be looked at again. It reports whether the server
 // had anything to say about one of them.
 func (e *Engine) reclaimAll(due []orphan) (left []orphan, answered bool) {
-	calls := make([]*lua.Call[lua.ReleaseReply], len(due))
+	all := make([]*store.Parting, len(due))
 	for i, o := range due {
-		calls[i] = o.proto.Release(o.id, e.sharded(), true)
+		all[i] = &store.Parting{Proto: o.proto, ID: o.id, WantNow: true}
 	}
 	sent, era := e.clock.Now(), e.recent.era()
 	lost := exchange(crash.Reclaim, func() error {
-		lua.RunAll(within(background, e.limit(e.cfg.Lease)), e.cfg.Links.Traffic, calls)
+		e.store.ReleaseEach(e.within(background, e.limit(e.cfg.Lease)), all)
 		return nil
 	})
 	now := e.clock.Now()
 	for i, o := range due {
-		reply, err := calls[i].Reply, first(lost, calls[i].Err)
-		kind := classify(err)
-		answered = answered || kind == faultNone || kind == faultConflict || kind == faultDefinite
-		if kind == faultNone {
+		reply, err := all[i].Reply, first(lost, all[i].Err)
+		kind := store.FaultOf(err)
+		answered = answered || kind == store.FaultNone || kind == store.FaultConflict || kind == store.FaultDefinite
+		if kind == store.FaultNone {
 			e.clocks.Observe(e.node(o.proto.Key()), sent, now, reply.Now)
 			if !o.again {
 				e.recent.add(era, o.proto, o.id)
 			}
 		}
 		switch {
-		case kind == faultNone && reply.Now > o.notAfter, kind == faultConflict, now >= o.end:
+		case kind == store.FaultNone && reply.Now > o.notAfter, kind == store.FaultConflict, now >= o.end:
 			continue
-		case kind == faultNone:
+		case kind == store.FaultNone:
 			o.due = e.clocks.Local(e.node(o.proto.Key()), o.notAfter, now) + time.Millisecond
 			o.due = max(o.due, now+time.Millisecond)
 		default:

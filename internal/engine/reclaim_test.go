@@ -12,20 +12,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // plainLock is a protocol of which only releases are asked for.
 type plainLock struct {
-	Protocol
+	redisstore.Protocol
 	key string
 }
 
 func (p plainLock) Key() string { return p.key }
 
-func (p plainLock) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (p plainLock) Release(id string, sharded, wantNow bool) *lua.Call[store.ReleaseReply] {
 	return lua.Release(lua.ReleaseArgs{
 		Lock: p.key, ID: id, Channel: p.key + ":released", Sharded: sharded, WantNow: wantNow,
 	})
@@ -41,6 +43,8 @@ const (
 // to reclaim.
 type halves struct {
 	engine    *Engine
+	conns     *links.Links
+	store     *redisstore.Store
 	low, high *simredis.Server
 }
 
@@ -74,7 +78,8 @@ func newHalves(t *testing.T) *halves {
 	require.NoError(t, err)
 	require.False(t, sharded)
 	e := &Engine{
-		cfg:   Config{Links: conns, ClientID: "client", Lease: time.Minute},
+		store: redisstore.New(conns, 0),
+		cfg:   Config{ClientID: "client", Lease: time.Minute},
 		clock: watchdog.NewClock(), closing: make(chan struct{}),
 	}
 	e.recent.engine, e.reclaim.engine = e, e
@@ -86,7 +91,7 @@ func newHalves(t *testing.T) *halves {
 		require.NoError(t, conns.Close())
 		e.calls.Wait()
 	})
-	c.engine = e
+	c.engine, c.conns, c.store = e, conns, e.store.(*redisstore.Store)
 	return c
 }
 
@@ -97,9 +102,9 @@ func (c *halves) hold(t *testing.T, key string) (id string) {
 	got, err := lua.Acquire(lua.AcquireArgs{
 		Lock: key, ID: id, FenceTTL: -1,
 		Lease: time.Minute.Milliseconds(), NotAfter: time.Now().Add(time.Minute).UnixMicro(),
-	}).Run(context.Background(), c.engine.cfg.Links.Traffic)
+	}).Run(context.Background(), c.conns.Traffic)
 	require.NoError(t, err)
-	require.Equal(t, lua.Held, got.Status)
+	require.Equal(t, store.Held, got.Status)
 	return id
 }
 
@@ -109,9 +114,9 @@ func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
 		c := newHalves(t)
 		stuck, free := c.hold(t, lowKey), c.hold(t, highKey)
 		c.low.Freeze()
-		c.engine.reclaim.add(plainLock{key: lowKey}, stuck, time.Minute, 0)
+		c.engine.reclaim.add(c.store.Bind(plainLock{key: lowKey}), stuck, time.Minute, 0)
 		time.Sleep(time.Millisecond) // it is being asked for
-		c.engine.reclaim.add(plainLock{key: highKey}, free, time.Minute, 0)
+		c.engine.reclaim.add(c.store.Bind(plainLock{key: highKey}), free, time.Minute, 0)
 		time.Sleep(time.Millisecond)
 		require.False(t, c.high.Miniredis().Exists(highKey), "the release waits for another node's answer")
 		require.True(t, c.low.Miniredis().Exists(lowKey))

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // reenter adds one level to a hold that ctx carries. If it asks for no more than the hold has, that is all
@@ -67,7 +67,7 @@ func (h *Hold) reenterWithin(
 	h.mu.Unlock()
 
 	status, err := h.push(limited, step, patience)
-	h.stepped(step, err == nil && status != lua.Gone)
+	h.stepped(step, err == nil && status != store.Gone)
 	if err != nil {
 		h.withdraw(l)
 		if limited.Err() != nil || e.isClosed() {
@@ -75,7 +75,7 @@ func (h *Hold) reenterWithin(
 		}
 		return nil, e.unavailable(h.proto, err)
 	}
-	if status == lua.Gone {
+	if status == store.Gone {
 		h.withdraw(l)
 		h.lose(Gone, nil)
 		return nil, h.overCause()
@@ -85,25 +85,25 @@ func (h *Hold) reenterWithin(
 
 // push sends a re-entry until it is answered, for as long as the hold is valid and patience lasts.
 func (h *Hold) push(
-	ctx context.Context, step Step, patience time.Duration,
-) (lua.Status, error) {
+	ctx context.Context, step store.Step, patience time.Duration,
+) (store.Status, error) {
 	e := h.engine
 	limit, end := e.limit(step.TTL), e.clock.Now()+patience
-	send := func(ctx context.Context) (reply lua.StepReply, err error) {
-		err = e.exec(ctx, crash.Reenter, h.proto.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-			reply, err = h.proto.Reenter(ctx, conn, step)
-			return reply.Status == lua.Done, err
+	send := func(ctx context.Context) (reply store.StepReply, err error) {
+		err = exchange(crash.Reenter, func() (err error) {
+			reply, err = h.proto.Reenter(e.within(ctx, limit), step)
+			return err
 		})
 		return reply, err
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := call(e, ctx, send, func(lua.StepReply, error) {})
-		switch kind := classify(err); {
-		case kind == faultNone:
+		reply, err := call(e, ctx, send, func(store.StepReply, error) {})
+		switch kind := store.FaultOf(err); {
+		case kind == store.FaultNone:
 			return reply.Status, nil
-		case kind == faultConflict:
-			return lua.Gone, nil
-		case kind == faultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid(),
+		case kind == store.FaultConflict:
+			return store.Gone, nil
+		case kind == store.FaultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid(),
 			e.clock.Now() >= end:
 			return 0, err
 		}
@@ -141,7 +141,7 @@ func (h *Hold) overCause() error {
 
 // settle opens a level that Redis has confirmed.
 func (l *Level) settle(
-	ctx context.Context, start time.Duration, step Step, maxHold time.Duration,
+	ctx context.Context, start time.Duration, step store.Step, maxHold time.Duration,
 ) (*Level, error) {
 	h, e := l.hold, l.hold.engine
 	h.mu.Lock()

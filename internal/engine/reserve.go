@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 const (
@@ -54,7 +55,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *gang) error {
 		return errCrowded
 	}
 	// What passes is waited for as ever.
-	if kind := classify(err); !isShortfall(err) && (kind == faultTransient || kind == faultAmbiguous) {
+	if kind := store.FaultOf(err); !isShortfall(err) && (kind == store.FaultTransient || kind == store.FaultAmbiguous) {
 		return errCrowded
 	}
 	return err

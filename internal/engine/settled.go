@@ -3,7 +3,7 @@ package engine
 import (
 	"sync"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 const (
@@ -17,18 +17,18 @@ const (
 // the process does not use the name any more or has too many, Redis forgets later.
 type settledRequests struct {
 	mu    sync.Mutex // guards names
-	names map[string][]lua.Settled
+	names map[string][]store.Settled
 }
 
 // add notes requests that were answered.
-func (s *settledRequests) add(key string, answered ...lua.Settled) {
+func (s *settledRequests) add(key string, answered ...store.Settled) {
 	if len(answered) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.names == nil {
-		s.names = make(map[string][]lua.Settled)
+		s.names = make(map[string][]store.Settled)
 	}
 	all := append(s.names[key], answered...)
 	if len(all) > settledEach {
@@ -44,7 +44,7 @@ func (s *settledRequests) add(key string, answered ...lua.Settled) {
 }
 
 // take returns what is to be said of a name, which then is the caller's to say.
-func (s *settledRequests) take(key string) []lua.Settled {
+func (s *settledRequests) take(key string) []store.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.names[key]

@@ -39,8 +39,7 @@ func (t *table) suspect(key string) *Hold {
 			since = min(since, run) // none of its turns has released
 		}
 	}
-	_, passes := h.proto.(Passer)
-	if !passes || !h.proto.Excludes(h.proto.Mode()) || t.engine.clock.Now()-since < lag {
+	if !h.proto.Traits().Passes || !h.proto.Excludes(h.proto.Mode()) || t.engine.clock.Now()-since < lag {
 		return nil
 	}
 	h.suspect = true

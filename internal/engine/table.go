@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -48,10 +49,10 @@ type waiter struct {
 
 func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
 	w := &waiter{req: req, under: under}
-	_, registers := req.Proto.(Queuer)
+	registers := req.Proto.Traits().Queues
 	w.Waiter = localqueue.Waiter{
 		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: crowds(req.Proto), Inside: under != "", Shared: req.Shared, Registers: registers,
+		Several: req.Proto.Traits().Crowds, Inside: under != "", Shared: req.Shared, Registers: registers,
 	}
 	return w
 }
@@ -158,14 +159,14 @@ func (t *table) look(w *waiter) (localqueue.State, *Hold, error) {
 }
 
 // nextAsk is w's next attempt, without a not-after.
-func (t *table) nextAsk(w *waiter) Ask {
+func (t *table) nextAsk(w *waiter) store.Ask {
 	defer t.lock(w.key()).mu.Unlock()
 	w.Asks()
 	return w.askLocked()
 }
 
-func (w *waiter) askLocked() Ask {
-	return Ask{
+func (w *waiter) askLocked() store.Ask {
+	return store.Ask{
 		ID: w.ID, Lease: w.req.Lease, Under: w.under, Ticket: w.Ticket(), Once: w.once,
 		Waited: w.Several && w.HasWaited(),
 	}
@@ -197,7 +198,7 @@ func (t *table) find(key, id string) *Hold {
 }
 
 // held reports that a local hold is in the way of a request.
-func (t *table) held(proto Protocol) bool {
+func (t *table) held(proto store.Protocol) bool {
 	p := t.lock(proto.Key())
 	defer p.mu.Unlock()
 	for h := range p.keys[proto.Key()].holds() {

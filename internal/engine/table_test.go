@@ -6,19 +6,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // side is one side of a fake lock: "w" excludes everybody, "r" goes together with "r". Its scripts are
 // missing, because the table sends none.
 type side struct {
-	Protocol
+	store.Protocol
 	mode, key string
 }
 
 func (p side) Name() string { return p.key }
 func (p side) Key() string  { return p.key }
 func (p side) Mode() string { return p.mode }
+
+func (p side) Traits() *store.Traits { return &store.Traits{} }
 
 func (p side) Excludes(held string) bool { return p.mode == "w" || held == "w" }
 func (p side) Follows(ahead string) bool { return p.mode == "w" || ahead == "w" }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Take waits in line like Lock, for something that is nobody's once it was taken: a number that went
@@ -62,7 +62,7 @@ func (l *leader) took(sent asked) *Hold {
 	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
 	l.engine.table.win(l.waiter, h)
 	if !l.req.Shared {
-		l.engine.settled.add(l.req.Proto.Key(), lua.Settled{
+		l.engine.settled.add(l.req.Proto.Key(), store.Settled{
 			ID: l.ID, NotAfter: max(sent.notAfter, l.doubt.notAfter, l.denied.notAfter),
 		})
 	} else {
@@ -71,19 +71,12 @@ func (l *leader) took(sent asked) *Hold {
 	return h
 }
 
-// Changed is what one sending of a change came to.
-type Changed[R any] struct {
-	Reply  R
-	Status lua.Status // Late; Done or Already if something was written, now or by an earlier copy
-	Now    int64      // server time in µs
-}
-
 // Once carries out a change that nobody holds, by a script that recognises a copy of itself by the id:
 // it counts once, however often it has to be sent. It gives up when ctx ends, and when Redis has not
 // answered for the release timeout; then it may have been carried out, or not.
 func Once[R any](
-	e *Engine, ctx context.Context, p Protocol,
-	send func(ctx context.Context, conn lua.Conn, ask Ask) (Changed[R], error),
+	e *Engine, ctx context.Context, p store.Protocol,
+	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
 ) (R, error) {
 	var none R
 	if !e.begin() {
@@ -96,21 +89,21 @@ func Once[R any](
 	c := change{id: e.newID()}
 	began := e.clock.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		done, err := call(e, ctx, func(ctx context.Context) (Changed[R], error) {
+		done, err := call(e, ctx, func(ctx context.Context) (store.Changed[R], error) {
 			return sendOnce(e, ctx, p, &c, send)
-		}, func(Changed[R], error) {})
-		kind := classify(err)
+		}, func(store.Changed[R], error) {})
+		kind := store.FaultOf(err)
 		switch {
-		case kind == faultNone && done.Status != lua.Late:
+		case kind == store.FaultNone && done.Status != store.Late:
 			return done.Reply, nil
-		case kind == faultNone && e.clock.Now()-began < e.cfg.ReleaseTimeout:
+		case kind == store.FaultNone && e.clock.Now()-began < e.cfg.ReleaseTimeout:
 			continue
 		case errors.Is(err, errAbandoned):
 			return none, e.gaveUp(ctx, ctx, p, nil, nil)
-		case kind == faultNone:
+		case kind == store.FaultNone:
 			return none, e.unavailable(p, opaque{errClock})
 		}
-		if kind == faultDefinite || kind == faultConflict ||
+		if kind == store.FaultDefinite || kind == store.FaultConflict ||
 			e.clock.Now()+pause-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
 			return none, e.ended(ctx, p, err)
 		}
@@ -136,30 +129,29 @@ func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
 }
 
 func sendOnce[R any](
-	e *Engine, ctx context.Context, p Protocol, c *change,
-	send func(ctx context.Context, conn lua.Conn, ask Ask) (Changed[R], error),
-) (done Changed[R], err error) {
+	e *Engine, ctx context.Context, p store.Protocol, c *change,
+	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
+) (done store.Changed[R], err error) {
 	limit := e.limit(e.cfg.Lease)
-	if err := e.knowKind(ctx, limit); err != nil {
+	if err := e.ready(ctx, limit); err != nil {
 		return done, err
 	}
 	node, sent := e.node(p.Key()), e.clock.Now()
-	ask := Ask{
+	ask := store.Ask{
 		ID: c.id, Lease: e.cfg.Lease, Settled: e.settled.take(p.Key()),
 		NotAfter: c.deadline(e.clocks.NotAfter(node, sent, limit), e.cfg.ReleaseTimeout),
 	}
 	ask.Until = c.until
-	err = e.exec(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		done, err = send(ctx, conn, ask)
-		return done.Status == lua.Done || done.Status == lua.Already, err
+	err = exchange(crash.Once, func() (err error) {
+		done, err = send(e.within(ctx, limit), ask)
+		return err
 	})
 	e.clocks.Observe(node, sent, e.clock.Now(), done.Now)
-	if err != nil || done.Status != lua.Done {
+	if err != nil || done.Status != store.Done {
 		e.settled.add(p.Key(), ask.Settled...) // to be said again
 	}
-	if err == nil && (done.Status == lua.Done || done.Status == lua.Already) {
-		e.settled.add(p.Key(), lua.Settled{ID: c.id, NotAfter: c.notAfter})
+	if err == nil && (done.Status == store.Done || done.Status == store.Already) {
+		e.settled.add(p.Key(), store.Settled{ID: c.id, NotAfter: c.notAfter})
 	}
 	return done, err
 }

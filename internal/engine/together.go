@@ -6,11 +6,6 @@ import "errors"
 // as well, and asks for both.
 var errBehind = errors.New("somebody before it waits")
 
-func crowds(p Protocol) bool {
-	_, ok := p.(Crowder)
-	return ok
-}
-
 // stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
 // refused and asks for both.
 func (t *table) stepBack(w *waiter) (behind bool) {

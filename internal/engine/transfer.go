@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // ErrNested refuses to export a hold that other levels still count on.
@@ -21,13 +21,13 @@ type Passage struct {
 // Export takes the hold that ctx carries out of this process. Its context ends first; then its lease
 // is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
 // so that the hold is never in two processes.
-func (e *Engine) Export(ctx context.Context, p Protocol) (Passage, error) {
+func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
 	if !e.begin() {
 		return Passage{}, e.refuse(p)
 	}
 	defer e.calls.Done()
-	if s, ok := p.(Stayer); ok {
-		return Passage{}, s.Stays()
+	if err := p.Traits().Stays; err != nil {
+		return Passage{}, err
 	}
 	l := e.carried(ctx, p)
 	if l == nil {
@@ -72,17 +72,17 @@ func (e *Engine) confirmExport(h *Hold) error {
 	ttl := max(e.cfg.Lease, h.lease.ValidUntil()-e.clock.Now())
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		c := h.proto.Renewer().Renew(
-			[]string{h.proto.Key()}, []string{h.id()}, []int64{ttl.Milliseconds()})
-		status, err := c.Run(within(background, e.limit(e.cfg.Lease)), e.traffic)
-		switch kind := classify(err); {
-		case kind == faultNone && status[0] == lua.Renewed:
+		one := []store.Renewal{{Proto: h.proto, ID: h.id(), TTL: ttl}}
+		e.store.Renew(e.within(background, e.limit(e.cfg.Lease)), one)
+		err := one[0].Err
+		switch kind := store.FaultOf(err); {
+		case kind == store.FaultNone:
 			return nil
-		case kind == faultNone && status[0] != lua.RenewFailed:
+		case isGone(err):
 			lost := e.lostError(h.proto, Gone, nil)
 			e.news.lost(lost)
 			return lost
-		case kind == faultDefinite:
+		case kind == store.FaultDefinite:
 			end = 0
 		}
 		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
@@ -103,27 +103,27 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
-	if s, ok := p.(Stayer); ok {
-		return nil, s.Stays()
+	if err := p.Traits().Stays; err != nil {
+		return nil, err
 	}
 	id, began := e.newID(), e.clock.Now()
 	var unsure doubt
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		sent := e.askAdopt(ctx, req, from.ID, id, unsure)
-		switch kind := classify(sent.err); {
-		case kind == faultNone && sent.reply.Status == lua.Late:
+		switch kind := store.FaultOf(sent.err); {
+		case kind == store.FaultNone && sent.reply.Status == store.Late:
 			continue
-		case kind == faultNone && sent.reply.Status == lua.Gone:
+		case kind == store.FaultNone && sent.reply.Status == store.Gone:
 			return nil, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
-		case kind == faultNone:
+		case kind == store.FaultNone:
 			return e.imported(ctx, req, id, from.Fence, began, unsure)
 		case errors.Is(sent.err, errAbandoned):
 			return nil, e.gaveUp(ctx, ctx, p, nil, nil)
-		case kind == faultAmbiguous:
+		case kind == store.FaultAmbiguous:
 			unsure.add(sent.start, sent.notAfter)
 		}
-		kind := classify(sent.err)
-		if kind == faultDefinite || kind == faultConflict ||
+		kind := store.FaultOf(sent.err)
+		if kind == store.FaultDefinite || kind == store.FaultConflict ||
 			e.clock.Now()-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
 			if unsure.any {
 				e.reclaim.add(p, id, req.Lease, unsure.notAfter)
@@ -134,8 +134,8 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 }
 
 // ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
-func (e *Engine) ended(ctx context.Context, p Protocol, err error) error {
-	if classify(err) != faultConflict && (ctx.Err() != nil || e.isClosed()) {
+func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
+	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.isClosed()) {
 		return e.gaveUp(ctx, ctx, p, nil, err)
 	}
 	return e.unavailable(p, err)
@@ -161,7 +161,7 @@ func (e *Engine) imported(
 type adopted struct {
 	start    time.Duration
 	notAfter int64
-	reply    lua.AdoptReply
+	reply    store.AdoptReply
 	err      error
 }
 
@@ -174,21 +174,20 @@ func (e *Engine) askAdopt(
 		node := e.node(p.Key())
 		sent.start = e.clock.Now()
 		sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
-		ask := Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-		sent.err = e.exec(ctx, crash.Adopt, p.Key(), limit, func(ctx context.Context, conn lua.Conn) (bool, error) {
-			var err error
-			sent.reply, err = p.Adopt(ctx, conn, from, ask)
-			return sent.reply.Status == lua.Done || sent.reply.Status == lua.Already, err
+		ask := store.Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
+		sent.err = exchange(crash.Adopt, func() (err error) {
+			sent.reply, err = p.Adopt(e.within(ctx, limit), from, ask)
+			return err
 		})
 		e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
 		return sent, sent.err
 	}
 	sent, err := call(e, ctx, send, func(sent adopted, err error) {
 		after := before
-		if classify(err) == faultAmbiguous {
+		if store.FaultOf(err) == store.FaultAmbiguous {
 			after.add(sent.start, sent.notAfter)
 		}
-		if after.any || sent.reply.Status == lua.Done || sent.reply.Status == lua.Already {
+		if after.any || sent.reply.Status == store.Done || sent.reply.Status == store.Already {
 			e.reclaim.add(p, id, req.Lease, after.notAfter)
 		}
 	})

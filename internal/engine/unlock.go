@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -82,32 +81,30 @@ func first(errs ...error) error {
 }
 
 // leave tells Redis of the levels that remain.
-func (h *Hold) leave(step Step, end time.Duration) error {
+func (h *Hold) leave(step store.Step, end time.Duration) error {
 	e := h.engine
 	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
 	limit := e.limit(e.cfg.Lease)
 	start, answered := e.clock.Now(), false
 	defer func() { h.stepped(step, answered) }()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		var reply lua.StepReply
-		err := e.exec(e.by(end), crash.Leave, h.proto.Key(), min(limit, end-e.clock.Now()),
-			func(ctx context.Context, conn lua.Conn) (bool, error) {
-				var err error
-				reply, err = h.proto.Leave(ctx, conn, step)
-				return false, err
-			})
-		kind := classify(err)
+		var reply store.StepReply
+		err := exchange(crash.Leave, func() (err error) {
+			reply, err = h.proto.Leave(e.within(e.by(end), min(limit, end-e.clock.Now())), step)
+			return err
+		})
+		kind := store.FaultOf(err)
 		switch {
-		case kind == faultNone && reply.Status != lua.Gone:
+		case kind == store.FaultNone && reply.Status != store.Gone:
 			answered = true
 			h.mu.Lock()
 			h.confirmLocked(step.Op, start, step.TTL)
 			h.mu.Unlock()
 			return nil
-		case kind == faultNone, kind == faultConflict:
+		case kind == store.FaultNone, kind == store.FaultConflict:
 			h.lose(Gone, err)
 			return h.loss()
-		case kind == faultDefinite, e.clock.Now()+pause >= end, !h.rest(pause):
+		case kind == store.FaultDefinite, e.clock.Now()+pause >= end, !h.rest(pause):
 			return e.unavailable(h.proto, err)
 		}
 	}
@@ -243,7 +240,7 @@ func (h *Hold) orphan() {
 }
 
 // past reports whether the node's clock is beyond a not-after, so that nothing can come late.
-func (e *Engine) past(p Protocol, notAfter int64) bool {
+func (e *Engine) past(p store.Protocol, notAfter int64) bool {
 	return e.clocks.Past(e.node(p.Key()), e.clock.Now(), notAfter)
 }
 
@@ -251,8 +248,8 @@ func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
 
 // behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
 func behindGone(err error) error {
-	if errors.Is(err, lua.ErrConflict) {
-		return lua.ErrConflict
+	if errors.Is(err, store.ErrConflict) {
+		return store.ErrConflict
 	}
 	return nil
 }

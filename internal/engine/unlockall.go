@@ -2,11 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
@@ -44,7 +45,7 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
 	idle := make([]*Hold, 0, len(holds))
 	for _, h := range holds {
-		if _, joins := h.proto.(Joiner); joins && !e.table.hasHeir(h) {
+		if h.proto.Traits().Joins && !e.table.hasHeir(h) {
 			idle = append(idle, h)
 			continue
 		}
@@ -63,16 +64,16 @@ func (h *Hold) passed(err error) error {
 // releaseTogether releases by one script. What that did not settle is released one by one.
 func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	certain := true
-	if len(holds) > 1 && !parted(e, holds, func(h *Hold) Protocol { return h.proto }) {
-		replies, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
+	if len(holds) > 1 && together(e, holds, func(h *Hold) store.Protocol { return h.proto }) {
+		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
-				err = first(err, h.passed(e.dropped(h, replies[i], end)))
+				err = first(err, h.passed(e.dropped(h, all[i].Reply, end)))
 			}
 			return err
 		}
-		e.learnSlots(failed)
-		certain = lua.Crossed(failed) // where the slot is being moved, some may have been released on their own
+		// Where the slot is being moved, some may have been released on their own.
+		certain = errors.Is(failed, store.ErrApart) && store.FaultOf(failed) == store.FaultDefinite
 	}
 	for _, h := range holds {
 		err = first(err, h.passed(e.releaseIn(h, end, false, certain)))
@@ -81,13 +82,12 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 }
 
 // dropped takes a hold off the table by what its release was answered.
-func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) error {
-	if reply.Status == lua.Apart {
+func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) error {
+	if reply.Status == store.Apart {
 		return e.releaseIn(h, end, false, true)
 	}
-	e.noteUnheard(h.proto, reply)
 	e.table.drop(h, 0)
-	if reply.Status == lua.Done {
+	if reply.Status == store.Done {
 		return nil
 	}
 	lost := e.lostError(h.proto, Gone, nil)
@@ -97,27 +97,23 @@ func (e *Engine) dropped(h *Hold, reply lua.ReleaseReply, end time.Duration) err
 
 func (e *Engine) sendReleaseAll(
 	ctx context.Context, holds []*Hold, limit time.Duration,
-) (replies []lua.ReleaseReply, err error) {
-	all := make([]lua.Parting, len(holds))
+) (all []*store.Parting, err error) {
+	all = make([]*store.Parting, len(holds))
 	for i, h := range holds {
-		_, release := h.proto.(Joiner).Scripts()
 		if i > 0 && h.number == holds[i-1].number {
-			all[i] = lua.Parting{Releaser: release, ID: all[i-1].ID} // they were taken together
+			all[i] = &store.Parting{Proto: h.proto, ID: all[i-1].ID} // they were taken together
 			continue
 		}
-		all[i] = lua.Parting{Releaser: release, ID: h.id()}
+		all[i] = &store.Parting{Proto: h.proto, ID: h.id()}
 	}
 	era := e.recent.era()
-	err = exchange(crash.ReleaseAll, func() (err error) {
-		replies, err = lua.ReleaseAll(all, e.sharded()).Run(within(ctx, limit), e.traffic)
-		return err
-	})
+	err = exchange(crash.ReleaseAll, func() error { return e.store.ReleaseAll(e.within(ctx, limit), all) })
 	for i, h := range holds {
 		if err == nil {
 			e.recent.add(era, h.proto, all[i].ID)
 		}
 	}
-	return replies, err
+	return all, err
 }
 
 // Tie has fn run, in a goroutine of its own, should any of the levels be lost or their client be closed.

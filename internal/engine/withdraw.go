@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -48,7 +49,7 @@ func (r denial) since(start time.Duration) time.Duration {
 
 // withdrawal is one id, and when to give it to the reclaimer.
 type withdrawal struct {
-	proto    Protocol
+	proto    store.Protocol
 	id       string
 	lease    time.Duration
 	notAfter int64

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Words are the errors of the public API. The package that documents them owns them; the engine only
@@ -19,7 +21,7 @@ type Words struct {
 
 // silence is the word for an error that leaves it open who holds.
 func (w *Words) silence(err error) error {
-	if denied(err) {
+	if store.Denied(err) {
 		return w.Denied
 	}
 	return w.Unavailable

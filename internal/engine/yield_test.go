@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -20,7 +21,7 @@ type channel struct {
 	t      *testing.T
 	hub    *wake.Hub
 	rdb    *redis.Client
-	ticket *wake.Ticket
+	ticket store.Ticket
 }
 
 func newChannel(t *testing.T) *channel {
@@ -67,7 +68,7 @@ func (c *channel) cut() {
 }
 
 // afterRun is a floor whose process has come to the end of a run, of which so many others heard: w2 leads.
-func afterRun(t *testing.T, others int, heard wake.Count) *floor {
+func afterRun(t *testing.T, others int, heard store.Count) *floor {
 	f := newFloor(t)
 	f.come("w1")
 	f.win("w1")
@@ -102,7 +103,7 @@ func TestReleasesAreCountedThatNobodyWaitedFor(t *testing.T) {
 // Who is not subscribed as it releases gets no message of its own, so none is taken off for that.
 func TestAnUnsubscribedProcessHasNoMessageOfItsOwn(t *testing.T) {
 	c := newChannel(t)
-	f := afterRun(t, 1, wake.Count{})
+	f := afterRun(t, 1, store.Count{})
 	require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "it counts from here on")
 	c.release()
 	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
@@ -123,7 +124,7 @@ func TestACountThatRestartedPaysNothingByItself(t *testing.T) {
 }
 
 // silence is a ticket on which nothing ever comes, for tests in a bubble of time.
-func silence(t *testing.T) *wake.Ticket {
+func silence(t *testing.T) store.Ticket {
 	clock := watchdog.NewClock()
 	wheel := watchdog.NewWheel(clock, 10*time.Millisecond)
 	t.Cleanup(wheel.Close)
@@ -135,7 +136,7 @@ func silence(t *testing.T) *wake.Ticket {
 }
 
 // yields runs leader w2's wait, and returns how long it took.
-func (f *floor) yields(ctx context.Context, on *wake.Ticket) time.Duration {
+func (f *floor) yields(ctx context.Context, on store.Ticket) time.Duration {
 	l := &leader{waiter: f.waiters["w2"], engine: f.engine, ticket: on}
 	start := time.Now()
 	l.yield(ctx)
@@ -144,14 +145,14 @@ func (f *floor) yields(ctx context.Context, on *wake.Ticket) time.Duration {
 
 func TestNobodyWaitsWhoOwesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.Zero(t, afterRun(t, 0, wake.Count{}).yields(t.Context(), silence(t)))
+		require.Zero(t, afterRun(t, 0, store.Count{}).yields(t.Context(), silence(t)))
 	})
 }
 
 // Patience is bounded, and pays nothing: the next message is waited for as before.
 func TestPatienceEndsAndTheDebtStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, on := afterRun(t, 1, wake.Count{}), silence(t)
+		f, on := afterRun(t, 1, store.Count{}), silence(t)
 		for range 20 {
 			took := f.yields(t.Context(), on)
 			require.GreaterOrEqual(t, took, time.Millisecond)
@@ -163,7 +164,7 @@ func TestPatienceEndsAndTheDebtStays(t *testing.T) {
 
 func TestYieldingEndsWithTheCallAndWithTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, on := afterRun(t, 1, wake.Count{}), silence(t)
+		f, on := afterRun(t, 1, store.Count{}), silence(t)
 		over, end := context.WithCancel(t.Context())
 		end()
 		require.Zero(t, f.yields(over, on))

@@ -35,9 +35,9 @@
 //
 // # Leaving
 //
-// A caller whose context ends while its command gathers has [ErrUnsent]. Out of a pipeline that is under way
+// A caller whose context ends while its command gathers has [store.ErrUnsent]. Out of a pipeline that is under way
 // it just goes: the pipeline is everybody's. A command that is alone is left by way of its connection, which
-// is given up (see [links.Wires]). In both cases the caller has [Left], by which it learns when the command
+// is given up (see [links.Wires]). In both cases the caller has [store.Left], by which it learns when the command
 // was carried out or never will be, or its deadline is over; until then the command keeps its place among those
 // under way. That bounds
 // how many connections are given up, and how much piles up in front of a node that hangs: a few per node and

@@ -2,29 +2,14 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
-
-// ErrUnsent is the error of a command that was left before it was sent. It never is.
-var ErrUnsent = errors.New("the context ended before the command was sent")
-
-// ErrLate is the error of a command whose time limit was over before it was sent. It never is.
-var ErrLate = errors.New("the time limit was over before the command was sent")
-
-// Left is the error of a command that was left while it was under way.
-type Left struct {
-	// Settled is closed when the command was carried out or never will be, as far as its connection can
-	// tell; at the command's deadline at the latest.
-	Settled <-chan struct{}
-}
-
-func (*Left) Error() string { return "the context ended before the reply came" }
 
 // single sends a command by itself.
 func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) error {
@@ -56,7 +41,7 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 	if err == nil {
 		return nil
 	}
-	return &Left{Settled: settled}
+	return &store.Left{Settled: settled}
 }
 
 // exit is the way out of a command that was sent by itself.
@@ -79,7 +64,7 @@ func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
 	}
 	select {
 	case <-p.ending:
-		return nil, ErrUnsent
+		return nil, store.ErrUnsent
 	default:
 	}
 	var x *exit

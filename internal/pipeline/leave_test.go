@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // within is a context for one command, with a deadline that no other has.
@@ -36,9 +37,9 @@ func (l *lab) starts(ctx context.Context, key, text string) <-chan error {
 	return result
 }
 
-func (l *lab) left(result <-chan error) *pipeline.Left {
+func (l *lab) left(result <-chan error) *store.Left {
 	l.Helper()
-	var left *pipeline.Left
+	var left *store.Left
 	select {
 	case err := <-result:
 		require.ErrorAs(l, err, &left)
@@ -48,7 +49,7 @@ func (l *lab) left(result <-chan error) *pipeline.Left {
 	return left
 }
 
-func (l *lab) settles(left *pipeline.Left) {
+func (l *lab) settles(left *store.Left) {
 	l.Helper()
 	select {
 	case <-left.Settled:
@@ -64,7 +65,7 @@ func TestACommandIsLeftAndSettles(t *testing.T) {
 	l := newLab(t)
 	gate := faultproxy.NewGate()
 	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
-	var exits []*pipeline.Left
+	var exits []*store.Left
 	for i := range pipeline.Lanes {
 		ctx, cancel := within(patience)
 		result := l.starts(ctx, "a", "left")
@@ -151,7 +152,7 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	stays = append(stays, l.starts(context.Background(), "a", "5"))
 	l.gathered("a", 2)
 	l.pipe.End()
-	require.ErrorIs(t, <-gathers, pipeline.ErrUnsent)
+	require.ErrorIs(t, <-gathers, store.ErrUnsent)
 	left := l.left(goes[0])
 	gate.Open()
 	for _, stay := range stays {
@@ -160,7 +161,7 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	l.settles(left)
 	ctx, cancel = within(patience)
 	defer cancel()
-	require.ErrorIs(t, <-l.starts(ctx, "a", "6"), pipeline.ErrUnsent)
+	require.ErrorIs(t, <-l.starts(ctx, "a", "6"), store.ErrUnsent)
 	require.NoError(t, <-l.starts(context.Background(), "a", "7"))
 }
 
@@ -181,14 +182,14 @@ func TestLeavingDisturbsNobody(t *testing.T) {
 				err := <-l.starts(ctx, "a", "may leave")
 				stop.Stop()
 				cancel()
-				var exit *pipeline.Left
+				var exit *store.Left
 				mu.Lock()
 				switch {
 				case err == nil:
 					answered++
 				case errors.As(err, &exit):
 					left++
-				case !errors.Is(err, pipeline.ErrUnsent) && !errors.Is(err, context.Canceled):
+				case !errors.Is(err, store.ErrUnsent) && !errors.Is(err, context.Canceled):
 					t.Error(err)
 				}
 				mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -66,14 +67,14 @@ func (p *Pipe) await(l *letter) error {
 	case l.sent && late:
 		return context.DeadlineExceeded
 	case l.sent:
-		return &Left{Settled: l.done}
+		return &store.Left{Settled: l.done}
 	}
 	l.cmd = nil // it is passed over
 	l.node.absent++
 	if late {
-		return ErrLate
+		return store.ErrLate
 	}
-	return ErrUnsent
+	return store.ErrUnsent
 }
 
 // send sends a pipeline of letters and tells everybody. It returns how many were sent, and whether there was
@@ -205,10 +206,10 @@ func (p *Pipe) take(n *node, with []*letter) (live []*letter, patience time.Dura
 		case l.cmd == nil:
 			return true
 		case l.ctx.Err() != nil:
-			l.settle(ErrUnsent)
+			l.settle(store.ErrUnsent)
 			return true
 		case over(l.ctx, l.at, now) != nil:
-			l.settle(ErrLate)
+			l.settle(store.ErrLate)
 			return true
 		}
 		l.sent = true

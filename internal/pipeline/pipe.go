@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 const (
@@ -218,7 +219,7 @@ func (p *Pipe) sender(b batch) {
 // over is why there is no use in sending a command any more.
 func over(ctx context.Context, at, now time.Time) error {
 	if !at.IsZero() && !now.Before(at) {
-		return ErrLate
+		return store.ErrLate
 	}
 	return ctx.Err()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/pipeline"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -220,8 +221,8 @@ func TestACommandThatNobodyWantsIsNotSent(t *testing.T) {
 	gate.Open()
 	wait()
 	wg.Wait()
-	require.ErrorIs(t, results["ended"], pipeline.ErrUnsent)
-	require.True(t, errors.Is(results["late"], pipeline.ErrUnsent) || errors.Is(results["late"], pipeline.ErrLate))
+	require.ErrorIs(t, results["ended"], store.ErrUnsent)
+	require.True(t, errors.Is(results["late"], store.ErrUnsent) || errors.Is(results["late"], store.ErrLate))
 	require.NoError(t, results["fine"])
 	sent := func(what string) int {
 		return l.proxy.Requests(func(r faultproxy.Request) bool {

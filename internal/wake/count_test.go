@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
-	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // later is a count of the same subscription, so many messages later.
-func later(base wake.Count, n uint64) wake.Count {
+func later(base store.Count, n uint64) store.Count {
 	base.Messages += n
 	return base
 }
@@ -27,7 +27,7 @@ func TestEveryMessageIsCounted(t *testing.T) {
 	}
 	publish(t, server, "b")
 	woken(t, other, "a message") // one connection keeps the order
-	for _, count := range []wake.Count{hub.Count("a"), ticket.Count()} {
+	for _, count := range []store.Count{hub.Count("a"), ticket.Count()} {
 		require.Equal(t, later(base, 5), count)
 	}
 	ticket.Leave()
@@ -69,7 +69,7 @@ func TestACountIsOfOneSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
 	none := hub.Count("a")
-	require.Equal(t, wake.Count{}, none)
+	require.Equal(t, store.Count{}, none)
 	ticket := joined(t, hub, "a")
 	before := ticket.Count()
 	killSubscribers(t, server)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -70,19 +71,19 @@ func (h *Hub) JoinFor(channel, key string) *Ticket {
 func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).Subscription != 0 }
 
 // Count is how many messages of a channel were heard until now. It waits for nobody.
-func (h *Hub) Count(channel string) Count {
+func (h *Hub) Count(channel string) store.Count {
 	h.mu.Lock()
 	idle := len(h.lines) == 0
 	h.mu.Unlock()
 	if idle {
-		return Count{} // and the map of the slots may not have been read yet
+		return store.Count{} // and the map of the slots may not have been read yet
 	}
 	shard := h.cfg.Shard(h.ctx, channel)
 	h.mu.Lock()
 	l := h.lines[shard]
 	h.mu.Unlock()
 	if l == nil {
-		return Count{}
+		return store.Count{}
 	}
 	return l.count(channel)
 }
@@ -129,11 +130,8 @@ type Ticket struct {
 }
 
 // C carries a wake-up: a message, or a subscription that was made anew. Wake-ups that nobody took
-// yet count as one. A nil ticket is never woken.
+// yet count as one.
 func (t *Ticket) C() <-chan struct{} {
-	if t == nil {
-		return nil
-	}
 	return t.c
 }
 
@@ -146,7 +144,7 @@ func (t *Ticket) Ready() <-chan struct{} {
 
 // Count is how many messages of the channel were heard until now. Each is counted before it wakes, so who
 // was woken finds the one that woke it counted.
-func (t *Ticket) Count() Count {
+func (t *Ticket) Count() store.Count {
 	t.mu.Lock()
 	on := t.topic
 	t.mu.Unlock()

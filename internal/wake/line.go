@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -54,7 +55,7 @@ type topic struct {
 	key       string // what Heard is told of; "": nothing
 	tickets   []*Ticket
 	confirmed bool
-	count     Count         // of the subscription that was confirmed last
+	count     store.Count   // of the subscription that was confirmed last
 	ready     chan struct{} // closed when confirmed for the first time
 	opened    bool          // ready is closed
 	idle      watchdog.Timer

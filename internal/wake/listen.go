@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // listen builds a connection, subscribes to every topic and passes on what arrives, until an error.
@@ -178,7 +180,7 @@ func (l *line) subscription(m *redis.Subscription) error {
 // message while the subscription did not stand.
 func (t *topic) confirm() {
 	t.confirmed = true
-	t.count = Count{Subscription: t.line.hub.stands.Add(1)}
+	t.count = store.Count{Subscription: t.line.hub.stands.Add(1)}
 	if !t.opened {
 		t.opened = true
 		close(t.ready)

@@ -1,101 +1,65 @@
-package engine
+package redisstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
-
-// shortfallError says that too few replicas confirmed a write that the primary made.
-type shortfallError struct {
-	got, want int
-	err       error
-}
-
-func (s *shortfallError) Error() string {
-	text := fmt.Sprintf("%d of %d replicas confirmed the write in time", s.got, s.want)
-	if s.err != nil {
-		text += ": " + s.err.Error()
-	}
-	return text
-}
-
-func (s *shortfallError) Unwrap() error { return s.err }
 
 // script sends one script on conn and reports whether it wrote.
 type script func(ctx context.Context, conn lua.Conn) (wrote bool, err error)
 
-// exec runs one script for key within limit.
-func (e *Engine) exec(
-	ctx context.Context, x crash.Exchange, key string, limit time.Duration, run script,
-) error {
-	ctx = within(ctx, limit)
-	return exchange(x, func() error {
-		if e.cfg.MinReplicas == 0 {
-			_, err := run(ctx, e.traffic)
-			return err
-		}
-		return e.replicated(ctx, e.cfg.Links.Traffic, key, limit, run)
-	})
-}
-
-// exchange sends by way of the crash points before and after it.
-func exchange(x crash.Exchange, send func() error) error {
-	if err := crash.At(x.Send); err != nil {
-		return err
+// exec runs one script for key.
+func (s *Store) exec(ctx context.Context, key string, run script) error {
+	if s.minReplicas > 0 {
+		return s.replicated(ctx, s.links.Traffic, key, run)
 	}
-	err := send()
-	if lost := crash.At(x.Reply); lost != nil {
-		return lost
-	}
-	return err
+	_, err := run(ctx, s.traffic)
+	return meaning(err)
 }
 
 // replicated runs one script on a connection of its own and, if it wrote, has WAIT follow on the same
 // connection: WAIT only knows of the writes of the connection that sends it, so on another one it would
 // answer at once, and falsely. Such a connection follows no redirections, so that is done here.
-func (e *Engine) replicated(
-	ctx context.Context, client redis.UniversalClient, key string, limit time.Duration, run script,
-) error {
+func (s *Store) replicated(ctx context.Context, client redis.UniversalClient, key string, run script) error {
 	node, err := links.Node(ctx, client, key)
 	if err != nil {
-		return err
+		return meaning(err)
 	}
-	err = e.onNode(ctx, node, false, limit, run)
+	err = s.onNode(ctx, node, false, run)
 	addr, ask := redis.IsAskError(err)
 	if !ask {
 		var moved bool
 		if addr, moved = redis.IsMovedError(err); !moved {
-			return err
+			return meaning(err)
 		}
-		e.cfg.Links.Moved(ctx)
+		s.links.Moved(ctx)
 	}
 	if node, err = links.NodeAt(ctx, client, addr); err != nil {
-		return err
+		return meaning(err)
 	}
-	return e.onNode(ctx, node, ask, limit, run)
+	return meaning(s.onNode(ctx, node, ask, run))
 }
 
-func (e *Engine) onNode(
-	ctx context.Context, node *redis.Client, ask bool, limit time.Duration, run script,
-) error {
+func (s *Store) onNode(ctx context.Context, node *redis.Client, ask bool, run script) error {
 	conn := node.Conn()
 	defer func() { _ = conn.Close() }()
+	at, _ := ctx.Deadline()
+	limit := time.Until(at)
 	wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
 	if err != nil || !wrote {
 		return err
 	}
-	at, _ := ctx.Deadline()
+	at, _ = ctx.Deadline() // which may have moved while a connection was made
 	patience := max(time.Until(at)-waitSlack(limit), time.Millisecond)
-	got, err := conn.Wait(ctx, e.cfg.MinReplicas, patience).Result()
-	if err != nil || int(got) < e.cfg.MinReplicas {
-		return &shortfallError{got: int(got), want: e.cfg.MinReplicas, err: err}
+	got, err := conn.Wait(ctx, s.minReplicas, patience).Result()
+	if err != nil || int(got) < s.minReplicas {
+		return &store.ShortfallError{Got: int(got), Want: s.minReplicas, Err: err}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package redisstore
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // answering is a client of a server that answers every command with the same bytes; with none it
@@ -67,9 +67,9 @@ func refusal(t *testing.T, text string) error {
 func TestClassify(t *testing.T) {
 	type kinds map[string]error
 	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	for want, errs := range map[fault]kinds{
-		faultNone: {"nothing": nil},
-		faultAmbiguous: {
+	for want, errs := range map[store.Fault]kinds{
+		store.FaultNone: {"nothing": nil},
+		store.FaultAmbiguous: {
 			"end of file":            io.EOF,
 			"cut in the middle":      io.ErrUnexpectedEOF,
 			"connection reset":       reset,
@@ -77,19 +77,18 @@ func TestClassify(t *testing.T) {
 			"read timeout":           &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded},
 			"deadline":               context.DeadlineExceeded,
 			"cancelled":              context.Canceled,
-			"abandoned":              errAbandoned,
-			"too few replicas":       &shortfallError{got: 0, want: 1},
-			"WAIT was refused":       &shortfallError{want: 1, err: refusal(t, "LOADING x")},
+			"too few replicas":       &store.ShortfallError{Got: 0, Want: 1},
+			"WAIT was refused":       &store.ShortfallError{Want: 1, Err: refusal(t, "LOADING x")},
 			"an answer of no script": errors.New("lua: unexpected reply"),
 		},
-		faultConflict: {"another type at the key": fmt.Errorf("%w: a list", lua.ErrConflict)},
-		faultTransient: {
+		store.FaultConflict: {"another type at the key": fmt.Errorf("%w: a list", store.ErrConflict)},
+		store.FaultTransient: {
 			"dial refused":   &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED},
 			"dial timeout":   &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
 			"pool timeout":   redis.ErrPoolTimeout,
 			"pool exhausted": redis.ErrPoolExhausted,
 		},
-		faultDefinite: {"client closed": redis.ErrClosed},
+		store.FaultDefinite: {"client closed": redis.ErrClosed},
 	} {
 		for name, err := range errs {
 			t.Run(name, func(t *testing.T) { requireKind(t, want, err) })
@@ -97,19 +96,19 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func requireKind(t *testing.T, want fault, err error) {
+func requireKind(t *testing.T, want store.Fault, err error) {
 	t.Helper()
-	require.Equal(t, want, classify(err), "%v", err)
+	require.Equal(t, want, store.FaultOf(meaning(err)), "%v", err)
 	if err != nil {
-		require.Equal(t, want, classify(fmt.Errorf("around it: %w", err)), "wrapped")
-		require.Equal(t, want, classify(errors.Join(errors.New("beside it"), err)), "joined")
+		require.Equal(t, want, store.FaultOf(meaning(fmt.Errorf("around it: %w", err))), "wrapped")
+		require.Equal(t, want, store.FaultOf(meaning(errors.Join(errors.New("beside it"), err))), "joined")
 	}
 }
 
 // A script that Redis answers with an error wrote nothing. Some states of a server pass.
 func TestClassifyRefusals(t *testing.T) {
-	for want, texts := range map[fault][]string{
-		faultTransient: {
+	for want, texts := range map[store.Fault][]string{
+		store.FaultTransient: {
 			"LOADING Redis is loading the dataset in memory",
 			"READONLY You can't write against a read only replica.",
 			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
@@ -125,7 +124,7 @@ func TestClassifyRefusals(t *testing.T) {
 			"UNBLOCKED force unblock from blocking operation, instance state changed",
 			"ERR max number of clients reached",
 		},
-		faultDefinite: {
+		store.FaultDefinite: {
 			"ERR unknown command 'EVALSHA'",
 			"NOPERM this user has no permissions to run the 'evalsha' command",
 			"NOAUTH Authentication required.",
@@ -150,62 +149,24 @@ func TestClassifyWhatGoRedisReturns(t *testing.T) {
 			Addr: listener.Addr().String(), MaxRetries: -1, DialerRetries: 1,
 		})
 		defer func() { _ = rdb.Close() }()
-		requireKind(t, faultTransient, rdb.Ping(t.Context()).Err())
+		requireKind(t, store.FaultTransient, rdb.Ping(t.Context()).Err())
 	})
 	t.Run("no answer in time", func(t *testing.T) {
 		rdb := answering(t, "")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		requireKind(t, faultAmbiguous, rdb.Ping(ctx).Err())
+		requireKind(t, store.FaultAmbiguous, rdb.Ping(ctx).Err())
 	})
 	t.Run("the pool is used up", func(t *testing.T) {
 		rdb := answering(t, "-ERR what")
 		conn := rdb.Conn()
 		defer func() { _ = conn.Close() }()
 		require.EqualError(t, conn.Ping(t.Context()).Err(), "ERR what")
-		requireKind(t, faultTransient, rdb.Ping(t.Context()).Err())
+		requireKind(t, store.FaultTransient, rdb.Ping(t.Context()).Err())
 	})
 	t.Run("closed", func(t *testing.T) {
 		rdb := answering(t, "+PONG")
 		require.NoError(t, rdb.Close())
-		requireKind(t, faultDefinite, rdb.Ping(t.Context()).Err())
+		requireKind(t, store.FaultDefinite, rdb.Ping(t.Context()).Err())
 	})
-}
-
-// A command's own limit must not look like the end of the caller's context.
-func TestOursHidesOurOwnDeadlines(t *testing.T) {
-	for _, err := range []error{context.DeadlineExceeded, context.Canceled} {
-		wrapped := fmt.Errorf("reading: %w", err)
-		hidden := ours(wrapped)
-		require.NotErrorIs(t, hidden, err)
-		require.EqualError(t, hidden, wrapped.Error())
-	}
-	require.Equal(t, io.EOF, ours(io.EOF))
-	require.NoError(t, ours(nil))
-}
-
-func TestContextErrorMatchesErrAndCause(t *testing.T) {
-	plain, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.Equal(t, context.Canceled, contextError(plain))
-	mine := errors.New("mine")
-	caused, cancelCause := context.WithCancelCause(t.Context())
-	cancelCause(mine)
-	err := contextError(caused)
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, err, mine)
-	require.EqualError(t, err, "mine")
-}
-
-// An error of the public vocabulary matches its word, its cause and the context's end at once.
-func TestVerdictMatchesAllThatItIsMadeOf(t *testing.T) {
-	word, cause := errors.New("busy"), errors.New("why")
-	v := &verdict{word: word, name: "order", cause: cause, ended: context.DeadlineExceeded}
-	for _, target := range []error{word, cause, context.DeadlineExceeded} {
-		require.ErrorIs(t, v, target)
-	}
-	require.EqualError(t, v, `busy: "order": why: context deadline exceeded`)
-	bare := &verdict{word: word, name: "order"}
-	require.EqualError(t, bare, `busy: "order"`)
-	require.NotErrorIs(t, bare, cause)
 }

@@ -1,0 +1,21 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// Request is what a caller wants to hold, and how.
+type Request struct {
+	Proto   store.Protocol
+	Lease   time.Duration
+	Kept    bool          // renewed by the watchdog until it is unlocked
+	MaxWait time.Duration // 0: as long as ctx allows
+	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
+	MaxHold time.Duration // 0: any time
+	Busy    bool          // the last answer that the caller had was that another has it
+	Anew    bool          // a hold of its own, whatever ctx carries
+	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
+	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
+}

@@ -1,0 +1,94 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// A client of one address may be before a server that wants the keys of a script in one slot all the same: a
+// cluster of one node, or a proxy before one of many. It shows when a script of several locks is refused, as it
+// may from any moment on. Then they are served one by one, and from then on slot by slot. Nothing that was refused
+// ran, so nothing is in doubt that was not before.
+
+// oneSlot reports whether a script can serve the keys of one slot only, as far as is known.
+func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
+
+// learnSlots notes what a refusal says about slots.
+func (s *Store) learnSlots(err error) {
+	if lua.Crossed(err) {
+		s.bySlot.Store(true)
+	}
+}
+
+// refusesMany reports that what was refused as one script may be carried out as several. A slot that is being
+// moved answers scripts of several keys with TRYAGAIN for as long as it lasts; scripts of one key work all the
+// time. Proxies have words of their own, and one lock may be forbidden where others are not. Scripts that find
+// their own ways answer for their parts themselves.
+func (s *Store) refusesMany(err error) bool {
+	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || lua.Refused(err))
+}
+
+// AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, and one by one it
+// would be as well.
+func (s *Store) AcquireAll(
+	ctx context.Context, members []store.Member, id string, notAfter int64,
+) (reply lua.AcquireAllReply, err error) {
+	all := make([]lua.Member, len(members))
+	for i, m := range members {
+		take, _ := Unbind(m.Proto).(Joiner).Scripts()
+		all[i] = lua.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
+	}
+	err = s.exec(ctx, members[0].Proto.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = lua.AcquireAll(all, id, notAfter).Run(ctx, conn)
+		return reply.Status.Wrote(), err
+	})
+	s.learnSlots(err)
+	if !s.refusesMany(err) || store.Denied(err) {
+		return reply, err
+	}
+	means := store.FaultAmbiguous // it was said by something of which nothing is known
+	if redis.IsTryAgainError(err) {
+		means = store.FaultDefinite
+	}
+	return reply, &store.Failure{Fault: means, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
+}
+
+// ReleaseAll implements [store.Store].
+func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
+	partings := make([]lua.Parting, len(all))
+	for i, one := range all {
+		_, release := Unbind(one.Proto).(Joiner).Scripts()
+		partings[i] = lua.Parting{Releaser: release, ID: one.ID}
+	}
+	replies, err := lua.ReleaseAll(partings, s.Sharded()).Run(ctx, s.traffic)
+	if err == nil {
+		for i, one := range all {
+			one.Reply = replies[i]
+			s.noteUnheard(Unbind(one.Proto), replies[i])
+		}
+		return nil
+	}
+	s.learnSlots(err)
+	if lua.Crossed(err) {
+		return &store.Failure{Fault: store.FaultDefinite, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
+	}
+	return meaning(err) // where the slot is being moved, some may have been released on their own
+}
+
+// ReleaseEach implements [store.Store].
+func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
+	calls := make([]*lua.Call[lua.ReleaseReply], len(all))
+	for i, one := range all {
+		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.WantNow)
+	}
+	lua.RunAll(ctx, s.links.Traffic, calls)
+	for i, one := range all {
+		one.Reply, one.Err = calls[i].Reply, meaning(calls[i].Err)
+	}
+}

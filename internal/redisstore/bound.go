@@ -1,0 +1,193 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// A Protocol is one primitive at one name in Redis: what [store.Protocol] asks of it, as scripts. What it has not, it
+// leaves out; see [Stepper] and the others.
+//
+// Methods that take a conn send one script and report what it answered. They repeat nothing.
+type Protocol interface {
+	Name() string
+	Key() string
+	Mode() string
+	Channel() string
+	Traits() *store.Traits
+
+	Excludes(held string) bool
+	Follows(ahead string) bool
+	Inherits(held string) bool
+
+	Acquire(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.AcquireReply, error)
+
+	// Release prepares the last release of a hold, which may be sent among others.
+	Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply]
+}
+
+// A Keeper is a protocol whose holds are renewed. Holds with equal renewers share a script.
+type Keeper interface{ Renewer() Renewer }
+
+// A Renewer prepares one script call that renews many holds. Implementations are comparable.
+type Renewer interface {
+	Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus]
+}
+
+// A Stepper is a protocol whose holds have levels.
+type Stepper interface {
+	Reenter(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
+	Leave(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
+}
+
+// A Hander is a protocol whose holds can become another one's by a script.
+type Hander interface {
+	Handoff(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.HandoffReply, error)
+}
+
+// An Adopter is a protocol whose holds can move to another process.
+type Adopter interface {
+	Adopt(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.AdoptReply, error)
+}
+
+// An Inspector is a protocol that can be looked at.
+type Inspector interface {
+	Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error)
+}
+
+// A Queuer is a protocol whose waiters stand in a queue in Redis.
+type Queuer interface {
+	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask, first bool) (lua.EnqueueReply, error)
+}
+
+// A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
+// if their keys are in one slot.
+type Joiner interface {
+	Scripts() (*lua.Acquirer, *lua.Releaser)
+}
+
+// errUnsupported is never seen: the packages of the primitives do not offer what their protocols have not.
+var errUnsupported = errors.New("this kind of lock has no such request")
+
+// bound is a protocol with the store that its scripts are sent to.
+type bound struct {
+	Protocol
+	store *Store
+}
+
+// Bind gives a protocol the store that its scripts are sent to.
+func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
+
+// Unbind returns what [Store.Bind] was given.
+func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
+
+func (b *bound) Acquire(ctx context.Context, ask store.Ask) (reply lua.AcquireReply, err error) {
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = b.Protocol.Acquire(ctx, conn, ask)
+		return reply.Status.Wrote(), err
+	})
+	return reply, err
+}
+
+func (b *bound) Handoff(ctx context.Context, from string, ask store.Ask) (reply lua.HandoffReply, err error) {
+	p, ok := b.Protocol.(Hander)
+	if !ok {
+		return reply, &store.Refused{Err: errUnsupported}
+	}
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = p.Handoff(ctx, conn, from, ask)
+		return reply.Status.Wrote(), err
+	})
+	return reply, err
+}
+
+func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (reply lua.AdoptReply, err error) {
+	p, ok := b.Protocol.(Adopter)
+	if !ok {
+		return reply, &store.Refused{Err: errUnsupported}
+	}
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = p.Adopt(ctx, conn, from, ask)
+		return reply.Status.Wrote(), err
+	})
+	return reply, err
+}
+
+func (b *bound) Reenter(ctx context.Context, step store.Step) (reply lua.StepReply, err error) {
+	p, ok := b.Protocol.(Stepper)
+	if !ok {
+		return reply, &store.Refused{Err: errUnsupported}
+	}
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = p.Reenter(ctx, conn, step)
+		return reply.Status == lua.Done && step.TTL > 0, err // nothing depends on a count alone
+	})
+	return reply, err
+}
+
+func (b *bound) Leave(ctx context.Context, step store.Step) (reply lua.StepReply, err error) {
+	p, ok := b.Protocol.(Stepper)
+	if !ok {
+		return reply, &store.Refused{Err: errUnsupported}
+	}
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = p.Leave(ctx, conn, step)
+		return false, err // nobody relies on fewer levels
+	})
+	return reply, err
+}
+
+func (b *bound) Enqueue(
+	ctx context.Context, asks []store.Ask, first bool,
+) (reply lua.EnqueueReply, err error) {
+	p, ok := b.Protocol.(Queuer)
+	if !ok {
+		return reply, &store.Refused{Err: errUnsupported}
+	}
+	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+		var err error
+		reply, err = p.Enqueue(ctx, conn, asks, first)
+		return false, err // a place that is lost is registered again
+	})
+	return reply, err
+}
+
+func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
+	p, ok := b.Protocol.(Inspector)
+	if !ok {
+		return lua.InspectReply{}, &store.Refused{Err: errUnsupported}
+	}
+	reply, err := p.Inspect(ctx, b.store.traffic, b.store.Sharded())
+	return reply, meaning(err)
+}
+
+func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error) {
+	reply, err := b.Protocol.Release(id, b.store.Sharded(), false).Run(ctx, b.store.traffic)
+	if err != nil {
+		return reply, meaning(err)
+	}
+	b.store.noteUnheard(b.Protocol, reply)
+	return reply, nil
+}
+
+// Change makes a request of a script, for a change at what a protocol is bound to that nobody holds.
+func Change[R any](
+	p store.Protocol, send func(ctx context.Context, conn lua.Conn, ask store.Ask) (store.Changed[R], error),
+) func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {
+	return func(ctx context.Context, ask store.Ask) (done store.Changed[R], err error) {
+		err = p.(*bound).store.exec(ctx, p.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
+			var err error
+			done, err = send(ctx, conn, ask)
+			return done.Status.Wrote(), err
+		})
+		return done, err
+	}
+}

@@ -1,0 +1,43 @@
+package redisstore
+
+import (
+	"errors"
+	"net"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// meaning returns err with what it means for whoever sent the script, where Redis or the connection says so.
+func meaning(err error) error {
+	if err == nil {
+		return nil // before the variables below are made
+	}
+	return explained(lua.Explain(err)) // which may have met a connection that was being made
+}
+
+func explained(err error) error {
+	if fault := store.FaultOf(err); fault != store.FaultAmbiguous {
+		return err
+	}
+	var refused redis.Error
+	var denied *lua.DeniedError
+	var op *net.OpError
+	means := &store.Failure{Fault: store.FaultAmbiguous, Err: err, Denied: errors.As(err, &denied)}
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		means.Fault = store.FaultDefinite
+	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
+		errors.Is(err, redis.ErrPoolExhausted):
+		means.Fault = store.FaultTransient
+	case errors.As(err, &refused) && lua.Passes(err):
+		means.Fault = store.FaultTransient
+	case errors.As(err, &refused):
+		means.Fault = store.FaultDefinite
+	case !means.Denied:
+		return err
+	}
+	return means
+}

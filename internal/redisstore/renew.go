@@ -1,0 +1,176 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// renewBatch is how many holds one script renews.
+const renewBatch = 256
+
+var errRefusedWrite = errors.New("redis refused to extend it (too few replicas, or an access rule?)")
+
+// group is what one renewal script is asked: holds of one kind, and where slots count of one slot.
+type group struct {
+	renewer   Renewer
+	at        []int // where the holds stand in the batch
+	keys, ids []string
+	ttls      []int64
+}
+
+// Renew implements [store.Store]: one script for the holds that can share one, up to renewBatch of them, and all
+// scripts in one round trip.
+func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
+	groups := s.groups(all)
+	calls := prepare(groups)
+	s.sendRenewals(ctx, groups, calls)
+	var refused []refusedGroup
+	for i, g := range groups {
+		if len(g.at) > 1 && s.refusesMany(calls[i].Err) {
+			refused = append(refused, refusedGroup{g, calls[i].Err})
+			continue
+		}
+		g.report(calls[i], all)
+	}
+	if len(refused) > 0 {
+		s.renewApart(ctx, refused, all)
+	}
+}
+
+// refusedGroup is a group that the server wants no single script for.
+type refusedGroup struct {
+	*group
+	err error
+}
+
+// renewApart sends every hold's renewal as a script of its own.
+func (s *Store) renewApart(ctx context.Context, refused []refusedGroup, all []store.Renewal) {
+	var apart []*group
+	for _, g := range refused {
+		apart = append(apart, g.singles()...)
+	}
+	calls := prepare(apart)
+	s.sendRenewals(ctx, apart, calls)
+	for i, g := range apart {
+		g.report(calls[i], all)
+	}
+	for _, g := range refused {
+		own := calls[:len(g.at)]
+		calls = calls[len(g.at):]
+		fine := !slices.ContainsFunc(own, func(c *lua.Call[[]lua.RenewStatus]) bool { return c.Err != nil })
+		if s.learnSlots(g.err); fine && lua.Refused(g.err) {
+			s.bySlot.Store(true)
+		}
+	}
+}
+
+func prepare(groups []*group) []*lua.Call[[]lua.RenewStatus] {
+	calls := make([]*lua.Call[[]lua.RenewStatus], len(groups))
+	for i, g := range groups {
+		calls[i] = g.renewer.Renew(g.keys, g.ids, g.ttls)
+	}
+	return calls
+}
+
+// groups sorts the batch.
+func (s *Store) groups(all []store.Renewal) []*group {
+	type kind struct {
+		renewer Renewer
+		slot    int
+	}
+	var groups []*group
+	oneSlot, byKind := s.oneSlot(), make(map[kind]*group)
+	for i := range all {
+		one := &all[i]
+		k := kind{renewer: Unbind(one.Proto).(Keeper).Renewer()}
+		if oneSlot {
+			k.slot = s.Slot(one.Proto.Key())
+		}
+		g := byKind[k]
+		if g == nil || len(g.at) == renewBatch {
+			g = &group{renewer: k.renewer}
+			if !oneSlot { // then nearly all go into one
+				g.expect(min(len(all)-i, renewBatch))
+			}
+			byKind[k] = g
+			groups = append(groups, g)
+		}
+		g.add(i, one)
+	}
+	return groups
+}
+
+func (g *group) expect(n int) {
+	g.at, g.ttls = make([]int, 0, n), make([]int64, 0, n)
+	g.keys, g.ids = make([]string, 0, n), make([]string, 0, n)
+}
+
+func (g *group) add(at int, one *store.Renewal) {
+	g.at = append(g.at, at)
+	g.keys = append(g.keys, one.Proto.Key())
+	g.ids = append(g.ids, one.ID)
+	g.ttls = append(g.ttls, one.TTL.Milliseconds())
+}
+
+func (g *group) singles() []*group {
+	singles := make([]*group, len(g.at))
+	for i := range g.at {
+		singles[i] = &group{
+			renewer: g.renewer, at: g.at[i : i+1],
+			keys: g.keys[i : i+1], ids: g.ids[i : i+1], ttls: g.ttls[i : i+1],
+		}
+	}
+	return singles
+}
+
+// sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
+// With MinReplicas each goes over a connection of its own, on which WAIT can follow.
+func (s *Store) sendRenewals(
+	ctx context.Context, groups []*group, calls []*lua.Call[[]lua.RenewStatus],
+) {
+	switch {
+	case s.minReplicas > 0:
+		for i, g := range groups {
+			calls[i].Err = s.renewReplicated(ctx, g, calls[i])
+		}
+	case len(calls) == 1:
+		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, s.links.Renewal)
+	default:
+		lua.RunAll(ctx, s.links.Renewal, calls)
+	}
+}
+
+func (s *Store) renewReplicated(ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus]) error {
+	return s.replicated(ctx, s.links.Renewal, g.keys[0],
+		func(ctx context.Context, conn lua.Conn) (bool, error) {
+			reply, err := c.Run(ctx, conn)
+			c.Reply = reply
+			return true, err
+		})
+}
+
+// report translates the answers.
+func (g *group) report(c *lua.Call[[]lua.RenewStatus], all []store.Renewal) {
+	for i, at := range g.at {
+		one := &all[at]
+		switch {
+		case c.Err != nil:
+			one.Err = meaning(c.Err)
+		case c.Reply[i] == lua.Renewed:
+			one.TTL, one.Err = time.Duration(g.ttls[i])*time.Millisecond, nil
+		case c.Reply[i] == lua.RenewGone:
+			one.Err = watchdog.ErrGone
+		case c.Reply[i] == lua.RenewConflict:
+			one.Err = fmt.Errorf("%w: %w", watchdog.ErrGone, lua.ErrConflict)
+		default:
+			one.Err = errRefusedWrite
+		}
+	}
+}

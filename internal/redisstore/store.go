@@ -1,0 +1,157 @@
+package redisstore
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/pipeline"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/wake"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// linger is how long a subscription lasts that nobody waits on.
+const linger = time.Second
+
+// Store is locks in Redis. It implements [store.Store].
+type Store struct {
+	links       *links.Links
+	minReplicas int
+
+	traffic *pipeline.Pipe // what all but renewals are sent with
+	hub     *wake.Hub
+	host    store.Host
+
+	unheard atomic.Bool // it was logged that releases are not published
+	bySlot  atomic.Bool // the server turned out to want the keys of a script in one slot
+}
+
+// New returns a store over connections that it will close.
+func New(conns *links.Links, minReplicas int) *Store {
+	return &Store{links: conns, minReplicas: minReplicas}
+}
+
+// Start implements [store.Store].
+func (s *Store) Start(host store.Host) {
+	s.host = host
+	s.traffic = pipeline.New(pipeline.Config{
+		Client: s.links.Traffic, Wires: s.links.Wires(), Shard: s.Node, Bundle: !s.links.Cluster(),
+		Limit: host.Limit,
+	})
+	s.hub = wake.New(wake.Config{
+		Open:    func(ctx context.Context) *redis.PubSub { return s.links.Traffic.Subscribe(ctx) },
+		Shard:   s.links.Shard,
+		Moved:   s.links.Moved,
+		Sharded: s.links.Sharded,
+		Heard:   host.Heard,
+		Wheel:   host.Wheel, Clock: host.Clock,
+		Linger: linger, Life: s.links.Life(), Limit: s.links.Greeting() + host.Limit,
+	})
+	s.links.OnEvicting(func(policy string) {
+		host.Warn("redis evicts keys when its memory is full, and locks with them; set maxmemory-policy to noeviction",
+			"maxmemory-policy", policy)
+	})
+	s.links.OnReplaced(host.Replaced)
+}
+
+// Node implements [store.Store].
+func (s *Store) Node(key string) string { return s.links.Shard(context.Background(), key) }
+
+// Ready makes sure that, on a cluster, it is known how releases are published, and where every slot
+// is: who acquires has to be able to release in a way that others hear, and to renew though the node
+// that would be asked for the slots first does not answer by then.
+func (s *Store) Ready(ctx context.Context) error {
+	if !s.links.Cluster() {
+		return nil
+	}
+	if _, err := s.links.Sharded(ctx); err != nil {
+		return meaning(err)
+	}
+	return meaning(s.links.Ready(ctx))
+}
+
+// Within implements [store.Store].
+func (s *Store) Within(ctx context.Context, limit, all time.Duration) context.Context {
+	if all == 0 {
+		return links.Within(ctx, limit)
+	}
+	return links.WithinAll(ctx, limit, all)
+}
+
+// Direct reports whether all that a request sends goes through the pipe, which lets it return when its context
+// ends. It does not where a request sends several things, or by other ways.
+func (s *Store) Direct() bool { return s.minReplicas == 0 && s.links.Known() }
+
+// Replaceable implements [store.Store].
+func (s *Store) Replaceable() bool { return s.links.Replaceable() }
+
+// Slot implements [store.Store].
+func (s *Store) Slot(key string) int {
+	if !s.oneSlot() {
+		return 0
+	}
+	return keys.Slot(key)
+}
+
+// Sharded reports whether messages are published by SPUBLISH. It is known once something was asked for.
+func (s *Store) Sharded() bool {
+	if !s.links.Cluster() {
+		return false
+	}
+	sharded, err := s.links.Sharded(links.Within(context.Background(), 0))
+	return err == nil && sharded
+}
+
+// End implements [store.Store].
+func (s *Store) End() { s.traffic.End() }
+
+// HangUp implements [store.Store].
+func (s *Store) HangUp() { _ = s.links.Close() }
+
+// Wait implements [store.Store].
+func (s *Store) Wait() {
+	s.traffic.Join()
+	s.hub.Close()
+}
+
+// Join implements [store.Store].
+func (s *Store) Join(channel, key string) store.Ticket {
+	if key == "" {
+		return s.hub.Join(channel)
+	}
+	return s.hub.JoinFor(channel, key)
+}
+
+// Heard implements [store.Store].
+func (s *Store) Heard(channel string) store.Count { return s.hub.Count(channel) }
+
+// Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers; there
+// it is supposed to be one, and so it is where nobody is told.
+func (s *Store) Others(channel string, receivers int64) int {
+	if s.links.Cluster() && !s.Sharded() || channel == "" {
+		return 1
+	}
+	if s.hub.Subscribed(channel) {
+		receivers--
+	}
+	return int(max(receivers, 0))
+}
+
+// noteUnheard has it logged, once, that releases are not published. What was released is free all the same, but
+// who waits in another process finds that out only by looking, every MaxPoll.
+func (s *Store) noteUnheard(p Protocol, reply lua.ReleaseReply) {
+	if reply.Receivers >= 0 || s.unheard.Swap(true) {
+		return
+	}
+	right := "+publish"
+	if s.Sharded() {
+		right = "+spublish"
+	}
+	s.host.Warn("redis refused to publish a release, so other processes that wait learn of it late; the user "+
+		"lacks a right", "rights", right+" &"+p.Channel(), "lock", p.Name())
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Store is a database that keeps locks. All methods are safe for concurrent use.
+type Store interface {
+	// Start is called once, before everything else. It sends nothing.
+	Start(host Host)
+
+	// Node names the node that serves a key: what fails together, and what has one clock.
+	Node(key string) string
+	// Ready learns what has to be known before something is taken, so that it can be released such that others hear
+	// of it, and renewed. Most of the time that is known.
+	Ready(ctx context.Context) error
+	// Within is a context for one request, with the time limit of one command; not beyond all, if that is not 0.
+	Within(ctx context.Context, limit, all time.Duration) context.Context
+	// Direct reports that a request returns when its context ends, with a *[Left] if it was under way.
+	Direct() bool
+	// Replaceable reports that another node may take over without having heard of the last writes.
+	Replaceable() bool
+	// Slot is equal for keys that one request can serve, as far as is known.
+	Slot(key string) int
+
+	// Join listens to a channel until the ticket is left. If it is on behalf of a lock, its key is what Host.Heard is
+	// told; "": nothing is.
+	Join(channel, key string) Ticket
+	// Heard is how many messages of a channel were heard here; the zero Count where nobody listens.
+	Heard(channel string) Count
+	// Others is how many clients besides this one a release reached that was told to so many receivers.
+	Others(channel string, receivers int64) int
+
+	// ReleaseEach sends releases that nobody waits for in one go.
+	ReleaseEach(ctx context.Context, all []*Parting)
+	// Renew renews holds that are on one node.
+	Renew(ctx context.Context, all []Renewal)
+	// AcquireAll takes all locks or none by one request. An error that matches [ErrApart] says that they have to be
+	// taken one by one; with [FaultAmbiguous] some may have been taken.
+	AcquireAll(ctx context.Context, members []Member, id string, notAfter int64) (AcquireAllReply, error)
+	// ReleaseAll releases by one request what was taken by one. On an error that matches [ErrApart], a [FaultDefinite]
+	// says that none was released.
+	ReleaseAll(ctx context.Context, all []*Parting) error
+
+	// End has every caller leave who can; HangUp ends what is under way; Wait joins every goroutine, and is the last.
+	End()
+	HangUp()
+	Wait()
+}
+
+// Host is what a store needs of the engine that uses it.
+type Host struct {
+	Clock    *watchdog.Clock
+	Wheel    *watchdog.Wheel
+	Limit    time.Duration                  // of one command
+	Warn     func(text string, args ...any) // logs, and does not wait
+	Heard    func(key string)               // a message came on the channel of a key
+	Replaced func()                         // a node was replaced by one that may not have heard of the last writes
+}
+
+// Parting is one release among several.
+type Parting struct {
+	Proto   Protocol
+	ID      string
+	WantNow bool // the reply is to tell the server's time
+
+	Reply ReleaseReply
+	Err   error
+}
+
+// Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the
+// hold is not there.
+type Renewal struct {
+	Proto Protocol
+	ID    string
+	TTL   time.Duration
+	Err   error
+}
+
+// Member is one of the locks that are taken together.
+type Member struct {
+	Proto Protocol
+	Lease time.Duration
+}
+
+// Ticket is one listener of a channel.
+type Ticket interface {
+	// C is ready when a message came, or may have been missed, since it was read last.
+	C() <-chan struct{}
+	// Ready is closed when the subscription stands: what is released from then on is heard.
+	Ready() <-chan struct{}
+	// Count is how many messages were heard.
+	Count() Count
+	// Leave ends it.
+	Leave()
+}
+
+// Count is how many messages of a channel were heard under one subscription. The zero Count is that of
+// a channel that is not subscribed to.
+type Count struct {
+	Subscription uint64 // which one; none has the number 0
+	Messages     uint64
+}
