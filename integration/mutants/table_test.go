@@ -233,7 +233,7 @@ var table = append(histories, []mutant{
 		in:   "watchdog", by: "^TestStopDuringACall$|^TestOneEndOnly$",
 	}, {
 		name: "validity counts from the reply to an acquisition",
-		file: "internal/redisstore/store.go",
+		file: "internal/engine/*.go",
 		old:  `sent.reply.Fence, start, `,
 		new:  `sent.reply.Fence, e.clock.Now(), `,
 		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
