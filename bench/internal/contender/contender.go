@@ -58,6 +58,7 @@ const (
 	OursFair        = "holdfast fairlock"
 	OursMulti       = "holdfast multilock"
 	OursRed         = "holdfast redlock"
+	OursAsking      = "holdfast, asking for each level"
 	Bsm             = "bsm/redislock"
 	Redsync         = "redsync"
 	RedsyncFailFast = "redsync fail-fast"
@@ -103,5 +104,5 @@ func Floor(name string) bool { return strings.HasPrefix(name, "floor: ") }
 
 // IsOurs reports that a contender is of this module.
 func IsOurs(name string) bool {
-	return name == Ours || name == OursFair || name == OursMulti || name == OursRed
+	return name == Ours || name == OursFair || name == OursMulti || name == OursRed || name == OursAsking
 }

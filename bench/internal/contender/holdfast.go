@@ -60,14 +60,18 @@ func (l *oursLock) Unlock() error { return l.unlock() }
 
 // Nested is a handle whose Lock re-enters as often as it is called, and whose Unlock goes back a level.
 type Nested struct {
-	lock  rlock.Locker
+	locks []rlock.Locker // of the levels
 	ctxs  []context.Context
 	frees []func() error
 }
 
-// Nest makes such a handle of a client of Ours.
-func Nest(c Client, name string) *Nested {
-	return &Nested{lock: c.(*oursClient).make([]string{name})}
+// Nest makes such a handle of a client of Ours, for so many levels.
+func Nest(c Client, name string, levels int) *Nested {
+	n := &Nested{}
+	for range levels {
+		n.locks = append(n.locks, c.(*oursClient).make([]string{name}))
+	}
+	return n
 }
 
 // Lock goes one level deeper.
@@ -75,7 +79,7 @@ func (n *Nested) Lock(ctx context.Context) error {
 	if len(n.ctxs) > 0 {
 		ctx = n.ctxs[len(n.ctxs)-1]
 	}
-	held, unlock, err := n.lock.Lock(ctx)
+	held, unlock, err := n.locks[len(n.ctxs)].Lock(ctx)
 	if err == nil {
 		n.ctxs, n.frees = append(n.ctxs, held), append(n.frees, unlock)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,8 +24,10 @@ const (
 
 // Load is goroutines that lock and unlock without a pause, each with its own handle.
 type Load struct {
-	Locks []contender.Lock
-	For   time.Duration
+	Locks   []contender.Lock
+	For     time.Duration
+	Section time.Duration // what each does while it holds the lock
+	Clients int           // whose goroutines follow one another; 0: one
 }
 
 // Outcome is what a load came to.
@@ -35,6 +38,7 @@ type Outcome struct {
 	Elapsed  time.Duration
 	Waits    []time.Duration // of Lock, sorted
 	Both     []time.Duration // of Lock and Unlock, sorted
+	Absence  time.Duration   // the longest time for which no goroutine of a client got the lock
 }
 
 // Run runs the load once. An error of a contender before the end counts as a failure, after it as
@@ -43,9 +47,10 @@ func (l Load) Run(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var end ending
-	workers := make([]worker, len(l.Locks))
+	workers, clients := make([]worker, len(l.Locks)), make([]absence, max(l.Clients, 1))
 	for i := range workers {
 		workers[i] = newWorker(l.Locks[i], samples/len(l.Locks))
+		workers[i].section, workers[i].client = l.Section, &clients[i*len(clients)/len(workers)]
 	}
 	timer := time.AfterFunc(l.For, func() {
 		end.over.Store(true)
@@ -57,7 +62,32 @@ func (l Load) Run(ctx context.Context) (Outcome, error) {
 		wg.Go(func() { workers[i].run(ctx, &end) })
 	}
 	wg.Wait()
-	return gather(workers, max(l.For, time.Duration(end.last.Load())))
+	outcome, err := gather(workers, max(l.For, time.Duration(end.last.Load())))
+	for i := range clients {
+		outcome.Absence = max(outcome.Absence, time.Duration(clients[i].longest.Load()))
+	}
+	return outcome, err
+}
+
+// absence is for how long the goroutines of one client did not get the lock.
+type absence struct{ last, longest atomic.Int64 }
+
+// came notes that one got it, so long after the beginning. It says something only where all want one name: then one
+// calls it at a time.
+func (a *absence) came(at time.Duration) {
+	a.longest.Store(max(a.longest.Load(), int64(at)-a.last.Swap(int64(at))))
+}
+
+// work takes so long: by looking at the clock where a timer would be late by about as much.
+func work(d time.Duration) {
+	const sure = time.Millisecond
+	if d >= sure {
+		time.Sleep(d)
+		return
+	}
+	for start := time.Now(); time.Since(start) < d; {
+		runtime.Gosched()
+	}
 }
 
 // warmth is how long a load is run before it is measured.
@@ -104,6 +134,7 @@ func (o Outcome) Figures() Figures {
 		PairP50:   us(o.Both, 0.5),
 		PairP99:   us(o.Both, 0.99),
 		TurnRatio: ratio(o.Turns),
+		Absence:   float64(o.Absence.Nanoseconds()) / 1e3,
 		Failures:  float64(o.Failures),
 	}
 }
@@ -124,6 +155,8 @@ func (o Outcome) By(groups int) float64 {
 
 type worker struct {
 	lock     contender.Lock
+	section  time.Duration
+	client   *absence
 	turns    int
 	failures int
 	err      error // the first
@@ -149,6 +182,8 @@ func (w *worker) run(ctx context.Context, end *ending) {
 		err := w.lock.Lock(ctx)
 		got := time.Now()
 		if err == nil {
+			w.client.came(got.Sub(begin))
+			work(w.section)
 			err = w.lock.Unlock()
 		}
 		done := time.Now()

@@ -79,3 +79,20 @@ func TestASampleIsNeverLargerThanItsRoom(t *testing.T) {
 	require.Len(t, w.waits, 4)
 	require.Len(t, w.both, 4)
 }
+
+// A client is away from when one of its goroutines got the lock until the next one does.
+func TestAbsenceIsTheLongestTimeBetweenTurns(t *testing.T) {
+	var a absence
+	for _, at := range []time.Duration{2, 3, 10, 12} {
+		a.came(at)
+	}
+	require.EqualValues(t, 7, a.longest.Load())
+}
+
+func TestASectionTakesAtLeastItsTime(t *testing.T) {
+	for _, d := range []time.Duration{0, 100 * time.Microsecond, 2 * time.Millisecond} {
+		start := time.Now()
+		work(d)
+		require.GreaterOrEqual(t, time.Since(start), d)
+	}
+}

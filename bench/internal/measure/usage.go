@@ -37,6 +37,7 @@ const (
 	ClientCarries = "client_core_carries_per_s"
 
 	TurnRatio = "turns_most_by_fewest"
+	Absence   = "client_wait_max_us" // for which no goroutine of a client got the lock
 	Failures  = "failures"
 )
 

@@ -117,7 +117,7 @@ func (n named) Lock(names ...string) contender.Lock {
 func All() []Scenario {
 	var all []Scenario
 	for _, some := range [][]Scenario{
-		throughput(), hot(), handover(), held(), crowd(), several(), quorum(), nested(),
+		throughput(), hot(), sections(), fair(), handover(), held(), crowd(), several(), quorum(), nested(),
 	} {
 		all = append(all, some...)
 	}

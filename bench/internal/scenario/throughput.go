@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
@@ -54,6 +55,7 @@ type load struct {
 	lab     *Lab
 	clients []contender.Client
 	locks   []contender.Lock
+	section time.Duration // of each turn
 	warm    bool
 }
 
@@ -80,14 +82,18 @@ func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
 }
 
 func (l *load) Measure(ctx context.Context) (measure.Figures, error) {
-	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice}
+	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice, Section: l.section, Clients: len(l.clients)}
 	if !l.warm {
 		if err := work.Warm(ctx); err != nil {
 			return nil, err
 		}
 		l.warm = true
 	}
-	return costOf(ctx, l.lab, work)
+	figures, err := costOf(ctx, l.lab, work)
+	if err == nil && l.section > 0 {
+		figures[sectionShare] = figures[measure.Rate] * l.section.Seconds()
+	}
+	return figures, err
 }
 
 const clientTurnRatio = "turns_of_clients_most_by_fewest"
