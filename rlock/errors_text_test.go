@@ -97,7 +97,7 @@ func TestTextOfAWaitThatMaxWaitEnds(t *testing.T) {
 		require.ErrorContains(t, err, "MaxWait (1.5s) elapsed")
 
 		sim.suffer(timeAlways(simredis.DropRequest))
-		_, _, err = rlock.New(a, "x", rlock.MaxWait(wait)).Lock(held.ctx)
+		_, _, err = rlock.New(a, "x", rlock.FixedLease(time.Hour), rlock.MaxWait(wait)).Lock(held.ctx)
 		require.ErrorIs(t, err, rlock.ErrUnavailable)
 		require.ErrorContains(t, err, "MaxWait (1.5s) elapsed")
 		sim.suffer(nil)
