@@ -27,7 +27,12 @@
 // A capacity that is set below what is held takes nothing from anybody; nobody gets any until enough came
 // back, and what was held before may exceed it until then.
 //
-// Each permit belongs to one hold, by an id that is used once. To release twice, or when the lease is
+// Permits that come back pass to the first in line of the process, in memory, if it waits for as many and with a
+// lease that is renewed. It has a context of its own; Redis sees one hold, and was not asked by a nil from such a
+// release. After some milliseconds, 50 at most, of such turns the permits become free for other processes, and
+// a capacity that was lowered meanwhile counts.
+//
+// Each permit belongs to one hold in Redis, by an id that is used once. To release twice, or when the lease is
 // over, is an error and gives nothing back. A request that is sent again, doubled or delayed takes
 // effect once; what creates permits says until when, in the server's time, it may be carried out; and
 // what a call that was given up or refused may have taken, or a copy of its request may take, is released

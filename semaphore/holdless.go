@@ -17,5 +17,5 @@ var traits = store.Traits{Crowds: true}
 // Follows is true: whoever was refused first goes first, so that small requests do not starve a large one.
 func (holdless) Follows(string) bool { return true }
 
-// Inherits is false: the next may need fewer or more.
+// Inherits is false: what nobody owns is not passed on.
 func (holdless) Inherits(string) bool { return false }

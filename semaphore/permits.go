@@ -20,13 +20,20 @@ import (
 type permits struct {
 	holdless
 	handle
-	count int64 // 0: of a hold of which only the id is known
+	count  int64 // 0: of a hold of which only the id is known
+	traits store.Traits
 }
 
 func (p *permits) Name() string    { return p.name }
 func (p *permits) Key() string     { return p.key }
 func (p *permits) Mode() string    { return "permit" }
 func (p *permits) Channel() string { return p.channel() }
+
+// Inherits is true of permits: those that come back pass to the first in line, if it waits for as many. If it waits for another number they become free, as do those that come back after them,
+// until it is served: nobody behind it is served before.
+func (p *permits) Inherits(held string) bool { return held == p.Mode() }
+
+func (p *permits) Traits() *store.Traits { return &p.traits }
 
 func (p *permits) at(sharded bool) lua.Permits {
 	return lua.Permits{Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded}

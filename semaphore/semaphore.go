@@ -143,7 +143,11 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 	return s.core.Engine.BreakOne(ctx, s.core.Store.Bind(s.permits(0)), id)
 }
 
-func (s *Semaphore) permits(n int64) *permits { return &permits{handle: s.handle, count: n} }
+func (s *Semaphore) permits(n int64) *permits {
+	return &permits{handle: s.handle, count: n, traits: store.Traits{
+		Crowds: true, Passes: true, Unscripted: true, Portion: n,
+	}}
+}
 
 // lock is the lock that n permits are.
 func (s *Semaphore) lock(n int64) *rlock.Lock {

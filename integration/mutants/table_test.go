@@ -184,6 +184,24 @@ var table = append(histories, []mutant{
 		new:  `!s.Sharded()`,
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
+		name: "permits pass to whoever is first, however many it waits for",
+		file: "internal/localqueue/portion.go",
+		old:  `!w.rests() || w.Size != p.Size ||`,
+		new:  `!w.rests() ||`,
+		in:   "semaphore", by: "^TestTheFirstInLineDecidesWhatPasses$",
+	}, {
+		name: "who is first for permits asks anew, though nothing was heard",
+		file: "internal/localqueue/portion.go",
+		old:  `if heard.Subscription != 0 && heard == q.watch.heard`,
+		new:  `if heard.Subscription != 0 && heard != q.watch.heard`,
+		in:   "semaphore", by: "^TestPermitsPassWithoutARequest$",
+	}, {
+		name: "permits pass inside a process for ever",
+		file: "internal/localqueue/portion.go",
+		old:  `if p.run.over(now, q.debt.others) {`,
+		new:  `if false {`,
+		in:   "internal/localqueue", by: "^TestARunOfAPortionIsItsOwn$",
+	}, {
 		name: "an acquisition may come as late as it likes",
 		file: "lua/acquire.lua",
 		old:  `if now > tonumber(ARGV[3]) then`,

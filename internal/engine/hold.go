@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -34,6 +35,8 @@ type Hold struct {
 
 	asked time.Duration // the longest lease that Redis was ever asked for
 
+	portion *localqueue.Portion // what it is one of; nil: of nothing. Guarded by its part of the table
+
 	waitedFor bool  // that somebody waits for it here was logged; guarded by its part of the table
 	inner     bool  // another side of the lock was asked for inside it; guarded by mu
 	suspect   bool  // a message said that somebody released the lock (see suspect.go); guarded by its part of the table
@@ -59,7 +62,7 @@ func holdOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
 func (e *Engine) newHold(req Request, id string, fence int64, start time.Duration, doubt int64) *Hold {
 	h := &Hold{
 		engine: e, proto: req.Proto, number: e.numberOf(id), fence: fence,
-		start: start, doubt: doubt, asked: req.Lease,
+		start: start, doubt: doubt, asked: req.Lease, portion: portionOf(req.Proto),
 	}
 	h.lease.Owner = h
 	if req.Kept {

@@ -21,9 +21,10 @@ type leader struct {
 	busy   bool  // the last answer was that another has the lock
 	last   error // of the last attempt that got no answer
 	ticket store.Ticket
-	also   store.Ticket  // of another channel that the holder tells of its release on
-	pause  time.Duration // between attempts that got no answer
-	nap    time.Duration // between attempts where nobody tells of a release
+	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
+	also   store.Ticket    // of another channel that the holder tells of its release on
+	pause  time.Duration   // between attempts that got no answer
+	nap    time.Duration   // between attempts where nobody tells of a release
 }
 
 func (e *Engine) newLeader(w *waiter) *leader {
@@ -48,9 +49,9 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 		if l.steppedBack(false) {
 			return nil, errBehind
 		}
-		h, pttl, err := l.attempt(limited)
+		h, pttl, err := l.turn(limited)
 		if h != nil {
-			return h, nil
+			return e.given(w, h), nil
 		}
 		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
 			l.give()
@@ -175,6 +176,7 @@ func (l *leader) rest(ctx context.Context, pttl time.Duration) {
 	case <-l.ticket.C():
 		l.woken(ctx, reason)
 	case <-also:
+	case <-l.roused:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.closing:
@@ -229,6 +231,8 @@ func (l *leader) yield(ctx context.Context) {
 	for {
 		select {
 		case <-l.ticket.C():
+		case <-l.roused:
+			return
 		case <-timer.C:
 			return
 		case <-ctx.Done():

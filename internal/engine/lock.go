@@ -135,7 +135,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			e.table.leave(w)
 			return nil, e.unavailable(w.req.Proto, failed)
 		case at == localqueue.Granted:
-			return h, nil
+			return e.given(w, h), nil
 		case at == localqueue.Asking:
 			e.wheel.Cancel(&w.stale)
 			h, err := e.lead(limited, ctx, w, told)
@@ -175,6 +175,9 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 // background, because the caller's context is over. What is left for the caller to clean up is returned.
 func (e *Engine) quit(w *waiter) localqueue.Remains {
 	h, left := e.table.leave(w)
+	if h != nil {
+		e.given(w, h)
+	}
 	if h != nil && !h.loose && !e.spawn(h.discard) {
 		h.orphan()
 	}

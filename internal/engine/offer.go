@@ -16,7 +16,12 @@ func (t *table) offer(h *Hold) (w *waiter, runOver bool) {
 	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
 		return nil, false
 	}
-	to, runOver := s.queue.Offer(h.proto.Mode(), t.engine.clock.Now())
+	now := t.engine.clock.Now()
+	if h.portion != nil {
+		to, runOver := s.queue.OfferPortion(h.proto.Mode(), h.portion, now)
+		return waiterOf(to), runOver
+	}
+	to, runOver := s.queue.Offer(h.proto.Mode(), now)
 	return waiterOf(to), runOver
 }
 
@@ -43,11 +48,16 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 		h.suspect = true
 		t.engine.dog.Hurry(&h.lease)
 	}
-	if !q.Grant(&w.Waiter, h.number == from.number, t.engine.clock.Now()) {
-		return false
+	granted, now := false, t.engine.clock.Now()
+	if h.portion != nil {
+		granted = q.GrantPortion(&w.Waiter, h.portion, now)
+	} else {
+		granted = q.Grant(&w.Waiter, h.number == from.number, now)
 	}
-	w.hold = h
-	return true
+	if granted {
+		w.hold = h
+	}
+	return granted
 }
 
 // recall takes an offer back: the target waits as before. A new id is given to it if a late

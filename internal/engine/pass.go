@@ -10,7 +10,7 @@ import "time"
 // successor is h's next turn, for a request that would be granted the same by Redis. It is nil if h has to be
 // handed on by a script, or released:
 //
-//   - there is no token left;
+//   - there is no token left, of those that have any;
 //   - the lease is half over, or its last renewal failed: Redis is to be asked whether it stands;
 //   - the next one wants another lease, or one of its own that nobody renews;
 //   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
@@ -21,7 +21,7 @@ func (h *Hold) successor(req Request) *Hold {
 	now, until := e.clock.Now(), h.lease.ValidUntil()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !req.Proto.Traits().Passes || h.spare == 0 || until-now <= req.Lease/2 || h.lease.Failing() ||
+	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil || until-now <= req.Lease/2 || h.lease.Failing() ||
 		!req.Kept || req.Lease != h.asked || !h.settledLocked() || h.inner || h.limit != nil {
 		return nil
 	}
@@ -30,6 +30,9 @@ func (h *Hold) successor(req Request) *Hold {
 		start: now, doubt: h.doubt, asked: req.Lease,
 	}
 	h.steps.inherit(next)
+	if next.portion = h.portion; next.portion != nil {
+		next.fence, next.spare = h.fence, 0
+	}
 	h.doubt = 0 // the last turn has what is left of it released
 	next.lease.Owner = next
 	e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)

@@ -108,6 +108,9 @@ func (e *Engine) sendHandoff(
 // nothing any more, because it needs the hold that is gone.
 func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 	left := !e.table.grant(from, w, next)
+	if left {
+		e.given(w, next)
+	}
 	if e.isClosed() {
 		next.orphan() // Close may have looked for holds before this one was listed
 		return nil

@@ -52,7 +52,7 @@ func (e *Engine) newWaiter(req Request, since time.Duration, under string) *wait
 	registers := req.Proto.Traits().Queues
 	w.Waiter = localqueue.Waiter{
 		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: req.Proto.Traits().Crowds, Inside: under != "", Shared: req.Shared, Registers: registers,
+		Several: req.Proto.Traits().Crowds, Size: req.Proto.Traits().Portion, Inside: under != "", Shared: req.Shared, Registers: registers,
 	}
 	return w
 }
@@ -145,8 +145,12 @@ func (t *table) drop(h *Hold, others int) {
 		return
 	}
 	s.unlist(h)
-	if s.queue != nil {
-		s.queue.Released(others, t.engine.clock.Now())
+	switch now := t.engine.clock.Now(); {
+	case s.queue == nil:
+	case h.portion != nil:
+		s.queue.ReleasedPortion(others, now)
+	default:
+		s.queue.Released(others, now)
 	}
 	p.tidy(key)
 }

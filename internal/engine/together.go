@@ -17,13 +17,17 @@ func (t *table) stepBack(w *waiter) (behind bool) {
 	return q.StepBack(&w.Waiter)
 }
 
-// isBehind reports whether w, which was asking, is back in the queue.
+// isBehind reports whether w, whose last request is settled, is back in the queue.
 func (t *table) isBehind(w *waiter) bool {
 	if !w.Several {
 		return false
 	}
 	defer t.lock(w.key()).mu.Unlock()
-	return w.Behind()
+	behind := w.Behind()
+	if behind {
+		w.Settled()
+	}
+	return behind
 }
 
 // steppedBack reports whether the leader is to go back into the queue. One of whose requests the fate is

@@ -49,7 +49,8 @@ func (q *Queue) Recall(w *Waiter, id string) {
 		w.sent = true // by whoever handed on
 	}
 	if w.state == Offered {
-		w.state = Waiting
+		w.state = w.before
+		w.tell()
 	}
 }
 

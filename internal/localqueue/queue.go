@@ -14,8 +14,9 @@ type Queue struct {
 	blocking int  // those in the queue that others stand behind
 	calm     bool // nobody in the queue was waiting when that was looked at last
 
-	run  run
-	debt debt
+	run   run
+	debt  debt
+	watch watch // of portions
 
 	registrar bool // somebody registers those that have no place in Redis's queue
 

@@ -21,11 +21,12 @@ type Waiter struct {
 	Owner any           // the caller's own waiter, which this one is a part of
 	Since time.Duration // when the call began
 
-	Several   bool // any number of its kind ask at a time, since none takes what excludes another
-	Inside    bool // the caller has a hold of another mode of the key, and so stands behind nobody
-	Set       bool // it wants other keys as well, and so never takes a hold that is handed on
-	Shared    bool // it takes nothing: what Redis answers one is the answer to all who were waiting then
-	Registers bool // Redis keeps a queue for its kind
+	Several   bool  // any number of its kind ask at a time, since none takes what excludes another
+	Inside    bool  // the caller has a hold of another mode of the key, and so stands behind nobody
+	Set       bool  // it wants other keys as well, and so never takes a hold that is handed on
+	Shared    bool  // it takes nothing: what Redis answers one is the answer to all who were waiting then
+	Size      int64 // of the portion that it wants; 0: it wants something else
+	Registers bool  // Redis keeps a queue for its kind
 
 	ID string
 
@@ -35,6 +36,9 @@ type Waiter struct {
 	registering bool  // such a request is under way
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
+
+	requesting bool  // of a portion: a request of its own is under way, or may still be carried out
+	before     State // it was offered a portion
 
 	state      State
 	failed     error         // the hand-off to it failed for good

@@ -40,6 +40,9 @@ type Protocol interface {
 // Traits are what sets a primitive apart. The zero Traits are those of a lock that one at a time asks for.
 type Traits struct {
 	Passes bool // holds pass to others of the process without a request: the store does not know who has them
+	// Portion is how much of something that several have at a time a hold is; 0 where one has all. A portion has no
+	// fencing token, and passes to whoever asked for as much.
+	Portion int64
 	// Counts says that the store decides nothing by how many levels a hold has.
 	Counts bool
 	// Unscripted, with Passes, says that there is no Handoff: a hold is passed on without a request, or released.

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// portionOf is what a hold that Redis granted is a portion of, with a run that begins.
+func portionOf(p store.Protocol) *localqueue.Portion {
+	if n := p.Traits().Portion; n > 0 {
+		return &localqueue.Portion{Size: n}
+	}
+	return nil
+}
+
+// turn is the leader's next step: it asks Redis, unless it was given a hold, or another has asked the same and
+// nothing was heard since.
+func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
+	if l.Size == 0 {
+		return l.attempt(ctx)
+	}
+	e := l.engine
+	var heard store.Count // none, without a subscription: then everything may have been missed
+	if l.ticket != nil {
+		heard = l.ticket.Count()
+	}
+	h, pttl, sends := e.table.requests(l.waiter, localqueue.Heard(heard))
+	switch {
+	case h != nil:
+		return h, 0, nil
+	case !sends:
+		l.busy, l.roused = true, l.Told()
+		return nil, pttl, nil
+	}
+	h, pttl, err := l.attempt(ctx)
+	if h == nil && err == nil && !l.doubt.any {
+		until := e.clock.Now() + min(pttl+time.Millisecond, e.cfg.MaxPoll)
+		if l.why != nil {
+			until = 0
+		}
+		e.table.rests(l.waiter, localqueue.Heard(heard), until)
+		l.roused = l.Told() // others set it no more
+	}
+	return h, pttl, err
+}
+
+// requests has w be asking Redis from now on, unless it was given a hold, or need not ask.
+func (t *table) requests(w *waiter, heard localqueue.Heard) (h *Hold, wait time.Duration, sends bool) {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	for at, _ := w.Look(); at == localqueue.Offered; at, _ = w.Look() {
+		told := w.Told()
+		p.mu.Unlock()
+		<-told // soon, since nothing is sent
+		p.mu.Lock()
+	}
+	if at, _ := w.Look(); at == localqueue.Granted {
+		return w.hold, 0, false
+	}
+	wait, sends = q.Request(&w.Waiter, heard, t.engine.clock.Now())
+	return nil, wait, sends
+}
+
+// rests notes that w was refused, and that no request of its own is under way.
+func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	q.Rest(&w.Waiter, heard, until)
+}
+
+// given has released what a copy of a request may still take that was refused to w before it was given a hold
+// in another way.
+func (e *Engine) given(w *waiter, h *Hold) *Hold {
+	if w.Size > 0 && h.number != e.numberOf(w.ID) {
+		e.withdraw(w.req, w.ID, w.denied.notAfter)
+	}
+	return h
+}

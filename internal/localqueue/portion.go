@@ -1,0 +1,105 @@
+package localqueue
+
+import "time"
+
+// A Portion is one of several that are held at a time. No hold of one is in another's way, so the first in the queue
+// asks Redis and then listens, though holds of its own process live. It is given one of those when it comes back,
+// unless a request of its own is under way or its fate unknown: it may come to another one by that.
+//
+// Every portion has a run of its own: when others of its key were taken from Redis says nothing about how long this
+// one was kept from other processes.
+type Portion struct {
+	Size int64 // it passes to whoever wants as much
+	run  run
+}
+
+// watch is what Redis said to whoever was first in the queue: that there is not as much. Until then, and as long as
+// nothing more is heard, others that want as much go by that: a queue that is served in memory asks nothing.
+type watch struct {
+	size  int64
+	heard Heard
+	until time.Duration
+}
+
+// OfferPortion is Offer for a portion. The first in the queue decides: what it does not want becomes free, and
+// nobody behind it is served first. One whose request for as much is under way is passed by, since its
+// answer is on its way.
+func (q *Queue) OfferPortion(mode string, p *Portion, now time.Duration) (w *Waiter, runOver bool) {
+	w = q.first
+	for w != nil && w.requesting && w.Size == p.Size {
+		w = w.next
+	}
+	if w == nil || !w.rests() || w.Size != p.Size || !w.Kind.Inherits(mode) {
+		return nil, false
+	}
+	p.run.trip = q.run.trip
+	if p.run.over(now, q.debt.others) {
+		return nil, true
+	}
+	w.before, w.state = w.state, Offered
+	return w, false
+}
+
+// rests reports that nothing can come to w but what it is given.
+func (w *Waiter) rests() bool {
+	return !w.requesting && (w.state == Waiting || w.state == Asking && w.told != nil)
+}
+
+// GrantPortion is Grant for a portion, which passed in memory.
+func (q *Queue) GrantPortion(w *Waiter, p *Portion, now time.Duration) bool {
+	p.run.count(true, now)
+	if w.state == Deserted {
+		return false
+	}
+	q.remove(w)
+	w.state = Granted
+	w.tell()
+	q.promote()
+	return true
+}
+
+// ReleasedPortion is Released for a portion. Where the runs of several end together, that is one debt: nobody was
+// waited for in vain between them.
+func (q *Queue) ReleasedPortion(others int, now time.Duration) {
+	q.watch = watch{}
+	if others > 0 && q.debt.owes > 0 && now < q.debt.until {
+		q.debt.others = others - q.debt.absent
+		q.debt.owes++ // our own message comes for each
+		others = 0
+	}
+	q.Released(others, now)
+}
+
+// Request notes that w, which asks for a portion, is about to send a request. It reports false, and for how long,
+// if w need not, because another was told that there is not as much and nothing was heard since: then w rests.
+func (q *Queue) Request(w *Waiter, heard Heard, now time.Duration) (wait time.Duration, send bool) {
+	select {
+	case <-w.told: // what it tells has been looked at
+	default:
+	}
+	if heard.Subscription != 0 && heard == q.watch.heard && w.Size == q.watch.size && now < q.watch.until {
+		q.refuse(w)
+		w.rest()
+		return q.watch.until - now, false
+	}
+	w.requesting = true
+	return 0, true
+}
+
+// Rest notes that the last request of w was refused, and that none is under way. Until says how long that is worth
+// something to others, if nothing is heard but what was heard before that request; 0: nothing.
+func (q *Queue) Rest(w *Waiter, heard Heard, until time.Duration) {
+	w.rest()
+	q.watch = watch{w.Size, heard, until}
+}
+
+// Settled notes that no request of w is under way, nor may one be carried out.
+func (w *Waiter) Settled() { w.requesting = false }
+
+// rest has w be told of what it is given while it asks.
+func (w *Waiter) rest() {
+	w.requesting = false
+	if w.told == nil {
+		w.told = make(chan struct{}, 1)
+	}
+}
