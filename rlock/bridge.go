@@ -57,6 +57,13 @@ func init() {
 		}
 		return newClient(o, conns)
 	}
+	bridge.ClientOn = func(opts any, st bridge.Store) (any, error) {
+		o, err := opts.(*ClientOptions).withDefaults()
+		if err != nil {
+			return nil, err
+		}
+		return clientOn(o, st, false)
+	}
 }
 
 // requestLife covers the time for which an acquisition is sent again, and for which it is taken back when it

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
@@ -21,7 +22,7 @@ type Client struct {
 	id      string
 	engine  *engine.Engine
 	options ClientOptions
-	store   *redisstore.Store
+	store   bridge.Store
 	cluster bool
 }
 
@@ -51,16 +52,24 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 
 // newClient makes a client over its connections, which it will close.
 func newClient(o ClientOptions, conns *links.Links) (*Client, error) {
+	c, err := clientOn(o, redisstore.New(conns, o.MinReplicas), conns.Cluster())
+	if err != nil {
+		return nil, errors.Join(err, conns.Close())
+	}
+	return c, nil
+}
+
+// clientOn makes a client on a store, which it will close.
+func clientOn(o ClientOptions, st bridge.Store, cluster bool) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("rlock: no random client id: %w", err), conns.Close())
+		return nil, fmt.Errorf("rlock: no random client id: %w", err)
 	}
-	st := redisstore.New(conns, o.MinReplicas)
 	return &Client{
 		id:      id.String(),
 		store:   st,
 		options: o,
-		cluster: conns.Cluster(),
+		cluster: cluster,
 		engine: engine.New(engine.Config{
 			Store:          st,
 			ClientID:       id.String(),

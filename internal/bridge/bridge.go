@@ -15,7 +15,7 @@ import (
 // Core is what a primitive needs of a client.
 type Core struct {
 	Engine   *engine.Engine
-	Store    *redisstore.Store
+	Store    Store
 	ClientID string // what the ids of its holds begin with
 	Lease    time.Duration
 	MaxPoll  time.Duration
@@ -58,4 +58,7 @@ var (
 
 	// ClientOver makes an *rlock.Client of *rlock.ClientOptions, on other connections.
 	ClientOver func(opts any, conns *links.Links) (any, error)
+
+	// ClientOn makes an *rlock.Client of *rlock.ClientOptions on a store, which it will close.
+	ClientOn func(opts any, st Store) (any, error)
 )

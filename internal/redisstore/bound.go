@@ -13,15 +13,7 @@ import (
 //
 // Methods that take a conn send one script and report what it answered. They repeat nothing.
 type Protocol interface {
-	Name() string
-	Key() string
-	Mode() string
-	Channel() string
-	Traits() *store.Traits
-
-	Excludes(held string) bool
-	Follows(ahead string) bool
-	Inherits(held string) bool
+	store.Rules
 
 	Acquire(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.AcquireReply, error)
 

@@ -5,12 +5,8 @@ import (
 	"time"
 )
 
-// A Protocol is one primitive at one name of a store: what excludes what, and its requests. It has no state of its
-// own; every method is safe for concurrent use.
-//
-// Methods with a context send one request and report what it was answered. They do not repeat anything: repeating, and
-// knowing what a repetition means, is the engine's part. The context's deadline is the request's time limit.
-type Protocol interface {
+// Rules are who excludes whom at one name. They have no state, and are safe for concurrent use.
+type Rules interface {
 	Name() string    // as the application wrote it; for errors, events and logs
 	Key() string     // the key that carries the lock: its node serves every call
 	Mode() string    // tells the sides of one name apart; "" where there is one
@@ -23,6 +19,15 @@ type Protocol interface {
 	Follows(ahead string) bool
 	// Inherits reports that Handoff can turn a hold of the given mode into one of this mode.
 	Inherits(held string) bool
+}
+
+// A Protocol is one primitive at one name of a store: what excludes what, and its requests. It has no state of its
+// own; every method is safe for concurrent use.
+//
+// Methods with a context send one request and report what it was answered. They do not repeat anything: repeating, and
+// knowing what a repetition means, is the engine's part. The context's deadline is the request's time limit.
+type Protocol interface {
+	Rules
 
 	Acquire(ctx context.Context, ask Ask) (AcquireReply, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)

@@ -1,0 +1,104 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// ReleaseEach implements [store.Store].
+func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
+	if err := s.ReleaseAll(ctx, all); err != nil {
+		for _, one := range all {
+			one.Err = err
+		}
+	}
+}
+
+// ReleaseAll implements [store.Store].
+func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
+	replies, err := exchange(ctx, s, Release, all[0].Proto.Key(), func() ([]store.ReleaseReply, error) {
+		replies := make([]store.ReleaseReply, len(all))
+		for i, one := range all {
+			replies[i] = s.server.releaseLocked(one.Proto, one.ID)
+		}
+		return replies, nil
+	})
+	for i := range replies {
+		all[i].Reply = replies[i]
+	}
+	return err
+}
+
+// Renew implements [store.Store].
+func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
+	asked := make([]store.Renewal, len(all)) // which a late copy reads
+	copy(asked, all)
+	gone, err := exchange(ctx, s, Renew, all[0].Proto.Key(), func() ([]bool, error) {
+		gone := make([]bool, len(asked))
+		for i, one := range asked {
+			gone[i] = !s.server.renewLocked(one)
+		}
+		return gone, nil
+	})
+	for i := range all {
+		switch {
+		case err != nil:
+			all[i].Err = err
+		case gone[i]:
+			all[i].Err = watchdog.ErrGone
+		default:
+			all[i].Err = nil
+		}
+	}
+}
+
+// renewLocked reports false if the hold is not there. A hold that was ever nested may have been given a longer lease
+// since the renewal was sent.
+func (s *Server) renewLocked(one store.Renewal) bool {
+	l := s.holdLocked(one.Proto.Key(), one.ID)
+	if l == nil {
+		return false
+	}
+	if until := time.Now().Add(one.TTL); l.op == 0 || until.After(l.expires) {
+		l.expires = until
+	}
+	return true
+}
+
+// AcquireAll implements [store.Store].
+func (s *Store) AcquireAll(
+	ctx context.Context, members []store.Member, id string, notAfter int64,
+) (store.AcquireAllReply, error) {
+	for _, m := range members {
+		if !m.Proto.Traits().Joins {
+			return store.AcquireAllReply{}, &store.Refused{Err: fmt.Errorf("%w: %q", errUnsupported, m.Proto.Name())}
+		}
+	}
+	return exchange(ctx, s, Acquire, members[0].Proto.Key(), func() (store.AcquireAllReply, error) {
+		return s.server.acquireAllLocked(members, id, notAfter), nil
+	})
+}
+
+func (s *Server) acquireAllLocked(members []store.Member, id string, notAfter int64) store.AcquireAllReply {
+	reply := store.AcquireAllReply{Status: store.Already, Now: now()}
+	if reply.Now > notAfter {
+		return store.AcquireAllReply{Status: store.Late, Now: reply.Now}
+	}
+	for i, m := range members {
+		switch l := s.atLocked(m.Proto.Key()); {
+		case l == nil:
+			reply.Status = store.Held
+		case l.id != id:
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: time.Until(l.expires), Now: reply.Now}
+		}
+	}
+	for _, m := range members {
+		one := s.acquireLocked(m.Proto.Key(), store.Ask{ID: id, Lease: m.Lease, NotAfter: notAfter})
+		reply.Fences = append(reply.Fences, one.Fence)
+	}
+	return reply
+}

@@ -1,0 +1,15 @@
+// Package memstore is a store in memory: what package store asks for, without a database. A [Server] is the database,
+// and each [Store] on it one client's way there. It keeps what Redis keeps by the scripts of package lua, no more, and
+// by the clock of package time: in a bubble of testing/synctest its leases run out in virtual time.
+//
+// # Faults
+//
+// A [Server] asks its network for the [Fate] of every request, message and subscription. So a request can be late,
+// doubled, lost or overtaken, its answer lost after the effect, and a message lost; [Store.Break] ends a client's
+// subscriptions as a broken connection does.
+//
+// # What it has
+//
+//	plain lock       acquire, hand-off, adopt, levels, release, renew, inspect, several at once
+//	other primitives nothing: their requests are refused
+package memstore

@@ -1,0 +1,40 @@
+package memstore
+
+import "slices"
+
+// listener is a subscription as the server knows it: which of the client's attempts it was.
+type listener struct {
+	sub *subscription
+	try uint64
+}
+
+// listen has a subscription get the messages of its channel. The client's mutex is held.
+func (s *Server) listen(sub *subscription, try uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropLocked(sub)
+	s.channels[sub.channel] = append(s.channels[sub.channel], listener{sub, try})
+}
+
+// drop ends that.
+func (s *Server) drop(sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropLocked(sub)
+}
+
+func (s *Server) dropLocked(sub *subscription) {
+	s.channels[sub.channel] = slices.DeleteFunc(s.channels[sub.channel], func(l listener) bool { return l.sub == sub })
+}
+
+// publishLocked sends a message to all who listen, and tells how many those are. Each hears it by itself.
+func (s *Server) publishLocked(channel string) int64 {
+	all := s.channels[channel]
+	for _, l := range all {
+		of := l.sub.store
+		if fate := s.network.Fate(of.request(Message, channel)); !fate.Lost {
+			of.late.after(fate.Before, func() { l.sub.hear(l.try) })
+		}
+	}
+	return int64(len(all))
+}

@@ -1,0 +1,90 @@
+package memstore
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// Store is one client's way to a [Server]. It implements [store.Store].
+type Store struct {
+	server *Server
+	client int
+	direct bool
+	host   store.Host
+
+	sent  atomic.Uint64 // requests, subscriptions and messages
+	ended chan struct{} // closed by End
+	hung  chan struct{} // closed by HangUp
+	own   sync.WaitGroup
+	late  timers // messages that are under way, and subscriptions that linger
+
+	mu   sync.Mutex // guards subs, and what they consist of
+	subs map[string]*subscription
+	made uint64 // subscriptions that were confirmed
+}
+
+// Store returns a client's way to the server. In a direct one a request returns when its context ends.
+func (s *Server) Store(client int, direct bool) *Store {
+	return &Store{
+		server: s, client: client, direct: direct, ended: make(chan struct{}), hung: make(chan struct{}),
+		subs: make(map[string]*subscription),
+	}
+}
+
+func (s *Store) request(kind Kind, key string) Request {
+	return Request{Client: s.client, Nth: s.sent.Add(1), Kind: kind, Key: key}
+}
+
+// Sent counts what went over the network, to the client and from it.
+func (s *Store) Sent() int64 { return int64(s.sent.Load()) }
+
+// Start implements [store.Store].
+func (s *Store) Start(host store.Host) { s.host = host }
+
+// Node implements [store.Store]. There is one.
+func (s *Store) Node(string) string { return "memory" }
+
+// Ready implements [store.Store].
+func (s *Store) Ready(context.Context) error { return nil }
+
+// Within implements [store.Store].
+func (s *Store) Within(ctx context.Context, limit, all time.Duration) context.Context {
+	if all != 0 {
+		limit = min(limit, all)
+	}
+	return &deadline{ctx, time.Now().Add(limit)}
+}
+
+// deadline is a context with a deadline of its own, which does not end by itself: requests look at it.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d *deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+// Direct implements [store.Store].
+func (s *Store) Direct() bool { return s.direct }
+
+// Replaceable implements [store.Store].
+func (s *Store) Replaceable() bool { return false }
+
+// Slot implements [store.Store]: one request serves all keys.
+func (s *Store) Slot(string) int { return 0 }
+
+// End implements [store.Store].
+func (s *Store) End() { close(s.ended) }
+
+// HangUp implements [store.Store].
+func (s *Store) HangUp() { close(s.hung) }
+
+// Wait implements [store.Store].
+func (s *Store) Wait() {
+	s.own.Wait()
+	s.late.stop()
+	s.unsubscribeAll()
+}
