@@ -1,6 +1,6 @@
 // Package engine is what all locks have in common: waiting, waking, handing on, renewing, losing,
-// releasing and cleaning up. A primitive adds a [Protocol], which is its scripts, its channel name, and
-// what excludes what.
+// releasing and cleaning up. A primitive adds a [store.Protocol], which is its requests, its channel name, and
+// what excludes what; a [store.Store] carries them out. Neither Redis nor go-redis is known here.
 //
 // # Who decides
 //
@@ -20,10 +20,10 @@
 //
 // Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its
 // hold is passed on to; nothing else ever does. Acquisition, hand-off and last release name that id, so a copy
-// that is late, resent or duplicated finds its work done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute counts and
-// growing operation numbers. The clients that send are derived (package links) such that go-redis
-// repeats nothing; the engine repeats, and so knows what a second answer means: "not there" is a loss
-// on the first try, and the first try's own work on a later one.
+// that is late, resent or duplicated finds its work done or its hold gone, and cannot touch a later one. Steps
+// inside a hold carry absolute counts and growing operation numbers. A store repeats nothing; the engine repeats,
+// and so knows what a second answer means: "not there" is a loss on the first try, and the first try's own work on
+// a later one.
 //
 // # Why nothing is left behind
 //

@@ -1,6 +1,6 @@
 // Command budgets checks what no linter of the toolbox checks in our words: how long files and
-// functions may be, and that every package says what it is. It reads the tree below the working
-// directory, prints one line per breach and exits with 1 if there is one. Tests may be long.
+// functions may be, that every package says what it is, and that packages with concurrency argue for it. It reads the
+// tree below the working directory, prints one line per breach and exits with 1 if there is one. Tests may be long.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,7 @@ func main() {
 func check(tree fs.FS) ([]string, error) {
 	var breaches []string
 	packages := packageComments{}
+	density := densities{}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -58,9 +60,10 @@ func check(tree fs.FS) ([]string, error) {
 		}
 		breaches = append(breaches, checkLengths(fset, file, source)...)
 		packages.add(path.Dir(name), file)
+		density.add(path.Dir(name), source)
 		return nil
 	})
-	return append(breaches, packages.missing()...), err
+	return slices.Concat(breaches, packages.missing(), density.sparse()), err
 }
 
 // ignored reports whether the go command, too, would pass over a directory of this name.
