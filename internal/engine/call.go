@@ -103,7 +103,7 @@ func (f *flight[T]) fly(
 
 // ready makes sure that what is taken can be released such that others hear of it, and renewed.
 func (e *Engine) ready(ctx context.Context, limit time.Duration) error {
-	return e.store.Ready(e.within(ctx, limit))
+	return e.store.Ready(ctx, limit)
 }
 
 // exchange sends one request for a key by way of the crash points before and after it.

@@ -49,7 +49,7 @@ func (s *Store) Start(host store.Host) { s.host = host }
 func (s *Store) Node(string) string { return "memory" }
 
 // Ready implements [store.Store].
-func (s *Store) Ready(context.Context) error { return nil }
+func (s *Store) Ready(context.Context, time.Duration) error { return nil }
 
 // Within implements [store.Store].
 func (s *Store) Within(ctx context.Context, limit, all time.Duration) context.Context {

@@ -37,16 +37,16 @@ func (s *Store) refusesMany(err error) bool {
 // would be as well.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, notAfter int64,
-) (reply lua.AcquireAllReply, err error) {
+) (lua.AcquireAllReply, error) {
 	all := make([]lua.Member, len(members))
 	for i, m := range members {
 		take, _ := Unbind(m.Proto).(Joiner).Scripts()
 		all[i] = lua.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
-	err = s.exec(ctx, members[0].Proto.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = lua.AcquireAll(all, id, notAfter).Run(ctx, conn)
-		return reply.Status.Wrote(), err
+	key := members[0].Proto.Key()
+	reply, err := exec(ctx, s, key, func(ctx context.Context, conn lua.Conn) (lua.AcquireAllReply, bool, error) {
+		reply, err := lua.AcquireAll(all, id, notAfter).Run(ctx, conn)
+		return reply, reply.Status.Wrote(), err
 	})
 	s.learnSlots(err)
 	if !s.refusesMany(err) || store.Denied(err) {

@@ -76,80 +76,66 @@ func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 // Unbind returns what [Store.Bind] was given.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
-func (b *bound) Acquire(ctx context.Context, ask store.Ask) (reply lua.AcquireReply, err error) {
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = b.Protocol.Acquire(ctx, conn, ask)
-		return reply.Status.Wrote(), err
+func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AcquireReply, bool, error) {
+		reply, err := b.Protocol.Acquire(ctx, conn, ask)
+		return reply, reply.Status.Wrote(), err
 	})
-	return reply, err
 }
 
-func (b *bound) Handoff(ctx context.Context, from string, ask store.Ask) (reply lua.HandoffReply, err error) {
+func (b *bound) Handoff(ctx context.Context, from string, ask store.Ask) (lua.HandoffReply, error) {
 	p, ok := b.Protocol.(Hander)
 	if !ok {
-		return reply, &store.Refused{Err: errUnsupported}
+		return lua.HandoffReply{}, &store.Refused{Err: errUnsupported}
 	}
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = p.Handoff(ctx, conn, from, ask)
-		return reply.Status.Wrote(), err
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.HandoffReply, bool, error) {
+		reply, err := p.Handoff(ctx, conn, from, ask)
+		return reply, reply.Status.Wrote(), err
 	})
-	return reply, err
 }
 
-func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (reply lua.AdoptReply, err error) {
+func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (lua.AdoptReply, error) {
 	p, ok := b.Protocol.(Adopter)
 	if !ok {
-		return reply, &store.Refused{Err: errUnsupported}
+		return lua.AdoptReply{}, &store.Refused{Err: errUnsupported}
 	}
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = p.Adopt(ctx, conn, from, ask)
-		return reply.Status.Wrote(), err
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AdoptReply, bool, error) {
+		reply, err := p.Adopt(ctx, conn, from, ask)
+		return reply, reply.Status.Wrote(), err
 	})
-	return reply, err
 }
 
-func (b *bound) Reenter(ctx context.Context, step store.Step) (reply lua.StepReply, err error) {
+func (b *bound) Reenter(ctx context.Context, step store.Step) (lua.StepReply, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
-		return reply, &store.Refused{Err: errUnsupported}
+		return lua.StepReply{}, &store.Refused{Err: errUnsupported}
 	}
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = p.Reenter(ctx, conn, step)
-		return reply.Status == lua.Done && step.TTL > 0, err // nothing depends on a count alone
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.StepReply, bool, error) {
+		reply, err := p.Reenter(ctx, conn, step)
+		return reply, reply.Status == lua.Done && step.TTL > 0, err // nothing depends on a count alone
 	})
-	return reply, err
 }
 
-func (b *bound) Leave(ctx context.Context, step store.Step) (reply lua.StepReply, err error) {
+func (b *bound) Leave(ctx context.Context, step store.Step) (lua.StepReply, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
-		return reply, &store.Refused{Err: errUnsupported}
+		return lua.StepReply{}, &store.Refused{Err: errUnsupported}
 	}
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = p.Leave(ctx, conn, step)
-		return false, err // nobody relies on fewer levels
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.StepReply, bool, error) {
+		reply, err := p.Leave(ctx, conn, step)
+		return reply, false, err // nobody relies on fewer levels
 	})
-	return reply, err
 }
 
-func (b *bound) Enqueue(
-	ctx context.Context, asks []store.Ask, first bool,
-) (reply lua.EnqueueReply, err error) {
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask, first bool) (lua.EnqueueReply, error) {
 	p, ok := b.Protocol.(Queuer)
 	if !ok {
-		return reply, &store.Refused{Err: errUnsupported}
+		return lua.EnqueueReply{}, &store.Refused{Err: errUnsupported}
 	}
-	err = b.store.exec(ctx, b.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-		var err error
-		reply, err = p.Enqueue(ctx, conn, asks, first)
-		return false, err // a place that is lost is registered again
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, bool, error) {
+		reply, err := p.Enqueue(ctx, conn, asks, first)
+		return reply, false, err // a place that is lost is registered again
 	})
-	return reply, err
 }
 
 func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
@@ -174,12 +160,11 @@ func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error
 func Change[R any](
 	p store.Protocol, send func(ctx context.Context, conn lua.Conn, ask store.Ask) (store.Changed[R], error),
 ) func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {
-	return func(ctx context.Context, ask store.Ask) (done store.Changed[R], err error) {
-		err = p.(*bound).store.exec(ctx, p.Key(), func(ctx context.Context, conn lua.Conn) (bool, error) {
-			var err error
-			done, err = send(ctx, conn, ask)
-			return done.Status.Wrote(), err
+	b := p.(*bound)
+	return func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {
+		return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (store.Changed[R], bool, error) {
+			done, err := send(ctx, conn, ask)
+			return done, done.Status.Wrote(), err
 		})
-		return done, err
 	}
 }

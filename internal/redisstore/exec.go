@@ -12,56 +12,61 @@ import (
 )
 
 // script sends one script on conn and reports whether it wrote.
-type script func(ctx context.Context, conn lua.Conn) (wrote bool, err error)
+type script[R any] func(ctx context.Context, conn lua.Conn) (reply R, wrote bool, err error)
 
 // exec runs one script for key.
-func (s *Store) exec(ctx context.Context, key string, run script) error {
+func exec[R any](ctx context.Context, s *Store, key string, run script[R]) (R, error) {
 	if s.minReplicas > 0 {
-		return s.replicated(ctx, s.links.Traffic, key, run)
+		reply, err := replicated(ctx, s, s.links.Traffic, key, run)
+		return reply, meaning(err)
 	}
-	_, err := run(ctx, s.traffic)
-	return meaning(err)
+	reply, _, err := run(ctx, s.traffic)
+	return reply, meaning(err)
 }
 
 // replicated runs one script on a connection of its own and, if it wrote, has WAIT follow on the same
 // connection: WAIT only knows of the writes of the connection that sends it, so on another one it would
 // answer at once, and falsely. Such a connection follows no redirections, so that is done here.
-func (s *Store) replicated(ctx context.Context, client redis.UniversalClient, key string, run script) error {
+func replicated[R any](
+	ctx context.Context, s *Store, client redis.UniversalClient, key string, run script[R],
+) (reply R, err error) {
 	node, err := links.Node(ctx, client, key)
 	if err != nil {
-		return meaning(err)
+		return reply, err
 	}
-	err = s.onNode(ctx, node, false, run)
+	reply, err = onNode(ctx, s, node, false, run)
 	addr, ask := redis.IsAskError(err)
 	if !ask {
 		var moved bool
 		if addr, moved = redis.IsMovedError(err); !moved {
-			return meaning(err)
+			return reply, err
 		}
 		s.links.Moved(ctx)
 	}
 	if node, err = links.NodeAt(ctx, client, addr); err != nil {
-		return meaning(err)
+		return reply, err
 	}
-	return meaning(s.onNode(ctx, node, ask, run))
+	return onNode(ctx, s, node, ask, run)
 }
 
-func (s *Store) onNode(ctx context.Context, node *redis.Client, ask bool, run script) error {
+func onNode[R any](
+	ctx context.Context, s *Store, node *redis.Client, ask bool, run script[R],
+) (reply R, err error) {
 	conn := node.Conn()
 	defer func() { _ = conn.Close() }()
 	at, _ := ctx.Deadline()
 	limit := time.Until(at)
-	wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
+	reply, wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
 	if err != nil || !wrote {
-		return err
+		return reply, err
 	}
 	at, _ = ctx.Deadline() // which may have moved while a connection was made
 	patience := max(time.Until(at)-waitSlack(limit), time.Millisecond)
 	got, err := conn.Wait(ctx, s.minReplicas, patience).Result()
 	if err != nil || int(got) < s.minReplicas {
-		return &store.ShortfallError{Got: int(got), Want: s.minReplicas, Err: err}
+		return reply, &store.ShortfallError{Got: int(got), Want: s.minReplicas, Err: err}
 	}
-	return nil
+	return reply, nil
 }
 
 // waitSlack is what WAIT's own time limit falls short of the command's: an idle server looks at the

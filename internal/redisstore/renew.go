@@ -138,7 +138,7 @@ func (s *Store) sendRenewals(
 	switch {
 	case s.minReplicas > 0:
 		for i, g := range groups {
-			calls[i].Err = s.renewReplicated(ctx, g, calls[i])
+			calls[i].Reply, calls[i].Err = s.renewReplicated(ctx, g, calls[i])
 		}
 	case len(calls) == 1:
 		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, s.links.Renewal)
@@ -147,12 +147,13 @@ func (s *Store) sendRenewals(
 	}
 }
 
-func (s *Store) renewReplicated(ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus]) error {
-	return s.replicated(ctx, s.links.Renewal, g.keys[0],
-		func(ctx context.Context, conn lua.Conn) (bool, error) {
+func (s *Store) renewReplicated(
+	ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus],
+) ([]lua.RenewStatus, error) {
+	return replicated(ctx, s, s.links.Renewal, g.keys[0],
+		func(ctx context.Context, conn lua.Conn) ([]lua.RenewStatus, bool, error) {
 			reply, err := c.Run(ctx, conn)
-			c.Reply = reply
-			return true, err
+			return reply, true, err
 		})
 }
 

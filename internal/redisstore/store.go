@@ -65,14 +65,14 @@ func (s *Store) Node(key string) string { return s.links.Shard(context.Backgroun
 // Ready makes sure that, on a cluster, it is known how releases are published, and where every slot
 // is: who acquires has to be able to release in a way that others hear, and to renew though the node
 // that would be asked for the slots first does not answer by then.
-func (s *Store) Ready(ctx context.Context) error {
+func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	if !s.links.Cluster() {
 		return nil
 	}
-	if _, err := s.links.Sharded(ctx); err != nil {
+	if _, err := s.links.Sharded(links.Within(ctx, limit)); err != nil {
 		return meaning(err)
 	}
-	return meaning(s.links.Ready(ctx))
+	return meaning(s.links.Ready(links.Within(ctx, limit)))
 }
 
 // Within implements [store.Store].

@@ -15,8 +15,8 @@ type Store interface {
 	// Node names the node that serves a key: what fails together, and what has one clock.
 	Node(key string) string
 	// Ready learns what has to be known before something is taken, so that it can be released such that others hear
-	// of it, and renewed. Most of the time that is known.
-	Ready(ctx context.Context) error
+	// of it, and renewed: within the time limit of a command for each question. Most of the time that is known.
+	Ready(ctx context.Context, limit time.Duration) error
 	// Within is a context for one request, with the time limit of one command; not beyond all, if that is not 0.
 	Within(ctx context.Context, limit, all time.Duration) context.Context
 	// Direct reports that a request returns when its context ends, with a *[Left] if it was under way.
