@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly lint bench scaling failover results fmt ci
+.PHONY: help demo test test-all nightly lint bench scaling failover results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ failover: ## what the loss of a primary costs ours and bsm/redislock, for integr
 results: ## both, one after the other: all figures and plots that the documents show
 	@$(MAKE) bench
 	@$(MAKE) scaling
+
+path: ## count the functions and files that a free lock runs through
+	@scripts/path.sh
 
 fmt: ## format all Go files
 	gofmt -w .
