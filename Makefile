@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly lint bench scaling failover results path fmt ci
+.PHONY: help demo test test-all nightly simulate lint bench scaling failover results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,11 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 	@scripts/setup-redis.sh
 	@scripts/setup-cc.sh
 	@scripts/nightly.sh
+
+SCHEDULES ?= 1000000
+
+simulate: ## run SCHEDULES random schedules (a million) of whole clients in virtual time; needs nothing but Go
+	HOLDFAST_SCHEDULES=$(SCHEDULES) go test -count=1 -v -timeout 0 -run '^TestSchedules$$' ./internal/simulation
 
 lint: ## check format, vet, staticcheck and our own budgets
 	@scripts/lint.sh

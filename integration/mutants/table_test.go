@@ -94,6 +94,18 @@ var table = append(histories, []mutant{
 		new:  `e.dog.Keep(&next.lease, now, req.Lease)`,
 		in:   "internal/engine", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
+		name: "a hold is believed in for longer than its lease",
+		file: "internal/engine/engine.go",
+		old:  `return start + lease - watchdog.Margin(lease, tick)`,
+		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, tick)`,
+		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
+	}, {
+		name: "a store carries out what comes after its not-after",
+		file: "internal/memstore/bound.go",
+		old:  `case reply.Now > ask.NotAfter:`,
+		new:  `case ask.NotAfter == 0:`,
+		in:   "internal/simulation", by: "^TestSchedules$", says: "left behind",
+	}, {
 		name: "a turn has its predecessor's token",
 		file: "internal/engine/pass.go",
 		old:  `fence: h.fence + 1,`,

@@ -1,0 +1,19 @@
+// Package simulation runs whole clients over a store in memory, in virtual time: processes whose goroutines lock, try,
+// nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses. A seed makes
+// the programs, the network and the instants of everything.
+//
+// # What is checked
+//
+//   - No two live contexts of one lock, but for what [rlock.Lock.Break] took away.
+//   - Tokens strictly grow in the order in which holds begin.
+//   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
+//     time: behind a hand-off of which the fate is unknown another waiter may come first.
+//   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
+//   - Once every call has returned, nothing is left in the store, though no client was closed.
+//
+// # What it is not
+//
+// A process that stops is one that the network does not serve: its goroutines and timers go on. And a seed fixes what
+// the schedule is made of, but not the order of goroutines that are ready at one instant, nor the pauses that the
+// engine draws by lot: to see a failure again may take several runs of its seed.
+package simulation

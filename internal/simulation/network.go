@@ -1,0 +1,112 @@
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/memstore"
+)
+
+// network decides by the seed, the client and the number of its request, so that what one client does changes
+// nothing for the others.
+type network struct {
+	seed  uint64
+	began time.Time
+	heal  time.Duration // from when on it does no more than copy requests
+
+	lag                             time.Duration // one way, at most
+	lost, mute, slow, again, refuse float64       // how much of what is sent, of one
+	stops                           [][]stop      // by client
+}
+
+// copies is how late a copy can be of what takes something. One that comes in time finds its hold released, and takes
+// it again for nobody, for a lease; that of a renewal, which is not as late, can make that two.
+const copies = 4 * lease
+
+// stop is a time in which a process neither sends nor hears anything.
+type stop struct{ from, to time.Duration }
+
+// newNetwork draws one: perfect, bad in one way or bad in all.
+func newNetwork(seed uint64, random *rand.Rand, clients int) *network {
+	n := &network{
+		seed: seed, began: time.Now(), heal: draw(random, 4*lease), stops: make([][]stop, clients),
+		lag: []time.Duration{0, 50 * time.Microsecond, time.Millisecond, 20 * time.Millisecond}[random.IntN(4)],
+	}
+	for _, share := range []*float64{&n.lost, &n.mute, &n.slow, &n.again, &n.refuse} {
+		if random.IntN(3) == 0 {
+			*share = []float64{0.02, 0.1, 0.4}[random.IntN(3)]
+		}
+	}
+	for i := range n.stops {
+		if random.IntN(4) == 0 {
+			from := draw(random, n.heal)
+			n.stops[i] = append(n.stops[i], stop{from, from + draw(random, 2*lease)})
+		}
+	}
+	return n
+}
+
+// Fate implements [memstore.Network].
+func (n *network) Fate(r memstore.Request) memstore.Fate {
+	random := rand.New(rand.NewPCG(n.seed, uint64(r.Client)<<48|r.Nth))
+	now := time.Since(n.began)
+	fate := memstore.Fate{Before: draw(random, n.lag), After: draw(random, n.lag)}
+	if random.Float64() < n.again {
+		fate.Again = draw(random, lease/6)
+		if r.Kind == memstore.Acquire || r.Kind == memstore.Adopt {
+			fate.Again = draw(random, copies) // which is beyond its not-after
+		}
+	}
+	if now >= n.heal {
+		return fate
+	}
+	if random.Float64() < n.slow {
+		fate.Before += draw(random, lease)
+	}
+	if random.Float64() < n.slow {
+		fate.After += draw(random, lease)
+	}
+	fate.Lost = random.Float64() < n.lost
+	fate.Mute = random.Float64() < n.mute
+	fate.Refuse = random.Float64() < n.refuse/4
+	for _, s := range n.stops[r.Client] {
+		if now >= s.from && now < s.to {
+			fate.Before += s.to - now
+		}
+		if back := now + fate.Before + fate.After; back >= s.from && back < s.to {
+			fate.After += s.to - back
+		}
+	}
+	return fate
+}
+
+// orderly reports that every request is carried out once, and answered in time.
+func (n *network) orderly() bool {
+	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag
+}
+
+// longest is how long a request can be on its way, but for copies of it.
+func (n *network) longest() time.Duration {
+	d := n.lag
+	if n.slow > 0 {
+		d += lease
+	}
+	var stopped time.Duration
+	for _, stops := range n.stops {
+		for _, s := range stops {
+			stopped = max(stopped, s.to-s.from)
+		}
+	}
+	return d + stopped
+}
+
+// draw is a time up to most, of any magnitude: short ones are as likely as long ones.
+func draw(random *rand.Rand, most time.Duration) time.Duration {
+	if most <= 0 {
+		return 0
+	}
+	for random.IntN(3) > 0 {
+		most /= 10
+	}
+	return time.Duration(random.Int64N(int64(most) + 1))
+}

@@ -1,0 +1,174 @@
+package simulation
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+const (
+	lease   = 3 * time.Second
+	maxPoll = time.Second
+	patient = 2 * time.Second // to release
+
+	glance  = 50 * time.Millisecond
+	idle    = maxPoll + 2*time.Second // how long a lock may be free while somebody waits
+	forever = 10 * time.Minute        // for what a schedule has to do once the network is well
+)
+
+// world is one schedule.
+type world struct {
+	seed      uint64
+	names     []string
+	server    *memstore.Server
+	processes []*process
+	book      *book
+}
+
+// Until runs schedules for a while, and prints which. The environment decides otherwise: HOLDFAST_SEED is the only one
+// to run, or the first of HOLDFAST_SCHEDULES.
+func Until(t *testing.T, d time.Duration) {
+	t.Helper()
+	first, most := uint64(time.Now().UnixNano())%1e12, uint64(0)
+	seed, count := os.Getenv("HOLDFAST_SEED"), os.Getenv("HOLDFAST_SCHEDULES")
+	if seed != "" {
+		first, most = number(t, seed), 1
+	}
+	if count != "" {
+		most = number(t, count)
+	}
+	last := first
+	for end := time.Now().Add(d); ; last++ {
+		for _, problem := range Schedule(t, last) {
+			t.Errorf("seed %d: %s", last, problem)
+		}
+		if t.Failed() {
+			t.Fatalf("to see it again: HOLDFAST_SEED=%d go test -count=20 -failfast -run '^%s$' ./internal/simulation",
+				last, "TestSchedules")
+		}
+		if done := last - first + 1; most > 0 && done == most || most == 0 && !time.Now().Before(end) {
+			t.Logf("%d schedules, seeds %d to %d", done, first, last)
+			return
+		}
+	}
+}
+
+func number(t *testing.T, text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		t.Fatalf("%q is no number above 0: %v", text, err)
+	}
+	return n
+}
+
+// Schedule runs one and returns what was wrong.
+func Schedule(t *testing.T, seed uint64) (problems []string) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			panic(fmt.Sprintf("seed %d: %v", seed, p))
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) { problems = run(t, seed) })
+	return problems
+}
+
+func run(t *testing.T, seed uint64) []string {
+	random := rand.New(rand.NewPCG(seed, 0))
+	clients := 1 + random.IntN(3)
+	net := newNetwork(seed, random, clients)
+	w := &world{
+		seed: seed, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
+		book: newBook(net.orderly()),
+	}
+	defer w.server.Close()
+	for i := range clients {
+		w.open(t, i, random.IntN(2) == 0)
+	}
+	var working sync.WaitGroup
+	for _, p := range w.processes {
+		for range 1 + random.IntN(5) {
+			one := &worker{p, rand.New(rand.NewPCG(seed, random.Uint64()))}
+			working.Go(one.run)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		working.Wait()
+	}()
+	if !w.watch(done, net) {
+		w.book.note("calls have not returned %v after the network was well", forever)
+	}
+	w.end(net)
+	return w.book.problems
+}
+
+func (w *world) open(t *testing.T, number int, direct bool) {
+	st := w.server.Store(number, direct)
+	client, err := bridge.ClientOn(&rlock.ClientOptions{
+		Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
+	}, bridge.On(st))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.processes = append(w.processes, &process{world: w, number: number, store: st, client: client.(*rlock.Client)})
+}
+
+// watch looks at the locks once the network is well, until all is done; it reports false if that takes for ever.
+func (w *world) watch(done <-chan struct{}, net *network) bool {
+	well := time.NewTimer(net.heal + lease)
+	defer well.Stop()
+	select {
+	case <-done:
+		return true
+	case <-well.C:
+	}
+	ticks := time.NewTicker(glance)
+	defer ticks.Stop()
+	for end := time.Now().Add(forever); time.Now().Before(end); {
+		select {
+		case <-done:
+			return true
+		case <-ticks.C:
+			w.book.look(w.server, idle)
+		}
+	}
+	return false
+}
+
+// end looks at what is left. What was left behind has to be cleaned up or over when what was under way has come, no
+// request can do anything any more by its not-after, and two leases are over. Clients that are open would renew it, and
+// a copy that comes later must not take anything. Subscriptions linger a little.
+func (w *world) end(net *network) {
+	const over = 2*lease + patient
+	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over)
+	for range (copies - over) / glance {
+		left := w.server.Left()
+		for _, one := range left {
+			w.book.note("left behind: %s", one)
+		}
+		if len(left) > 0 {
+			break
+		}
+		time.Sleep(glance)
+	}
+	for _, p := range w.processes {
+		if err := p.client.Close(); err != nil {
+			w.book.note("client %d: %v", p.number, err)
+		}
+	}
+	for _, left := range w.server.Left() {
+		w.book.note("left behind by Close: %s", left)
+	}
+}
