@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -18,13 +18,14 @@ import (
 // given the lock and has not come for it yet is a holder whose Count is 0. Break ends the hold and
 // lets the next one in.
 func New(client *rlock.Client, name string, opts ...rlock.Option) *rlock.Lock {
-	p, err := newQueue(client, name)
-	return bridge.Lock(client, p, opts, false, err).(*rlock.Lock)
+	c := (*redisclient.Client)(client)
+	p, err := newQueue(c, name)
+	return c.Lock(p, opts, err)
 }
 
-func newQueue(client *rlock.Client, name string) (*queue, error) {
+func newQueue(client *redisclient.Client, name string) (*queue, error) {
 	p := &queue{name: name, keys: lua.Fair{Lock: name}}
-	core, err := bridge.CoreOf(client)
+	core, err := client.Core()
 	if err != nil {
 		return p, err
 	}

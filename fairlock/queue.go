@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
@@ -16,7 +16,7 @@ import (
 // queue is the protocol of the fair lock: the reentrant lock's hash, and a queue beside it.
 type queue struct {
 	name  string
-	core  bridge.Core
+	core  redisclient.Core
 	keys  lua.Fair
 	times lua.FairTimes
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
@@ -20,7 +21,7 @@ func TestAnInvitationIsClaimedKeyByKey(t *testing.T) {
 	client, err := rlock.NewClient(rdb, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	q, err := newQueue(client, redistest.Key(t))
+	q, err := newQueue((*redisclient.Client)(client), redistest.Key(t))
 	require.NoError(t, err)
 	never := time.Now().Add(time.Hour).UnixMicro()
 	const holder, waiter = "a:1", "b:1"

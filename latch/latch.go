@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
@@ -17,8 +17,8 @@ import (
 // concurrent use, and handles of one client with one name are the same latch.
 type Latch struct {
 	gate   gate
-	client *rlock.Client
-	core   bridge.Core
+	client *redisclient.Client
+	core   redisclient.Core
 	err    error // a bad argument of New; told by every call
 }
 
@@ -26,9 +26,9 @@ type Latch struct {
 // *rlock.ArgumentError from every call on the handle; on a cluster that is also a name with braces, of
 // which Redisson makes a channel in another slot.
 func New(client *rlock.Client, name string) *Latch {
-	l := &Latch{client: client}
+	l := &Latch{client: (*redisclient.Client)(client)}
 	l.gate.name = name
-	if l.core, l.err = bridge.CoreOf(client); l.err != nil {
+	if l.core, l.err = l.client.Core(); l.err != nil {
 		return l
 	}
 	if l.gate.key, l.err = l.core.Key(name); l.err != nil {
@@ -98,7 +98,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	req, err := bridge.RequestOf(l.client, []rlock.Option(nil))
+	req, err := l.client.Request(nil)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"sort"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -43,7 +43,8 @@ type group struct {
 // then sends nothing.
 func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
 	l := &Lock{members: append([]*rlock.Lock(nil), locks...)}
-	o, err := bridge.OptionsOf(opts)
+	o := handle.Collect(opts)
+	err := o.Err
 	switch {
 	case err != nil:
 	case len(locks) == 0:
@@ -65,7 +66,7 @@ type place struct {
 }
 
 // sort makes groups of the members, in the order of their names.
-func (l *Lock) sort(o bridge.Options) error {
+func (l *Lock) sort(o handle.Options) error {
 	type seat struct {
 		engine *engine.Engine
 		key    string
@@ -73,7 +74,7 @@ func (l *Lock) sort(o bridge.Options) error {
 	seen := make(map[seat]int, len(l.members))
 	at := make(map[place]int)
 	for n, member := range l.members {
-		e, req, err := bridge.Open(member, o)
+		e, req, err := open(member, o)
 		if err != nil {
 			return err
 		}
@@ -106,6 +107,22 @@ func (l *Lock) sort(o bridge.Options) error {
 	return nil
 }
 
+// open looks into a member: its engine, and what its calls ask for under further options.
+func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request, error) {
+	if member == nil {
+		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: "must not be nil"}
+	}
+	parts := (*handle.Lock)(member).Parts()
+	switch {
+	case parts.Err != nil:
+		return nil, engine.Request{}, parts.Err
+	case parts.Engine == nil:
+		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: handle.NoLock}
+	}
+	req := o.Over(parts.Request)
+	return parts.Engine, req, handle.CheckLease(req)
+}
+
 // Names are the names of the members, in the order given to New.
 func (l *Lock) Names() []string {
 	names := make([]string, len(l.members))
@@ -117,8 +134,8 @@ func (l *Lock) Names() []string {
 	return names
 }
 
-// Lock waits until all members are held and returns the holds as one context, as [rlock.Lock.Lock] does for
-// one. It ends when any of the holds ends. Members that ctx carries already are entered once more.
+// Lock waits until all members are held and returns the holds as one context, as that of an [rlock.Lock]
+// does for one. It ends when any of the holds ends. Members that ctx carries already are entered once more.
 //
 // Unlock frees every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, its
 // error is that one's *rlock.LostError, and the others were released when that happened.
@@ -145,7 +162,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = bridge.Join(err, unlock()) }()
+	defer func() { err = handle.Join(err, unlock()) }()
 	return fn(held)
 }
 

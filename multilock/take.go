@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -235,7 +235,7 @@ func (h *hold) release() error {
 		errs[0] = engine.UnlockAll(h.sets[0])
 		wg.Wait()
 		for _, err := range errs {
-			h.err = bridge.Join(h.err, err)
+			h.err = handle.Join(h.err, err)
 		}
 	})
 	return h.err

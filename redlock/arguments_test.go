@@ -95,6 +95,9 @@ func TestHandlesThatAreRefused(t *testing.T) {
 		var bad *rlock.ArgumentError
 		require.ErrorAs(t, err, &bad, name)
 		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+		if bad.Name == "client" {
+			require.EqualError(t, err, "rlock: client must come from redlock.NewClient", name)
+		}
 	}
 }
 

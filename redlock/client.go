@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -56,8 +56,8 @@ type Options struct {
 // Client is one process's part in the contention for locks that stand on a quorum of independent nodes. All
 // methods are safe for concurrent use.
 type Client struct {
-	locks  *rlock.Client
-	core   bridge.Core
+	locks  *redisclient.Client
+	core   redisclient.Core
 	logger *slog.Logger
 
 	nodes       []*node
@@ -103,17 +103,21 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	if err := o.check(nodes); err != nil {
 		return nil, err
 	}
-	over, err := bridge.ClientOver(&o.ClientOptions, links.Nowhere())
+	checked, err := redisclient.Options(o.ClientOptions).Checked()
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{locks: over.(*rlock.Client), logger: o.Logger, clock: watchdog.NewClock(),
+	locks, err := redisclient.New(checked, links.Nowhere())
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{locks: locks, logger: o.Logger, clock: watchdog.NewClock(),
 		holds: make(map[string]*hold), tried: make(map[string]struct{}), quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
 	c.life, c.end = context.WithCancel(context.Background())
 	if c.logger == nil {
 		c.logger = slog.Default()
 	}
-	if c.core, err = bridge.CoreOf(over); err == nil {
+	if c.core, err = locks.Core(); err == nil {
 		err = c.setTimes(o)
 	}
 	if err == nil {

@@ -123,7 +123,7 @@
 //     to another before its time: the first holder learns of it with its next renewal, and the tokens are in
 //     order all the same.
 //   - Pauses. One during acquisition uses up validity, and there is no lock. One afterwards cannot be
-//     excluded by any lease; [rlock.Lock.Held] tells ValidUntil as soon as the process runs again, and fencing
+//     excluded by any lease; Held of the [rlock.Lock] tells ValidUntil as soon as the process runs again, and fencing
 //     tokens stop what slips through.
 //   - No fencing. See above.
 //   - Restarts. See above.

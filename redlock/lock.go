@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
+	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -30,13 +30,13 @@ const (
 func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	if client == nil || client.locks == nil {
 		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
-		return bridge.Lock((*rlock.Client)(nil), nil, opts, false, err).(*rlock.Lock)
+		return (*rlock.Lock)(handle.New(handle.Parts{Err: err}))
 	}
 	lock := &quorumLock{client: client, name: name}
 	key, err := client.core.Key(name)
 	lock.key = key
 	lock.token, lock.channel = keys.Prefix(tokenPrefix, key), keys.Prefix(channelPrefix, key)
-	return bridge.Lock(client.locks, lock, opts, false, err).(*rlock.Lock)
+	return client.locks.Lock(lock, opts, err)
 }
 
 // quorumLock is the protocol of the lock: it has its own ways to the nodes, so the connection that the

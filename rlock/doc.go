@@ -13,7 +13,7 @@
 //
 // # The context is the hold
 //
-// [Lock.Lock] returns a context. It carries the hold: a nested Lock that is given it re-enters, and it
+// [lock.Lock.Lock] returns a context. It carries the hold: a nested Lock that is given it re-enters, and it
 // ends when the hold ends, with the reason as its cause. There is no owner besides it, no thread, no
 // goroutine id. From that follow three rules.
 //
@@ -28,7 +28,7 @@
 //  3. The returned context is a child of the one given to Lock. A deadline there cuts the work short
 //     as well as the wait ([MaxWait] limits the wait alone), and after unlock it is over, with
 //     everything that was made from it: rows, response bodies, goroutines. To go on after the lock use
-//     [Lock.Do]: the outer context is still there.
+//     [lock.Lock.Do]: the outer context is still there.
 //
 // # What is guaranteed, and what is not
 //
@@ -61,17 +61,21 @@
 //
 // A nested Lock that asks for no more than the hold has is done when the process knows of it, and so is its
 // unlock: nil says that the hold is believed in, not that Redis was asked. How many levels there are is this
-// process's knowledge, which [Lock.Held] tells; the count in Redis, for those who look, follows some milliseconds
+// process's knowledge, which [lock.Lock.Held] tells; the count in Redis, for those who look, follows some milliseconds
 // behind, and what is shorter than that it never shows. A level with a lease of its own ([FixedLease]) is waited for
 // on both ways, as Redis has to keep the lock for it.
 //
-// Whoever holds and hears that somebody released the lock (Redisson's forceUnlock, [Lock.Break] elsewhere) asks
+// Whoever holds and hears that somebody released the lock (Redisson's forceUnlock, [lock.Lock.Break] elsewhere) asks
 // Redis at once whether the hold stands, and does not pass it on before. It hears that only while this client listens,
 // which it does because others of it waited; without that, the next renewal tells.
 //
 // Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis
 // has an id that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
 // in the server's time, it may be carried out. A call that is given up leaves nothing behind.
+//
+// What all locks of this module share is in package lock: the handle, what it tells, options and errors. Their names
+// here stand for the same types, values and functions, and a program that locks in Redis needs no other package for
+// them. The methods of a Lock are documented there: [lock.Lock].
 //
 // It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster. An ordinary client may also be
 // before a server that wants the keys of a script in one slot, as a cluster of one node or a proxy does.

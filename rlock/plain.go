@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
@@ -29,50 +30,25 @@ type plain struct {
 	release *lua.Releaser
 }
 
-func newPlain(c *Client, name string) (*plain, error) {
-	p := &plain{name: name, key: name, fenceTTL: c.fenceTTL()}
-	var err error
-	if p.key, err = c.key(name); err != nil {
+func newPlain(client *redisclient.Client, name string) (*plain, error) {
+	core, err := client.Core()
+	if err != nil {
+		return nil, err
+	}
+	p := &plain{name: name, key: name, fenceTTL: core.FenceTTL}
+	if p.key, err = core.Key(name); err != nil {
 		return p, err
 	}
 	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
 	p.acquire = lua.PrepareAcquire(lua.AcquireArgs{
-		Lock: p.key, Token: p.token, Lease: c.options.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
+		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
 	})
 	p.release = lua.PrepareRelease(lua.ReleaseArgs{Lock: p.key, Channel: p.channel})
-	if c.cluster && !keys.SameSlot(p.key, p.token, p.channel) {
-		return p, &ArgumentError{"name", fmt.Sprintf("%q", p.key), "must have balanced braces or " +
-			"none on a cluster, so that what Redisson derives from it falls into one slot"}
+	if core.Cluster && !keys.SameSlot(p.key, p.token, p.channel) {
+		return p, &ArgumentError{Name: "name", Value: fmt.Sprintf("%q", p.key), Problem: "must have balanced " +
+			"braces or none on a cluster, so that what Redisson derives from it falls into one slot"}
 	}
 	return p, nil
-}
-
-// key is the Redis key of a name.
-func (c *Client) key(name string) (string, error) {
-	if err := checkName("name", name); err != nil || c.options.KeyName == nil {
-		return name, err
-	}
-	key := c.options.KeyName(name)
-	return key, checkName("ClientOptions.KeyName's result", key)
-}
-
-// fenceTTL is the life of an unused token as the scripts are told it: in ms, negative for ever.
-func (c *Client) fenceTTL() int64 {
-	if c.options.FenceTTL > 0 {
-		return c.options.FenceTTL.Milliseconds()
-	}
-	return -1
-}
-
-func checkName(what, name string) error {
-	switch {
-	case name == "":
-		return &ArgumentError{Name: what, Problem: "must not be empty"}
-	case len(name) > maxName:
-		return &ArgumentError{what, fmt.Sprintf("%d", len(name)),
-			fmt.Sprintf("must be at most %d bytes long", maxName)}
-	}
-	return nil
 }
 
 func (p *plain) Name() string         { return p.name }

@@ -51,7 +51,7 @@ func TestWhenANestedLockSaysReleased(t *testing.T) {
 // defect D12: what Lock says of its errors names each that a nested Lock can return.
 func TestLockDocumentsWhatANestedLockReturns(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("lock.go")
+	source, err := os.ReadFile("../lock/lock.go")
 	require.NoError(t, err)
 	doc, _, found := strings.Cut(string(source), "\nfunc (l *Lock) Lock(")
 	require.True(t, found)
@@ -80,7 +80,7 @@ func TestWithoutHoldsEndsWithTheHold(t *testing.T) {
 		require.NoError(t, long.Err())
 		require.NoError(t, outer.Err())
 	})
-	for _, file := range []string{"doc.go", "lock.go", "example_holds_test.go"} {
+	for _, file := range []string{"doc.go", "../lock/lock.go", "vocabulary.go", "example_holds_test.go"} {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
 		text := strings.Join(strings.Fields(strings.ReplaceAll(string(source), "\n//", "\n")), " ")

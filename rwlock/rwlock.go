@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -25,10 +25,11 @@ type Lock struct {
 // New returns a handle on the read-write lock of that name. It is cheap and sends nothing. The options are
 // those of both sides. A bad name or option is an *rlock.ArgumentError from every call on either side.
 func New(client *rlock.Client, name string, opts ...rlock.Option) *Lock {
-	s, err := newShape(client, name)
+	c := (*redisclient.Client)(client)
+	s, err := newShape(c, name)
 	return &Lock{
-		read:  bridge.Lock(client, reader{s}, opts, false, err).(*rlock.Lock),
-		write: bridge.Lock(client, writer{s}, opts, false, err).(*rlock.Lock),
+		read:  c.Lock(reader{s}, opts, err),
+		write: c.Lock(writer{s}, opts, err),
 	}
 }
 
@@ -62,9 +63,9 @@ type shape struct {
 	shut     time.Duration
 }
 
-func newShape(client *rlock.Client, name string) (*shape, error) {
+func newShape(client *redisclient.Client, name string) (*shape, error) {
 	s := &shape{name: name}
-	core, err := bridge.CoreOf(client)
+	core, err := client.Core()
 	if err != nil {
 		return s, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -131,7 +130,7 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 	if err := checkNumber(n, 1, lua.MaxCount); err != nil {
 		return engine.Request{}, err
 	}
-	req, err := bridge.RequestOf(s.client, s.opts)
+	req, err := s.client.Request(s.opts)
 	req.Proto = s.core.Store.Bind(&counts{handle: s.handle, count: n})
 	return req, err
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -19,8 +19,8 @@ const (
 
 // handle is what both kinds of semaphore are made of.
 type handle struct {
-	client *rlock.Client
-	core   bridge.Core
+	client *redisclient.Client
+	core   redisclient.Core
 	opts   []rlock.Option
 	name   string
 	key    string
@@ -28,14 +28,14 @@ type handle struct {
 }
 
 func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
-	h := handle{client: client, name: name, opts: opts}
-	if h.core, h.err = bridge.CoreOf(client); h.err != nil {
+	h := handle{client: (*redisclient.Client)(client), name: name, opts: opts}
+	if h.core, h.err = h.client.Core(); h.err != nil {
 		return h
 	}
 	if h.key, h.err = h.core.Key(name); h.err != nil {
 		return h
 	}
-	if _, h.err = bridge.RequestOf(client, opts); h.err != nil {
+	if _, h.err = h.client.Request(opts); h.err != nil {
 		return h
 	}
 	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.requests()) {

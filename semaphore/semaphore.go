@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -155,5 +154,5 @@ func (s *Semaphore) lock(n int64) *rlock.Lock {
 	if err == nil {
 		err = checkNumber(n, 1, lua.MaxPermits)
 	}
-	return bridge.Lock(s.client, s.permits(n), s.opts, true, err).(*rlock.Lock)
+	return s.client.LockAnew(s.permits(n), s.opts, err)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -32,11 +32,11 @@ func lab(direct bool) func(t testing.TB, lease time.Duration) conformance.Lab {
 		var stores [2]*memstore.Store
 		for i := range clients {
 			stores[i] = server.Store(i, direct)
-			made, err := bridge.ClientOn(&rlock.ClientOptions{
-				Lease: lease, Logger: slog.New(slog.DiscardHandler),
-			}, bridge.On(stores[i]))
+			options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
 			require.NoError(t, err)
-			clients[i] = made.(*rlock.Client)
+			made, err := redisclient.On(options, redisclient.ByRules(stores[i]), false)
+			require.NoError(t, err)
+			clients[i] = (*rlock.Client)(made)
 			t.Cleanup(func() { _ = clients[i].Close() })
 		}
 		return conformance.Lab{

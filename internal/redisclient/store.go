@@ -1,4 +1,4 @@
-package bridge
+package redisclient
 
 import (
 	"github.com/holdfast-go/holdfast/internal/redisstore"
@@ -22,8 +22,8 @@ type Ruled interface {
 	Bind(rules store.Rules) store.Protocol
 }
 
-// On is a store as clients need it.
-func On(st Ruled) Store { return ruled{st} }
+// ByRules is the store as a client needs it.
+func ByRules(st Ruled) Store { return ruled{st} }
 
 type ruled struct{ Ruled }
 

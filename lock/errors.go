@@ -1,4 +1,4 @@
-package rlock
+package lock
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 // The errors of this module. Match them with errors.Is: what is returned wraps them, names the lock,
 // and joins the cause, so that one error can match several (ErrBusy and context.DeadlineExceeded, say,
-// or ErrUnavailable and the Redis error).
+// or ErrUnavailable and the Redis error). The texts begin with "rlock: ", whatever the store.
 var (
 	// ErrBusy means that another holds the lock: the last answer in this call said so.
 	ErrBusy = errors.New("rlock: the lock is held by another")
@@ -21,7 +21,7 @@ var (
 	// ErrReleased is what a hold's context ends with after unlock.
 	ErrReleased = errors.New("rlock: the lock was released")
 
-	// ErrClosed means that the Client is closed.
+	// ErrClosed means that the client is closed.
 	ErrClosed = errors.New("rlock: the client is closed")
 
 	// ErrUnavailable means that Redis did not answer, or answered with an error, which it wraps. Where that says
@@ -35,12 +35,6 @@ var (
 	// nobody waits for it. Inspect shows its holder, and Break ends it.
 	ErrKeyConflict = errors.New("rlock: the key is used for something else")
 )
-
-// denial is ErrUnavailable in the words of a server that answers, and refuses who asks.
-type denial struct{}
-
-func (denial) Error() string { return "rlock: redis denies access" }
-func (denial) Unwrap() error { return ErrUnavailable }
 
 // LossReason says how a hold was lost.
 type LossReason int
@@ -105,20 +99,4 @@ func (e *ArgumentError) Error() string {
 		return fmt.Sprintf("rlock: %s %s", e.Name, e.Problem)
 	}
 	return fmt.Sprintf("rlock: %s %s (got %v)", e.Name, e.Problem, e.Value)
-}
-
-// joined is two errors in one line.
-type joined struct{ first, second error }
-
-func (j *joined) Error() string   { return j.first.Error() + "; " + j.second.Error() }
-func (j *joined) Unwrap() []error { return []error{j.first, j.second} }
-
-func join(first, second error) error {
-	switch {
-	case first == nil:
-		return second
-	case second == nil:
-		return first
-	}
-	return &joined{first, second}
 }

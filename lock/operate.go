@@ -1,4 +1,4 @@
-package rlock
+package lock
 
 import (
 	"context"
@@ -52,10 +52,11 @@ type Holder struct {
 
 // Inspect asks Redis who holds the lock, in one round trip.
 func (l *Lock) Inspect(ctx context.Context) (Info, error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return Info{}, err
 	}
-	seen, err := l.engine.Inspect(ctx, l.proto)
+	seen, err := parts.Engine.Inspect(ctx, parts.Request.Proto)
 	if err != nil {
 		return Info{}, err
 	}
@@ -77,10 +78,11 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 // that nobody who comes to hold meanwhile is harmed. It ends a lock without expiry too, which Lock refuses
 // with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
 func (l *Lock) Break(ctx context.Context) error {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return err
 	}
-	return l.engine.Break(ctx, l.proto)
+	return parts.Engine.Break(ctx, parts.Request.Proto)
 }
 
 // passport is the text that an exported hold travels as.
@@ -114,10 +116,11 @@ func (p passport) key() string {
 // processes. A hold with several levels cannot be
 // exported. On error nothing was exported and the hold is over.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return "", err
 	}
-	p, err := l.engine.Export(ctx, l.proto)
+	p, err := parts.Engine.Export(ctx, parts.Request.Proto)
 	if errors.Is(err, engine.ErrNested) {
 		return "", &ArgumentError{
 			Name: "ctx", Problem: "must carry the only level of its hold: " + err.Error(),
@@ -126,7 +129,7 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(newPassport(l.proto.Key(), p))
+	text, err := json.Marshal(newPassport(parts.Request.Proto.Key(), p))
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
@@ -136,7 +139,8 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 func (l *Lock) Import(
 	ctx context.Context, token string,
 ) (held context.Context, unlock func() error, err error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return ctx, notHeld, err
 	}
 	var p passport
@@ -147,9 +151,9 @@ func (l *Lock) Import(
 	switch {
 	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
-	case p.key() != l.proto.Key():
+	case p.key() != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: fmt.Sprintf("is of another lock, %q", p.key())}
 	}
-	level, err := l.engine.Import(ctx, l.req, engine.Passage{ID: p.ID, Fence: p.Fence})
+	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{ID: p.ID, Fence: p.Fence})
 	return hand(ctx, level, err)
 }

@@ -1,12 +1,11 @@
-package rlock
+package lock
 
 import (
 	"context"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/redisstore"
-	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/handle"
 )
 
 // Locker is what every lock of this module does, in types of the standard library: declare your own
@@ -22,57 +21,15 @@ var _ Locker = (*Lock)(nil)
 // Lock is a handle on a named lock. It holds nothing itself: the context that its method Lock returns
 // does. All methods are safe for concurrent use, and handles of one client with one name are the same
 // lock.
-type Lock struct {
-	engine *engine.Engine
-	proto  store.Protocol
-	req    engine.Request
-	err    error // a bad argument of New; told by every call
-}
-
-// New returns a handle on the reentrant lock of that name. It is cheap and sends nothing. A bad name or
-// option is an *ArgumentError from every call on the handle.
-func New(client *Client, name string, opts ...Option) *Lock {
-	if err := client.check(); err != nil {
-		return &Lock{err: err}
-	}
-	p, err := newPlain(client, name)
-	return newLock(client, p, opts, err)
-}
-
-func (c *Client) check() error {
-	if c == nil || c.engine == nil {
-		return &ArgumentError{Name: "client", Problem: "must come from NewClient"}
-	}
-	return nil
-}
-
-// newLock makes a handle. An error of the protocol's making goes before one of the options.
-func newLock(client *Client, p redisstore.Protocol, opts []Option, err error) *Lock {
-	req, bad := client.request(opts)
-	req.Proto = client.store.Bind(p)
-	return &Lock{engine: client.engine, proto: req.Proto, req: req, err: firstError(err, bad, checkLease(req))}
-}
-
-// request is what the options ask for.
-func (c *Client) request(opts []Option) (engine.Request, error) {
-	o := collect(opts)
-	return o.over(engine.Request{Lease: c.options.Lease, Kept: true}), o.err
-}
-
-// checkLease asks the protocol whether it takes the lease of a request.
-func checkLease(req engine.Request) error {
-	if check := req.Proto.Traits().CheckLease; check != nil {
-		return check(req.Lease)
-	}
-	return nil
-}
+type Lock handle.Lock
 
 // Name is the name given to New.
 func (l *Lock) Name() string {
-	if l.proto == nil {
+	proto := (*handle.Lock)(l).Parts().Request.Proto
+	if proto == nil {
 		return ""
 	}
-	return l.proto.Name()
+	return proto.Name()
 }
 
 // Lock waits until the lock is held and returns the hold as a context.
@@ -100,10 +57,11 @@ func (l *Lock) Name() string {
 // error means that the lock is held; with any error nothing is left behind. The error matches ErrBusy
 // or ErrUnavailable, and ctx.Err() if it was ctx that ended the wait.
 func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := l.engine.Lock(ctx, l.req)
+	level, err := parts.Engine.Lock(ctx, parts.Request)
 	return hand(ctx, level, err)
 }
 
@@ -111,10 +69,11 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 // without asking if this process holds the lock, or if somebody who waits here was told so last. While
 // Redis does not answer the error is ErrUnavailable, whoever waits. In everything else it is like Lock.
 func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := l.engine.TryLock(ctx, l.req)
+	level, err := parts.Engine.TryLock(ctx, parts.Request)
 	return hand(ctx, level, err)
 }
 
@@ -128,7 +87,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = join(err, unlock()) }()
+	defer func() { err = handle.Join(err, unlock()) }()
 	return fn(held)
 }
 
@@ -144,16 +103,18 @@ func hand(
 	return level, level.Unlock, nil
 }
 
-func (l *Lock) check(ctx context.Context) error {
+// open returns what the handle is made of, if it is a lock and ctx a context.
+func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
+	parts := (*handle.Lock)(l).Parts()
 	switch {
-	case l.err != nil:
-		return l.err
-	case l.engine == nil:
-		return &ArgumentError{Name: "lock", Problem: "must come from New; its zero value is no lock"}
+	case parts.Err != nil:
+		return nil, parts.Err
+	case parts.Engine == nil:
+		return nil, &ArgumentError{Name: "lock", Problem: handle.NoLock}
 	case ctx == nil:
-		return &ArgumentError{Name: "ctx", Problem: "must not be nil"}
+		return nil, &ArgumentError{Name: "ctx", Problem: "must not be nil"}
 	}
-	return nil
+	return parts, nil
 }
 
 // Hold is what this process knows of a live hold, without asking Redis.
@@ -169,10 +130,11 @@ type Hold struct {
 // a process that was stopped learns that it has nothing any more. Without a hold the error is
 // ErrNotHeld, after a loss it is the *LostError.
 func (l *Lock) Held(ctx context.Context) (Hold, error) {
-	if err := l.check(ctx); err != nil {
+	parts, err := l.open(ctx)
+	if err != nil {
 		return Hold{}, err
 	}
-	h, err := l.engine.Held(ctx, l.proto)
+	h, err := parts.Engine.Held(ctx, parts.Request.Proto)
 	return Hold(h), err
 }
 

@@ -1,0 +1,143 @@
+// Package redisclient is what stands behind an *rlock.Client: an engine, its store in Redis, and what the primitives
+// need of both. A *rlock.Client and a *[Client] convert to one another. Outside of this module the latter's name cannot
+// be written, so nobody there comes to the engine, and the documentation of package rlock has nothing of it.
+package redisclient
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/words"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Client is an rlock.Client as it is inside. The zero Client is none.
+type Client struct{ core Core }
+
+// Core is what a primitive needs of a client.
+type Core struct {
+	Engine   *engine.Engine
+	Store    Store
+	ClientID string // what the ids of its holds begin with
+	Lease    time.Duration
+	MaxPoll  time.Duration
+	FenceTTL int64 // ms for which an unused token is kept; negative: for ever
+	Cluster  bool
+
+	// RequestLife is how long, in ms, what a request took has to be remembered that was not answered, so that
+	// whatever takes it back finds it.
+	RequestLife int64
+
+	keyName func(name string) string // nil: the name itself
+}
+
+// New makes a client of checked options, over its connections, which it will close.
+func New(o Options, conns *links.Links) (*Client, error) {
+	c, err := On(o, redisstore.New(conns, o.MinReplicas), conns.Cluster())
+	if err != nil {
+		return nil, errors.Join(err, conns.Close())
+	}
+	return c, nil
+}
+
+// On makes a client of checked options on a store, which it will close.
+func On(o Options, st Store, cluster bool) (*Client, error) {
+	id, err := uuid.NewRandom()
+	if err != nil {
+		return nil, fmt.Errorf("rlock: no random client id: %w", err)
+	}
+	return &Client{Core{
+		Engine: engine.New(engine.Config{
+			Store:          st,
+			ClientID:       id.String(),
+			Lease:          o.Lease,
+			MaxPoll:        o.MaxPoll,
+			ReleaseTimeout: o.ReleaseTimeout,
+			MinReplicas:    o.MinReplicas,
+			Words:          words.Errors,
+			Events:         words.Events(o.Observer),
+			Logger:         o.Logger,
+		}),
+		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, FenceTTL: o.fenceTTL(),
+		Cluster: cluster, RequestLife: o.requestLife(), keyName: o.KeyName,
+	}}, nil
+}
+
+// Core opens the client. A nil or zero one is a *lock.ArgumentError.
+func (c *Client) Core() (Core, error) {
+	if c == nil || c.core.Engine == nil {
+		return Core{}, &lock.ArgumentError{Name: "client", Problem: "must come from NewClient"}
+	}
+	return c.core, nil
+}
+
+// Lock makes a lock of a protocol. An error of the protocol's making, and a bad option, is told by every call.
+func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
+	return c.lock(proto, opts, err, false)
+}
+
+// LockAnew makes a lock like Lock that never re-enters.
+func (c *Client) LockAnew(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
+	return c.lock(proto, opts, err, true)
+}
+
+func (c *Client) lock(proto redisstore.Protocol, opts []lock.Option, err error, anew bool) *lock.Lock {
+	if _, none := c.Core(); none != nil {
+		return (*lock.Lock)(handle.New(handle.Parts{Err: none}))
+	}
+	req, bad := c.Request(opts)
+	req.Proto, req.Anew = c.core.Store.Bind(proto), anew
+	return (*lock.Lock)(handle.New(handle.Parts{Engine: c.core.Engine, Request: req, Err: firstError(err, bad)}))
+}
+
+// Request is what the options ask for; its protocol is still to be set.
+func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
+	o := handle.Collect(opts)
+	return o.Over(engine.Request{Lease: c.core.Lease, Kept: true}), o.Err
+}
+
+// Close is that of an rlock.Client.
+func (c *Client) Close() error {
+	held := c.core.Engine.Close()
+	if len(held) == 0 {
+		return nil
+	}
+	sort.Strings(held)
+	const most = 10
+	more := ""
+	if len(held) > most {
+		more = fmt.Sprintf(" and %d more", len(held)-most)
+		held = held[:most]
+	}
+	return fmt.Errorf("rlock: closed with locks still held: %q%s", held, more)
+}
+
+const maxName = 1024 // bytes
+
+// Key checks a name and makes the Redis key of it.
+func (c *Core) Key(name string) (string, error) {
+	if err := checkName("name", name); err != nil || c.keyName == nil {
+		return name, err
+	}
+	key := c.keyName(name)
+	return key, checkName("ClientOptions.KeyName's result", key)
+}
+
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return &lock.ArgumentError{Name: what, Problem: "must not be empty"}
+	case len(name) > maxName:
+		return &lock.ArgumentError{Name: what, Value: fmt.Sprintf("%d", len(name)),
+			Problem: fmt.Sprintf("must be at most %d bytes long", maxName)}
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package lock_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A lock on another store does not pull Redis along: neither the vocabulary, nor what an engine is told it by, nor what
+// stands behind a handle knows a database.
+func TestNoDatabaseIsImported(t *testing.T) {
+	const module = "github.com/holdfast-go/holdfast/"
+	for _, of := range []string{"lock", "internal/handle", "internal/words"} {
+		out, err := exec.Command("go", "list", "-deps", module+of).Output()
+		require.NoError(t, err)
+		for dep := range strings.FieldsSeq(string(out)) {
+			require.NotContains(t, dep, "go-redis", of)
+			for _, redis := range []string{
+				"lua", "rlock", "internal/links", "internal/pipeline", "internal/wake", "internal/redisstore",
+				"internal/redisclient",
+			} {
+				require.NotEqual(t, module+redis, dep, of)
+			}
+		}
+	}
+}
