@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/bridge"
 	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -116,13 +116,17 @@ func run(t *testing.T, seed uint64) []string {
 
 func (w *world) open(t *testing.T, number int, direct bool) {
 	st := w.server.Store(number, direct)
-	client, err := bridge.ClientOn(&rlock.ClientOptions{
+	options, err := redisclient.Options{
 		Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
-	}, bridge.On(st))
+	}.Checked()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.processes = append(w.processes, &process{world: w, number: number, store: st, client: client.(*rlock.Client)})
+	client, err := redisclient.On(options, redisclient.ByRules(st), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.processes = append(w.processes, &process{world: w, number: number, store: st, client: (*rlock.Client)(client)})
 }
 
 // watch looks at the locks once the network is well, until all is done; it reports false if that takes for ever.
