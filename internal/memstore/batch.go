@@ -35,6 +35,9 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 
 // Renew implements [store.Store].
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
+	if len(all) == 0 {
+		return // what was due ended meanwhile
+	}
 	asked := make([]store.Renewal, len(all)) // which a late copy reads
 	copy(asked, all)
 	gone, err := exchange(ctx, s, Renew, all[0].Proto.Key(), func() ([]bool, error) {
