@@ -25,7 +25,7 @@ func (d *demo) deeper(ctx context.Context, depth int) (err error) {
 		d.fences = append(d.fences, hold.Fence)
 		defer func() { d.say("unlocked level by level") }()
 	}
-	count, err := d.redis.rdb.HGet(held, d.name, hold.ID).Int()
+	count, err := d.counted(held, hold.ID, depth)
 	if err != nil {
 		return err
 	}
@@ -202,4 +202,19 @@ func (d *demo) note(ctx context.Context) error {
 	hold, err := d.lock.Held(ctx)
 	d.fences = append(d.fences, hold.Fence)
 	return err
+}
+
+// counted is how many levels Redis counts. A nested Lock waits for nothing: the count follows some milliseconds behind.
+func (d *demo) counted(ctx context.Context, id string, depth int) (count int, err error) {
+	for range 100 {
+		if count, err = d.redis.rdb.HGet(ctx, d.name, id).Int(); err != nil || count == depth {
+			break
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return count, context.Cause(ctx)
+		}
+	}
+	return count, err
 }
