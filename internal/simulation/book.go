@@ -100,7 +100,9 @@ func (b *book) enter(w *wait, lock *rlock.Lock, held context.Context) {
 		return
 	}
 	w.held, w.hold = held, hold
-	w.tainted = w.tainted || w.broken[hold.ID]
+	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the token
+	// of before the Break.
+	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && len(w.broken) > 0
 	var believer *wait
 	for other := range w.holds {
 		if other.held.Err() == nil && !other.tainted && !w.broken[other.hold.ID] {
