@@ -27,6 +27,7 @@ type record struct {
 	newest int64
 	enters int
 	breaks int             // that are under way
+	struck bool            // there was one
 	broken map[string]bool // ids that a Break may have taken away though their holders have not learnt yet
 
 	free time.Time // since when nobody has had it while somebody waited; zero: they do not
@@ -102,7 +103,7 @@ func (b *book) enter(w *wait, lock *rlock.Lock, held context.Context) {
 	w.held, w.hold = held, hold
 	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the token
 	// of before the Break.
-	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && len(w.broken) > 0
+	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck
 	var believer *wait
 	for other := range w.holds {
 		if other.held.Err() == nil && !other.tainted && !w.broken[other.hold.ID] {
@@ -162,6 +163,7 @@ func (b *book) breaking(name string, by int) {
 	defer b.mu.Unlock()
 	r := b.record(name)
 	r.breaks += by
+	r.struck = true
 	for w := range r.waits {
 		w.tainted = true
 	}
