@@ -319,11 +319,12 @@ func TestARequestThatComesWhenItsRunIsOverTakesNothing(t *testing.T) {
 	behind := []<-chan turn{l.stand(), l.stand(), l.stand()}
 	l.settled()
 	late := faultproxy.NewGate()
-	l.proxies[2].On(acquires, faultproxy.HoldRequest(late))
+	held := l.proxies[2].On(acquires, faultproxy.HoldRequest(late))
 	require.NoError(t, unlock())
 	var last int64
 	for _, next := range behind {
 		at := l.in(next)
+		held.Wait(t, 1) // what was not sent by the end of a run is not sent at all
 		fence := alive(t, l.lock, at.ctx).Fence
 		require.Greater(t, fence, last)
 		last = fence
