@@ -40,7 +40,8 @@ type settings struct {
 func parse(args []string, progress io.Writer) (s settings, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(progress)
-	f.StringVar(&s.out, "out", "", "directory for table.txt, summary.md, raw.json and the plots; none: only the table is printed")
+	f.StringVar(&s.out, "out", "", "directory for table.txt, summary.md, raw.json and the plots; "+
+		"none: only the table is printed")
 	f.StringVar(&s.only, "only", "", "comma-separated beginnings of scenarios to run; none: all")
 	f.BoolVar(&s.quick, "quick", false, "run everything once and briefly, to see that it works")
 	f.BoolVar(&s.scaling, "scaling", false, "measure how cost grows (SCALING.md) instead of comparing")

@@ -4,8 +4,8 @@ import "fmt"
 
 var fairInspectScript = newScript("fair_inspect")
 
-// FairInspect tells who holds the lock and who waits for it, of very many those who come next. One who is invited is a holder whose count
-// is 0.
+// FairInspect tells who holds the lock and who waits for it, of very many those who come next. One who is invited
+// is a holder whose count is 0.
 func FairInspect(f Fair, t FairTimes, sharded bool) *Call[InspectReply] {
 	if err := check("fair inspect", f.check(), t.check()); err != nil {
 		return refuse[InspectReply](err)

@@ -17,8 +17,8 @@ type InspectRWArgs struct {
 	Sharded              bool
 }
 
-// InspectRW tells who holds one side of a read-write lock, or some of them if they are very many. A writer's ID is the field in Redis without the
-// ending ":write".
+// InspectRW tells who holds one side of a read-write lock, or some of them if they are very many. A writer's ID is
+// the field in Redis without the ending ":write".
 func InspectRW(a InspectRWArgs) *Call[InspectReply] {
 	if err := check("rw_inspect", checkKey("lock", a.Lock), checkKey("channel", a.Channel)); err != nil {
 		return refuse[InspectReply](err)

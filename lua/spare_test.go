@@ -34,7 +34,8 @@ func sparing(t *testing.T, test func(s *spares)) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			key := redistest.Key(t)
-			s := &spares{T: t, rdb: redistest.Shared(t).Client(t), lock: key, token: "redisson_lock_token:{" + key + "}"}
+			s := &spares{T: t, lock: key, token: "redisson_lock_token:{" + key + "}"}
+			s.rdb = redistest.Shared(t).Client(t)
 			s.take, s.pass = lua.Acquire, lua.Handoff
 			if kind == "writer" {
 				s.take, s.pass = s.write, lua.HandoffWrite

@@ -112,7 +112,8 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{locks: locks, logger: o.Logger, clock: watchdog.NewClock(),
-		holds: make(map[string]*hold), tried: make(map[string]struct{}), quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
+		holds: make(map[string]*hold), tried: make(map[string]struct{}),
+		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
 	c.life, c.end = context.WithCancel(context.Background())
 	if c.logger == nil {
 		c.logger = slog.Default()

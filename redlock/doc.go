@@ -54,7 +54,8 @@
 // connection at a time is tried). Only who has no quorum without it waits for it once more, and only while it
 // has not been late for as long again: it may be slow, and not away. So a frozen server delays nobody, and when
 // it thaws it has one request to carry out, and not what piled up in its socket; that one carries a not-after in
-// the server's own time, and is refused if it is late. A grant that comes after the attempt succeeded makes the node a member.
+// the server's own time, and is refused if it is late. A grant that comes after the attempt succeeded makes the
+// node a member.
 //
 // A renewal keeps the hold if a quorum has had it all the time. Only then are other nodes given it anew: those
 // that were away when it was acquired, and those that forgot it. A hold that no quorum has any more is lost at

@@ -24,7 +24,8 @@ type round struct {
 }
 
 func (c *Client) newRound(holds []*hold) *round {
-	return &round{client: c, holds: holds, began: c.clock.Now(), yes: make([]int, len(holds)), no: make([]int, len(holds)),
+	return &round{client: c, holds: holds, began: c.clock.Now(),
+		yes: make([]int, len(holds)), no: make([]int, len(holds)),
 		failed: make(map[*node]error), silent: c.silent(), decided: make(chan struct{})}
 }
 

@@ -42,8 +42,9 @@
 // its next renewal: there are two for up to a third of a lease. Meanwhile the lock may still be passed on
 // inside the process of the first, for 50 ms at most. ClientOptions.MinReplicas makes the failover case
 // rarer. A process that is stopped cannot be told anything, and finds its context over only when it runs
-// again. Nothing built on leases can exclude these cases; a fencing token can make them harmless. Every hold has one, Hold.Fence, which grows with every acquisition of a name: storage
-// that keeps the highest one seen, and refuses less, turns a stale holder away.
+// again. Nothing built on leases can exclude these cases; a fencing token can make them harmless. Every hold has
+// one, Hold.Fence, which grows with every acquisition of a name: storage that keeps the highest one seen, and
+// refuses less, turns a stale holder away.
 //
 // # How it works
 //

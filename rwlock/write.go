@@ -34,7 +34,8 @@ func (w writer) Traits() *store.Traits { return &writeTraits }
 // writeTraits say that an attempt that finds readers shuts the gate, which Release opens.
 var writeTraits = store.Traits{Passes: true, Counts: true, Marks: true, Under: upgrade}
 
-// upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and never asks.
+// upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and
+// never asks.
 func upgrade(name, mode string) (pass bool, err error) {
 	if mode == readMode {
 		return false, fmt.Errorf("%w: %q", ErrUpgrade, name)

@@ -23,9 +23,10 @@ type passLab struct {
 func newPassLab(t *testing.T, capacity int64) *passLab {
 	t.Helper()
 	l := newLab(t, redistest.Start(t))
-	l.client = newClient(t, l.server.Addr(), &rlock.ClientOptions{Lease: time.Hour, MaxPoll: time.Hour, Observer: &rlock.Observer{
-		Waiting: func(string) { l.mu.Lock(); defer l.mu.Unlock(); l.waiting++ },
-	}})
+	waiting := func(string) { l.mu.Lock(); defer l.mu.Unlock(); l.waiting++ }
+	l.client = newClient(t, l.server.Addr(), &rlock.ClientOptions{
+		Lease: time.Hour, MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: waiting},
+	})
 	return &passLab{l, l.leased(capacity)}
 }
 

@@ -29,8 +29,9 @@ func (p *permits) Key() string     { return p.key }
 func (p *permits) Mode() string    { return "permit" }
 func (p *permits) Channel() string { return p.channel() }
 
-// Inherits is true of permits: those that come back pass to the first in line, if it waits for as many. If it waits for another number they become free, as do those that come back after them,
-// until it is served: nobody behind it is served before.
+// Inherits is true of permits: those that come back pass to the first waiter, if it waits for as many. If it waits
+// for another number, they become free, and so do those that come back after them until it is served: no waiter
+// behind it is served before.
 func (p *permits) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *permits) Traits() *store.Traits { return &p.traits }

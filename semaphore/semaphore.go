@@ -98,7 +98,8 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 // *rlock.LostError, a second time rlock.ErrNotHeld, and either changes nothing.
 //
 // N is from 1 to 10,000. More than the capacity is an *rlock.ArgumentError as soon as Redis said how much
-// that is; if the capacity fell below n while the call waited, a *[CapacityError]. On error the context is the one that was given, and release returns rlock.ErrNotHeld.
+// that is; if the capacity fell below n while the call waited, a *[CapacityError]. On error the context is the one
+// that was given, and release returns rlock.ErrNotHeld.
 func (s *Semaphore) Acquire(
 	ctx context.Context, n int64,
 ) (held context.Context, release func() error, err error) {

@@ -120,7 +120,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold whose count is on its way is passed on",
 		file: "internal/engine/pass.go",
-		old:  `!h.settledLocked() || `,
+		old:  `h.settledLocked() && `,
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {
@@ -162,7 +162,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a writer's hold that a read was inside of is passed on",
 		file: "internal/engine/pass.go",
-		old:  `h.inner || `,
+		old:  `!h.inner && `,
 		new:  ``,
 		in:   "rwlock", by: "^TestWhatIsNotPassedToTheNextWriter$",
 	}, {

@@ -12,7 +12,7 @@ import (
 
 // within is a context for one exchange, with a deadline that no other has.
 func (e *Engine) within(ctx context.Context, limit time.Duration) context.Context {
-	return e.store.Within(ctx, limit, 0)
+	return e.store.Within(ctx, limit)
 }
 
 var errAbandoned = errors.New("the caller stopped waiting for the reply")

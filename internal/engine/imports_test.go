@@ -17,7 +17,9 @@ func TestNoDatabaseIsImported(t *testing.T) {
 		require.NoError(t, err)
 		for dep := range strings.FieldsSeq(string(out)) {
 			require.NotContains(t, dep, "go-redis", of)
-			for _, redis := range []string{"lua", "internal/links", "internal/pipeline", "internal/wake", "internal/redisstore"} {
+			for _, redis := range []string{
+				"lua", "internal/links", "internal/pipeline", "internal/wake", "internal/redisstore",
+			} {
 				require.NotEqual(t, module+redis, dep, of)
 			}
 		}

@@ -21,8 +21,10 @@ func (h *Hold) successor(req Request) *Hold {
 	now, until := e.clock.Now(), h.lease.ValidUntil()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil || until-now <= req.Lease/2 || h.lease.Failing() ||
-		!req.Kept || req.Lease != h.asked || !h.settledLocked() || h.inner || h.limit != nil {
+	healthy := until-now > req.Lease/2 && !h.lease.Failing()
+	same := req.Kept && req.Lease == h.asked
+	alone := h.settledLocked() && !h.inner && h.limit == nil
+	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil || !healthy || !same || !alone {
 		return nil
 	}
 	next := &Hold{

@@ -221,7 +221,7 @@ func (e *Engine) sendRelease(
 ) (store.ReleaseReply, error) {
 	var reply store.ReleaseReply
 	era := e.recent.era()
-	ctx = e.store.Within(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
+	ctx = e.store.WithinAll(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
 	err := exchange(crash.Release, func() (err error) {
 		reply, err = p.Release(ctx, id)
 		return err

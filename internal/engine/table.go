@@ -49,10 +49,11 @@ type waiter struct {
 
 func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
 	w := &waiter{req: req, under: under}
-	registers := req.Proto.Traits().Queues
+	traits := req.Proto.Traits()
 	w.Waiter = localqueue.Waiter{
 		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: req.Proto.Traits().Crowds, Size: req.Proto.Traits().Portion, Inside: under != "", Shared: req.Shared, Registers: registers,
+		Several: traits.Crowds, Size: traits.Portion, Registers: traits.Queues,
+		Inside: under != "", Shared: req.Shared,
 	}
 	return w
 }

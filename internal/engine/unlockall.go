@@ -49,13 +49,13 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 			idle = append(idle, h)
 			continue
 		}
-		err = first(err, h.passed(e.passOn(h, end)))
+		err = first(err, h.noteReleased(e.passOn(h, end)))
 	}
 	return first(err, e.releaseTogether(idle, end))
 }
 
-// passed tells that a hold was let go.
-func (h *Hold) passed(err error) error {
+// noteReleased cleans up after a hold that was let go, and tells the observer.
+func (h *Hold) noteReleased(err error) error {
 	h.sweep()
 	h.engine.news.released(h.proto.Name(), h.start, err)
 	return err
@@ -68,7 +68,7 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
-				err = first(err, h.passed(e.dropped(h, all[i].Reply, end)))
+				err = first(err, h.noteReleased(e.dropped(h, all[i].Reply, end)))
 			}
 			return err
 		}
@@ -76,7 +76,7 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 		certain = errors.Is(failed, store.ErrApart) && store.FaultOf(failed) == store.FaultDefinite
 	}
 	for _, h := range holds {
-		err = first(err, h.passed(e.releaseIn(h, end, false, certain)))
+		err = first(err, h.noteReleased(e.releaseIn(h, end, false, certain)))
 	}
 	return err
 }

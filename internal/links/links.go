@@ -107,7 +107,8 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect, look,
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
+			given.OnConnect, look,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
@@ -154,7 +155,8 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
-			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password, given.OnConnect, look,
+			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
+			given.OnConnect, look,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1

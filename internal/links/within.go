@@ -119,8 +119,8 @@ func (ws *Wires) LeaveCall(ctx context.Context) (*Wire, time.Time) {
 	return w, at
 }
 
-// greetings are the options of go-redis by which it tells how far a connection is: it asks for the credentials before the
-// first command, and calls OnConnect after the last.
+// greetings are the options of go-redis by which it tells how far a connection is: it asks for the credentials
+// before the first command, and calls OnConnect after the last.
 type greetings struct {
 	provider   func() (username, password string)
 	withCtx    func(ctx context.Context) (username, password string, err error)

@@ -52,11 +52,13 @@ func (s *Store) Node(string) string { return "memory" }
 func (s *Store) Ready(context.Context, time.Duration) error { return nil }
 
 // Within implements [store.Store].
-func (s *Store) Within(ctx context.Context, limit, all time.Duration) context.Context {
-	if all != 0 {
-		limit = min(limit, all)
-	}
+func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context {
 	return &deadline{ctx, time.Now().Add(limit)}
+}
+
+// WithinAll implements [store.Store].
+func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
+	return s.Within(ctx, min(limit, all))
 }
 
 // deadline is a context with a deadline of its own, which does not end by itself: requests look at it.

@@ -41,7 +41,9 @@ func (o Options) Checked() (Options, error) {
 		err = fillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
 	}
 	if o.MinReplicas < 0 && err == nil {
-		err = &lock.ArgumentError{Name: "ClientOptions.MinReplicas", Value: o.MinReplicas, Problem: "must not be negative"}
+		err = &lock.ArgumentError{
+			Name: "ClientOptions.MinReplicas", Value: o.MinReplicas, Problem: "must not be negative",
+		}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -76,10 +76,12 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 }
 
 // Within implements [store.Store].
-func (s *Store) Within(ctx context.Context, limit, all time.Duration) context.Context {
-	if all == 0 {
-		return links.Within(ctx, limit)
-	}
+func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context {
+	return links.Within(ctx, limit)
+}
+
+// WithinAll implements [store.Store].
+func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
 	return links.WithinAll(ctx, limit, all)
 }
 

@@ -159,7 +159,8 @@ func (l *ReplicatedClusterLab) Agrees(t testing.TB) bool {
 			return rdb.ClusterInfo(ctx).Result()
 		}))
 		known := l.known(t, node)
-		if info["cluster_state"] != "ok" || strings.Count(known, " connected") != 2*l.Len() || strings.Contains(known, "fail") {
+		if info["cluster_state"] != "ok" || strings.Count(known, " connected") != 2*l.Len() ||
+			strings.Contains(known, "fail") {
 			return false
 		}
 	}

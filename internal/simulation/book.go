@@ -101,8 +101,8 @@ func (b *book) enter(w *wait, lock *rlock.Lock, held context.Context) {
 		return
 	}
 	w.held, w.hold = held, hold
-	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the token
-	// of before the Break.
+	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the
+	// token of before the Break.
 	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck
 	var believer *wait
 	for other := range w.holds {

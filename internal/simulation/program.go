@@ -95,8 +95,9 @@ func (w *worker) got(
 ) {
 	if err != nil {
 		w.book.fail(wait)
-		if !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) && !errors.Is(err, rlock.ErrClosed) &&
-			!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, rlock.ErrNotHeld) {
+		if !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) &&
+			!errors.Is(err, rlock.ErrClosed) && !errors.Is(err, rlock.ErrNotHeld) &&
+			!errors.Is(err, context.DeadlineExceeded) {
 			w.book.note("%q: a call of client %d failed with %v", wait.name, w.number, err)
 		}
 		return

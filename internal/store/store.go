@@ -17,8 +17,10 @@ type Store interface {
 	// Ready learns what has to be known before something is taken, so that it can be released such that others hear
 	// of it, and renewed: within the time limit of a command for each question. Most of the time that is known.
 	Ready(ctx context.Context, limit time.Duration) error
-	// Within is a context for one request, with the time limit of one command; not beyond all, if that is not 0.
-	Within(ctx context.Context, limit, all time.Duration) context.Context
+	// Within is a context for one request, with the time limit of one command.
+	Within(ctx context.Context, limit time.Duration) context.Context
+	// WithinAll is Within for a request that must be over after all, whatever has to be done before it is sent.
+	WithinAll(ctx context.Context, limit, all time.Duration) context.Context
 	// Direct reports that a request returns when its context ends, with a *[Left] if it was under way.
 	Direct() bool
 	// Replaceable reports that another node may take over without having heard of the last writes.

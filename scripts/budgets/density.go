@@ -50,7 +50,8 @@ func (d densities) add(dir string, source []byte) {
 func (d densities) sparse() (breaches []string) {
 	for _, dir := range slices.Sorted(maps.Keys(d)) {
 		if at := d[dir]; 100*at.comment < argued[dir]*at.code {
-			breaches = append(breaches, fmt.Sprintf("%s: %d lines of comment for %d of code, fewer than %d in a hundred",
+			breaches = append(breaches, fmt.Sprintf(
+				"%s: %d lines of comment for %d of code, fewer than %d in a hundred",
 				dir, at.comment, at.code, argued[dir]))
 		}
 	}

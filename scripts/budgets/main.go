@@ -14,11 +14,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
 	maxFileLines = 400
 	maxFuncLines = 60
+	maxColumns   = 120 // a tab is 4
 )
 
 func main() {
@@ -72,10 +74,24 @@ func ignored(dir string) bool {
 		len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
 }
 
+// checkWidths returns the lines of one file that are wider than a screen beside another.
+func checkWidths(name string, source []byte) (breaches []string) {
+	number := 0
+	for line := range bytes.Lines(source) {
+		number++
+		text := strings.ReplaceAll(strings.TrimSuffix(string(line), "\n"), "\t", "    ")
+		if columns := utf8.RuneCountInString(text); columns > maxColumns {
+			breaches = append(breaches, fmt.Sprintf("%s:%d: %d columns, more than %d",
+				name, number, columns, maxColumns))
+		}
+	}
+	return breaches
+}
+
 // checkLengths returns the breaches in one file. A function counts from its first line to its
 // closing brace, without its comment: an argument for safety is never too long.
 func checkLengths(fset *token.FileSet, file *ast.File, source []byte) []string {
-	var breaches []string
+	breaches := checkWidths(fset.Position(file.Pos()).Filename, source)
 	if lines := bytes.Count(source, []byte("\n")); lines > maxFileLines {
 		breaches = append(breaches, fmt.Sprintf("%s: %d lines, more than %d",
 			fset.Position(file.Package).Filename, lines, maxFileLines))

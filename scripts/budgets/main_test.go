@@ -44,7 +44,11 @@ func TestCheck(t *testing.T) {
 		{"comment that names another package", map[string]string{
 			"a/a.go": "// Package b is one.\npackage a\n"}, []string{noComment}},
 		{"command", map[string]string{"a/main.go": "// Command a runs.\npackage main\n"}, nil},
-		{"concurrency that is argued", map[string]string{"watchdog/a.go": header + strings.Repeat("var x int\n\n", 2)}, nil},
+		{"line at the limit", map[string]string{"a/a.go": header + "\t//" + strings.Repeat("ä", 114) + "\n"}, nil},
+		{"line over it", map[string]string{"a/a.go": header + "\t//" + strings.Repeat("ä", 115) + "\n"},
+			[]string{"a/a.go:3: 121 columns, more than 120"}},
+		{"concurrency that is argued", map[string]string{
+			"watchdog/a.go": header + strings.Repeat("var x int\n\n", 2)}, nil},
 		{"concurrency that is not", map[string]string{"watchdog/a.go": header + strings.Repeat("var x int\n", 3)},
 			[]string{"watchdog: 1 lines of comment for 4 of code, fewer than 30 in a hundred"}},
 		{"no package of ours", map[string]string{

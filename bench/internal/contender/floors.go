@@ -125,7 +125,8 @@ func (c *floorClient) Lock(names ...string) Lock {
 		partings[i] = lua.Parting{Releaser: lua.PrepareRelease(release), ID: id}
 	}
 	return &scriptsLock{
-		conn: c.conn, take: take(lua.AcquireAll(members, id, math.MaxInt64)), free: take(lua.ReleaseAll(partings, false)),
+		conn: c.conn, take: take(lua.AcquireAll(members, id, math.MaxInt64)),
+		free: take(lua.ReleaseAll(partings, false)),
 	}
 }
 

@@ -30,7 +30,8 @@ func crowd() []Scenario {
 	for i, n := range []int{10, 100, 1000} {
 		calls := []float64{13, 1, 0.1}[i]
 		scenarios = append(scenarios, Scenario{
-			ID: fmt.Sprintf("crowd%d", n), Title: fmt.Sprintf("%d waiters on one name in %d processes", n, crowdClients),
+			ID:         fmt.Sprintf("crowd%d", n),
+			Title:      fmt.Sprintf("%d waiters on one name in %d processes", n, crowdClients),
 			Contenders: append([]string{contender.Ours}, others...), Columns: columns,
 			Rounds: 3, // calls are counted, which does not need more
 			Goals: []Goal{

@@ -29,7 +29,8 @@ func hot() []Scenario {
 			ID: "hot8x8", Title: "64 goroutines over 8 clients, one name",
 			Contenders: all,
 			Columns: append(append([]Column{}, columns...),
-				Column{clientTurnRatio, "most/fewest by client"}, Column{measure.Absence, "a client's longest wait µs"}),
+				Column{clientTurnRatio, "most/fewest by client"},
+				Column{measure.Absence, "a client's longest wait µs"}),
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 8, 64, "hot") },
 			Goals: []Goal{
 				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 8},

@@ -49,7 +49,8 @@ func fair() []Scenario {
 		ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
 		Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3,
 		Columns: []Column{
-			{measure.Rate, "turns/s"}, {measure.P50, "wait p50 µs"}, {measure.P99, "wait p99 µs"}, {measure.Sends, "sends"},
+			{measure.Rate, "turns/s"}, {measure.P50, "wait p50 µs"}, {measure.P99, "wait p99 µs"},
+			{measure.Sends, "sends"},
 		},
 		Goals: []Goal{{Figure: measure.Rate, Of: contender.OursFair, To: []string{contender.Ours}, AtLeast: 0.8}},
 		Open:  func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
