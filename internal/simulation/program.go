@@ -10,6 +10,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// shortestFixed is the shortest fixed lease that a worker asks for.
+const shortestFixed = 100 * time.Millisecond
+
 // longestFixed is a little less than a lease, so that none stands longer than a lease that nobody renews.
 const longestFixed = lease - 100*time.Millisecond
 
@@ -59,7 +62,7 @@ func (w *worker) options() (opts []rlock.Option) {
 		opts = append(opts, rlock.MaxHold(time.Millisecond+draw(w.random, lease)))
 	}
 	if w.random.IntN(10) == 0 {
-		opts = append(opts, rlock.FixedLease(100*time.Millisecond+draw(w.random, longestFixed)))
+		opts = append(opts, rlock.FixedLease(shortestFixed+draw(w.random, longestFixed)))
 	}
 	if w.random.IntN(8) == 0 {
 		opts = append(opts, rlock.MaxWait(time.Millisecond+draw(w.random, lease)))
@@ -134,7 +137,8 @@ func (w *worker) work(held context.Context) {
 // nest takes one level more, at times with a lease of its own.
 func (w *worker) nest(lock *rlock.Lock, held context.Context) {
 	if w.random.IntN(3) == 0 {
-		lock = rlock.New(w.client, lock.Name(), rlock.FixedLease(100*time.Millisecond+draw(w.random, longestFixed)))
+		fixed := rlock.FixedLease(shortestFixed + draw(w.random, longestFixed))
+		lock = rlock.New(w.client, lock.Name(), fixed)
 	}
 	inner, unlock, err := lock.Lock(held)
 	if err != nil {
