@@ -12,7 +12,7 @@ import (
 // stands behind a handle knows a database.
 func TestNoDatabaseIsImported(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"
-	for _, of := range []string{"lock", "internal/handle", "internal/words"} {
+	for _, of := range []string{"lock", "internal/handle", "internal/vocabulary"} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		require.NoError(t, err)
 		for dep := range strings.FieldsSeq(string(out)) {

@@ -90,8 +90,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "to be passed on makes a hold valid for longer",
 		file: "internal/engine/pass.go",
-		old:  `e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)`,
-		new:  `e.dog.Keep(&next.lease, now, req.Lease)`,
+		old:  `e.watchdog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)`,
+		new:  `e.watchdog.Keep(&next.lease, now, req.Lease)`,
 		in:   "internal/engine", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
 		name: "a hold is believed in for longer than its lease",
@@ -150,7 +150,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/suspect.go",
-		old:  `e.dog.Hurry(&h.lease)`,
+		old:  `e.watchdog.Hurry(&h.lease)`,
 		new:  `_ = h.lease.ValidUntil()`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
@@ -276,8 +276,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
-		old:  "	l.end(e.cfg.Words.Released)\n	return nil\n",
-		new:  "	time.AfterFunc(time.Minute, func() { l.end(e.cfg.Words.Released) })\n	return nil\n",
+		old:  "	l.end(e.cfg.Errors.Released)\n	return nil\n",
+		new:  "	time.AfterFunc(time.Minute, func() { l.end(e.cfg.Errors.Released) })\n	return nil\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "nobody reclaims what may be held",

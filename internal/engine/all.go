@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// gang is the requests that one waiter stands for. It stands in the queue of one of them.
-type gang struct {
+// lockSet is the requests that one waiter makes together. The waiter is in the queue of one of them.
+type lockSet struct {
 	reqs []Request
 	at   int     // the one in whose line the waiter stands
 	busy bool    // the last answer, in an earlier line, was that another has one of them
@@ -75,8 +75,8 @@ func (e *Engine) lockAll(
 }
 
 // carriedOf tells the requests that ctx carries a level of from those that have to be held first.
-func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*gang, []*Level, error) {
-	g, outer := &gang{reqs: make([]Request, 0, len(reqs))}, make([]*Level, len(reqs))
+func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*Level, error) {
+	g, outer := &lockSet{reqs: make([]Request, 0, len(reqs))}, make([]*Level, len(reqs))
 	for i, req := range reqs {
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
@@ -101,7 +101,7 @@ func (l *Level) isOpen() bool {
 
 // gather waits, in one line after the other, until all are held. It asks by one id in all lines, unless
 // that had to be given up: what a copy of an earlier request takes is its own then.
-func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error {
+func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) error {
 	err := e.gatherAll(limited, ctx, g, once)
 	if err != nil {
 		for _, req := range g.reqs {
@@ -111,17 +111,17 @@ func (e *Engine) gather(limited, ctx context.Context, g *gang, once bool) error 
 	return err
 }
 
-// newMember is the waiter of a gang in the queue that it goes to next.
-func (e *Engine) newMember(g *gang) *waiter {
+// newMember is the waiter of a set in the queue that it goes to next.
+func (e *Engine) newMember(g *lockSet) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, "")
-	w.gang, w.Set = g, true
+	w.lockSet, w.Set = g, true
 	if g.id != "" {
 		w.ID, w.denied = g.id, g.denied
 	}
 	return w
 }
 
-func (e *Engine) gatherAll(limited, ctx context.Context, g *gang, once bool) error {
+func (e *Engine) gatherAll(limited, ctx context.Context, g *lockSet, once bool) error {
 	for moves := 1; ; moves++ {
 		if !once && moves%reserveAfter == 0 {
 			if err := e.reserve(limited, ctx, g); !errors.Is(err, errCrowded) {
@@ -134,7 +134,7 @@ func (e *Engine) gatherAll(limited, ctx context.Context, g *gang, once bool) err
 		switch {
 		case !once:
 			e.table.enter(w, false)
-			_, err = e.stand(limited, ctx, w)
+			_, err = e.waitTurn(limited, ctx, w)
 		case !e.table.enter(w, true):
 			return e.busy(req.Proto, nil)
 		default:
@@ -161,7 +161,7 @@ func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
 // lost before its owner got to see it, or a level that was there before was unlocked meanwhile: then none
 // is kept.
 func (e *Engine) attachAll(
-	limited, ctx context.Context, g *gang, outer []*Level, reqs []Request,
+	limited, ctx context.Context, g *lockSet, outer []*Level, reqs []Request,
 ) (levels []*Level, again bool, err error) {
 	fresh, given := g.held, ctx
 	levels = make([]*Level, 0, len(reqs))
@@ -189,7 +189,7 @@ func (e *Engine) attachAll(
 		ctx = l
 	}
 	for _, h := range g.held {
-		e.news.acquired(h.proto.Name(), g.since)
+		e.events.acquired(h.proto.Name(), g.since)
 	}
 	return levels, false, nil
 }
@@ -198,7 +198,7 @@ func (e *Engine) attachAll(
 func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 	e := l.engine
 	for range 3 {
-		if at := e.table.inTheWay(l.gang); at >= 0 {
+		if at := e.table.inTheWay(l.lockSet); at >= 0 {
 			l.busy = true
 			return nil, 0, elsewhere{at}
 		}
@@ -219,7 +219,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 			l.busy = true
 			l.denied = denial{sent.start, sent.notAfter}
 			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
-			if sent.all.Which != l.gang.at {
+			if sent.all.Which != l.lockSet.at {
 				return nil, 0, elsewhere{sent.all.Which}
 			}
 			e.table.toldBusy(l.waiter)
@@ -241,35 +241,35 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	if sent.all.Status == store.Already {
 		start = l.denied.since(start)
 	}
-	for _, req := range l.gang.reqs {
+	for _, req := range l.lockSet.reqs {
 		if e.clock.Now() >= validUntil(start, req.Lease) {
 			l.doubt.add(start, sent.notAfter)
 			l.renounce()
 			return nil, opaque{errStale}
 		}
 	}
-	l.gang.held = make([]*Hold, 0, len(l.gang.reqs))
-	for i, req := range l.gang.reqs {
+	l.lockSet.held = make([]*Hold, 0, len(l.lockSet.reqs))
+	for i, req := range l.lockSet.reqs {
 		h := e.newHold(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter)
-		l.gang.held = append(l.gang.held, h)
-		if i == l.gang.at {
+		l.lockSet.held = append(l.lockSet.held, h)
+		if i == l.lockSet.at {
 			e.table.win(l.waiter, h)
 		} else {
 			e.table.add(h)
 		}
 	}
 	if e.isClosed() {
-		for _, h := range l.gang.held {
+		for _, h := range l.lockSet.held {
 			h.orphan()
 		}
 		return nil, store.ErrUnsent
 	}
-	return l.gang.held[l.gang.at], nil
+	return l.lockSet.held[l.lockSet.at], nil
 }
 
 // inTheWay is a member that a hold of this process is in the way of; -1 if there is none. Who only
 // waits in another's line is passed by.
-func (t *table) inTheWay(g *gang) int {
+func (t *table) inTheWay(g *lockSet) int {
 	for i, req := range g.reqs {
 		if i != g.at && t.held(req.Proto) {
 			return i
@@ -285,7 +285,7 @@ type askedAll struct {
 
 // askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for.
 func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
-	reqs, id := w.gang.reqs, w.ID
+	reqs, id := w.lockSet.reqs, w.ID
 	send := func(ctx context.Context) (askedAll, error) {
 		sent := e.sendAcquireAll(ctx, reqs, id)
 		return sent, sent.err

@@ -18,7 +18,7 @@ func turned(err error) bool {
 // without an error the lock is busy, for as long as is returned at most.
 func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 	e := l.engine
-	if l.gang != nil {
+	if l.lockSet != nil {
 		return l.attemptAll(ctx)
 	}
 	for range 3 {
@@ -116,8 +116,8 @@ func (l *leader) renounce() {
 
 // all are the requests that the waiter stands for.
 func (l *leader) all() []Request {
-	if l.gang != nil {
-		return l.gang.reqs
+	if l.lockSet != nil {
+		return l.lockSet.reqs
 	}
 	return []Request{l.req}
 }

@@ -31,12 +31,12 @@ func (e *Engine) Close() []string {
 	e.joinCalls(end)
 	e.releaseAll(e.reclaim.rest(), end) // what the calls that were joined left behind
 	e.store.HangUp()                    // also ends calls and renewals that are still under way
-	e.dog.Close()
+	e.watchdog.Close()
 	e.calls.Wait()
 	e.store.Wait()
 	e.wheel.Close()
 	e.ender.finish()
-	e.news.close(max(end-e.clock.Now(), 100*time.Millisecond))
+	e.events.close(max(end-e.clock.Now(), 100*time.Millisecond))
 	return names
 }
 
@@ -51,7 +51,7 @@ func (e *Engine) abandonAll() (names []string, orphans []orphan) {
 		levels := h.endLocked(e.refuse(h.proto))
 		cause := h.cause
 		h.mu.Unlock()
-		e.dog.Stop(&h.lease)
+		e.watchdog.Stop(&h.lease)
 		for _, l := range levels {
 			l.end(cause)
 		}

@@ -47,7 +47,7 @@
 //
 // # Locks of the mutexes
 //
-// A part of the table, a hold, the reclaimer, the ender, each stream of the news and the engine have a mutex
+// A part of the table, a hold, the reclaimer, the ender, each stream of the events and the engine have a mutex
 // each. The table's and a hold's are never held together. The reclaimer takes a stream's and the engine's
 // under its own; those two, the ender's, the clocks' and the watchdog's are innermost. None is held across a
 // network call or a call of the application's functions.

@@ -31,27 +31,27 @@ type Config struct {
 	MaxPoll        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int // that the store waits for
-	Words          Words
+	Errors         Errors
 	Events         Events
 	Logger         *slog.Logger
 }
 
 // Engine waits, wakes, renews, loses, hands on and cleans up for every lock of one client.
 type Engine struct {
-	cfg     Config
-	clock   *watchdog.Clock
-	wheel   *watchdog.Wheel
-	dog     *watchdog.Watchdog
-	store   store.Store
-	clocks  serverclock.Clocks
-	table   table
-	reclaim reclaimer
-	recent  recent
-	ender   ender
-	settled settledRequests
+	cfg      Config
+	clock    *watchdog.Clock
+	wheel    *watchdog.Wheel
+	watchdog *watchdog.Watchdog
+	store    store.Store
+	clocks   serverclock.Clocks
+	table    table
+	reclaim  reclaimer
+	recent   recent
+	ender    ender
+	settled  settledRequests
 
 	withdrawn withdrawals
-	news      *news
+	events    *events
 	nonce     atomic.Uint64
 
 	closing chan struct{}  // closed when Close begins
@@ -82,13 +82,13 @@ func New(cfg Config) *Engine {
 	}
 	limit := CommandLimit(cfg.Lease)
 	e.wheel = watchdog.NewWheel(e.clock, tick)
-	e.news = newNews(cfg.Events, cfg.Logger, e.clock)
+	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine = e
 	e.reclaim.engine = e
 	e.recent.engine = e
 	e.withdrawn.engine = e
 	e.ender.init(e.wheel)
-	e.dog = watchdog.New(watchdog.Config{
+	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
 		Retry:  min(cfg.Lease/20, lastPause),
@@ -98,11 +98,11 @@ func New(cfg Config) *Engine {
 		Renew: e.renew,
 		Lost:  func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
 		Renewed: func(l *watchdog.Lease, err error) {
-			e.news.renewed(holdOf(l).proto.Name(), err)
+			e.events.renewed(holdOf(l).proto.Name(), err)
 		},
 	})
 	e.store.Start(store.Host{
-		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.news.warn, Replaced: e.replaced, Heard: e.heard,
+		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
 	})
 	return e
 }
@@ -181,7 +181,7 @@ func validUntil(start, lease time.Duration) time.Duration {
 
 // refuse makes the error of a call that a closed engine does not take.
 func (e *Engine) refuse(p store.Protocol) error {
-	return &verdict{word: e.cfg.Words.Closed, name: p.Name()}
+	return &callError{kind: e.cfg.Errors.Closed, name: p.Name()}
 }
 
 // unavailable makes the error of a call that the store did not answer, or answered with an error.
@@ -190,11 +190,11 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 	if errors.As(err, &impossible) {
 		return impossible.Err
 	}
-	word := e.cfg.Words.silence(err)
+	word := e.cfg.Errors.silence(err)
 	if store.FaultOf(err) == store.FaultConflict {
-		word = e.cfg.Words.KeyConflict
+		word = e.cfg.Errors.KeyConflict
 	}
-	return &verdict{word: word, name: p.Name(), cause: ours(err)}
+	return &callError{kind: word, name: p.Name(), cause: ours(err)}
 }
 
 // Closed reports whether Close was called.

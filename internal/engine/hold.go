@@ -66,9 +66,9 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 	}
 	h.lease.Owner = h
 	if req.Kept {
-		e.dog.Keep(&h.lease, start, req.Lease)
+		e.watchdog.Keep(&h.lease, start, req.Lease)
 	} else {
-		e.dog.Guard(&h.lease, validUntil(start, req.Lease))
+		e.watchdog.Guard(&h.lease, validUntil(start, req.Lease))
 	}
 	return h
 }
@@ -116,7 +116,7 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 	levels := h.endLocked(err)
 	h.lost = true
 	return func() {
-		e.dog.Lose(&h.lease, err)
+		e.watchdog.Lose(&h.lease, err)
 		for _, l := range levels {
 			l.end(err)
 		}
@@ -128,7 +128,7 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 			e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 		}
 		e.table.drop(h, 0)
-		e.news.lost(err)
+		e.events.lost(err)
 	}
 }
 
@@ -166,7 +166,7 @@ func (e *Engine) lostError(p store.Protocol, reason Reason, cause error) error {
 	if cause != nil {
 		cause = ours(cause)
 	}
-	return e.cfg.Words.Lost(p.Name(), reason, cause)
+	return e.cfg.Errors.Lost(p.Name(), reason, cause)
 }
 
 // longestLocked is the lease that Redis has to keep from now on, for every level that is left.
@@ -191,11 +191,11 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	until := validUntil(now, ttl)
 	for l := h.top; l != nil; l = l.below {
 		if l.errLocked() == nil && l.kept {
-			h.engine.dog.Shorten(&h.lease, until)
+			h.engine.watchdog.Shorten(&h.lease, until)
 			return
 		}
 	}
-	h.engine.dog.Guard(&h.lease, min(until, h.lease.ValidUntil()))
+	h.engine.watchdog.Guard(&h.lease, min(until, h.lease.ValidUntil()))
 }
 
 // stepLocked numbers the next change of the hold that somebody waits for, which then has to call stepped.
@@ -222,7 +222,7 @@ func (h *Hold) confirmLocked(op int64, start, ttl time.Duration) bool {
 	if op < h.steps.left {
 		return false
 	}
-	h.engine.dog.Extend(&h.lease, validUntil(start, ttl))
+	h.engine.watchdog.Extend(&h.lease, validUntil(start, ttl))
 	return true
 }
 

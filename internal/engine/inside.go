@@ -8,7 +8,7 @@ func (h *Hold) harbour() (id string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
-		return "", &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
+		return "", &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
 	}
 	h.inner = true
 	return h.id(), nil

@@ -21,7 +21,7 @@ type Held struct {
 func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
-		return Held{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
 	h := l.hold
 	if err := h.standing(l); err != nil {
@@ -169,7 +169,7 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 		held = max(held, len(reply.Holders)+int(reply.More))
 		switch {
 		case broken == 0:
-			return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+			return &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 		case len(reply.Holders) == 0, broken >= held:
 			return nil
 		}
@@ -186,7 +186,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 	}
 	status, err := e.breakHold(ctx, p, id)
 	if err == nil && status == store.Gone {
-		return &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+		return &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
 	return err
 }

@@ -148,14 +148,14 @@ func (l *Level) expire() {
 	}
 	h.engine.ender.add(func() {
 		l.end(err)
-		h.engine.news.lost(err)
+		h.engine.events.lost(err)
 	})
 }
 
 // end ends the level's context.
 func (l *Level) end(cause error) {
 	l.cancel(cause)
-	if fn := l.tied.Load(); fn != nil && cause != l.hold.engine.cfg.Words.Released {
+	if fn := l.tied.Load(); fn != nil && cause != l.hold.engine.cfg.Errors.Released {
 		l.hold.engine.Detach(*fn)
 	}
 	if b := l.bound; b != nil { // it was set before anybody got to see the level

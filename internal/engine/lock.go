@@ -26,13 +26,13 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 	for {
 		w := e.newWaiter(req, start, under)
 		e.table.enter(w, false)
-		h, err := e.stand(limited, ctx, w)
+		h, err := e.waitTurn(limited, ctx, w)
 		if err != nil {
 			return nil, err
 		}
 		_ = crash.At(crash.Granted)
 		if l, ok := h.attach(ctx, req); ok {
-			e.news.acquired(req.Proto.Name(), start)
+			e.events.acquired(req.Proto.Name(), start)
 			return l, nil
 		}
 	}
@@ -60,7 +60,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 		return nil, err
 	}
 	if l, ok := h.attach(ctx, req); ok {
-		e.news.acquired(req.Proto.Name(), w.Since)
+		e.events.acquired(req.Proto.Name(), w.Since)
 		return l, nil
 	}
 	return nil, e.unavailable(req.Proto, errStale)
@@ -119,14 +119,14 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under string
 // something else.
 func (e *Engine) busy(p store.Protocol, why error) error {
 	if why == nil {
-		why = e.cfg.Words.Busy
+		why = e.cfg.Errors.Busy
 	}
-	return &verdict{word: why, name: p.Name()}
+	return &callError{kind: why, name: p.Name()}
 }
 
 // stand waits in the local line, and at its head waits for Redis. Limited is the context that bounds
 // the wait, ctx the one that was given: the error tells which of them ended.
-func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
+func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	defer e.wheel.Cancel(&w.stale)
 	told := false
 	for {
@@ -138,7 +138,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			return e.given(w, h), nil
 		case at == localqueue.Asking:
 			e.wheel.Cancel(&w.stale)
-			h, err := e.lead(limited, ctx, w, told)
+			h, err := e.acquire(limited, ctx, w, told)
 			if err == errBehind {
 				told = true
 				continue
@@ -148,7 +148,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		if !told {
 			told = true
 			_ = crash.At(crash.Enqueue)
-			e.news.waiting(w.req.Proto.Name())
+			e.events.waiting(w.req.Proto.Name())
 			e.noteStale(w)
 			e.register(w)
 		}
@@ -160,7 +160,7 @@ func (e *Engine) stand(limited, ctx context.Context, w *waiter) (*Hold, error) {
 		}
 		trouble := e.table.trouble(w)
 		left := e.quit(w)
-		if w.gang == nil {
+		if w.lockSet == nil {
 			e.leaveRedis(w, left)
 		}
 		var answer error
@@ -187,12 +187,12 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
 // like, and unavailable if there was none.
 func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
-	v := &verdict{word: e.cfg.Words.silence(last), name: p.Name(), cause: last}
+	v := &callError{kind: e.cfg.Errors.silence(last), name: p.Name(), cause: last}
 	switch {
 	case e.isClosed():
 		return e.refuse(p)
 	case answer != nil:
-		v.word, v.cause = answer, nil
+		v.kind, v.cause = answer, nil
 	case last == nil:
 		v.cause = errNoAnswer
 	default:
@@ -216,7 +216,7 @@ func (e *Engine) noteStale(w *waiter) {
 	w.stale.Init(func(arg any) {
 		w := arg.(*waiter)
 		if h := e.table.obstacle(w); h != nil {
-			e.news.warn("waited 1s for a lock this process already holds; "+
+			e.events.warn("waited 1s for a lock this process already holds; "+
 				"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
 				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id())
 		}

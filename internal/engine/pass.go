@@ -37,7 +37,7 @@ func (h *Hold) successor(req Request) *Hold {
 	}
 	h.doubt = 0 // the last turn has what is left of it released
 	next.lease.Owner = next
-	e.dog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)
+	e.watchdog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)
 	return next
 }
 

@@ -128,7 +128,7 @@ func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 	if !alive {
 		return nil
 	}
-	e.dog.Stop(&next.lease)
+	e.watchdog.Stop(&next.lease)
 	return next
 }
 
@@ -138,7 +138,7 @@ func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 	var err error
 	if !unsure.any {
 		err = e.lostError(h.proto, Gone, nil)
-		e.news.lost(err)
+		e.events.lost(err)
 	}
 	e.table.recall(w, w.ID)
 	e.table.drop(h, 0)
@@ -200,7 +200,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		case kind == store.FaultNone, kind == store.FaultConflict:
 			lost := e.lostError(h.proto, Gone, err)
 			e.table.drop(h, 0)
-			e.news.lost(lost)
+			e.events.lost(lost)
 			return lost
 		case kind == store.FaultAmbiguous:
 			certain = false

@@ -89,7 +89,7 @@ func (r *recent) all() []parting {
 // and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
 	for _, h := range e.table.all() {
-		e.dog.Hurry(&h.lease)
+		e.watchdog.Hurry(&h.lease)
 	}
 	for _, end := range e.recent.all() {
 		e.reclaim.again(end.proto, e.idOf(end.number))

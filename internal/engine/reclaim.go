@@ -72,7 +72,7 @@ func (r *reclaimer) place(o orphan, lease time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= maxOrphans {
-		e.news.warn("too many holds to reclaim; one is left to its lease", "lock", o.proto.Name())
+		e.events.warn("too many holds to reclaim; one is left to its lease", "lock", o.proto.Name())
 		return
 	}
 	r.addLocked(node, o)

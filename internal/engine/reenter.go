@@ -45,7 +45,7 @@ func (h *Hold) standing(from *Level) error {
 		from.cancel(err)
 		return err
 	case ending:
-		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
+		return &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (h *Hold) reenterWithin(
 	h.mu.Lock()
 	if h.state != live {
 		h.mu.Unlock()
-		return nil, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: h.proto.Name()}
 	}
 	h.pushLocked(l)
 	step := h.stepLocked(start)
@@ -134,7 +134,7 @@ func (h *Hold) overCause() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cause == nil {
-		return &verdict{word: h.engine.cfg.Words.NotHeld, name: h.proto.Name()}
+		return &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
 	}
 	return h.cause
 }
@@ -150,7 +150,7 @@ func (l *Level) settle(
 		cause := h.cause
 		h.mu.Unlock()
 		if cause == nil {
-			cause = &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+			cause = &callError{kind: e.cfg.Errors.NotHeld, name: h.proto.Name()}
 		}
 		return nil, cause
 	}
@@ -158,9 +158,9 @@ func (l *Level) settle(
 	confirmed := h.confirmLocked(step.Op, start, step.TTL)
 	switch {
 	case l.kept && confirmed:
-		e.dog.Keep(&h.lease, start, l.lease)
+		e.watchdog.Keep(&h.lease, start, l.lease)
 	case l.kept:
-		e.dog.Keep(&h.lease, start, 0) // which has it renewed at once
+		e.watchdog.Keep(&h.lease, start, 0) // which has it renewed at once
 	}
 	l.scheduleLocked(start)
 	h.limitLocked(l, maxHold)

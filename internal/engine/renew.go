@@ -52,7 +52,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 		}
 	}
 	if failed > 0 && !e.isClosed() {
-		e.news.warn("locks could not be renewed; tried again while they are valid",
+		e.events.warn("locks could not be renewed; tried again while they are valid",
 			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}
 }

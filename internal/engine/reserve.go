@@ -22,7 +22,7 @@ var errCrowded = errors.New("the locks could not be had at one time")
 // two who do that cannot wait for one another, and gives up after a while, because the holder of one lock
 // may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
 // errCrowded.
-func (e *Engine) reserve(limited, ctx context.Context, g *gang) error {
+func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	var heads []*waiter
 	defer func() {
 		for _, w := range heads {
@@ -50,7 +50,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *gang) error {
 		return errCrowded
 	case err == nil || limited.Err() != nil || e.isClosed():
 		return err
-	case errors.Is(err, e.cfg.Words.Busy):
+	case errors.Is(err, e.cfg.Errors.Busy):
 		g.busy = true
 		return errCrowded
 	}

@@ -17,7 +17,7 @@ const messageLag = 20 * time.Millisecond
 // heard is told of a message on the channel of a key.
 func (e *Engine) heard(key string) {
 	if h := e.table.suspect(key); h != nil {
-		e.dog.Hurry(&h.lease)
+		e.watchdog.Hurry(&h.lease)
 	}
 }
 

@@ -36,13 +36,13 @@ type part struct {
 type waiter struct {
 	localqueue.Waiter // guarded by the part of the table that its key is in
 
-	req    Request
-	under  string // the hold of another side under which it passes the queue
-	gang   *gang  // it stands for several requests; req is the one in whose queue it is
-	once   bool   // it is not going to wait
-	why    error  // what is said if it is refused, where that is not "busy"
-	denied denial // of its requests, by its present id
-	hold   *Hold  // that came to it without its asking; guarded as well
+	req     Request
+	under   string   // the hold of another side under which it passes the queue
+	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
+	once    bool     // it is not going to wait
+	why     error    // what is said if it is refused, where that is not "busy"
+	denied  denial   // of its requests, by its present id
+	hold    *Hold    // that came to it without its asking; guarded as well
 
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }

@@ -25,10 +25,10 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 	defer cancel()
 	w := e.newWaiter(req, e.clock.Now(), "")
 	e.table.enter(w, false)
-	if _, err := e.stand(limited, ctx, w); err != nil {
+	if _, err := e.waitTurn(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), w.Since)
+	e.events.acquired(req.Proto.Name(), w.Since)
 	return nil
 }
 
@@ -52,7 +52,7 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	if _, err := e.try(limited, ctx, w); err != nil {
 		return err
 	}
-	e.news.acquired(req.Proto.Name(), w.Since)
+	e.events.acquired(req.Proto.Name(), w.Since)
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (t *table) isBehind(w *waiter) bool {
 // steppedBack reports whether the leader is to go back into the queue. One of whose requests the fate is
 // unknown stays and finds out.
 func (l *leader) steppedBack(refused bool) bool {
-	if l.doubt.any || l.once || l.gang != nil {
+	if l.doubt.any || l.once || l.lockSet != nil {
 		return false
 	}
 	if refused && l.engine.table.stepBack(l.waiter) {

@@ -31,7 +31,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	}
 	l := e.carried(ctx, p)
 	if l == nil {
-		return Passage{}, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
 	h := l.hold
 	if err := h.standing(l); err != nil {
@@ -43,15 +43,15 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 		return Passage{}, ErrNested
 	}
 	l.closeLocked()
-	h.endLocked(e.cfg.Words.Released)
+	h.endLocked(e.cfg.Errors.Released)
 	h.mu.Unlock()
-	valid := e.dog.Stop(&h.lease) && h.valid()
-	l.end(e.cfg.Words.Released)
+	valid := e.watchdog.Stop(&h.lease) && h.valid()
+	l.end(e.cfg.Errors.Released)
 	defer e.table.drop(h, 0)
 	if !valid {
 		e.reclaim.add(p, h.id(), h.longest(), h.doubt)
 		err := e.lostError(p, Expired, nil)
-		e.news.lost(err)
+		e.events.lost(err)
 		return Passage{}, err
 	}
 	if h.doubt > 0 && !e.past(p, h.doubt) {
@@ -64,7 +64,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}
-	e.news.released(p.Name(), h.start, nil)
+	e.events.released(p.Name(), h.start, nil)
 	return Passage{ID: h.id(), Fence: h.fence}, nil
 }
 
@@ -80,7 +80,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 			return nil
 		case isGone(err):
 			lost := e.lostError(h.proto, Gone, nil)
-			e.news.lost(lost)
+			e.events.lost(lost)
 			return lost
 		case kind == store.FaultDefinite:
 			end = 0
@@ -114,7 +114,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 		case kind == store.FaultNone && sent.reply.Status == store.Late:
 			continue
 		case kind == store.FaultNone && sent.reply.Status == store.Gone:
-			return nil, &verdict{word: e.cfg.Words.NotHeld, name: p.Name()}
+			return nil, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 		case kind == store.FaultNone:
 			return e.imported(ctx, req, id, from.Fence, began, unsure)
 		case errors.Is(sent.err, errAbandoned):
@@ -152,9 +152,9 @@ func (e *Engine) imported(
 	}
 	l, ok := h.attach(ctx, req)
 	if !ok {
-		return nil, &verdict{word: e.cfg.Words.NotHeld, name: req.Proto.Name(), cause: opaque{h.overCause()}}
+		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: req.Proto.Name(), cause: opaque{h.overCause()}}
 	}
-	e.news.acquired(req.Proto.Name(), began)
+	e.events.acquired(req.Proto.Name(), began)
 	return l, nil
 }
 

@@ -35,7 +35,7 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	h.mu.Lock()
 	if !l.closeLocked() {
 		h.mu.Unlock()
-		return false, &verdict{word: e.cfg.Words.NotHeld, name: h.proto.Name()}
+		return false, &callError{kind: e.cfg.Errors.NotHeld, name: h.proto.Name()}
 	}
 	own := l.errLocked()
 	if !open && h.state == live {
@@ -48,7 +48,7 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		h.mu.Unlock()
 		l.end(cause)
 		if last {
-			e.news.released(h.proto.Name(), h.start, cause)
+			e.events.released(h.proto.Name(), h.start, cause)
 		}
 		return false, first(own, cause)
 	}
@@ -60,14 +60,14 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	}
 	if l.leavesLocked() {
 		h.mu.Unlock()
-		l.end(e.cfg.Words.Released)
+		l.end(e.cfg.Errors.Released)
 		return false, own
 	}
 	step := h.stepLocked(now)
 	h.steps.left = step.Op
 	h.superviseLocked(now, step.TTL)
 	h.mu.Unlock()
-	l.end(e.cfg.Words.Released)
+	l.end(e.cfg.Errors.Released)
 	return false, first(own, h.leave(step, end))
 }
 
@@ -136,20 +136,20 @@ func (h *Hold) release(l *Level, end time.Duration) error {
 // conclude ends renewal and context of a hold that is in state ending, or finds it lost.
 func (h *Hold) conclude(l *Level) error {
 	e := h.engine
-	held := e.dog.Stop(&h.lease) && h.valid()
+	held := e.watchdog.Stop(&h.lease) && h.valid()
 	if !held {
 		err := h.missed(Expired, nil)
 		l.end(err)
 		return err
 	}
-	l.end(e.cfg.Words.Released)
+	l.end(e.cfg.Errors.Released)
 	return nil
 }
 
 // finish lets a hold go that its owner is done with.
 func (h *Hold) finish(end time.Duration) error {
 	err := h.letGo(end)
-	h.engine.news.released(h.proto.Name(), h.start, err)
+	h.engine.events.released(h.proto.Name(), h.start, err)
 	return err
 }
 
@@ -165,12 +165,12 @@ func (h *Hold) letGo(end time.Duration) error {
 // stop ends what is left of a hold in this process.
 func (h *Hold) stop() {
 	e := h.engine
-	e.dog.Stop(&h.lease)
+	e.watchdog.Stop(&h.lease)
 	h.mu.Lock()
-	levels := h.endLocked(e.cfg.Words.Released)
+	levels := h.endLocked(e.cfg.Errors.Released)
 	h.mu.Unlock()
 	for _, l := range levels {
-		l.end(e.cfg.Words.Released)
+		l.end(e.cfg.Errors.Released)
 	}
 }
 
@@ -198,9 +198,9 @@ func (h *Hold) missed(reason Reason, cause error) error {
 		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 	}
 	e.table.drop(h, 0)
-	e.news.lost(err)
+	e.events.lost(err)
 	if last {
-		e.news.released(h.proto.Name(), h.start, err)
+		e.events.released(h.proto.Name(), h.start, err)
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func (h *Hold) orphan() {
 	}
 	h.mu.Unlock()
 	if alive {
-		h.engine.dog.Stop(&h.lease)
+		h.engine.watchdog.Stop(&h.lease)
 		h.engine.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
 		h.engine.table.drop(h, 0)
 	}

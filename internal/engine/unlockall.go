@@ -57,7 +57,7 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 // noteReleased cleans up after a hold that was let go, and tells the observer.
 func (h *Hold) noteReleased(err error) error {
 	h.sweep()
-	h.engine.news.released(h.proto.Name(), h.start, err)
+	h.engine.events.released(h.proto.Name(), h.start, err)
 	return err
 }
 
@@ -91,7 +91,7 @@ func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) e
 		return nil
 	}
 	lost := e.lostError(h.proto, Gone, nil)
-	e.news.lost(lost)
+	e.events.lost(lost)
 	return lost
 }
 

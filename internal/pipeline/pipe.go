@@ -56,14 +56,14 @@ type Pipe struct {
 type node struct {
 	pace
 	busy   int
-	queue  []*letter
-	absent int // letters in the queue whose senders have left
+	queue  []*command
+	absent int // commands in the queue whose senders have left
 }
 
 // batch is a pipeline that is to be sent.
 type batch struct {
-	node    *node
-	letters []*letter
+	node     *node
+	commands []*command
 }
 
 // New returns a Pipe.
@@ -102,11 +102,11 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 		}
 		return p.single(ctx, n, cmd, x)
 	}
-	l := &letter{ctx: ctx, at: at, node: n, cmd: cmd, done: make(chan struct{})}
+	l := &command{ctx: ctx, at: at, node: n, cmd: cmd, done: make(chan struct{})}
 	l.short = !at.IsZero() && at.Sub(now) < p.cfg.Limit/2
 	if free { // by itself it would take its connection with it if it has to wait
 		n.busy++
-		p.dispatch(batch{n, []*letter{l}})
+		p.dispatch(batch{n, []*command{l}})
 	} else {
 		n.queue = append(n.queue, l)
 	}
@@ -154,7 +154,7 @@ type sent struct {
 // next passes the lane that became free on to those who have gathered. What was sent on it may have had an
 // exit. If there is room for more lanes than before, they are used as well. One batch is the caller's to send,
 // if that is a sender.
-func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*letter) {
+func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 	now, n := time.Now(), was.node
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*letter) {
 	}
 	n.busy--
 	if n.absent > 0 {
-		n.queue = slices.DeleteFunc(n.queue, func(l *letter) bool { return l.cmd == nil })
+		n.queue = slices.DeleteFunc(n.queue, func(l *command) bool { return l.cmd == nil })
 		n.absent = 0
 	}
 	for len(n.queue) > 0 && n.busy < n.lanes() {
@@ -200,10 +200,10 @@ func (p *Pipe) sender(b batch) {
 	idle := time.NewTimer(linger)
 	defer idle.Stop()
 	for {
-		for b.letters != nil {
+		for b.commands != nil {
 			began := time.Now()
-			n, answer := p.send(b.node, b.letters)
-			b.letters = p.next(sent{b.node, began, n, answer}, nil, true)
+			n, answer := p.send(b.node, b.commands)
+			b.commands = p.next(sent{b.node, began, n, answer}, nil, true)
 		}
 		idle.Reset(linger)
 		select {

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
-	"github.com/holdfast-go/holdfast/internal/words"
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -62,8 +62,8 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 			MaxPoll:        o.MaxPoll,
 			ReleaseTimeout: o.ReleaseTimeout,
 			MinReplicas:    o.MinReplicas,
-			Words:          words.Errors,
-			Events:         words.Events(o.Observer),
+			Errors:         vocabulary.Errors,
+			Events:         vocabulary.Events(o.Observer),
 			Logger:         o.Logger,
 		}),
 		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, FenceTTL: o.fenceTTL(),

@@ -28,13 +28,13 @@ type leader struct {
 }
 
 func (e *Engine) newLeader(w *waiter) *leader {
-	busy := w.req.Busy || w.gang != nil && w.gang.busy
+	busy := w.req.Busy || w.lockSet != nil && w.lockSet.busy
 	return &leader{waiter: w, engine: e, busy: busy, pause: firstPause, nap: firstPause}
 }
 
-// lead tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
+// acquire tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
 // poll interval.
-func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
+func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
@@ -54,28 +54,28 @@ func (e *Engine) lead(limited, ctx context.Context, w *waiter, told bool) (*Hold
 			return e.given(w, h), nil
 		}
 		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
-			l.give()
+			l.abandon()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
 		if turned(err) {
-			l.give()
+			l.abandon()
 			return nil, err
 		}
 		if err != nil {
 			if err := l.failed(limited, err); err != nil {
-				l.give()
+				l.abandon()
 				return nil, err
 			}
 			continue
 		}
 		if !told {
 			told = true
-			e.news.waiting(w.req.Proto.Name())
+			e.events.waiting(w.req.Proto.Name())
 		}
 		if l.steppedBack(true) {
 			return nil, errBehind
 		}
-		l.rest(limited, pttl)
+		l.awaitWakeup(limited, pttl)
 	}
 }
 
@@ -91,18 +91,18 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			return h, nil
 		}
 		if turned(err) {
-			l.give()
+			l.abandon()
 			return nil, err
 		}
 		if err != nil && (limited.Err() != nil || e.isClosed()) {
-			l.give()
+			l.abandon()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
 		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) {
 			break
 		}
 	}
-	l.give()
+	l.abandon()
 	if err == nil {
 		return nil, e.busy(w.req.Proto, l.why)
 	}
@@ -122,7 +122,7 @@ func (w *waiter) answer(e *Engine) error {
 	if w.why != nil {
 		return w.why
 	}
-	return e.cfg.Words.Busy
+	return e.cfg.Errors.Busy
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
@@ -149,7 +149,7 @@ func (l *leader) failed(ctx context.Context, err error) error {
 
 // rest waits for a reason to try again. The first time it subscribes, and the reason is that the
 // subscription stands: what was released before it did would not be heard of otherwise.
-func (l *leader) rest(ctx context.Context, pttl time.Duration) {
+func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	e := l.engine
 	l.pause = firstPause
 	if l.req.Proto.Channel() == "" {
@@ -259,13 +259,13 @@ func (l *leader) unsubscribe() {
 	}
 }
 
-// give leaves the queue without a hold. What may have been granted unknown to us is released, and so is
+// abandon leaves the queue without a hold. What may have been granted unknown to us is released, and so is
 // the place that a queue in Redis keeps for it.
-func (l *leader) give() {
+func (l *leader) abandon() {
 	l.renounce()
 	left := l.engine.quit(l.waiter)
-	if l.gang != nil {
-		l.gang.id, l.gang.denied = l.ID, l.denied // it may go on in another line
+	if l.lockSet != nil {
+		l.lockSet.id, l.lockSet.denied = l.ID, l.denied // it may go on in another line
 		return
 	}
 	l.engine.leaveRedis(l.waiter, left)

@@ -18,7 +18,7 @@ const lastWords = 100 * time.Millisecond
 // A loss is never dropped, whatever the observer does: one error waits for each hold that was lost, and
 // holds are what the application makes. Renewals come all the time, and too many of them are dropped and
 // counted; so are lines of the log that tell of no loss.
-type news struct {
+type events struct {
 	to    Events
 	log   *slog.Logger
 	clock *watchdog.Clock
@@ -26,8 +26,8 @@ type news struct {
 	losses, renewals, lines stream
 }
 
-func newNews(to Events, log *slog.Logger, clock *watchdog.Clock) *news {
-	n := &news{to: to, log: log, clock: clock}
+func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
+	n := &events{to: to, log: log, clock: clock}
 	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
 	n.losses.late = func(int64) {}
 	n.renewals.late = func(dropped int64) {
@@ -37,14 +37,14 @@ func newNews(to Events, log *slog.Logger, clock *watchdog.Clock) *news {
 	return n
 }
 
-func (n *news) waiting(name string) {
+func (n *events) waiting(name string) {
 	if n.to.Waiting != nil {
 		n.guard(func() { n.to.Waiting(name) })
 	}
 }
 
 // acquired tells how long was waited since an instant of the clock.
-func (n *news) acquired(name string, since time.Duration) {
+func (n *events) acquired(name string, since time.Duration) {
 	if n.to.Acquired != nil {
 		waited := n.clock.Now() - since
 		n.guard(func() { n.to.Acquired(name, waited) })
@@ -52,20 +52,20 @@ func (n *news) acquired(name string, since time.Duration) {
 }
 
 // released tells how long was held since an instant of the clock.
-func (n *news) released(name string, since time.Duration, err error) {
+func (n *events) released(name string, since time.Duration, err error) {
 	if n.to.Released != nil {
 		held := n.clock.Now() - since
 		n.guard(func() { n.to.Released(name, held, err) })
 	}
 }
 
-func (n *news) renewed(name string, err error) {
+func (n *events) renewed(name string, err error) {
 	if n.to.Renewed != nil {
 		n.renewals.post(func() { n.to.Renewed(name, err) }, false)
 	}
 }
 
-func (n *news) lost(err error) {
+func (n *events) lost(err error) {
 	n.lines.post(func() { n.log.Warn("a lock was lost", "error", err) }, true)
 	if n.to.Lost != nil {
 		n.losses.post(func() { n.to.Lost(err) }, true)
@@ -73,13 +73,13 @@ func (n *news) lost(err error) {
 }
 
 // warn logs without waiting for it.
-func (n *news) warn(text string, args ...any) {
+func (n *events) warn(text string, args ...any) {
 	n.lines.post(func() { n.log.Warn(text, args...) }, false)
 }
 
 // guard keeps a panic of the observer from ending a Lock that has succeeded, whose hold nobody would
 // ever unlock then, or a goroutine that others depend on.
-func (n *news) guard(tell func()) {
+func (n *events) guard(tell func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			n.lines.post(func() { n.log.Error("the observer panicked", "panic", r) }, false)
@@ -95,7 +95,7 @@ func quietly(tell func()) {
 }
 
 // close waits until everything was told, for at most limit, and for the log a moment longer.
-func (n *news) close(limit time.Duration) {
+func (n *events) close(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
 	lost, renewed := n.losses.close(ctx), n.renewals.close(ctx)

@@ -38,12 +38,12 @@ func TestContextErrorMatchesErrAndCause(t *testing.T) {
 // An error of the public vocabulary matches its word, its cause and the context's end at once.
 func TestVerdictMatchesAllThatItIsMadeOf(t *testing.T) {
 	word, cause := errors.New("busy"), errors.New("why")
-	v := &verdict{word: word, name: "order", cause: cause, ended: context.DeadlineExceeded}
+	v := &callError{kind: word, name: "order", cause: cause, ended: context.DeadlineExceeded}
 	for _, target := range []error{word, cause, context.DeadlineExceeded} {
 		require.ErrorIs(t, v, target)
 	}
 	require.EqualError(t, v, `busy: "order": why: context deadline exceeded`)
-	bare := &verdict{word: word, name: "order"}
+	bare := &callError{kind: word, name: "order"}
 	require.EqualError(t, bare, `busy: "order"`)
 	require.NotErrorIs(t, bare, cause)
 }

@@ -1,6 +1,6 @@
-// Package words gives an engine the vocabulary of package lock: its errors, and its Observer. Every store's clients
+// Package vocabulary gives an engine the vocabulary of package lock: its errors, and its Observer. Every store's clients
 // speak it.
-package words
+package vocabulary
 
 import (
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -8,7 +8,7 @@ import (
 )
 
 // Errors are the errors of package lock.
-var Errors = engine.Words{
+var Errors = engine.Errors{
 	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Released: lock.ErrReleased, Closed: lock.ErrClosed,
 	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict,
 	Denied: denial{},

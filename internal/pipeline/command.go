@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// letter is one command that gathers.
-type letter struct {
+// command is one that waits to be sent together with others.
+type command struct {
 	ctx   context.Context
 	at    time.Time // its deadline, if it has one
 	short bool      // which is sooner than that of most
@@ -25,21 +25,21 @@ type letter struct {
 
 	settled atomic.Bool // somebody sets err and closes done
 
-	// Guarded by Pipe.mu until the letter is sent.
+	// Guarded by Pipe.mu until the command is sent.
 	cmd  redis.Cmder // nil: its sender has left
 	sent bool        // or is about to be
 }
 
-func (l *letter) settle(err error) {
+func (l *command) settle(err error) {
 	if l.settled.CompareAndSwap(false, true) {
 		l.err = err
 		close(l.done)
 	}
 }
 
-// await waits for a letter's answer, or until its sender leaves. A short letter watches its deadline itself:
+// await waits for a command's answer, or until its sender leaves. A short command watches its deadline itself:
 // those in front of it may have more time.
-func (p *Pipe) await(l *letter) error {
+func (p *Pipe) await(l *command) error {
 	ending, over := p.ending, (<-chan time.Time)(nil)
 	if l.ctx.Done() == nil {
 		if ending = nil; !l.short {
@@ -77,9 +77,9 @@ func (p *Pipe) await(l *letter) error {
 	return store.ErrUnsent
 }
 
-// send sends a pipeline of letters and tells everybody. It returns how many were sent, and whether there was
+// send sends commands in one pipeline and tells everybody. It returns how many were sent, and whether there was
 // an answer.
-func (p *Pipe) send(n *node, with []*letter) (size int, answer bool) {
+func (p *Pipe) send(n *node, with []*command) (size int, answer bool) {
 	live, patience := p.take(n, with)
 	if len(live) == 0 {
 		return 0, false
@@ -103,9 +103,9 @@ func (p *Pipe) send(n *node, with []*letter) (size int, answer bool) {
 	return len(live), answer
 }
 
-// expire tells the senders of letters that are under way when their deadlines are over. The pipeline goes on:
+// expire tells the senders of commands that are under way when their deadlines are over. The pipeline goes on:
 // it is everybody's, and others may have more time.
-func expire(live []*letter) (stop func()) {
+func expire(live []*command) (stop func()) {
 	next := nextDeadline(live, time.Now())
 	if next == 0 {
 		return func() {}
@@ -129,7 +129,7 @@ func expire(live []*letter) (stop func()) {
 }
 
 // nextDeadline is how long it is until the first deadline that is not over; 0 if there is none.
-func nextDeadline(live []*letter, now time.Time) (next time.Duration) {
+func nextDeadline(live []*command, now time.Time) (next time.Duration) {
 	for _, l := range live {
 		if l.at.IsZero() || !now.Before(l.at) {
 			continue
@@ -194,14 +194,14 @@ func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
 	return err
 }
 
-// take makes letters ones that are under way, and returns those that are to be sent and how long they have:
+// take makes commands ones that are under way, and returns those that are to be sent and how long they have:
 // as long as the one that has longest, and no less than the way there and back takes.
-func (p *Pipe) take(n *node, with []*letter) (live []*letter, patience time.Duration) {
+func (p *Pipe) take(n *node, with []*command) (live []*command, patience time.Duration) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	patience = n.patience()
-	live = slices.DeleteFunc(slices.Clone(with), func(l *letter) bool {
+	live = slices.DeleteFunc(slices.Clone(with), func(l *command) bool {
 		switch {
 		case l.cmd == nil:
 			return true

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Words are the errors of the public API. The package that documents them owns them; the engine only
+// Errors are the errors of the public API. The package that documents them owns them; the engine only
 // returns them.
-type Words struct {
+type Errors struct {
 	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict error
 
 	Denied error // Unavailable where the server answers, and refuses who asks
@@ -20,7 +20,7 @@ type Words struct {
 }
 
 // silence is the word for an error that leaves it open who holds.
-func (w *Words) silence(err error) error {
+func (w *Errors) silence(err error) error {
 	if store.Denied(err) {
 		return w.Denied
 	}
@@ -42,21 +42,21 @@ type Events struct {
 	Waiting  func(name string)
 	Acquired func(name string, waited time.Duration)
 	Renewed  func(name string, err error)
-	Lost     func(err error) // what Words.Lost made
+	Lost     func(err error) // what Errors.Lost made
 	Released func(name string, held time.Duration, err error)
 }
 
-// verdict is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
+// callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
 // the text names the lock.
-type verdict struct {
-	word  error
+type callError struct {
+	kind  error
 	name  string
 	cause error
 	ended error // the context's error, if it was the context that ended the call
 }
 
-func (v *verdict) Error() string {
-	s := v.word.Error() + `: "` + v.name + `"`
+func (v *callError) Error() string {
+	s := v.kind.Error() + `: "` + v.name + `"`
 	if v.cause != nil {
 		s += ": " + v.cause.Error()
 	}
@@ -66,8 +66,8 @@ func (v *verdict) Error() string {
 	return s
 }
 
-func (v *verdict) Unwrap() []error {
-	all := []error{v.word}
+func (v *callError) Unwrap() []error {
+	all := []error{v.kind}
 	if v.cause != nil {
 		all = append(all, v.cause)
 	}
