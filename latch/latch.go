@@ -13,18 +13,18 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Latch is a handle on a named count that is waited for to reach zero. All methods are safe for
-// concurrent use, and handles of one client with one name are the same latch.
+// Latch is a handle on a named count that callers wait for to reach zero. All methods are safe for concurrent use,
+// and handles of one client with the same name are the same latch.
 type Latch struct {
 	gate   gate
 	client *redisclient.Client
 	core   redisclient.Core
-	err    error // a bad argument of New; told by every call
+	err    error // a bad argument of New; returned by every call
 }
 
-// New returns a handle on the latch of that name. It is cheap and sends nothing. A bad name is an
-// *rlock.ArgumentError from every call on the handle; on a cluster that is also a name with braces, of
-// which Redisson makes a channel in another slot.
+// New returns a handle on the latch of that name. It is cheap and sends nothing. With an invalid name every call on
+// the handle returns an *rlock.ArgumentError; on a cluster a name with braces is invalid too, because Redisson's
+// channel for it is in another slot.
 func New(client *rlock.Client, name string) *Latch {
 	l := &Latch{client: (*redisclient.Client)(client)}
 	l.gate.name = name
@@ -34,7 +34,7 @@ func New(client *rlock.Client, name string) *Latch {
 	if l.gate.key, l.err = l.core.Key(name); l.err != nil {
 		return l
 	}
-	// Redisson puts braces around this one by hand, whatever there is inside.
+	// Redisson adds these braces itself, whatever the key contains.
 	l.gate.channel = "redisson_countdownlatch__channel__{" + l.gate.key + "}"
 	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.requests()) {
 		l.err = &rlock.ArgumentError{
@@ -48,8 +48,8 @@ func New(client *rlock.Client, name string) *Latch {
 // Name is the name given to New.
 func (l *Latch) Name() string { return l.gate.name }
 
-// Set starts a count of n, which is positive: from now on Wait waits. If a count is running already,
-// the error is rlock.ErrBusy and nothing changes.
+// Set starts a count of n, which must be positive: from now on Wait waits. If a count is running already, the error
+// is rlock.ErrBusy and nothing changes.
 func (l *Latch) Set(ctx context.Context, n int64) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -69,9 +69,9 @@ func (l *Latch) Set(ctx context.Context, n int64) error {
 	return err
 }
 
-// CountDown takes one off the count, and opens the latch with the last. If no count is running, it does
-// nothing. It counts once, also if its request has to be sent again. When it ends with an error that
-// matches rlock.ErrUnavailable, or because ctx ended, whether it counted is not known.
+// CountDown takes one off the count, and opens the latch with the last one. If no count is running, it does nothing.
+// It counts once, even if its request is sent again. If the error matches rlock.ErrUnavailable, or ctx ended, it is
+// unknown whether CountDown counted.
 func (l *Latch) CountDown(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *Latch) CountDown(ctx context.Context) error {
 	return err
 }
 
-// Count returns what is left of the count: 0 if the latch is open.
+// Count returns the remaining count: 0 if the latch is open.
 func (l *Latch) Count(ctx context.Context) (int64, error) {
 	if err := l.check(ctx); err != nil {
 		return 0, err
@@ -91,9 +91,9 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	return max(reply.Value, 0), err
 }
 
-// Wait returns when the latch is open: when the count has reached zero, was deleted, or was never
-// started. It is woken by a message, and looks for itself every ClientOptions.MaxPoll in case that was
-// lost. An error that matches rlock.ErrBusy says that a count was still running when ctx ended.
+// Wait returns when the latch is open: when the count has reached zero, was deleted, or was never started. A message
+// wakes it, and it asks again every ClientOptions.MaxPoll in case a message was lost. An error that matches
+// rlock.ErrBusy says that a count was still running when ctx ended.
 func (l *Latch) Wait(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (l *Latch) Wait(ctx context.Context) error {
 	return l.core.Engine.Take(ctx, req)
 }
 
-// Delete ends the count, whatever is left of it, and so opens the latch: also for Redisson's waiters,
-// which Redisson's own deletion leaves waiting. If no count is running, it does nothing.
+// Delete ends the count, however much is left of it, and so opens the latch, also for Redisson's waiters, which
+// Redisson's own deletion leaves waiting. If no count is running, it does nothing.
 func (l *Latch) Delete(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -116,10 +116,10 @@ func (l *Latch) Delete(ctx context.Context) error {
 	return err
 }
 
-// requests is the key that remembers requests.
+// requests is the key that holds the ids of recent requests.
 func (l *Latch) requests() string { return keys.Own("request", l.gate.key) }
 
-// once has a script carried out that counts once.
+// once runs a script that counts once.
 func (l *Latch) once(
 	ctx context.Context, prepare func(lua.Latch, lua.Request) *lua.Call[lua.CountReply],
 ) (lua.CountReply, error) {

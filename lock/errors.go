@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// The errors of this module. Match them with errors.Is: what is returned wraps them, names the lock,
-// and joins the cause, so that one error can match several (ErrBusy and context.DeadlineExceeded, say,
-// or ErrUnavailable and the Redis error). The texts begin with "rlock: ", whatever the store.
+// The errors of this module. Match them with errors.Is: a returned error wraps one of these, names the lock, and
+// joins the cause, so one error can match several (ErrBusy and context.DeadlineExceeded, say, or ErrUnavailable and
+// the Redis error). The texts begin with "rlock: ", whatever the store.
 var (
 	// ErrBusy means that another holds the lock: the last answer in this call said so.
 	ErrBusy = errors.New("rlock: the lock is held by another")
@@ -15,24 +15,24 @@ var (
 	// ErrNotHeld means that there is no hold to act on: it was unlocked before, or ctx carries none.
 	ErrNotHeld = errors.New("rlock: the lock is not held")
 
-	// ErrLost means that the hold ended without its owner's doing. The error is a *LostError.
+	// ErrLost means that the hold ended before its owner unlocked it. The error is a *LostError.
 	ErrLost = errors.New("rlock: the lock was lost")
 
-	// ErrReleased is what a hold's context ends with after unlock.
+	// ErrReleased is the cause with which a hold's context ends after unlock.
 	ErrReleased = errors.New("rlock: the lock was released")
 
 	// ErrClosed means that the client is closed.
 	ErrClosed = errors.New("rlock: the client is closed")
 
-	// ErrUnavailable means that Redis did not answer, or answered with an error, which it wraps. Where that says
-	// that the user lacks a right, or that its credentials are refused, the text does not speak of a Redis that is
-	// unavailable but of the right; nothing is waited for then.
+	// ErrUnavailable means that Redis did not answer, or answered with an error, which this one wraps. If Redis
+	// denied the user a right or refused its credentials, the text names that instead of calling Redis unavailable,
+	// and the call does not wait.
 	ErrUnavailable = errors.New("rlock: redis is unavailable")
 
-	// ErrKeyConflict means that something that is no such lock is at the lock's key, or at the key of
-	// its fencing token: another type, or another hash. Nothing was written. Lock and TryLock return it
-	// also for a lock that has no expiry, which some other program left: nobody would ever free it, so
-	// nobody waits for it. Inspect shows its holder, and Break ends it.
+	// ErrKeyConflict means that the lock's key, or the key of its fencing token, holds something else: another type,
+	// or a hash of another kind. Nothing was written. Lock and TryLock also return it for a lock without an expiry,
+	// which some other program left: nothing would ever free it, so waiting is pointless. Inspect shows its holder,
+	// and Break ends it.
 	ErrKeyConflict = errors.New("rlock: the key is used for something else")
 )
 
@@ -43,14 +43,14 @@ type LossReason int
 const (
 	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
 	LossExpired LossReason = iota + 1
-	// LossGone: Redis said that the hold is not there any more: deleted, evicted, broken by an
-	// operator, or forgotten in a restart or failover.
+	// LossGone: Redis said that the hold no longer exists: deleted, evicted, broken by an operator, or forgotten in a
+	// restart or failover.
 	LossGone
-	// LossMaxHold: it was held for as long as MaxHold allows.
+	// LossMaxHold: MaxHold elapsed before unlock.
 	LossMaxHold
 )
 
-// String tells the reason in words.
+// String describes the reason in words.
 func (r LossReason) String() string {
 	switch r {
 	case LossExpired:
@@ -63,12 +63,12 @@ func (r LossReason) String() string {
 	return fmt.Sprintf("LossReason(%d)", int(r))
 }
 
-// LostError tells which hold was lost, and why. It matches ErrLost. It is the cause that the hold's
-// context ends with, and what unlock then returns.
+// LostError says which hold was lost, and why. It matches ErrLost. A lost hold's context ends with it as the cause,
+// and unlock then returns it.
 type LostError struct {
 	Name   string
 	Reason LossReason
-	Err    error // what lies behind the reason, if that is known: the error of the last renewal, say
+	Err    error // the underlying cause if it is known, such as the error of the last renewal
 }
 
 // Error implements error.
@@ -86,11 +86,11 @@ func (e *LostError) Is(target error) bool { return target == ErrLost }
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// ArgumentError refuses a bad value before anything is sent.
+// ArgumentError reports an invalid value, before anything is sent.
 type ArgumentError struct {
 	Name    string // of the argument, field or option
-	Value   any    // what was given; nil if Problem says all there is to say
-	Problem string // what is wrong, or what has to be
+	Value   any    // what was given; nil if Problem says everything
+	Problem string // what is wrong, or what is required
 }
 
 // Error implements error.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A lock on another store does not pull Redis along: neither the vocabulary, nor what an engine is told it by, nor what
-// stands behind a handle knows a database.
+// A lock on another store must not link Redis: the vocabulary, the engine's interfaces and the internals of a handle
+// import no database.
 func TestNoDatabaseIsImported(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"
 	for _, of := range []string{"lock", "internal/handle", "internal/vocabulary"} {

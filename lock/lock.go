@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 )
 
-// Locker is what every lock of this module does, in types of the standard library: declare your own
-// part of it where you need a double.
+// Locker is what every lock of this module does, in types of the standard library. Where you need a double, declare
+// an interface with the methods that you use.
 type Locker interface {
 	Lock(ctx context.Context) (held context.Context, unlock func() error, err error)
 	TryLock(ctx context.Context) (held context.Context, unlock func() error, err error)
@@ -18,9 +18,8 @@ type Locker interface {
 
 var _ Locker = (*Lock)(nil)
 
-// Lock is a handle on a named lock. It holds nothing itself: the context that its method Lock returns
-// does. All methods are safe for concurrent use, and handles of one client with one name are the same
-// lock.
+// Lock is a handle on a named lock. The handle itself holds nothing: the context that its method Lock returns does.
+// All methods are safe for concurrent use. Handles of one client with the same name are the same lock.
 type Lock handle.Lock
 
 // Name is the name given to New.
@@ -34,28 +33,28 @@ func (l *Lock) Name() string {
 
 // Lock waits until the lock is held and returns the hold as a context.
 //
-// What it does depends on ctx. If ctx is done, its cause is returned and nothing is sent: that of a
-// context that Lock returned is ErrReleased after its unlock, a *LostError or ErrClosed. If ctx
-// carries a live hold of this lock, Lock re-enters: one more level, at once, and without asking Redis unless
-// this level wants a longer lease or one of its own ([FixedLease]). If it carries one that was lost and not
-// unlocked, the *LostError is returned. Otherwise Lock waits in line, first in, first out inside this process,
-// until ctx ends or MaxWait is over; without either it waits for ever while the lock is busy, and gives up with
-// ErrUnavailable when Redis has not answered for a whole lease.
+// What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context
+// that Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this
+// lock, Lock re-enters at once: it adds a level, and asks Redis only if the level needs a longer lease or one of its
+// own ([FixedLease]). If ctx carries a hold that was lost and not yet unlocked, Lock returns the *LostError.
+// Otherwise Lock queues, first in, first out inside this process, until ctx ends or MaxWait elapses. Without either
+// limit it waits as long as the lock is busy, and gives up with ErrUnavailable once Redis has not answered for a
+// whole lease.
 //
-// The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a
-// *LostError if it is lost, before Redis can give the lock to anybody else; with ErrReleased after
-// unlock; with ErrClosed. The end of ctx ends it too, but not the hold, which is renewed until unlock,
-// since cleaning up after a cancellation needs the exclusion as well.
+// The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a *LostError if the
+// hold is lost, before Redis can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed after
+// Close. The end of ctx ends the returned context but not the hold, which is renewed until unlock, because cleaning
+// up after a cancellation needs the exclusion as well.
 //
-// Unlock frees this level, once, and with the last level the lock; a second call returns ErrNotHeld. It
-// needs no context, works from any goroutine and after every context ended, and returns within
-// ReleaseTimeout: nil, a *LostError if the hold was lost meanwhile, or ErrUnavailable if Redis could
-// not be told, which then is done in the background. A deferred unlock has to add its error to a
-// result that has a name: in a function whose results have none it comes too late.
+// Unlock ends this level, and with the last level the lock is released; a second call returns ErrNotHeld. It needs no
+// context, works from any goroutine and after every context ended, and returns within ReleaseTimeout: nil; a
+// *LostError if the hold was lost meanwhile; or ErrUnavailable if Redis could not be told, in which case the release
+// goes on in the background. A deferred unlock must store its error in a named result; without one, the error is
+// lost.
 //
-// On error the context is the one that was given, and unlock does nothing but return ErrNotHeld. A nil
-// error means that the lock is held; with any error nothing is left behind. The error matches ErrBusy
-// or ErrUnavailable, and ctx.Err() if it was ctx that ended the wait.
+// On error, Lock returns the context that it was given, and an unlock that only returns ErrNotHeld. A nil error means
+// that the lock is held; after any error nothing is left behind. The error matches ErrBusy or ErrUnavailable, and
+// ctx.Err() if the end of ctx ended the wait.
 func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -65,9 +64,9 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	return hand(ctx, level, err)
 }
 
-// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. That is known
-// without asking if this process holds the lock, or if somebody who waits here was told so last. While
-// Redis does not answer the error is ErrUnavailable, whoever waits. In everything else it is like Lock.
+// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. TryLock does not ask Redis
+// if this process holds the lock, or if the last answer to a waiter of this process was "busy". While Redis does not
+// answer, the error is ErrUnavailable, whether or not others wait. Otherwise it is like Lock.
 func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -77,8 +76,8 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 	return hand(ctx, level, err)
 }
 
-// Do calls fn with the lock held, and with the context that carries it. The lock is released when fn
-// returns or panics. The error is Lock's, or fn's and unlock's in one.
+// Do calls fn with the lock held, and passes it the context that carries the hold. The lock is released when fn
+// returns or panics. The error is Lock's, or fn's joined with unlock's.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &ArgumentError{Name: "fn", Problem: "must not be nil"}
@@ -93,7 +92,7 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 
 func notHeld() error { return ErrNotHeld }
 
-// hand turns what the engine returns into what Lock returns.
+// hand converts the engine's result into Lock's.
 func hand(
 	ctx context.Context, level *engine.Level, err error,
 ) (held context.Context, unlock func() error, failed error) {
@@ -103,7 +102,7 @@ func hand(
 	return level, level.Unlock, nil
 }
 
-// open returns what the handle is made of, if it is a lock and ctx a context.
+// open returns the parts of the handle, or an error if the handle or ctx is invalid.
 func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
 	parts := (*handle.Lock)(l).Parts()
 	switch {
@@ -119,16 +118,15 @@ func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
 
 // Hold is what this process knows of a live hold, without asking Redis.
 type Hold struct {
-	ID         string    // in Redis; turns of this process that follow one another without a request share it
+	ID         string    // in Redis; turns of this process under one grant share it
 	Fence      int64     // fencing token: greater than that of every earlier hold of the name
-	Count      int       // levels; Redis, and so Inspect, has it some milliseconds later
-	ValidUntil time.Time // believe in it no longer than this
+	Count      int       // levels; the count in Redis, and so Inspect, follows some milliseconds later
+	ValidUntil time.Time // from this instant on treat the hold as lost
 }
 
-// Held returns the live hold of this lock that ctx carries. It sends nothing. It is how a function
-// asserts that its caller holds the lock, how a write gets its fencing token, and, by ValidUntil, how
-// a process that was stopped learns that it has nothing any more. Without a hold the error is
-// ErrNotHeld, after a loss it is the *LostError.
+// Held returns the live hold of this lock that ctx carries. It sends nothing. With it a function asserts that its
+// caller holds the lock, a write gets its fencing token, and a process that was stopped finds out, by ValidUntil,
+// that its hold is over. Without a hold the error is ErrNotHeld; after a loss it is the *LostError.
 func (l *Lock) Held(ctx context.Context) (Hold, error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -138,8 +136,7 @@ func (l *Lock) Held(ctx context.Context) (Hold, error) {
 	return Hold(h), err
 }
 
-// WithoutHolds returns a child of ctx that carries no holds: for work that has to queue like everybody
-// else. It ends with ctx, and so with unlock. Work that outlives the hold takes the context that was given
-// to Lock, or context.WithoutCancel(WithoutHolds(ctx)) to keep ctx's values: context.WithoutCancel alone
-// leaves the holds in.
+// WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. It ends
+// with ctx, and so with unlock. For work that outlives the hold use the context that was given to Lock, or
+// context.WithoutCancel(WithoutHolds(ctx)) to keep ctx's values: context.WithoutCancel alone keeps the holds too.
 func WithoutHolds(ctx context.Context) context.Context { return engine.WithoutHolds(ctx) }

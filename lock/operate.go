@@ -15,28 +15,28 @@ import (
 
 // Info is what is known of a lock, whoever holds it.
 //
-// One look walks a thousand holders and a thousand waiters at most, since Redis does nothing else meanwhile:
+// Inspect reads at most a thousand holders and a thousand waiters, because Redis does nothing else meanwhile.
 // Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
-	// Held counts the holders, those that are not listed too. Of these some may be over: a reader that died
-	// is counted until a writer comes.
+	// Held is the number of holders, listed or not. Some may no longer be live: a reader that died is counted until a
+	// writer asks for the lock.
 	Held int
-	// Waiters counts the calls that wait in this process, and every other process that waits for Redis as
-	// one. A process counts for about a second longer than it waits, and not while those who wait in it
-	// stand behind a holder of its own.
+	// Waiters counts each call that waits in this process, and each other process that waits for Redis as one.
+	// Another process counts for about a second longer than it waits, and does not count while all its waiters are
+	// queued behind a holder of its own.
 	Waiters int
-	// Queue is who waits and since when, as far as it is known: of a fair lock everybody, of other locks
-	// the calls of this process.
+	// Queue lists the known waiters and since when they wait: all waiters of a fair lock; of other locks only the
+	// calls of this process.
 	Queue []Waiter
-	// Truncated says that Holders or Queue is not all: of holders it is a sample then, of a fair lock's
-	// queue the beginning.
+	// Truncated says that Holders or Queue is incomplete. Holders is then a sample; Queue is the beginning of a fair
+	// lock's queue.
 	Truncated bool
 }
 
 // Waiter is one call that waits.
 type Waiter struct {
-	ID    string // what its hold will be called, if Redis grants it and it is not passed on here
+	ID    string // the id of its hold, if Redis grants it and it is not passed on here
 	Since time.Time
 	Mine  bool // waits through this Client
 }
@@ -44,8 +44,8 @@ type Waiter struct {
 // Holder is one hold as Redis shows it.
 type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
-	Count int           // levels; of ours a moment late, see Hold.Count
-	TTL   time.Duration // until Redis gives it up unless it is renewed; negative: never, until Break ends it
+	Count int           // levels; for this module's holds slightly late, see Hold.Count
+	TTL   time.Duration // until Redis drops it if it is not renewed; negative: no expiry, only Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client
 }
@@ -72,11 +72,11 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// Break takes the lock from whoever holds it, in this process or another, and wakes the next: for
-// operators. A holder of this Client learns at once, one elsewhere with its next renewal, and either
-// can go on working until then; fencing tokens are what stops its writes. It takes two round trips, so
-// that nobody who comes to hold meanwhile is harmed. It ends a lock without expiry too, which Lock refuses
-// with ErrKeyConflict. If nobody holds the lock, the error is ErrNotHeld.
+// Break takes the lock from its holder, in this process or another, and wakes the next waiter. It is meant for
+// operators. A holder of this Client learns of it at once, one elsewhere with its next renewal. Either can go on
+// working until then; only fencing tokens stop its writes. Break takes two round trips, so that it cannot hit a hold
+// granted in the meantime. It also ends a lock without expiry, which Lock refuses with ErrKeyConflict. If nobody
+// holds the lock, the error is ErrNotHeld.
 func (l *Lock) Break(ctx context.Context) error {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -85,10 +85,10 @@ func (l *Lock) Break(ctx context.Context) error {
 	return parts.Engine.Break(ctx, parts.Request.Proto)
 }
 
-// passport is the text that an exported hold travels as.
+// passport is the text form of an exported hold.
 type passport struct {
 	Key   string `json:"k,omitempty"`
-	Bytes []byte `json:"b,omitempty"` // the key, where that is not UTF-8, as a string of JSON is
+	Bytes []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
 	ID    string `json:"i"`
 	Fence int64  `json:"f"`
 }
@@ -110,11 +110,10 @@ func (p passport) key() string {
 	return p.Key
 }
 
-// Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere.
-// Its context ends (with ErrReleased), its unlock returns ErrNotHeld, and the lock stays held in Redis,
-// by nobody, for the Client's lease (or what is left of a longer fixed one): so it is never in two
-// processes. A hold with several levels cannot be
-// exported. On error nothing was exported and the hold is over.
+// Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere. The hold's
+// context ends (with ErrReleased), and its unlock returns ErrNotHeld. The lock stays held in Redis, by no process,
+// for the Client's lease (or the rest of a longer fixed one), so it is never held by two processes. A hold with
+// several levels cannot be exported. On error nothing was exported and the hold is over.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -133,9 +132,9 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-// Import takes over a hold that Export let go, under this handle's options. It returns what Lock
-// returns. Only the first Import of a token succeeds; for any further one, and when the lease ran out
-// on the way, the error is ErrNotHeld. The fencing token stays the same.
+// Import takes over an exported hold, under this handle's options. It returns what Lock returns. Only the first
+// Import of a token succeeds. A later one, or one after the lease ended, returns ErrNotHeld. The fencing token stays
+// the same.
 func (l *Lock) Import(
 	ctx context.Context, token string,
 ) (held context.Context, unlock func() error, err error) {

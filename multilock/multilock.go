@@ -12,35 +12,34 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// maxLocks keeps the script that takes all short, since Redis serves nobody else while it runs: 1,000 locks
-// are some milliseconds. Redis itself would refuse it from some 8,000 on, where Lua's stack ends.
+// maxLocks bounds the script that takes all locks, because Redis serves nobody else while it runs: 1,000 locks take
+// some milliseconds. Redis itself would refuse about 8,000, where Lua's stack ends.
 const maxLocks = 1000
 
-// Lock is a handle on several locks that are taken as one. It holds nothing itself. All methods are safe for
+// Lock is a handle on several locks that are taken as one. The handle itself holds nothing. All methods are safe for
 // concurrent use.
 type Lock struct {
 	members []*rlock.Lock
 	groups  []group
 	maxWait time.Duration
-	err     error // a bad argument of New; told by every call
+	err     error // a bad argument of New; returned by every call
 }
 
 var _ rlock.Locker = (*Lock)(nil)
 
-// group is members that one script can take, or a single one.
+// group is a set of members that one script can take, or a single member.
 type group struct {
 	engine *engine.Engine
 	reqs   []engine.Request
 }
 
-// New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and any
-// clients; each keeps the FixedLease and MaxHold that it was made with, unless they are given in opts. How
-// long the whole waits is limited by the MaxWait of opts alone. Do not list one name through two clients of
-// the same Redis: they exclude each other, and Lock never succeeds.
+// New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
+// client. Each keeps the FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait in
+// opts limits the whole wait. Do not list one name through two clients of the same Redis: the members exclude each
+// other, and Lock never succeeds.
 //
-// No locks, more than 1,000 of them, nil, one of them twice, two sides of one read-write lock, a bad option,
-// and a FixedLease that a member refuses are an *rlock.ArgumentError from every call on the handle, which
-// then sends nothing.
+// With no locks, more than 1,000, a nil lock, a duplicate, both sides of one read-write lock, an invalid option, or a
+// FixedLease that a member refuses, every call on the handle returns an *rlock.ArgumentError and sends nothing.
 func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
 	l := &Lock{members: append([]*rlock.Lock(nil), locks...)}
 	o := handle.Collect(opts)
@@ -59,13 +58,13 @@ func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
 	return l
 }
 
-// place is where locks can be taken by one script.
+// place identifies locks that one script can take.
 type place struct {
 	engine *engine.Engine
 	slot   int
 }
 
-// sort makes groups of the members, in the order of their names.
+// sort groups the members, in the order of their names.
 func (l *Lock) sort(o handle.Options) error {
 	type seat struct {
 		engine *engine.Engine
@@ -84,7 +83,7 @@ func (l *Lock) sort(o handle.Options) error {
 				Problem: fmt.Sprintf("is a duplicate of locks[%d], %q", first, req.Proto.Name())}
 		}
 		seen[s] = n
-		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole, and no member
+		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
 		if !req.Proto.Traits().Joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue
@@ -107,7 +106,7 @@ func (l *Lock) sort(o handle.Options) error {
 	return nil
 }
 
-// open looks into a member: its engine, and what its calls ask for under further options.
+// open returns a member's engine, and the request for it with further options applied.
 func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request, error) {
 	if member == nil {
 		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: "must not be nil"}
@@ -123,7 +122,7 @@ func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request,
 	return parts.Engine, req, handle.CheckLease(req)
 }
 
-// Names are the names of the members, in the order given to New.
+// Names returns the names of the members, in the order given to New.
 func (l *Lock) Names() []string {
 	names := make([]string, len(l.members))
 	for i, member := range l.members {
@@ -134,15 +133,14 @@ func (l *Lock) Names() []string {
 	return names
 }
 
-// Lock waits until all members are held and returns the holds as one context, as that of an [rlock.Lock]
-// does for one. It ends when any of the holds ends. Members that ctx carries already are entered once more.
+// Lock waits until all members are held and returns the holds as one context, as an [rlock.Lock] does for one hold.
+// The context ends when any of the holds ends. Members that ctx already carries are re-entered.
 //
-// Unlock frees every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, its
-// error is that one's *rlock.LostError, and the others were released when that happened.
+// Unlock releases every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, unlock returns
+// that member's *rlock.LostError; the others were released at the loss.
 //
-// On error the context is the one that was given, nothing is held that was not held before, and unlock does
-// nothing but return ErrNotHeld. ErrBusy means that the last answer was that one of the members is held
-// by another.
+// On error, Lock returns the context that it was given, nothing is held that was not held before, and unlock only
+// returns ErrNotHeld. ErrBusy means that by the last answer another holds one of the members.
 func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	return l.take(ctx, false)
 }
@@ -152,8 +150,8 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 	return l.take(ctx, true)
 }
 
-// Do calls fn with all members held, and with the context that carries them. They are released when fn
-// returns or panics. The error is Lock's, or fn's and unlock's in one.
+// Do calls fn with all members held, and passes it the context that carries them. They are released when fn returns
+// or panics. The error is Lock's, or fn's joined with unlock's.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"}
@@ -166,8 +164,8 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 	return fn(held)
 }
 
-// Held returns the live holds of all members that ctx carries, in the order given to New. It sends nothing.
-// The error is that of the first member that has none.
+// Held returns the live holds of all members that ctx carries, in the order given to New. It sends nothing. The error
+// is that of the first member without a hold.
 func (l *Lock) Held(ctx context.Context) ([]rlock.Hold, error) {
 	if err := l.check(ctx); err != nil {
 		return nil, err
@@ -182,7 +180,7 @@ func (l *Lock) Held(ctx context.Context) ([]rlock.Hold, error) {
 	return holds, nil
 }
 
-// over is why a member has no hold: when another was lost, or its client closed, this one was released.
+// over returns why a member has no hold: a member is released when another was lost or its client closed.
 func over(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, rlock.ErrLost) || errors.Is(cause, rlock.ErrClosed) {

@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	firstPause = time.Millisecond // before everything is tried again
+	firstPause = time.Millisecond // before the first retry of everything
 	lastPause  = 100 * time.Millisecond
 )
 
-// hold is what one Lock has come to.
+// hold is the state of one Lock call.
 type hold struct {
 	ctx  context.Context
-	sets [][]*engine.Level // what was taken together, in the order in which it was taken
+	sets [][]*engine.Level // levels taken together, in the order in which they were taken
 
 	unlocked atomic.Bool
 	once     sync.Once
-	err      error // of once
+	err      error // the error that once stored
 }
 
 func notHeld() error { return rlock.ErrNotHeld }
@@ -53,10 +53,10 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 	return h.ctx, h.unlock, nil
 }
 
-// attempts takes everything, and starts again, holding nothing, when something is busy: with that.
+// attempts takes everything. When a group is busy it starts again, holding nothing, with that group first.
 func (l *Lock) attempts(ctx context.Context, once bool) (*hold, error) {
 	groups, first, answered := l.groups, 0, false
-	var last error // what the last answer was, that one of them is busy
+	var last error // the last answer: one of them is busy
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		h := &hold{ctx: ctx}
@@ -93,7 +93,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*hold, error) {
 	}
 }
 
-// ended is the error of a call that ctx ended, when the last answer was err.
+// ended returns the error of a call that ctx ended; err is the last answer.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
@@ -122,7 +122,7 @@ func (l *Lock) giveBack(ctx context.Context, h *hold, wait time.Duration) {
 	}
 }
 
-// left is what is left of the longest wait; 0 if there is none.
+// left returns what is left of MaxWait; 0 if there is none.
 func (l *Lock) left(began time.Time) time.Duration {
 	if l.maxWait == 0 {
 		return 0
@@ -130,8 +130,7 @@ func (l *Lock) left(began time.Time) time.Duration {
 	return max(l.maxWait-time.Since(began), time.Nanosecond)
 }
 
-// takeAll waits for the first group, and tries the others in their order. It returns the group that
-// stopped it.
+// takeAll waits for the first group and tries the others in their order. It returns the group that was busy.
 func (h *hold) takeAll(
 	groups []group, first int, once, answered bool, wait time.Duration,
 ) (busy int, err error) {
@@ -149,7 +148,7 @@ func (h *hold) takeAll(
 	return 0, nil
 }
 
-// takeOne takes one group. Answered tells that the last answer was that it is busy.
+// takeOne takes one group. Answered says that by the last answer the group is busy.
 func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
 	var levels []*engine.Level
 	var err error
@@ -181,8 +180,8 @@ func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
 	return nil
 }
 
-// apart makes smaller groups of those that one script cannot serve: of each slot one, and where they were that
-// already, of every member one.
+// apart splits groups that one script cannot serve: one group for each slot or, if they were split that far already,
+// one for each member.
 func apart(groups []group) (smaller []group) {
 	at := make(map[place]int)
 	for _, g := range groups {
@@ -206,7 +205,7 @@ func apart(groups []group) (smaller []group) {
 	return singles(groups)
 }
 
-// singles makes a group of its own of every member.
+// singles returns one group for each member.
 func singles(groups []group) (single []group) {
 	for _, g := range groups {
 		for _, req := range g.reqs {
@@ -224,11 +223,11 @@ func (h *hold) unlock() error {
 	return h.release()
 }
 
-// release frees every member, once. The loss of a member does that as well; then this tells of the loss.
+// release releases every member, once. The loss of a member does so too; release then returns that loss.
 func (h *hold) release() error {
 	h.once.Do(func() {
 		errs := make([]error, len(h.sets))
-		var wg sync.WaitGroup // one that hangs must not hold up the others
+		var wg sync.WaitGroup // in parallel: a member that hangs must not delay the others
 		for i, levels := range h.sets[1:] {
 			wg.Go(func() { errs[i+1] = engine.UnlockAll(levels) })
 		}

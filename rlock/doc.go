@@ -1,4 +1,4 @@
-// Package rlock is a reentrant distributed lock on Redis whose holders know in time when they lost it.
+// Package rlock is a reentrant distributed lock on Redis that tells a holder in time when its hold is lost.
 //
 //	client, err := rlock.NewClient(rdb, nil) // one per process
 //	defer client.Close()
@@ -8,76 +8,75 @@
 //		return charge(ctx, order) // may lock order:1001 again with this ctx: it re-enters
 //	})
 //
-// The keys, the channels and the messages are Redisson's: a Go process and a Java process that use one
-// name contend for one lock, and wake one another.
+// The keys, channels and messages are Redisson's: a Go process and a Java process that use the same name contend for
+// one lock and wake one another.
 //
 // # The context is the hold
 //
-// [lock.Lock.Lock] returns a context. It carries the hold: a nested Lock that is given it re-enters, and it
-// ends when the hold ends, with the reason as its cause. There is no owner besides it, no thread, no
-// goroutine id. From that follow three rules.
+// [lock.Lock.Lock] returns a context. It carries the hold: a nested Lock with that context re-enters, and the context
+// ends when the hold ends, with the reason as its cause. Nothing else identifies the owner, neither a thread nor a
+// goroutine id. Three rules follow.
 //
-//  1. Pass on the context that Lock returned, and no older one. With an older one a nested Lock waits
-//     for itself, and the work does not learn that the lock was lost. Mind := in an inner block, and
-//     [net/http.Request.Context]. A waiter that stood behind its own client for a second is logged.
-//  2. Whoever has the context has the lock: goroutines that are given it are inside together and do
-//     not exclude one another. Take the holds out with [WithoutHolds] for work that has to queue like
-//     everybody else. It ends with the hold all the same: work that outlives the hold takes the outer
+//  1. Pass on the context that Lock returned, never an older one. A nested Lock with an older one waits
+//     for its own caller, and the work does not learn that the lock was lost. Watch out for := in an inner
+//     block, and for [net/http.Request.Context]. A waiter that waits for its own client for a second is logged.
+//  2. Every goroutine that has the context holds the lock: goroutines that share it do not exclude
+//     one another. For work that must queue like any other caller, take the holds out with [WithoutHolds].
+//     That context still ends with the hold. Work that outlives the hold uses the outer
 //     context, or context.WithoutCancel(WithoutHolds(ctx)); [context.WithoutCancel] alone keeps the
-//     holds in.
-//  3. The returned context is a child of the one given to Lock. A deadline there cuts the work short
-//     as well as the wait ([MaxWait] limits the wait alone), and after unlock it is over, with
-//     everything that was made from it: rows, response bodies, goroutines. To go on after the lock use
+//     holds.
+//  3. The returned context is a child of the one given to Lock. A deadline on the outer context limits the work
+//     as well as the wait ([MaxWait] limits only the wait). After unlock the returned context has ended, and with it
+//     everything derived from it: rows, response bodies, goroutines. To go on after the lock use
 //     [lock.Lock.Do]: the outer context is still there.
 //
 // # What is guaranteed, and what is not
 //
-// While Redis keeps the key and clocks run at nearly one rate, no two holders believe in their hold at
-// one time. A holder stops believing, which is to say that its context ends, before its lease can run
-// out in Redis, whatever happens to the network, to Redis or to replies: its validity is the start of
-// the last confirmed call, plus the lease, minus 1 % and 2 ms for drift and a tick of the wheel.
+// At most one holder treats its hold as live at any time, provided that Redis keeps the key and clocks run at nearly
+// the same rate. A holder stops, which means that its context ends, before its lease can end in Redis, whatever
+// happens to the network, to Redis or to replies: its validity is the start of the last confirmed call, plus the
+// lease, minus 1 % and 2 ms for drift and a tick of the wheel.
 //
-// When Redis itself forgets a lock (deleted, evicted, a restart without persistence, a failover to a
-// replica that had not heard of it yet), another may get it at once, and the holder learns of that with
-// its next renewal: there are two for up to a third of a lease. Meanwhile the lock may still be passed on
-// inside the process of the first, for 50 ms at most. ClientOptions.MinReplicas makes the failover case
-// rarer. A process that is stopped cannot be told anything, and finds its context over only when it runs
-// again. Nothing built on leases can exclude these cases; a fencing token can make them harmless. Every hold has
-// one, Hold.Fence, which grows with every acquisition of a name: storage that keeps the highest one seen, and
-// refuses less, turns a stale holder away.
+// When Redis itself forgets a lock (deleted, evicted, a restart without persistence, a failover to a replica that had
+// not received it yet), another process may get it at once, and the holder learns of the loss with its next renewal.
+// Until then, up to a third of a lease, there are two holders. Meanwhile the first process may still pass the lock on
+// in memory, for 50 ms at most. ClientOptions.MinReplicas makes the failover case rarer. A stopped process cannot be
+// told anything; it finds its context ended when it runs again. No lock built on leases can exclude these cases; a
+// fencing token can make them harmless. Every hold has one, Hold.Fence, which grows with every acquisition of a name.
+// Storage that keeps the highest token it has seen, and refuses lower ones, rejects a stale holder.
 //
 // # How it works
 //
-// A lock is a hash at its name, with one field, "<client uuid>:<nonce>", for its hold: the count of its
-// levels. A hold is renewed every third of its lease, with hundreds of others in one script, until it
-// is unlocked. Who waits is woken by Redis's pub/sub, and looks for itself every ClientOptions.MaxPoll
-// in case the message was lost. Inside a process waiters stand in line, first in, first out, and a
-// holder that is done passes the lock to the next in memory, without a request: Redis knows that the process
-// has it, and each turn has a fencing token of its own. After a run of such turns, of some milliseconds, the
-// process lets others have it. Across processes no order is promised.
+// A lock is a hash at its name. Its one field, "<client uuid>:<nonce>", stands for the hold, and the value counts the
+// hold's levels. A hold is renewed every third of its lease, together with hundreds of others in one script, until it
+// is unlocked. Redis's pub/sub wakes waiters, and a waiter also asks again every ClientOptions.MaxPoll in case a
+// message was lost. Inside a process waiters queue, first in, first out, and a holder that is done passes the lock to
+// the next one in memory, without a request: Redis knows that the process holds it, and each turn has its own fencing
+// token. After a run of such turns, some milliseconds long, the process lets others have the lock. Across processes
+// no order is promised.
 //
-// So a nil error of unlock says that the lock was valid to the end, and that it was passed on or released. Only
-// where it was released has Redis confirmed that the key still stood; if it did not, the turn whose unlock ends
-// the run is told, or the one that has the lock when a renewal finds out.
+// A nil error of unlock therefore says that the lock was valid to the end, and that it was passed on or released.
+// Only a release has been confirmed by Redis. If the key was gone by then, the loss is reported to the turn whose
+// unlock ends the run, or to the turn that holds the lock when a renewal finds out.
 //
-// A nested Lock that asks for no more than the hold has is done when the process knows of it, and so is its
-// unlock: nil says that the hold is believed in, not that Redis was asked. How many levels there are is this
-// process's knowledge, which [lock.Lock.Held] tells; the count in Redis, for those who look, follows some milliseconds
-// behind, and what is shorter than that it never shows. A level with a lease of its own ([FixedLease]) is waited for
-// on both ways, as Redis has to keep the lock for it.
+// A nested Lock that needs no longer lease than the hold has returns without asking Redis, and so does its unlock:
+// nil says that the hold is live by this process's clock, not that Redis was asked. This process alone decides the
+// number of levels, which [lock.Lock.Held] reports. The count in Redis, which others see, follows some milliseconds
+// later and never shows a level that lasted less than that. A level with its own lease ([FixedLease]) waits for Redis
+// on both ways, because Redis has to keep the lock for it.
 //
-// Whoever holds and hears that somebody released the lock (Redisson's forceUnlock, [lock.Lock.Break] elsewhere) asks
-// Redis at once whether the hold stands, and does not pass it on before. It hears that only while this client listens,
-// which it does because others of it waited; without that, the next renewal tells.
+// A holder that hears that somebody else released the lock (Redisson's forceUnlock, [lock.Lock.Break] in another
+// process) asks Redis at once whether its hold still exists, and does not pass the lock on before. It hears that only
+// while this client is subscribed because other callers waited; otherwise the next renewal finds out.
 //
-// Every request may be sent twice, late, or both, and takes effect once: each Lock call that asks Redis
-// has an id that no other one ever uses, steps inside a hold are numbered, and what creates a hold says until when,
-// in the server's time, it may be carried out. A call that is given up leaves nothing behind.
+// Every request may be sent twice, arrive late, or both, and takes effect once. Each Lock call that asks Redis has an
+// id that is never used again, steps inside a hold are numbered, and a request that creates a hold names the server
+// time after which it has no effect. An abandoned call leaves nothing behind.
 //
-// What all locks of this module share is in package lock: the handle, what it tells, options and errors. Their names
-// here stand for the same types, values and functions, and a program that locks in Redis needs no other package for
-// them. The methods of a Lock are documented there: [lock.Lock].
+// Package lock has what all locks of this module share: the handle, what it reports, options and errors. Its names
+// are repeated here as the same types, values and functions, so a program that locks in Redis needs no other package.
+// The methods of a Lock are documented there: [lock.Lock].
 //
-// It is made for Redis 6.2 and newer and for Valkey: single nodes, Sentinel, Cluster. An ordinary client may also be
-// before a server that wants the keys of a script in one slot, as a cluster of one node or a proxy does.
+// Supported are Redis 6.2 and newer and Valkey, as single nodes, with Sentinel, or as a Cluster. An ordinary client
+// also works with a server that wants the keys of a script in one slot, such as a cluster of one node or a proxy.
 package rlock

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// Redisson's prefixes of the names beside a lock's own.
+// Redisson's prefixes of the keys and channels beside the lock's own key.
 const (
 	channelPrefix = "redisson_lock__channel"
 	tokenPrefix   = "redisson_lock_token"
@@ -25,7 +25,7 @@ type plain struct {
 	name, key, token, channel string
 	fenceTTL                  int64 // ms; negative: the token never expires
 
-	// What both scripts of an uncontended lock are sent with, made ready once.
+	// The prepared scripts of an uncontended lock, made once.
 	acquire *lua.Acquirer
 	release *lua.Releaser
 }
@@ -58,16 +58,16 @@ func (p *plain) Channel() string      { return p.channel }
 func (p *plain) Excludes(string) bool { return true }
 func (p *plain) Follows(string) bool  { return true }
 
-// Inherits refuses the holds of other primitives that share the key: a fair lock's go to its queue.
+// Inherits refuses holds of other primitives at the same key: a fair lock's hold belongs to its queue.
 func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *plain) Traits() *store.Traits { return &plainTraits }
 
 var plainTraits = store.Traits{Passes: true, Counts: true, Joins: true}
 
-// Acquire falls back to two scripts of one key each where the slot is being moved: a script of two keys,
-// of which one is absent, is answered with TRYAGAIN for as long as that lasts. The token is minted by
-// the second one, inside the hold; a copy of it that is late only raises the stored token.
+// Acquire falls back to two scripts of one key each while the slot is being migrated: Redis answers a script of two
+// keys, one of them absent, with TRYAGAIN for as long as that takes. The second script mints the token, inside the
+// hold; a late copy of it only raises the stored token.
 func (p *plain) Acquire(
 	ctx context.Context, conn lua.Conn, ask store.Ask,
 ) (lua.AcquireReply, error) {
@@ -84,15 +84,14 @@ func (p *plain) Acquire(
 	}
 	minted, err := lua.Mint(p.token, p.fenceTTL).Run(ctx, conn)
 	if err != nil {
-		// The key is taken, and the caller must not believe that Redis refused.
+		// The key is taken: the caller must not conclude that Redis refused.
 		return lua.AcquireReply{}, &halfTaken{err}
 	}
 	reply.Fence = minted.Fence
 	return reply, nil
 }
 
-// halfTaken hides from the engine that Redis answered the second script with an error: the first one
-// wrote.
+// halfTaken hides from the engine that Redis answered the second script with an error, because the first one wrote.
 type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string {
@@ -133,7 +132,7 @@ func (p *plain) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.Ste
 	}).Run(ctx, conn)
 }
 
-// Inspect looks at the hash alone where the slot is being moved.
+// Inspect reads only the hash while the slot is being migrated.
 func (p *plain) Inspect(
 	ctx context.Context, conn lua.Conn, sharded bool,
 ) (lua.InspectReply, error) {

@@ -10,8 +10,8 @@ import (
 // Locker is what every lock of this module does, in types of the standard library. See [lock.Locker].
 type Locker = lock.Locker
 
-// Lock is a handle on a named lock: its methods Lock, TryLock and Do take it, Held, Inspect, Break, Export and Import
-// are the others. See [lock.Lock].
+// Lock is a handle on a named lock. Its methods Lock, TryLock and Do take the lock; Held, Inspect, Break, Export and
+// Import are the others. See [lock.Lock].
 type Lock = lock.Lock
 
 // Hold is what this process knows of a live hold, without asking Redis. See [lock.Hold].
@@ -32,41 +32,42 @@ type Observer = lock.Observer
 // Option adjusts one handle. See [lock.Option].
 type Option = lock.Option
 
-// FixedLease turns the watchdog off: the hold is not renewed and is over after d. See [lock.FixedLease].
+// FixedLease turns the watchdog off: the hold is not renewed and ends after d. See [lock.FixedLease].
 func FixedLease(d time.Duration) Option { return lock.FixedLease(d) }
 
 // MaxWait limits how long Lock waits, and nothing else. See [lock.MaxWait].
 func MaxWait(d time.Duration) Option { return lock.MaxWait(d) }
 
-// MaxHold ends a hold that was not unlocked after d, though the watchdog could go on. See [lock.MaxHold].
+// MaxHold ends a hold that is not unlocked after d, even though the watchdog could still renew it. See
+// [lock.MaxHold].
 func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
 
-// WithoutHolds returns a child of ctx that carries no holds: for work that has to queue like everybody else. See
+// WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See
 // [lock.WithoutHolds].
 func WithoutHolds(ctx context.Context) context.Context { return lock.WithoutHolds(ctx) }
 
-// The errors of this module, which package lock has in full. Match them with errors.Is.
+// The errors of this module, documented in package lock. Match them with errors.Is.
 var (
 	// ErrBusy means that another holds the lock. See [lock.ErrBusy].
 	ErrBusy = lock.ErrBusy
 	// ErrNotHeld means that there is no hold to act on. See [lock.ErrNotHeld].
 	ErrNotHeld = lock.ErrNotHeld
-	// ErrLost means that the hold ended without its owner's doing. See [lock.ErrLost].
+	// ErrLost means that the hold ended before its owner unlocked it. See [lock.ErrLost].
 	ErrLost = lock.ErrLost
-	// ErrReleased is what a hold's context ends with after unlock. See [lock.ErrReleased].
+	// ErrReleased is the cause with which a hold's context ends after unlock. See [lock.ErrReleased].
 	ErrReleased = lock.ErrReleased
 	// ErrClosed means that the Client is closed. See [lock.ErrClosed].
 	ErrClosed = lock.ErrClosed
 	// ErrUnavailable means that Redis did not answer, or answered with an error. See [lock.ErrUnavailable].
 	ErrUnavailable = lock.ErrUnavailable
-	// ErrKeyConflict means that something that is no such lock is at the lock's key. See [lock.ErrKeyConflict].
+	// ErrKeyConflict means that the lock's key holds something else. See [lock.ErrKeyConflict].
 	ErrKeyConflict = lock.ErrKeyConflict
 )
 
-// LostError tells which hold was lost, and why. It matches ErrLost. See [lock.LostError].
+// LostError says which hold was lost, and why. It matches ErrLost. See [lock.LostError].
 type LostError = lock.LostError
 
-// ArgumentError refuses a bad value before anything is sent. See [lock.ArgumentError].
+// ArgumentError reports an invalid value, before anything is sent. See [lock.ArgumentError].
 type ArgumentError = lock.ArgumentError
 
 // LossReason says how a hold was lost. See [lock.LossReason].
@@ -76,8 +77,8 @@ type LossReason = lock.LossReason
 const (
 	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
 	LossExpired = lock.LossExpired
-	// LossGone: Redis said that the hold is not there any more.
+	// LossGone: Redis said that the hold no longer exists.
 	LossGone = lock.LossGone
-	// LossMaxHold: it was held for as long as MaxHold allows.
+	// LossMaxHold: MaxHold elapsed before unlock.
 	LossMaxHold = lock.LossMaxHold
 )

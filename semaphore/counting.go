@@ -11,18 +11,17 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Counting is a handle on a named number of permits that nobody owns. What a process took and did not
-// give back before it died is gone until somebody calls Release for it: where that may not be, use
-// [New]. All methods are safe for concurrent use.
+// Counting is a handle on a named number of permits that nobody owns. Permits that a process took and had not given
+// back when it died are gone until somebody calls Release for them; if that is unacceptable, use [New]. All methods
+// are safe for concurrent use.
 //
-// Every call counts once, also if its request has to be sent again. When one ends with an error that
-// matches rlock.ErrUnavailable, whether it was carried out is not known; of Acquire and TryAcquire it
-// is then undone.
+// Every call counts once, even if its request is sent again. If the error matches rlock.ErrUnavailable, it is unknown
+// whether the call was carried out; an Acquire or TryAcquire is then undone.
 type Counting struct{ handle }
 
-// NewCounting returns a handle on the counting semaphore of that name. It is cheap and sends nothing. A
-// bad name or option is an *rlock.ArgumentError from every call on the handle. Of the options only
-// rlock.MaxWait has a meaning: there is no lease.
+// NewCounting returns a handle on the counting semaphore of that name. It is cheap and sends nothing. With an invalid
+// name or option every call on the handle returns an *rlock.ArgumentError. Only the option rlock.MaxWait has an
+// effect: there is no lease.
 func NewCounting(client *rlock.Client, name string, opts ...rlock.Option) *Counting {
 	return &Counting{newHandle(client, name, opts)}
 }
@@ -30,8 +29,8 @@ func NewCounting(client *rlock.Client, name string, opts ...rlock.Option) *Count
 // Name is the name given to NewCounting.
 func (s *Counting) Name() string { return s.name }
 
-// Set makes the semaphore, with n permits, from 0 up. If it is there, however many are left of it, the
-// error is rlock.ErrBusy and nothing changes.
+// Set creates the semaphore with n permits; n must be 0 or more. If the semaphore exists, however many permits are
+// left, the error is rlock.ErrBusy and nothing changes.
 func (s *Counting) Set(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -49,10 +48,9 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	return err
 }
 
-// Acquire waits until n permits are free at once, and takes them. N is positive. It waits for as long as
-// ctx and MaxWait allow, for Redisson's sake also for more than there will ever be: who may release more
-// than was acquired can make as many. Inside this process those who wait get their turn first in, first
-// out. On error nothing was taken.
+// Acquire waits until n permits are free at once, and takes them; n must be positive. It waits as long as ctx and
+// MaxWait allow. It does not reject an n greater than the initial count, because Release may add permits beyond it,
+// as in Redisson. Inside this process waiters are served first in, first out. On error nothing was taken.
 func (s *Counting) Acquire(ctx context.Context, n int64) error {
 	req, err := s.request(ctx, n)
 	if err != nil {
@@ -61,8 +59,8 @@ func (s *Counting) Acquire(ctx context.Context, n int64) error {
 	return s.core.Engine.Take(ctx, req)
 }
 
-// TryAcquire makes one attempt and does not wait: if there are not n permits free, or somebody in this
-// process was refused before and waits for some, the error is rlock.ErrBusy.
+// TryAcquire makes one attempt and does not wait. If fewer than n permits are free, or a caller in this process was
+// refused before and still waits, the error is rlock.ErrBusy.
 func (s *Counting) TryAcquire(ctx context.Context, n int64) error {
 	req, err := s.request(ctx, n)
 	if err != nil {
@@ -71,9 +69,9 @@ func (s *Counting) TryAcquire(ctx context.Context, n int64) error {
 	return s.core.Engine.TryTake(ctx, req)
 }
 
-// Release adds n permits, whoever took them, and wakes who waits. N is positive. It may add more than
-// were ever taken, and makes the semaphore if it is not there. What would bring the number above
-// 2,147,483,647, which is as far as Redisson counts, is an *rlock.ArgumentError.
+// Release adds n permits, whoever took them, and wakes waiters; n must be positive. It may add more than were ever
+// taken, and creates the semaphore if it does not exist. If the number would exceed 2,147,483,647, the most that
+// Redisson can count, the error is an *rlock.ArgumentError.
 func (s *Counting) Release(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -92,7 +90,7 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 	return err
 }
 
-// Drain takes all permits that are free and returns how many those were.
+// Drain takes all free permits and returns their number.
 func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
@@ -101,9 +99,9 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	return reply.Value, err
 }
 
-// Delete takes the semaphore away, and with it all permits that are free: for a name that nobody uses any
-// more, since Redis keeps it for ever otherwise. Acquire then waits until somebody makes some; Release makes
-// the semaphore again. If it is not there, Delete does nothing.
+// Delete removes the semaphore with all its free permits, for a name that is no longer in use: Redis keeps it for
+// ever otherwise. Acquire then waits until somebody adds permits; Release creates the semaphore again. If the
+// semaphore does not exist, Delete does nothing.
 func (s *Counting) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -112,7 +110,7 @@ func (s *Counting) Delete(ctx context.Context) error {
 	return err
 }
 
-// Available returns how many permits are free. Others may have changed that by the time it returns.
+// Available returns how many permits are free. The number may have changed by the time it returns.
 func (s *Counting) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
@@ -135,7 +133,7 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 	return req, err
 }
 
-// once has a script carried out that counts once.
+// once runs a script that counts once.
 func (s *Counting) once(
 	ctx context.Context, prepare func(lua.Counter, lua.Request) *lua.Call[lua.CountReply],
 ) (lua.CountReply, error) {

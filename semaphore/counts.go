@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// counts is the protocol of so many permits that nobody owns, in the layout of Redisson's RSemaphore: a
-// number at the name itself, and a channel on which it is published. There is no place for an id in it, so
-// a key beside it remembers the requests.
+// counts is the protocol of permits that nobody owns, in the layout of Redisson's RSemaphore: a number at the name
+// itself, and a channel on which it is published. That layout has no place for an id, so a key beside it remembers
+// the requests.
 type counts struct {
 	holdless
 	handle
@@ -33,7 +33,7 @@ func (c *counts) Acquire(
 	return lua.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
 
-// Release cancels a request: nobody holds what one took that was answered.
+// Release cancels a request. Once a request is answered, nobody holds the permits that it took.
 func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
 	return lua.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// ErrNoCapacity says that there are no permits because no capacity was set: SetCapacity does that. Redis may
-// also have lost it with its data. It matches rlock.ErrBusy as well, because another process may be about
-// to set one.
+// ErrNoCapacity says that there are no permits because no capacity was set: call SetCapacity. Redis may also have
+// lost it with its data. It matches rlock.ErrBusy as well, because another process may be about to set one.
 var ErrNoCapacity error = noCapacity{}
 
 type noCapacity struct{}
@@ -19,12 +18,12 @@ func (noCapacity) Error() string {
 
 func (noCapacity) Unwrap() error { return rlock.ErrBusy }
 
-// CapacityError says that the capacity is less than a call is waiting for, which would wait for ever: it was
-// lowered meanwhile. A call for more than the capacity to begin with gets an *rlock.ArgumentError.
+// CapacityError says that the capacity was lowered below what a waiting call asks for, which would otherwise wait for
+// ever. A call that asks for more than the capacity from the start gets an *rlock.ArgumentError.
 type CapacityError struct {
 	Name     string // of the semaphore
 	N        int64  // how many permits the call asks for
-	Capacity int64  // how many there are now
+	Capacity int64  // the capacity now
 }
 
 func (e *CapacityError) Error() string {

@@ -11,20 +11,20 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Redisson's names beside a semaphore's own.
+// Redisson's prefixes of the keys and channels beside the semaphore's own key.
 const (
 	channelPrefix = "redisson_sc"
 	leasesSuffix  = "timeout"
 )
 
-// handle is what both kinds of semaphore are made of.
+// handle is the common part of both kinds of semaphore.
 type handle struct {
 	client *redisclient.Client
 	core   redisclient.Core
 	opts   []rlock.Option
 	name   string
 	key    string
-	err    error // a bad argument of New; told by every call
+	err    error // a bad argument of New; returned by every call
 }
 
 func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
@@ -50,17 +50,17 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 func (h *handle) channel() string { return keys.Prefix(channelPrefix, h.key) }
 func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
 
-// requests is the key that remembers requests.
+// requests is the key that holds the ids of recent requests.
 func (h *handle) requests() string { return keys.Own("request", h.key) }
 
-// remember is what a script needs to count once.
+// remember returns what a script needs to count once.
 func (h *handle) remember(ask store.Ask) lua.Request {
 	return lua.Request{
 		Key: h.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 	}
 }
 
-// check is what every call begins with.
+// check is the first step of every call.
 func (h *handle) check(ctx any) error {
 	switch {
 	case h.err != nil:
@@ -75,8 +75,8 @@ func (h *handle) check(ctx any) error {
 	return nil
 }
 
-// checkSpelling refuses the one spelling by which two names have one set of leases: Redisson puts braces
-// around a name without any, and leaves one with braces as it is.
+// checkSpelling refuses the one spelling that makes two names share one set of leases: Redisson puts braces around a
+// name without any, and leaves a name with braces as it is.
 func checkSpelling(key string) error {
 	inner, braced := strings.CutPrefix(key, "{")
 	inner, closed := strings.CutSuffix(inner, "}")
@@ -90,7 +90,7 @@ func checkSpelling(key string) error {
 	}
 }
 
-// checkNumber refuses a number that is no number of permits.
+// checkNumber refuses a number of permits out of range.
 func checkNumber(n, least, most int64) error {
 	switch {
 	case n < least && least == 0:

@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// permits is the protocol of so many permits with a lease, in the layout of Redisson's
-// RPermitExpirableSemaphore: the number of free ones at the name itself, a sorted set beside it of those
-// that are taken, and a channel on which the number is published.
+// permits is the protocol of permits with a lease, in the layout of Redisson's RPermitExpirableSemaphore: the number
+// of free ones at the name itself, a sorted set of the taken ones beside it, and a channel on which the number is
+// published.
 type permits struct {
 	holdless
 	handle
-	count  int64 // 0: of a hold of which only the id is known
+	count  int64 // 0: a hold of which only the id is known
 	traits store.Traits
 }
 
@@ -29,9 +29,9 @@ func (p *permits) Key() string     { return p.key }
 func (p *permits) Mode() string    { return "permit" }
 func (p *permits) Channel() string { return p.channel() }
 
-// Inherits is true of permits: those that come back pass to the first waiter, if it waits for as many. If it waits
-// for another number, they become free, and so do those that come back after them until it is served: no waiter
-// behind it is served before.
+// Inherits is true of permits: released ones pass to the first waiter, if it waits for as many. If it waits for
+// another number, they become free, and so do all that are released until it is served: no waiter behind it is served
+// before it.
 func (p *permits) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *permits) Traits() *store.Traits { return &p.traits }
@@ -55,8 +55,8 @@ func (p *permits) Acquire(
 	return reply, err
 }
 
-// tooMany is the error of a request that cannot be served with that capacity. A bad argument is one that was
-// bad when the call was made.
+// tooMany is the error of a request that cannot be served with that capacity. It is an argument error only if the
+// request was already too large when the call was made.
 func (p *permits) tooMany(capacity int64, waited bool) error {
 	if waited {
 		return &CapacityError{Name: p.name, N: p.count, Capacity: capacity}
@@ -74,7 +74,7 @@ func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply
 	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
 }
 
-// Inspect puts the permits of one hold together.
+// Inspect groups the permits by hold.
 func (p *permits) Inspect(
 	ctx context.Context, conn lua.Conn, sharded bool,
 ) (lua.InspectReply, error) {
@@ -94,11 +94,11 @@ func (p *permits) Inspect(
 	return reply, err
 }
 
-// redissons is how long Redisson's permits are, in bytes. Ours are longer.
+// redissons is the length of Redisson's permit ids, in bytes. This module's are longer.
 const redissons = 16
 
-// holdOf is the id of the hold that a permit belongs to: what stands before the last slash of one of
-// ours; of any other, by itself, the text in hex that Redisson's API shows.
+// holdOf returns the id of the hold that a permit belongs to: for a permit of this module, the part before the last
+// slash; for any other, the text in hex that Redisson's API shows.
 func holdOf(permit string) string {
 	id, number, found := cutLast(permit, "/")
 	if _, err := strconv.ParseUint(number, 10, 32); err != nil || !found || !ours(id) ||
@@ -116,12 +116,12 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// ours tells the id of a hold of this library from a permit in hex.
+// ours reports whether id is a hold of this module rather than a permit in hex.
 func ours(id string) bool { return strings.Contains(id, ":") }
 
 func (p *permits) Renewer() redisstore.Renewer { return renewer{p.count} }
 
-// renewer renews holds of so many permits each.
+// renewer renews holds of count permits each.
 type renewer struct{ count int64 }
 
 func (r renewer) Renew(names, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {

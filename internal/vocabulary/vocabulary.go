@@ -1,5 +1,5 @@
-// Package vocabulary gives an engine the vocabulary of package lock: its errors, and its Observer. Every store's clients
-// speak it.
+// Package vocabulary gives an engine the vocabulary of package lock: its errors and its Observer. The clients of every
+// store use it.
 package vocabulary
 
 import (
