@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
+	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 )
@@ -111,11 +112,19 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 func compare(
 	ctx context.Context, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
 ) error {
-	for _, one := range scenario.All() {
+	set := scenario.Setting{Scale: s.scale}
+	java, err := redisson.Build(ctx)
+	if err == nil {
+		defer func() { _ = java.Close() }()
+		set.Java, raw.Modules[report.Redisson] = java, java.Version
+	} else {
+		fmt.Fprintf(w, "Redisson is not measured: %v.\n", err)
+	}
+	for _, one := range scenario.All(set.Java != nil) {
 		if !wanted(one.ID, s.only) {
 			continue
 		}
-		samples, err := scenario.Run(ctx, one, s.scale, progress)
+		samples, err := scenario.Run(ctx, one, set, progress)
 		if err != nil {
 			return err
 		}

@@ -63,6 +63,7 @@ const (
 	Redsync         = "redsync"
 	RedsyncFailFast = "redsync fail-fast"
 	Rueidis         = "rueidislock"
+	Redisson        = "Redisson" // in a JVM: it is opened by scenarios that have a load for it
 	Scripts         = "floor: two scripts"
 	SetNX           = "floor: SET NX PX"
 	Pipelined       = "floor: auto-pipelined"

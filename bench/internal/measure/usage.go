@@ -41,6 +41,9 @@ const (
 	Failures  = "failures"
 )
 
+// OfThisProcess are the figures that say nothing about a contender in another process.
+var OfThisProcess = []string{Allocs, Bytes, Sends, ClientCPU, OwnLoad, ClientCarries}
+
 // Gauge reads all the counters there are.
 type Gauge struct {
 	Servers []*redisd.Server

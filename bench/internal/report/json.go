@@ -64,9 +64,12 @@ func (r Raw) Provenance() string {
 	return text
 }
 
+// Redisson is where [Raw.Modules] has the version of that.
+const Redisson = "org.redisson/redisson"
+
 var peerModules = []string{
 	"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
-	"github.com/redis/go-redis/v9",
+	"github.com/redis/go-redis/v9", Redisson,
 }
 
 // shortName is the last part of a module's path that is no version.

@@ -12,7 +12,7 @@ import (
 // Defect D16: a row without a goal for the figure that it is about can be lost to a peer by any factor, and no
 // goal is missed.
 func TestEveryRowHasAGoalForItsLeadingFigure(t *testing.T) {
-	for _, s := range All() {
+	for _, s := range All(true) {
 		assert.NotEmpty(t, s.Goals, s.ID)
 		alone := !slices.ContainsFunc(s.Contenders, func(name string) bool {
 			return !contender.IsOurs(name) && !contender.Floor(name)

@@ -119,7 +119,7 @@ func (g Growth) at(ctx context.Context, size int, scale Scale) (samples []Sample
 	if g.ID == "holds" {
 		s.Rounds = 1
 	}
-	samples, err = Run(ctx, s, scale, io.Discard)
+	samples, err = Run(ctx, s, Setting{Scale: scale}, io.Discard)
 	for i := range samples {
 		samples[i].Figures[Size] = float64(size)
 	}

@@ -13,15 +13,17 @@ func hot() []Scenario {
 		{measure.Sends, "sends"}, {measure.Commands, "redis calls"}, {measure.RedisCPU, "redis µs"},
 	}
 	all := append([]string{contender.Ours}, peers...)
+	others := withJava(peers)
 	ours := contender.Ours
 	return []Scenario{
 		{
 			ID: "hot1x64", Title: "64 goroutines of one process, one name",
 			Contenders: all, Columns: columns,
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "hot") },
+			Java: func(lab *Lab) (Subject, error) { return openJava(lab, 1, 64, "lock", "hot") },
 			Goals: []Goal{
-				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 20},
-				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.03},
+				{Figure: measure.Rate, Of: ours, To: others, AtLeast: 20},
+				{Figure: measure.P99, Of: ours, To: others, AtMost: 0.03},
 				{Figure: measure.TurnRatio, Of: ours, AtMost: 1.2},
 			},
 		},
@@ -32,9 +34,10 @@ func hot() []Scenario {
 				Column{clientTurnRatio, "most/fewest by client"},
 				Column{measure.Absence, "a client's longest wait µs"}),
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 8, 64, "hot") },
+			Java: func(lab *Lab) (Subject, error) { return openJava(lab, 8, 64, "lock", "hot") },
 			Goals: []Goal{
-				{Figure: measure.Rate, Of: ours, To: peers, AtLeast: 8},
-				{Figure: measure.P99, Of: ours, To: peers, AtMost: 0.1},
+				{Figure: measure.Rate, Of: ours, To: others, AtLeast: 8},
+				{Figure: measure.P99, Of: ours, To: others, AtMost: 0.1},
 				{Figure: clientTurnRatio, Of: ours, AtMost: 2},
 				{Figure: measure.Absence, Of: ours, AtMost: 250_000},
 			},

@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
+	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/wire"
 )
 
@@ -30,6 +32,17 @@ var (
 	Full  = Scale{Rounds: 5, Slice: time.Second}
 	Quick = Scale{Rounds: 1, Slice: 30 * time.Millisecond, Quick: true}
 )
+
+// crowd is of goroutines over clients, of which none is left with less than two.
+func (s Scale) crowd(goroutines, clients int) int {
+	return min(goroutines, max(s.of(goroutines), 2*clients))
+}
+
+// Setting is how much is measured, and with what.
+type Setting struct {
+	Scale
+	Java *redisson.Program // nil: Redisson is not measured
+}
 
 // of is n, or much less of it where it is only to be seen that it works.
 func (s Scale) of(n int) int {
@@ -50,6 +63,9 @@ type Scenario struct {
 
 	// Open makes a contender ready for it.
 	Open func(lab *Lab) (Subject, error)
+	// Java does it for Redisson; nil: that is no contender.
+	Java      func(lab *Lab) (Subject, error)
+	NeedsJava bool // all contenders of it do
 }
 
 // Subject is one contender in one scenario.
@@ -74,7 +90,7 @@ type Sample struct {
 
 // Lab is what a contender finds in a scenario.
 type Lab struct {
-	Scale     Scale
+	Setting
 	Contender string
 	Servers   []*redisd.Server
 	clients   int // that were opened
@@ -86,16 +102,20 @@ func (l *Lab) Gauge() measure.Gauge { return measure.Gauge{Servers: l.Servers, M
 
 // Client opens a client of the contender: another process's, as far as Redis can tell.
 func (l *Lab) Client(lease time.Duration) (contender.Client, error) {
-	t := contender.Target{Lease: lease, Meter: &l.meter}
-	for _, s := range l.Servers {
-		t.Addrs = append(t.Addrs, s.Addr())
-	}
+	t := contender.Target{Addrs: l.addrs(), Lease: lease, Meter: &l.meter}
 	l.clients++
 	client, err := contender.Open(l.Contender, t)
 	if err != nil {
 		return nil, err
 	}
 	return named{client, l.Contender + ":"}, nil
+}
+
+func (l *Lab) addrs() (addrs []string) {
+	for _, s := range l.Servers {
+		addrs = append(addrs, s.Addr())
+	}
+	return addrs
 }
 
 // named gives each contender names of its own: what one has left behind on a frozen server, and what is
@@ -113,19 +133,24 @@ func (n named) Lock(names ...string) contender.Lock {
 	return n.Client.Lock(own...)
 }
 
-// All are the scenarios in the order in which they are reported.
-func All() []Scenario {
-	var all []Scenario
-	for _, some := range [][]Scenario{
-		throughput(), hot(), sections(), fair(), handover(), held(), crowd(), several(), quorum(), nested(),
-	} {
-		all = append(all, some...)
+// All are the scenarios in the order in which they are reported, those with Redisson where there is Java.
+func All(java bool) []Scenario {
+	all := slices.Concat(
+		throughput(), hot(), mixed(), sections(), fair(), handover(), held(), crowd(), several(), quorum(), nested(),
+	)
+	if !java {
+		return slices.DeleteFunc(all, func(s Scenario) bool { return s.NeedsJava })
+	}
+	for i, s := range all {
+		if s.Java != nil {
+			all[i].Contenders = slices.Concat(s.Contenders, []string{contender.Redisson})
+		}
 	}
 	return all
 }
 
 // Run measures a scenario. Progress is told as it is made.
-func Run(ctx context.Context, s Scenario, scale Scale, progress io.Writer) (samples []Sample, err error) {
+func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samples []Sample, err error) {
 	var servers []*redisd.Server
 	defer func() {
 		for _, server := range servers {
@@ -148,13 +173,17 @@ func Run(ctx context.Context, s Scenario, scale Scale, progress io.Writer) (samp
 		}
 	}()
 	for i, name := range s.Contenders {
-		lab := &Lab{Scale: scale, Contender: name, Servers: servers}
-		if subjects[i], err = s.Open(lab); err != nil {
+		open := s.Open
+		if name == contender.Redisson {
+			open = s.Java
+		}
+		lab := &Lab{Setting: set, Contender: name, Servers: servers}
+		if subjects[i], err = open(lab); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
 		}
 	}
-	rounds := scale.Rounds
-	if s.Rounds != 0 && (scale == Full || s.Rounds < rounds) {
+	rounds := set.Rounds
+	if s.Rounds != 0 && (set.Scale == Full || s.Rounds < rounds) {
 		rounds = s.Rounds
 	}
 	for round := range rounds {

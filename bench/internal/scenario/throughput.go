@@ -29,6 +29,7 @@ func throughput() []Scenario {
 		ID: "free", Title: "1 goroutine, a free lock: Lock and unlock",
 		Contenders: all, Columns: pairColumns, Rounds: manyRounds,
 		Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 1, "") },
+		Java: func(lab *Lab) (Subject, error) { return openJava(lab, 1, 1, "lock", "") },
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm}, AtLeast: 0.95},
 			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Scripts}, AtLeast: 0.93},
@@ -63,7 +64,7 @@ type load struct {
 // the other: all on one name, or, if that is empty, on a name each.
 func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
 	l := &load{lab: lab}
-	goroutines = min(goroutines, max(lab.Scale.of(goroutines), 2*clients))
+	goroutines = lab.crowd(goroutines, clients)
 	for range clients {
 		c, err := lab.Client(0)
 		if err != nil {

@@ -1,0 +1,120 @@
+// Package redisson runs Redisson, the library in Java whose locks ours share, in a JVM of its own.
+//
+// Its clients lock and unlock in Java threads, and only what they measured comes back, so that nothing of the talk
+// with the JVM is in the figures. The version is that of integration/redisson, by whose pom Maven fetches it.
+package redisson
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	minJava = 17
+
+	// buildLimit is for the first time, when Maven fetches Redisson, all that it needs, and its own plugins.
+	buildLimit = 6 * time.Minute
+)
+
+//go:embed Load.java
+var source []byte
+
+// Program is Load.java, compiled.
+type Program struct {
+	dir     string // has the classes
+	jars    string
+	Version string // of Redisson
+}
+
+// Build compiles the program. An error says in a sentence why there is no Redisson to be measured.
+func Build(ctx context.Context) (*Program, error) {
+	if missing := missing(); missing != "" {
+		return nil, fmt.Errorf("it needs a JDK, %d or newer, and Maven, and %s (scripts/setup-java.sh installs them)",
+			minJava, missing)
+	}
+	pom, err := findPom()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	if err := output(ctx, pom, "mvn", "-q", "-B", "dependency:copy-dependencies"); err != nil {
+		return nil, err
+	}
+	p := &Program{jars: filepath.Join(pom, "target", "lib")}
+	if p.dir, err = os.MkdirTemp("", "holdfast-bench-"); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(p.dir, "Load.java")
+	if err := os.WriteFile(file, source, 0o600); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if err := output(ctx, p.dir, "javac", "-cp", filepath.Join(p.jars, "*"), "-d", p.dir, file); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	jars, err := filepath.Glob(filepath.Join(p.jars, "redisson-*.jar"))
+	if err == nil && len(jars) > 0 {
+		p.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "redisson-"), ".jar")
+	}
+	return p, nil
+}
+
+// Close removes what was compiled.
+func (p *Program) Close() error { return os.RemoveAll(p.dir) }
+
+func (p *Program) classPath() string {
+	return p.dir + string(os.PathListSeparator) + filepath.Join(p.jars, "*")
+}
+
+func missing() string {
+	for _, program := range []string{"java", "javac", "mvn"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return "there is no " + program
+		}
+	}
+	out, err := exec.Command("javac", "-version").CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("javac -version fails (%v)", err)
+	}
+	if n, err := strconv.Atoi(string(regexp.MustCompile(`\d+`).Find(out))); err != nil || n < minJava {
+		return fmt.Sprintf("javac -version says %q", strings.TrimSpace(string(out)))
+	}
+	return ""
+}
+
+// findPom looks above the working directory, which is some folder of the repository.
+func findPom() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		pom := filepath.Join(dir, "integration", "redisson", "java")
+		if _, err := os.Stat(filepath.Join(pom, "pom.xml")); err == nil {
+			return pom, nil
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", errors.New("its pom, integration/redisson/java/pom.xml, is not above the working directory")
+		}
+		dir = above
+	}
+}
+
+func output(ctx context.Context, dir, name string, args ...string) error {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = dir
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s fails: %w: %s", name, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
