@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
-	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 )
@@ -35,6 +34,8 @@ type settings struct {
 	only    string
 	quick   bool
 	scaling bool
+	far     bool
+	at      []time.Duration
 	scale   scenario.Scale
 }
 
@@ -46,9 +47,14 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 	f.StringVar(&s.only, "only", "", "comma-separated beginnings of scenarios to run; none: all")
 	f.BoolVar(&s.quick, "quick", false, "run everything once and briefly, to see that it works")
 	f.BoolVar(&s.scaling, "scaling", false, "measure how cost grows (SCALING.md) instead of comparing")
+	f.BoolVar(&s.far, "far", false, "only the scenarios whose round trips are waited for, over long distances")
+	at := f.String("at", "", "comma-separated distances, by round trip; 0: loopback; none: 300us,0, or if far 2ms,20ms,80ms")
 	rounds := f.Int("rounds", 0, "rounds, if not the default number")
 	slice := f.Duration("slice", 0, "time of one contender in one round, if not the default")
 	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	if s.at, err = distances(*at, s.far); err != nil {
 		return s, err
 	}
 	s.scale = scenario.Full
@@ -62,6 +68,25 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 		s.scale.Slice = *slice
 	}
 	return s, nil
+}
+
+// distances reads a list.
+func distances(list string, far bool) (all []time.Duration, err error) {
+	switch {
+	case list != "":
+	case far:
+		list = "2ms,20ms,80ms"
+	default:
+		list = "300us,0"
+	}
+	for one := range strings.SplitSeq(list, ",") {
+		d, err := time.ParseDuration(one)
+		if err != nil || d < 0 {
+			return nil, fmt.Errorf("-at %s: not a list of distances", list)
+		}
+		all = append(all, d)
+	}
+	return all, nil
 }
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
@@ -106,43 +131,6 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	}
 	return errors.Join(raw.Write(filepath.Join(s.out, "raw.json")), write("table.txt", table.String()),
 		write("summary.md", summary.Markdown(raw)))
-}
-
-// compare runs the scenarios.
-func compare(
-	ctx context.Context, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
-) error {
-	set := scenario.Setting{Scale: s.scale}
-	java, err := redisson.Build(ctx)
-	if err == nil {
-		defer func() { _ = java.Close() }()
-		set.Java, raw.Modules[report.Redisson] = java, java.Version
-	} else {
-		fmt.Fprintf(w, "Redisson is not measured: %v.\n", err)
-	}
-	for _, one := range scenario.All(set.Java != nil) {
-		if !wanted(one.ID, s.only) {
-			continue
-		}
-		samples, err := scenario.Run(ctx, one, set, progress)
-		if err != nil {
-			return err
-		}
-		if err := report.Table(w, one, samples); err != nil {
-			return err
-		}
-		summary.Add(one, samples)
-		raw.Scenarios = append(raw.Scenarios, report.Result{
-			ID: one.ID, Title: one.Title, Samples: samples, Verdicts: one.Judge(samples),
-		})
-		if s.out == "" {
-			continue
-		}
-		if err := report.WritePlot(s.out, one.ID, report.Bars(one, samples)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func wanted(id, only string) bool {

@@ -28,6 +28,7 @@ type Load struct {
 	For     time.Duration
 	Section time.Duration // what each does while it holds the lock
 	Clients int           // whose goroutines follow one another; 0: one
+	Trip    time.Duration // what a round trip takes, if that is more than nothing
 }
 
 // Outcome is what a load came to.
@@ -90,13 +91,16 @@ func work(d time.Duration) {
 	}
 }
 
-// warmth is how long a load is run before it is measured.
-const warmth = 200 * time.Millisecond
+// A load is run for so long before it is measured, or for so many round trips.
+const (
+	warmth = 200 * time.Millisecond
+	trips  = 12
+)
 
 // Warm runs the load for a moment, so that connections are made and scripts are loaded. It is not for
 // every handle: where many poll for one name, some would wait for longer than the measurement takes.
 func (l Load) Warm(ctx context.Context) error {
-	l.For = min(l.For, warmth)
+	l.For = min(l.For, max(warmth, trips*l.Trip))
 	_, err := l.Run(ctx)
 	return err
 }

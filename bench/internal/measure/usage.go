@@ -39,6 +39,7 @@ const (
 	TurnRatio = "turns_most_by_fewest"
 	Absence   = "client_wait_max_us" // for which no goroutine of a client got the lock
 	Failures  = "failures"
+	Late      = "relay_late_us" // by which a relay was behind what it is to add, per round trip
 )
 
 // OfThisProcess are the figures that say nothing about a contender in another process.
@@ -48,6 +49,7 @@ var OfThisProcess = []string{Allocs, Bytes, Sends, ClientCPU, OwnLoad, ClientCar
 type Gauge struct {
 	Servers []*redisd.Server
 	Meter   *wire.Meter
+	Aside   func() time.Duration // processor time of this process that is no client's; nil: none
 }
 
 // Mark is a reading of the counters.
@@ -68,8 +70,16 @@ func (g Gauge) Mark(ctx context.Context) (*Mark, error) {
 		return nil, err
 	}
 	runtime.ReadMemStats(&m.memory)
-	m.wire, m.cpu, m.at = g.Meter.Read(), ownCPU(), time.Now()
+	m.wire, m.cpu, m.at = g.Meter.Read(), g.cpu(), time.Now()
 	return m, nil
+}
+
+// cpu is the processor time of the client.
+func (g Gauge) cpu() time.Duration {
+	if g.Aside == nil {
+		return ownCPU()
+	}
+	return ownCPU() - g.Aside()
 }
 
 func (g Gauge) redis(ctx context.Context) (sum redisd.Counts, err error) {
@@ -93,7 +103,7 @@ type Usage struct {
 
 // Since reads the counters again.
 func (m *Mark) Since(ctx context.Context) (Usage, error) {
-	u := Usage{Elapsed: time.Since(m.at), CPU: ownCPU() - m.cpu, Wire: m.gauge.Meter.Read().Since(m.wire)}
+	u := Usage{Elapsed: time.Since(m.at), CPU: m.gauge.cpu() - m.cpu, Wire: m.gauge.Meter.Read().Since(m.wire)}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	u.Allocs, u.Bytes = memory.Mallocs-m.memory.Mallocs, memory.TotalAlloc-m.memory.TotalAlloc

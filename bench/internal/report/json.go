@@ -24,6 +24,7 @@ type Raw struct {
 	System  string            `json:"system"`
 	Cores   int               `json:"cores"`
 	Redis   string            `json:"redis"`
+	Relays  []string          `json:"relays,omitempty"` // what each really adds
 	Modules map[string]string `json:"modules"`
 
 	Scenarios []Result `json:"scenarios"`
@@ -32,6 +33,7 @@ type Raw struct {
 // Result is one scenario's.
 type Result struct {
 	ID       string             `json:"id"`
+	Distance string             `json:"distance,omitempty"`
 	Title    string             `json:"title"`
 	Samples  []scenario.Sample  `json:"samples"`
 	Verdicts []scenario.Verdict `json:"verdicts,omitempty"`

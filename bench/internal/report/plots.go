@@ -13,10 +13,10 @@ import (
 // farApart is the factor between the greatest and the least from which bars are drawn by powers of ten.
 const farApart = 40
 
-// Bars draws the leading figure of a scenario.
-func Bars(s scenario.Scenario, samples []scenario.Sample) string {
-	lead := s.Columns[0]
-	chart := plot.BarChart{Title: s.Title, Unit: lead.Head + ", less is better"}
+// Bars draws the leading figure of a scenario at one distance.
+func Bars(s scenario.Scenario, part Part) string {
+	lead, samples := s.Columns[0], part.Samples
+	chart := plot.BarChart{Title: s.Title + ", " + part.name(), Unit: lead.Head + ", less is better"}
 	if lead.MoreIsBetter() {
 		chart.Unit = lead.Head + ", more is better"
 	}

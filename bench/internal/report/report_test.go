@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,8 @@ import (
 func sample(name string, round int, rate float64) scenario.Sample {
 	return scenario.Sample{Contender: name, Round: round, Figures: measure.Figures{measure.Rate: rate}}
 }
+
+func loopback(samples ...scenario.Sample) []Part { return []Part{{Samples: samples}} }
 
 var two = scenario.Scenario{
 	ID: "two", Title: "Two of them",
@@ -28,17 +31,17 @@ var two = scenario.Scenario{
 
 func TestATableHasMediansRatiosAndVerdicts(t *testing.T) {
 	var b strings.Builder
-	require.NoError(t, Table(&b, two, []scenario.Sample{
+	require.NoError(t, Table(&b, two, loopback(
 		sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000),
 		sample(contender.Ours, 1, 9_000), sample(contender.Bsm, 1, 4_500),
 		sample(contender.Ours, 2, 24_000), sample(contender.Bsm, 2, 10_000),
-	}))
+	)))
 	text := b.String()
 	require.Contains(t, text, "Two of them (two)")
 	require.Regexp(t, `holdfast +20,000 +±37\.5 % +–`, text)
 	require.Regexp(t, `bsm/redislock +10,000 +±27\.5 % +2\.00`, text)
-	require.Contains(t, text, "met    locks_per_s of holdfast: at least 1.5 times that of bsm/redislock: got 2.00")
-	require.Contains(t, text, "missed locks_per_s of holdfast: at most 10: got 20,000")
+	require.Contains(t, text, "met    loopback: locks_per_s of holdfast: at least 1.5 times that of bsm/redislock: got 2.00")
+	require.Contains(t, text, "missed loopback: locks_per_s of holdfast: at most 10: got 20,000")
 }
 
 func TestNumbersHaveThreeDigitsThatCount(t *testing.T) {
@@ -51,8 +54,8 @@ func TestNumbersHaveThreeDigitsThatCount(t *testing.T) {
 }
 
 func TestPlotsAreDrawnOfWhatWasMeasured(t *testing.T) {
-	svg := Bars(two, []scenario.Sample{sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000)})
-	require.Contains(t, svg, "Two of them")
+	svg := Bars(two, loopback(sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000))[0])
+	require.Contains(t, svg, "Two of them, loopback")
 	require.Contains(t, svg, "20,000")
 	require.Contains(t, svg, "bsm/redislock")
 }
@@ -69,11 +72,11 @@ func TestTheSummaryHasARowForEachScenarioAndEveryGoalInIt(t *testing.T) {
 		Goals:   []scenario.Goal{{Figure: measure.Sends, Of: contender.OursFair, AtMost: 6.1}},
 	}
 	var s Summary
-	s.Add(three, []scenario.Sample{
+	s.Add(three, loopback(
 		sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000),
 		sample(contender.Redsync, 0, 16_000), sample(contender.Scripts, 0, 50_000),
-	})
-	s.Add(alone, []scenario.Sample{{Contender: contender.OursFair, Figures: measure.Figures{measure.P50: 12}}})
+	))
+	s.Add(alone, loopback(scenario.Sample{Contender: contender.OursFair, Figures: measure.Figures{measure.P50: 12}}))
 	text := s.Markdown(Raw{Command: "go run .", Modules: map[string]string{
 		"github.com/go-redsync/redsync/v4": "v4.1.0", "github.com/bsm/redislock": "v0.2.0",
 	}})
@@ -96,4 +99,32 @@ func TestAFactorThatIsBelowItsGoalDoesNotLookAsIfItWereNot(t *testing.T) {
 func TestRawFiguresKeepSixDigits(t *testing.T) {
 	require.InDelta(t, 12066.7, sixDigits(12066.666666666668), 1e-9)
 	require.InDelta(t, 0.000123457, sixDigits(0.000123456789), 1e-12)
+}
+
+// Both distances stand side by side, and a goal counts where it is meant.
+func TestDistancesStandSideBySide(t *testing.T) {
+	one := two
+	one.Goals = []scenario.Goal{
+		{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm}, AtLeast: 3, Where: scenario.Away},
+		{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.Bsm}, AtLeast: 1, Where: scenario.Loopback},
+	}
+	parts := []Part{
+		{300 * time.Microsecond, []scenario.Sample{sample(contender.Ours, 0, 2_000), sample(contender.Bsm, 0, 1_000)}},
+		{0, []scenario.Sample{sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 16_000)}},
+	}
+	var b strings.Builder
+	require.NoError(t, Table(&b, one, parts))
+	require.Regexp(t, `0\.3 ms +\| loopback`, b.String())
+	require.Regexp(t, `bsm/redislock +1,000 +\| 16,000 .* 2\.00 +\| 1\.25`, b.String())
+	require.Contains(t, b.String(), "missed 0.3 ms: locks_per_s of holdfast: at least 3 times")
+	require.Contains(t, b.String(), "met    loopback: locks_per_s of holdfast: at least 1 times")
+	require.NotContains(t, b.String(), "loopback: locks_per_s of holdfast: at least 3 times")
+	var s Summary
+	s.Add(one, parts)
+	require.Contains(t, s.Markdown(Raw{}), "| holdfast, 0.3 ms | best peer | holdfast / peer | holdfast, loopback |")
+	require.Contains(t, s.Markdown(Raw{}), "| 2,000 | bsm/redislock 1,000 | 2 | 20,000 | bsm/redislock 16,000 | 1.25 "+
+		"| 0.3 ms: pairs/s ≥ 3 × bsm/redislock: 2, **missed**<br>loopback: pairs/s ≥ 1 × bsm/redislock: 1.25, met |\n")
+	require.Equal(t, "two", PlotName("two", 0, parts[0].Distance))
+	require.Equal(t, "two-loopback", PlotName("two", 1, 0))
+	require.Equal(t, "two-20ms", PlotName("two", 1, 20*time.Millisecond))
 }

@@ -14,17 +14,44 @@ import (
 // Summary is the README's table: a row for each scenario, with every goal in it, so that nobody who
 // copies it can leave out what was missed.
 type Summary struct {
+	places     []string // over which everything was measured
 	rows       []string
 	goals, met int
 }
 
 // Add adds a row.
-func (s *Summary) Add(one scenario.Scenario, samples []scenario.Sample) {
-	lead, ours := one.Columns[0], one.Contenders[0]
+func (s *Summary) Add(one scenario.Scenario, parts []Part) {
+	lead := one.Columns[0]
 	sign := "↓"
 	if lead.MoreIsBetter() {
 		sign = "↑"
 	}
+	row := fmt.Sprintf("| %s (`%s`) | %s %s ", one.Title, one.ID, lead.Head, sign)
+	s.places = nil
+	var goals []string
+	for _, part := range parts {
+		s.places = append(s.places, part.name())
+		row += s.of(one, part.Samples)
+		for _, v := range one.Judge(part.Samples, part.Distance) {
+			s.goals++
+			verdict := "**missed**"
+			if v.Met {
+				verdict = "met"
+				s.met++
+			}
+			where := ""
+			if len(parts) > 1 {
+				where = part.name() + ": "
+			}
+			goals = append(goals, fmt.Sprintf("%s%s: %s, %s", where, wanted(one, v.Goal), got(v), verdict))
+		}
+	}
+	s.rows = append(s.rows, row+"| "+strings.Join(goals, "<br>")+" |")
+}
+
+// of are the three cells of one distance.
+func (s *Summary) of(one scenario.Scenario, samples []scenario.Sample) string {
+	lead, ours := one.Columns[0], one.Contenders[0]
 	values := scenario.Values(samples, ours, lead.Figure)
 	best, ratio := "–", "–"
 	if name := bestPeer(one, samples); name != "" {
@@ -32,18 +59,7 @@ func (s *Summary) Add(one scenario.Scenario, samples []scenario.Sample) {
 		best = name + " " + Number(stats.Median(theirs))
 		ratio = factor(stats.Ratio(values, theirs))
 	}
-	var goals []string
-	for _, v := range one.Judge(samples) {
-		s.goals++
-		verdict := "**missed**"
-		if v.Met {
-			verdict = "met"
-			s.met++
-		}
-		goals = append(goals, fmt.Sprintf("%s: %s, %s", wanted(one, v.Goal), got(v), verdict))
-	}
-	s.rows = append(s.rows, fmt.Sprintf("| %s (`%s`) | %s %s | %s | %s | %s | %s |", one.Title, one.ID, lead.Head, sign,
-		Number(stats.Median(values)), best, ratio, strings.Join(goals, "<br>")))
+	return fmt.Sprintf("| %s | %s | %s ", Number(stats.Median(values)), best, ratio)
 }
 
 // bestPeer is the library that is ahead in the leading figure, or nothing where ours is alone.
@@ -111,8 +127,11 @@ func (s *Summary) Markdown(raw Raw) string {
 	var b strings.Builder
 	b.WriteString(raw.Provenance())
 	fmt.Fprintf(&b, ". ↑: more is better, ↓: less. %d of %d goals met.\n\n", s.met, s.goals)
-	b.WriteString("| situation | figure | holdfast | best peer | holdfast / peer | goals, and what was reached |\n")
-	b.WriteString("|---|---|---|---|---|---|\n")
+	b.WriteString("| situation | figure ")
+	for _, place := range s.places {
+		fmt.Fprintf(&b, "| holdfast, %s | best peer | holdfast / peer ", place)
+	}
+	b.WriteString("| goals, and what was reached |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)) + "|---|\n")
 	for _, row := range s.rows {
 		b.WriteString(row + "\n")
 	}

@@ -5,50 +5,107 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
 
 // Table writes one scenario: a line for each contender with the medians of its rounds, the ratio of ours
-// to it in the first column's figure, and what became of the goals.
-func Table(w io.Writer, s scenario.Scenario, samples []scenario.Sample) error {
+// to it in the first column's figure, and what became of the goals. Every column has a value for each distance.
+func Table(w io.Writer, s scenario.Scenario, parts []Part) error {
 	fmt.Fprintf(w, "\n%s (%s)\n", s.Title, s.ID)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "  \t")
-	for _, c := range s.Columns {
-		fmt.Fprintf(t, "%s\t", c.Head)
-	}
-	fmt.Fprint(t, "spread\tours/this\t\n")
-	lead := s.Columns[0].Figure
-	ours := scenario.Values(samples, s.Contenders[0], lead)
-	for _, name := range s.Contenders {
-		fmt.Fprintf(t, "  %s\t", name)
-		for _, c := range s.Columns {
-			fmt.Fprintf(t, "%s\t", Number(stats.Median(scenario.Values(samples, name, c.Figure))))
-		}
-		values := scenario.Values(samples, name, lead)
-		ratio := "–"
-		if !contender.IsOurs(name) {
-			ratio = Number(stats.Ratio(ours, values))
-		}
-		fmt.Fprintf(t, "±%s %%\t%s\t\n", Number(50*stats.Spread(values)), ratio)
+	for _, row := range rows(s, parts) {
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, v := range s.Judge(samples) {
-		sign := "missed"
-		if v.Met {
-			sign = "met"
+	for _, part := range parts {
+		for _, v := range s.Judge(part.Samples, part.Distance) {
+			sign := "missed"
+			if v.Met {
+				sign = "met"
+			}
+			fmt.Fprintf(w, "  %-6s %s: %s: got %s\n", sign, part.name(), v.Goal, Number(float64(v.Got)))
 		}
-		fmt.Fprintf(w, "  %-6s %s: got %s\n", sign, v.Goal, Number(float64(v.Got)))
 	}
 	return nil
+}
+
+// rows has two lines of heads: what, and over which distance.
+func rows(s scenario.Scenario, parts []Part) [][]string {
+	what, where := []string{""}, []string{""}
+	for _, c := range columns(s, parts) {
+		what = append(append(what, c.Head), make([]string, len(parts)-1)...)
+	}
+	what = append(append(what, "ours/this"), make([]string, len(parts)-1)...)
+	for range (len(what) - 1) / len(parts) {
+		for i, part := range parts {
+			where = append(where, beside(i, part.name()))
+		}
+	}
+	all := [][]string{what, where}
+	for _, name := range s.Contenders {
+		row := []string{name}
+		for _, c := range columns(s, parts) {
+			for i, part := range parts {
+				row = append(row, beside(i, c.of(part, name)))
+			}
+		}
+		for i, part := range parts {
+			row = append(row, beside(i, ratio(s, part, name)))
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// beside sets off what is of a further distance.
+func beside(part int, text string) string {
+	if part == 0 {
+		return text
+	}
+	return "| " + text
+}
+
+// column is one of a scenario's, or one that all tables have.
+type column struct {
+	scenario.Column
+	of func(p Part, contender string) string
+}
+
+func columns(s scenario.Scenario, parts []Part) []column {
+	var all []column
+	add := func(c scenario.Column) {
+		all = append(all, column{c, func(p Part, name string) string {
+			return Number(stats.Median(scenario.Values(p.Samples, name, c.Figure)))
+		}})
+	}
+	for _, c := range s.Columns {
+		add(c)
+	}
+	if slices.ContainsFunc(parts, func(p Part) bool { return p.Distance > 0 }) {
+		add(scenario.Column{Figure: measure.Late, Head: "relay late µs"})
+	}
+	return append(all, column{scenario.Column{Head: "spread"}, func(p Part, name string) string {
+		return "±" + Number(50*stats.Spread(scenario.Values(p.Samples, name, s.Columns[0].Figure))) + " %"
+	}})
+}
+
+// ratio is that of ours to a contender's leading figure.
+func ratio(s scenario.Scenario, p Part, name string) string {
+	if contender.IsOurs(name) {
+		return "–"
+	}
+	lead := s.Columns[0].Figure
+	return Number(stats.Ratio(scenario.Values(p.Samples, s.Contenders[0], lead), scenario.Values(p.Samples, name, lead)))
 }
 
 // Number writes a figure with three digits that count.

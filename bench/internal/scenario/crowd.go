@@ -33,7 +33,7 @@ func crowd() []Scenario {
 			ID:         fmt.Sprintf("crowd%d", n),
 			Title:      fmt.Sprintf("%d waiters on one name in %d processes", n, crowdClients),
 			Contenders: append([]string{contender.Ours}, others...), Columns: columns,
-			Rounds: 3, // calls are counted, which does not need more
+			Rounds: 2, // calls are counted, which does not need more
 			Goals: []Goal{
 				{Figure: measure.Rate, Of: contender.Ours, To: others, AtLeast: 1},
 				{Figure: measure.Scripts, Of: contender.Ours, AtMost: calls},

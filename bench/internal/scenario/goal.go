@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
@@ -17,7 +18,19 @@ type Goal struct {
 	AtLeast float64  // one of these two is set
 	AtMost  float64
 	Aim     float64 // better still; for the record
+	Where   Where   `json:",omitempty"`
 }
+
+// Where says over which distances a goal is to be reached.
+type Where string
+
+// A goal without any of these is one over all distances.
+const (
+	Loopback Where = "loopback"
+	Away     Where = "away"
+)
+
+func (w Where) has(d time.Duration) bool { return w == "" || (w == Loopback) == (d == 0) }
 
 // Verdict is what became of a goal.
 type Verdict struct {
@@ -37,10 +50,13 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Judge compares the samples of one scenario with its goals.
-func (s Scenario) Judge(samples []Sample) []Verdict {
+// Judge compares the samples of one scenario with its goals over a distance.
+func (s Scenario) Judge(samples []Sample, d time.Duration) []Verdict {
 	var verdicts []Verdict
 	for _, g := range s.Goals {
+		if !g.Where.has(d) {
+			continue
+		}
 		got := g.got(samples)
 		met := got <= g.AtMost
 		if g.AtLeast != 0 {

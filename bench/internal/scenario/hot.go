@@ -18,7 +18,7 @@ func hot() []Scenario {
 	return []Scenario{
 		{
 			ID: "hot1x64", Title: "64 goroutines of one process, one name",
-			Contenders: all, Columns: columns,
+			Contenders: all, Columns: columns, Far: true, Rounds: 3,
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "hot") },
 			Java: func(lab *Lab) (Subject, error) { return openJava(lab, 1, 64, "lock", "hot") },
 			Goals: []Goal{
@@ -29,7 +29,7 @@ func hot() []Scenario {
 		},
 		{
 			ID: "hot8x8", Title: "64 goroutines over 8 clients, one name",
-			Contenders: all,
+			Contenders: all, Far: true, Rounds: 3,
 			Columns: append(append([]Column{}, columns...),
 				Column{clientTurnRatio, "most/fewest by client"},
 				Column{measure.Absence, "a client's longest wait µs"}),

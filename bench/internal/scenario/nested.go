@@ -18,6 +18,7 @@ func nested() []Scenario {
 			{measure.Rate, "times/s"}, {measure.P50, "in p50 µs"}, {measure.PairP50, "in and out p50 µs"},
 			{measure.Sends, "sends"}, {measure.Commands, "redis calls"}, {measure.Allocs, "allocs"},
 		},
+		Far: true, Rounds: 3,
 		Goals: []Goal{
 			// The first in, and the last out. A count that follows behind is one more where there is time for it.
 			{Figure: measure.Sends, Of: contender.Ours, AtMost: 2.1},

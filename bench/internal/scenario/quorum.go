@@ -30,7 +30,7 @@ func quorum() []Scenario {
 			{frozenP50, "frozen p50 µs"}, {frozenP99, "frozen p99 µs"}, {byHealthy, "frozen/healthy p99"},
 			{frozenOut, "frozen failures"},
 		},
-		Rounds: 3,
+		Rounds: 3, Far: true,
 		Goals: []Goal{
 			// Tokens need a second round, which redsync has no use for.
 			{Figure: measure.PairP50, Of: ours, To: []string{contender.RedsyncFailFast}, AtMost: 1.6, Aim: 1.1},

@@ -7,13 +7,12 @@ package scenario
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
@@ -41,7 +40,8 @@ func (s Scale) crowd(goroutines, clients int) int {
 // Setting is how much is measured, and with what.
 type Setting struct {
 	Scale
-	Java *redisson.Program // nil: Redisson is not measured
+	Java     *redisson.Program // nil: Redisson is not measured
+	Distance time.Duration     // that a relay adds to each round trip; 0: there is none
 }
 
 // of is n, or much less of it where it is only to be seen that it works.
@@ -56,8 +56,9 @@ func (s Scale) of(n int) int {
 type Scenario struct {
 	ID, Title  string
 	Contenders []string
-	Servers    int // 0: one
-	Rounds     int // 0: as the scale says
+	Servers    int  // 0: one
+	Far        bool // what is waited for are round trips, so it is measured over long distances too
+	Rounds     int  // 0: as the scale says
 	Columns    []Column
 	Goals      []Goal
 
@@ -93,12 +94,19 @@ type Lab struct {
 	Setting
 	Contender string
 	Servers   []*redisd.Server
-	clients   int // that were opened
+	Relay     *distance.Relay // nil: clients and servers are on one machine
+	clients   int             // that were opened
 	meter     wire.Meter
 }
 
 // Gauge reads the counters of the scenario's servers and of this contender's connections.
-func (l *Lab) Gauge() measure.Gauge { return measure.Gauge{Servers: l.Servers, Meter: &l.meter} }
+func (l *Lab) Gauge() measure.Gauge {
+	g := measure.Gauge{Servers: l.Servers, Meter: &l.meter}
+	if l.Relay != nil {
+		g.Aside = l.Relay.CPU
+	}
+	return g
+}
 
 // Client opens a client of the contender: another process's, as far as Redis can tell.
 func (l *Lab) Client(lease time.Duration) (contender.Client, error) {
@@ -111,7 +119,11 @@ func (l *Lab) Client(lease time.Duration) (contender.Client, error) {
 	return named{client, l.Contender + ":"}, nil
 }
 
+// addrs are where the servers are to be reached.
 func (l *Lab) addrs() (addrs []string) {
+	if l.Relay != nil {
+		return l.Relay.Addrs()
+	}
 	for _, s := range l.Servers {
 		addrs = append(addrs, s.Addr())
 	}
@@ -147,60 +159,4 @@ func All(java bool) []Scenario {
 		}
 	}
 	return all
-}
-
-// Run measures a scenario. Progress is told as it is made.
-func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samples []Sample, err error) {
-	var servers []*redisd.Server
-	defer func() {
-		for _, server := range servers {
-			err = errors.Join(err, server.Close())
-		}
-	}()
-	for range max(s.Servers, 1) {
-		server, err := redisd.Start()
-		if err != nil {
-			return nil, err
-		}
-		servers = append(servers, server)
-	}
-	subjects := make([]Subject, len(s.Contenders))
-	defer func() {
-		for _, subject := range subjects {
-			if subject != nil {
-				err = errors.Join(err, subject.Close())
-			}
-		}
-	}()
-	for i, name := range s.Contenders {
-		open := s.Open
-		if name == contender.Redisson {
-			open = s.Java
-		}
-		lab := &Lab{Setting: set, Contender: name, Servers: servers}
-		if subjects[i], err = open(lab); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
-		}
-	}
-	rounds := set.Rounds
-	if s.Rounds != 0 && (set.Scale == Full || s.Rounds < rounds) {
-		rounds = s.Rounds
-	}
-	for round := range rounds {
-		fmt.Fprintf(progress, "%s: round %d of %d\n", s.ID, round+1, rounds)
-		for i := range subjects {
-			at := (i + round) % len(subjects)
-			for _, server := range servers {
-				if err := server.Empty(ctx); err != nil {
-					return nil, err
-				}
-			}
-			figures, err := subjects[at].Measure(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.ID, s.Contenders[at], err)
-			}
-			samples = append(samples, Sample{s.ID, s.Contenders[at], round, figures})
-		}
-	}
-	return samples, nil
 }

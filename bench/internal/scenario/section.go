@@ -24,7 +24,7 @@ func sections() []Scenario {
 			scenarios = append(scenarios, Scenario{
 				ID:         fmt.Sprintf("section%dx%d-%v", clients, 64/clients, section.Microseconds()),
 				Title:      fmt.Sprintf("Sections of %v: %s, one name", section, who[clients]),
-				Contenders: append([]string{contender.Ours}, peers...), Columns: columns, Rounds: 3,
+				Contenders: append([]string{contender.Ours}, peers...), Columns: columns, Rounds: 2,
 				Goals: []Goal{
 					{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1},
 					{Figure: sectionShare, Of: contender.Ours, AtLeast: 0.8},
@@ -47,7 +47,7 @@ func sections() []Scenario {
 func fair() []Scenario {
 	return []Scenario{{
 		ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
-		Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3,
+		Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true,
 		Columns: []Column{
 			{measure.Rate, "turns/s"}, {measure.P50, "wait p50 µs"}, {measure.P99, "wait p99 µs"},
 			{measure.Sends, "sends"},

@@ -13,7 +13,7 @@ func several() []Scenario {
 	return []Scenario{{
 		ID: "multi3", Title: "Three free names at once, by one goroutine",
 		Contenders: []string{contender.OursMulti, contender.Bsm, contender.Scripts},
-		Columns:    pairColumns, Rounds: manyRounds,
+		Columns:    pairColumns, Rounds: manyRounds, Far: true,
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.OursMulti, To: []string{contender.Bsm}, AtLeast: 0.9},
 			{Figure: measure.Sends, Of: contender.OursMulti, AtMost: 2.1},
@@ -39,7 +39,7 @@ type single struct {
 func (s *single) Close() error { return s.client.Close() }
 
 func (s *single) Measure(ctx context.Context) (measure.Figures, error) {
-	work := measure.Load{Locks: []contender.Lock{s.lock}, For: s.lab.Scale.Slice}
+	work := measure.Load{Locks: []contender.Lock{s.lock}, For: s.lab.Slice, Trip: s.lab.Distance}
 	if !s.warm {
 		if err := work.Warm(ctx); err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ var pairColumns = []Column{
 }
 
 // manyRounds are for what is so near to one another that the machine's moods decide in few.
-const manyRounds = 9
+const manyRounds = 5
 
 var peers = []string{contender.Bsm, contender.Redsync, contender.Rueidis}
 
@@ -27,7 +27,7 @@ func throughput() []Scenario {
 	all := append([]string{contender.Ours}, append(append([]string{}, peers...), floors...)...)
 	free := Scenario{
 		ID: "free", Title: "1 goroutine, a free lock: Lock and unlock",
-		Contenders: all, Columns: pairColumns, Rounds: manyRounds,
+		Contenders: all, Columns: pairColumns, Rounds: manyRounds, Far: true,
 		Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 1, "") },
 		Java: func(lab *Lab) (Subject, error) { return openJava(lab, 1, 1, "lock", "") },
 		Goals: []Goal{
@@ -41,10 +41,11 @@ func throughput() []Scenario {
 		scenarios = append(scenarios, Scenario{
 			ID: fmt.Sprintf("own%d", n), Title: fmt.Sprintf("%d goroutines, a name each", n),
 			Contenders: append(append([]string{}, all...), contender.Pipelined), Columns: pairColumns,
-			Rounds: manyRounds,
-			Open:   func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
+			Rounds: manyRounds, Far: true,
+			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, n, "") },
 			Goals: []Goal{
-				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1, Aim: 1.2},
+				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1, Aim: 1.2, Where: Loopback},
+				{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: map[int]float64{64: 1, 512: 1.3}[n], Where: Away},
 			},
 		})
 	}
@@ -83,7 +84,8 @@ func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
 }
 
 func (l *load) Measure(ctx context.Context) (measure.Figures, error) {
-	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice, Section: l.section, Clients: len(l.clients)}
+	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice, Section: l.section, Clients: len(l.clients),
+		Trip: l.lab.Distance}
 	if !l.warm {
 		if err := work.Warm(ctx); err != nil {
 			return nil, err

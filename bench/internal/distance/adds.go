@@ -1,0 +1,61 @@
+package distance
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+)
+
+// Added is how much longer a round trip to a server takes through a relay.
+type Added struct{ P50, P99 time.Duration }
+
+// Measure asks a server of Redis directly and through the relay, in turns, and compares. A client that waits between
+// its requests, as this one does, has its threads woken at either end; so has the relay.
+func Measure(direct, through string, asks int) (Added, error) {
+	var conns [2]net.Conn
+	for i, addr := range []string{direct, through} {
+		c, err := net.DialTimeout("tcp4", addr, 5*time.Second)
+		if err != nil {
+			return Added{}, err
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			return Added{}, err
+		}
+		conns[i] = c
+	}
+	var took [2][]time.Duration
+	for range asks {
+		for i, c := range conns {
+			one, err := ask(c)
+			if err != nil {
+				return Added{}, fmt.Errorf("distance: PING: %w", err)
+			}
+			took[i] = append(took[i], one)
+		}
+	}
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	base := took[0][asks/2]
+	return Added{P50: took[1][asks/2] - base, P99: took[1][asks*99/100] - base}, nil
+}
+
+func ask(c net.Conn) (time.Duration, error) {
+	const request, reply = "PING\r\n", "+PONG\r\n"
+	start := time.Now()
+	if _, err := io.WriteString(c, request); err != nil {
+		return 0, err
+	}
+	var got [len(reply)]byte
+	if _, err := io.ReadFull(c, got[:]); err != nil {
+		return 0, err
+	}
+	took := time.Since(start)
+	if string(got[:]) != reply {
+		return 0, errors.New("an answer that is none")
+	}
+	return took, nil
+}

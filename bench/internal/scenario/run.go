@@ -1,0 +1,113 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
+	"github.com/holdfast-go/holdfast/bench/internal/redisd"
+)
+
+// leastTrips is for how many round trips a contender is measured in one round at least.
+const leastTrips = 20
+
+// site is where a scenario takes place.
+type site struct {
+	servers []*redisd.Server
+	relay   *distance.Relay // nil: none
+}
+
+func (s Scenario) site(set Setting) (*site, error) {
+	at := &site{}
+	var addrs []string
+	for range max(s.Servers, 1) {
+		server, err := redisd.Start()
+		if err != nil {
+			return nil, errors.Join(err, at.Close())
+		}
+		at.servers, addrs = append(at.servers, server), append(addrs, server.Addr())
+	}
+	if set.Distance == 0 {
+		return at, nil
+	}
+	var err error
+	if at.relay, err = distance.Open(set.Distance, addrs); err != nil {
+		return nil, errors.Join(err, at.Close())
+	}
+	return at, nil
+}
+
+// Close ends the relay first: it still has what the servers are to be told.
+func (s *site) Close() error {
+	var errs []error
+	if s.relay != nil {
+		errs = append(errs, s.relay.Close())
+	}
+	for _, server := range s.servers {
+		errs = append(errs, server.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *site) empty(ctx context.Context) error {
+	for _, server := range s.servers {
+		if err := server.Empty(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run measures a scenario. Progress is told as it is made.
+func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samples []Sample, err error) {
+	rounds := set.Rounds
+	if s.Rounds != 0 && (set.Scale == Full || s.Rounds < rounds) {
+		rounds = s.Rounds
+	}
+	set.Slice = max(set.Slice, leastTrips*set.Distance)
+	at, err := s.site(set)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, at.Close()) }()
+	subjects := make([]Subject, len(s.Contenders))
+	defer func() {
+		for _, subject := range subjects {
+			if subject != nil {
+				err = errors.Join(err, subject.Close())
+			}
+		}
+	}()
+	for i, name := range s.Contenders {
+		open := s.Open
+		if name == contender.Redisson {
+			open = s.Java
+		}
+		lab := &Lab{Setting: set, Contender: name, Servers: at.servers, Relay: at.relay}
+		if subjects[i], err = open(lab); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
+		}
+	}
+	for round := range rounds {
+		fmt.Fprintf(progress, "%s, %s: round %d of %d\n", s.ID, distance.Name(set.Distance), round+1, rounds)
+		for i := range subjects {
+			turn := (i + round) % len(subjects)
+			if err := at.empty(ctx); err != nil {
+				return nil, err
+			}
+			figures, err := subjects[turn].Measure(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", s.ID, s.Contenders[turn], err)
+			}
+			if at.relay != nil {
+				figures[measure.Late] = micros(at.relay.Late())
+			}
+			samples = append(samples, Sample{s.ID, s.Contenders[turn], round, figures})
+		}
+	}
+	return samples, nil
+}
