@@ -90,5 +90,8 @@ func (s *shape) Name() string    { return s.name }
 func (s *shape) Key() string     { return s.key }
 func (s *shape) Channel() string { return s.channel }
 
+// GateLife is how long the gate stays shut after each attempt of a writer that finds readers.
+func (s *shape) GateLife() time.Duration { return s.shut }
+
 // hold is hold key 1 of a reader.
 func (s *shape) hold(id string) string { return lua.HoldKey(s.base, id, 1) }

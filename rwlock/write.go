@@ -53,7 +53,7 @@ func (w writer) Acquire(
 			Lock: w.key, Token: w.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
 			NotAfter: ask.NotAfter, FenceTTL: w.fenceTTL,
 		},
-		Gate: w.gate, Base: w.base, GateTTL: w.shut.Milliseconds(),
+		Gate: w.gate, Base: w.base, GateTTL: w.GateLife().Milliseconds(),
 	}
 	if ask.Once {
 		args.GateTTL = 0
@@ -68,7 +68,7 @@ func (w writer) Acquire(
 		return w.acquireAlone(ctx, conn, args)
 	}
 	// The gate stays shut for as long as this one comes back in time.
-	reply.PTTL = min(reply.PTTL, w.shut*2/5)
+	reply.PTTL = min(reply.PTTL, w.GateLife()*2/5)
 	return reply.AcquireReply, err
 }
 

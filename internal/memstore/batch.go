@@ -3,7 +3,6 @@ package memstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -23,7 +22,7 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	replies, err := exchange(ctx, s, Release, all[0].Proto.Key(), func() ([]store.ReleaseReply, error) {
 		replies := make([]store.ReleaseReply, len(all))
 		for i, one := range all {
-			replies[i] = s.server.releaseLocked(one.Proto, one.ID)
+			replies[i] = one.Proto.(*bound).releaseNow(one.ID)
 		}
 		return replies, nil
 	})
@@ -43,7 +42,7 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	gone, err := exchange(ctx, s, Renew, all[0].Proto.Key(), func() ([]bool, error) {
 		gone := make([]bool, len(asked))
 		for i, one := range asked {
-			gone[i] = !s.server.renewLocked(one)
+			gone[i] = !one.Proto.(*bound).renew(one.ID, one.TTL)
 		}
 		return gone, nil
 	})
@@ -57,19 +56,6 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 			all[i].Err = nil
 		}
 	}
-}
-
-// renewLocked reports false if the hold is not there. A hold that was ever nested may have been given a longer lease
-// since the renewal was sent.
-func (s *Server) renewLocked(one store.Renewal) bool {
-	l := s.holdLocked(one.Proto.Key(), one.ID)
-	if l == nil {
-		return false
-	}
-	if until := time.Now().Add(one.TTL); l.op == 0 || until.After(l.expires) {
-		l.expires = until
-	}
-	return true
 }
 
 // AcquireAll implements [store.Store].
@@ -87,20 +73,21 @@ func (s *Store) AcquireAll(
 }
 
 func (s *Server) acquireAllLocked(members []store.Member, id string, notAfter int64) store.AcquireAllReply {
-	reply := store.AcquireAllReply{Status: store.Already, Now: now()}
+	reply := store.AcquireAllReply{Status: store.Already, Now: s.microsLocked()}
 	if reply.Now > notAfter {
-		return store.AcquireAllReply{Status: store.Late, Now: reply.Now}
+		reply.Status = store.Late
+		return reply
 	}
 	for i, m := range members {
-		switch l := s.atLocked(m.Proto.Key()); {
+		switch l := s.lockLocked(m.Proto.Key()); {
 		case l == nil:
 			reply.Status = store.Held
 		case l.id != id:
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: time.Until(l.expires), Now: reply.Now}
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: s.leftLocked(l.expires), Now: reply.Now}
 		}
 	}
 	for _, m := range members {
-		one := s.acquireLocked(m.Proto.Key(), store.Ask{ID: id, Lease: m.Lease, NotAfter: notAfter})
+		one, _ := m.Proto.(*bound).acquire(store.Ask{ID: id, Lease: m.Lease})
 		reply.Fences = append(reply.Fences, one.Fence)
 	}
 	return reply

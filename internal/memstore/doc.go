@@ -11,5 +11,9 @@
 // # What it has
 //
 //	plain lock       acquire, hand-off, adopt, levels, release, renew, inspect, several at once
+//	read-write lock  the same of either side, but several at once; reads inside a write, and the gate
 //	other primitives nothing: their requests are refused
+//
+// The server's clock can be set back. A script that takes several steps in Redis takes one here: a writer that comes
+// across dead readers has them cleared away and the lock at once.
 package memstore

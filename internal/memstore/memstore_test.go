@@ -12,40 +12,71 @@ import (
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The reentrant lock keeps its contract without Redis.
+// handle makes a handle on a lock.
+type handle func(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock
+
+func readSide(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+	return rwlock.New(client, name, opts...).Read()
+}
+
+func writeSide(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+	return rwlock.New(client, name, opts...).Write()
+}
+
+func reentrant(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+	return rlock.New(client, name, opts...)
+}
+
+// Each kind of lock keeps its contract without Redis. Of readers, whom the first client has, the second one's writers
+// find out.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, direct := range map[string]bool{"direct": true, "in goroutines": false} {
-		t.Run(name, func(t *testing.T) { conformance.Run(t, lab(direct)) })
+		t.Run(name, func(t *testing.T) {
+			t.Run("reentrant", func(t *testing.T) { conform(t, direct, [2]handle{reentrant, reentrant}, 0) })
+			t.Run("write", func(t *testing.T) { conform(t, direct, [2]handle{writeSide, writeSide}, 0) })
+			t.Run("read", func(t *testing.T) {
+				conform(t, direct, [2]handle{readSide, writeSide}, conformance.Exclusion|conformance.Fencing)
+			})
+		})
 	}
 }
 
-func lab(direct bool) func(t testing.TB, lease time.Duration) conformance.Lab {
-	return func(t testing.TB, lease time.Duration) conformance.Lab {
+func conform(t *testing.T, direct bool, handles [2]handle, lacks conformance.Lacks) {
+	t.Parallel()
+	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		server := memstore.NewServer(nil)
 		t.Cleanup(server.Close)
 		var clients [2]*rlock.Client
 		var stores [2]*memstore.Store
 		for i := range clients {
-			stores[i] = server.Store(i, direct)
-			options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
-			require.NoError(t, err)
-			made, err := redisclient.On(options, redisclient.ByRules(stores[i]), false)
-			require.NoError(t, err)
-			clients[i] = (*rlock.Client)(made)
-			t.Cleanup(func() { _ = clients[i].Close() })
+			clients[i], stores[i] = open(t, server, i, direct, lease)
 		}
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
-				return rlock.New(clients[client], name, opts...)
+				return handles[client](clients[client], name, opts...)
 			},
 			Close: func(client int) error { return clients[client].Close() },
 			Sent:  func() int64 { return stores[0].Sent() + stores[1].Sent() },
-			Lease: lease,
+			Lease: lease, Lacks: lacks,
 		}
-	}
+	})
+}
+
+func open(
+	t testing.TB, server *memstore.Server, number int, direct bool, lease time.Duration,
+) (*rlock.Client, *memstore.Store) {
+	st := server.Store(number, direct)
+	options, err := redisclient.Options{Lease: lease, Logger: slog.New(slog.DiscardHandler)}.Checked()
+	require.NoError(t, err)
+	made, err := redisclient.On(options, redisclient.ByRules(st), false)
+	require.NoError(t, err)
+	client := (*rlock.Client)(made)
+	t.Cleanup(func() { _ = client.Close() })
+	return client, st
 }

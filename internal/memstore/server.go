@@ -13,18 +13,14 @@ import (
 type Server struct {
 	network Network
 
-	mu       sync.Mutex // guards all below; a request is carried out under it, as a whole
+	mu       sync.Mutex    // guards all below; a request is carried out under it, as a whole
+	behind   time.Duration // how far the clock was set back
 	locks    map[string]*lock
+	rwLocks  map[string]*rwLock
+	gates    map[string]*gate
 	fences   map[string]int64 // by key: the newest token
 	channels map[string][]listener
 	late     timers // what is under way to the server, whoever sent it
-}
-
-// lock is what stands at a key.
-type lock struct {
-	id        string
-	count, op int64 // levels, and the step that said so
-	expires   time.Time
 }
 
 // NewServer returns a database behind a network; a nil one is without faults and takes no time.
@@ -33,21 +29,39 @@ func NewServer(network Network) *Server {
 		network = perfect{}
 	}
 	return &Server{
-		network: network, locks: make(map[string]*lock), fences: make(map[string]int64),
-		channels: make(map[string][]listener),
+		network: network, locks: make(map[string]*lock), rwLocks: make(map[string]*rwLock),
+		gates: make(map[string]*gate), fences: make(map[string]int64), channels: make(map[string][]listener),
 	}
 }
 
 // Close drops what is still under way to the server. No client may be left on it.
 func (s *Server) Close() { s.late.stop() }
 
+// SetBack sets the server's clock back: leases last longer by that, and tokens do not fall.
+func (s *Server) SetBack(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind += d
+}
+
 // Left is what stands in the database: locks with their holders, and channels that somebody listens to.
 func (s *Server) Left() (left []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.locks {
-		if l := s.atLocked(key); l != nil {
-			left = append(left, fmt.Sprintf("%q held by %s for %v", key, l.id, time.Until(l.expires)))
+		if l := s.lockLocked(key); l != nil {
+			left = append(left, fmt.Sprintf("%q held by %s for %v", key, l.id, s.leftLocked(l.expires)))
+		}
+	}
+	for key := range s.rwLocks {
+		if l := s.rwLocked(key); l != nil {
+			left = append(left, fmt.Sprintf("%q written by %q and read by %d for %v", key, l.writer, len(l.readers),
+				s.leftLocked(l.expires)))
+		}
+	}
+	for key := range s.gates {
+		if g := s.gateLocked(key); g != nil {
+			left = append(left, fmt.Sprintf("the gate of %q, shut by %s", key, g.writer))
 		}
 	}
 	for channel, all := range s.channels {
@@ -59,59 +73,64 @@ func (s *Server) Left() (left []string) {
 	return left
 }
 
-// Holder is who has the lock at a key; "" if it is free.
-func (s *Server) Holder(key string) string {
+// Holds is how many holds stand at a key that live: those that exclude all others, and those that are shared.
+func (s *Server) Holds(key string) (exclusive, shared int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.atLocked(key); l != nil {
-		return l.id
+	if s.lockLocked(key) != nil {
+		exclusive++
 	}
-	return ""
-}
-
-// atLocked is the lock at a key, if its lease is not over.
-func (s *Server) atLocked(key string) *lock {
-	l := s.locks[key]
-	if l != nil && !time.Now().Before(l.expires) {
-		delete(s.locks, key)
-		return nil
+	if l := s.rwLocked(key); l != nil {
+		if l.writer != "" {
+			exclusive++
+		}
+		for _, r := range l.readers {
+			if !s.overLocked(r.expires) {
+				shared++
+			}
+		}
 	}
-	return l
-}
-
-// holdLocked is the lock at a key if that hold has it.
-func (s *Server) holdLocked(key, id string) *lock {
-	if l := s.atLocked(key); l != nil && l.id == id {
-		return l
-	}
-	return nil
+	return exclusive, shared
 }
 
 // most is how many spare tokens a hold gets.
 const most = 1023
 
-// judgeLocked is the token that comes next, by the rules of fragment_fence_judge.lua: never below the clock, so that it
+// mintLocked gives the next token out, by the rules of fragment_fence_judge.lua: never below the clock, so that it
 // grows even if the stored one was lost. What lies between the stored one and the clock is to spare.
-func (s *Server) judgeLocked(key string, now int64) (fence, spare int64) {
+func (s *Server) mintLocked(key string) (fence, spare int64) {
+	now := s.microsLocked()
 	stored, ok := s.fences[key]
 	switch {
 	case ok && stored >= now:
-		return stored + 1, 0
+		fence = stored + 1
 	case ok:
-		return now, min(now-stored-1, most)
+		fence, spare = now, min(now-stored-1, most)
+	default:
+		fence = now
 	}
-	return now, 0
-}
-
-// mintLocked gives the next token out.
-func (s *Server) mintLocked(key string, now int64) (fence, spare int64) {
-	fence, spare = s.judgeLocked(key, now)
 	s.fences[key] = fence
 	return fence, spare
 }
 
-// now is the server's time as its answers tell it.
-func now() int64 { return time.Now().UnixMicro() }
+// nowLocked is the server's time, by which leases run out.
+func (s *Server) nowLocked() time.Time { return time.Now().Add(-s.behind) }
+
+// microsLocked is that time as answers tell it.
+func (s *Server) microsLocked() int64 { return s.nowLocked().UnixMicro() }
+
+func (s *Server) afterLocked(d time.Duration) time.Time { return s.nowLocked().Add(d) }
+
+func (s *Server) leftLocked(expires time.Time) time.Duration { return expires.Sub(s.nowLocked()) }
+
+func (s *Server) overLocked(expires time.Time) bool { return s.leftLocked(expires) <= 0 }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 // perfect is a network without faults.
 type perfect struct{}

@@ -12,6 +12,7 @@ import (
 
 // book knows who waits for each lock and who has it, as the callers see it, and notes what must not be.
 type book struct {
+	kind    *kind
 	orderly bool // waiters are held to their order
 
 	mu       sync.Mutex // guards all below
@@ -21,10 +22,10 @@ type book struct {
 
 // record is what is known of one lock.
 type record struct {
-	name   string
 	waits  map[*wait]struct{}
 	holds  map[*wait]struct{} // those of which the unlock has not begun
-	newest int64
+	newest int64              // token of a hold that excludes all others
+	read   int64              // the newest that a shared one had
 	enters int
 	breaks int             // that are under way
 	struck bool            // there was one
@@ -37,26 +38,29 @@ type record struct {
 // wait is a call that wants the lock, and then the hold that it got.
 type wait struct {
 	*record
+	want
 	client   int
 	called   time.Time
-	queues   bool // by Lock: its place in the process's queue counts
-	moved    bool // by Import: the token stays
-	tainted  bool // a Break was under way meanwhile
+	queues   bool  // by Lock: its place in the process's queue counts
+	moved    bool  // by Import: the token stays
+	outer    *wait // the hold that it is inside
+	origin   *wait // the first of holds that go on as one another, or are inside one another
+	tainted  bool  // a Break was under way meanwhile
 	overtook *wait
 
 	held context.Context
 	hold rlock.Hold
 }
 
-func newBook(orderly bool) *book {
-	return &book{orderly: orderly, locks: make(map[string]*record)}
+func newBook(kind *kind, orderly bool) *book {
+	return &book{kind: kind, orderly: orderly, locks: make(map[string]*record)}
 }
 
 func (b *book) record(name string) *record {
 	r := b.locks[name]
 	if r == nil {
 		r = &record{
-			name: name, waits: make(map[*wait]struct{}), holds: make(map[*wait]struct{}), broken: make(map[string]bool),
+			waits: make(map[*wait]struct{}), holds: make(map[*wait]struct{}), broken: make(map[string]bool),
 		}
 		b.locks[name] = r
 	}
@@ -74,12 +78,16 @@ func (b *book) note(text string, args ...any) {
 }
 
 // begin notes a call before it is made.
-func (b *book) begin(client int, name string, queues, moved bool) *wait {
+func (b *book) begin(w *wait) *wait {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := b.record(name)
-	w := &wait{record: r, client: client, called: time.Now(), queues: queues, moved: moved, tainted: r.breaks > 0}
-	r.waits[w] = struct{}{}
+	w.record = b.record(w.name)
+	w.called = time.Now()
+	w.tainted = w.tainted || w.breaks > 0
+	if w.origin == nil {
+		w.origin = w
+	}
+	w.waits[w] = struct{}{}
 	return w
 }
 
@@ -92,11 +100,11 @@ func (b *book) fail(w *wait) {
 
 // enter notes that the call returned a hold. One that has ended by then is not looked at: who came after it may have
 // been noted before.
-func (b *book) enter(w *wait, lock *rlock.Lock, held context.Context) {
+func (b *book) enter(w *wait, held context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.waits, w)
-	hold, err := lock.Held(held)
+	hold, err := w.lock.Held(held)
 	if err != nil {
 		return
 	}
@@ -104,35 +112,50 @@ func (b *book) enter(w *wait, lock *rlock.Lock, held context.Context) {
 	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the
 	// token of before the Break.
 	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck
-	var believer *wait
+	taken, believer := w.weight, (*wait)(nil)
 	for other := range w.holds {
-		if other.held.Err() == nil && !other.tainted && !w.broken[other.hold.ID] {
-			believer = other
+		if other.held.Err() == nil && !other.tainted && !w.broken[other.hold.ID] && other.origin != w.origin {
+			taken, believer = taken+other.weight, other
 		}
-	}
-	newest := w.newest
-	if w.moved {
-		newest--
 	}
 	switch {
 	case held.Err() != nil: // it ended while the others were looked at
 		return
 	case w.tainted:
 		w.broken[hold.ID] = true
-	case believer != nil:
-		b.noteLocked("%q is held twice: %v of client %d, and %v of client %d",
-			w.name, believer.hold, believer.client, hold, w.client)
-	case hold.Fence <= newest:
-		b.noteLocked("%q: token %d of client %d after %d", w.name, hold.Fence, w.client, w.newest)
+	case taken > b.kind.room:
+		b.noteLocked("%q is held twice, %d of %d: %v of client %d, and %v of client %d",
+			w.name, taken, b.kind.room, believer.hold, believer.client, hold, w.client)
+	case !w.tokenFits():
+		b.noteLocked("%q: token %d of client %d after %d of a hold that excludes and %d of a shared one",
+			w.name, hold.Fence, w.client, w.newest, w.read)
 	}
-	w.newest = max(w.newest, hold.Fence)
+	if w.reads {
+		w.read = max(w.read, hold.Fence)
+	} else {
+		w.newest = max(w.newest, hold.Fence)
+	}
 	w.enters++
 	w.holds[w] = struct{}{}
 	b.orderLocked(w)
 }
 
-// orderLocked looks whether one that called earlier in the same process is served later. That it waits still says
-// nothing yet: it may be giving up.
+// tokenFits reports that the token is above all before it; that of a shared hold not below one that excludes, and that
+// of a hold inside another one the same.
+func (w *wait) tokenFits() bool {
+	switch {
+	case w.outer != nil:
+		return w.hold.Fence == w.outer.hold.Fence
+	case w.reads:
+		return w.hold.Fence >= w.newest
+	case w.moved:
+		return w.hold.Fence >= max(w.newest, w.read)
+	}
+	return w.hold.Fence > max(w.newest, w.read)
+}
+
+// orderLocked looks whether one that called earlier in the same process is served later, which those that share may be.
+// That it waits still says nothing yet: it may be giving up.
 func (b *book) orderLocked(w *wait) {
 	if !b.orderly || !w.queues || w.tainted {
 		return
@@ -142,7 +165,7 @@ func (b *book) orderLocked(w *wait) {
 			w.overtook.called.Format(clock), w.called.Format(clock))
 	}
 	for other := range w.waits {
-		if other.queues && other.client == w.client && other.called.Before(w.called) {
+		if other.queues && other.client == w.client && other.called.Before(w.called) && !(other.reads && w.reads) {
 			other.overtook = w
 		}
 	}
@@ -172,25 +195,18 @@ func (b *book) breaking(name string, by int) {
 	}
 }
 
-// inherit notes that a hold goes on as another one, and that what a Break took away stays taken.
-func (b *book) inherit(w, from *wait) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w.tainted = w.tainted || from.tainted
-}
-
 // look notes which locks are free though somebody waits, and have been for longer than they may.
 func (b *book) look(server *memstore.Server, most time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range b.locks {
-		waiting := 0
+	for name, r := range b.locks {
+		var waits []*wait
 		for w := range r.waits {
 			if w.queues {
-				waiting++
+				waits = append(waits, w)
 			}
 		}
-		if waiting == 0 || r.seen != r.enters || server.Holder(r.name) != "" {
+		if len(waits) == 0 || r.seen != r.enters || !b.kind.idle(server, waits) {
 			r.free, r.seen = time.Time{}, r.enters
 			continue
 		}
@@ -198,7 +214,7 @@ func (b *book) look(server *memstore.Server, most time.Duration) {
 			r.free = time.Now()
 		}
 		if free := time.Since(r.free); free > most {
-			b.noteLocked("%q has been free for %v while %d wait", r.name, free, waiting)
+			b.noteLocked("%q has been free for %v while %d wait", name, free, len(waits))
 			r.free = time.Now()
 		}
 	}

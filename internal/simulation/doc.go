@@ -1,11 +1,14 @@
 // Package simulation runs whole clients over a store in memory, in virtual time: processes whose goroutines lock, try,
-// nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses. A seed makes
-// the programs, the network and the instants of everything.
+// nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses, on a server
+// whose clock may be set back. A seed makes the kind of the locks, the programs, the network and the instants of
+// everything.
 //
 // # What is checked
 //
-//   - No two live contexts of one lock, but for what [rlock.Lock.Break] took away.
-//   - Tokens strictly grow in the order in which holds begin.
+//   - No two live contexts of one lock, but for readers, for a read inside a write, and for what [rlock.Lock.Break]
+//     took away.
+//   - Tokens strictly grow in the order in which holds begin. A reader's is not below the last writer's and below the
+//     next one's; inside a write it is that one's.
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
 //     time: behind a hand-off of which the fate is unknown another waiter may come first.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.

@@ -17,6 +17,7 @@ type network struct {
 	lag                             time.Duration // one way, at most
 	lost, mute, slow, again, refuse float64       // how much of what is sent, of one
 	stops                           [][]stop      // by client
+	back, at                        time.Duration // how far the server's clock is set back, and when
 }
 
 // copies is how late a copy can be of what takes something. One that comes in time finds its hold released, and takes
@@ -43,7 +44,17 @@ func newNetwork(seed uint64, random *rand.Rand, clients int) *network {
 			n.stops[i] = append(n.stops[i], stop{from, from + draw(random, 2*lease)})
 		}
 	}
+	if random.IntN(6) == 0 {
+		n.back, n.at = draw(random, 2*lease), draw(random, n.heal)
+	}
 	return n
+}
+
+// setBack has the server's clock set back when that is due.
+func (n *network) setBack(server *memstore.Server) {
+	if n.back > 0 {
+		time.AfterFunc(n.at, func() { server.SetBack(n.back) })
+	}
 }
 
 // Fate implements [memstore.Network].
@@ -80,11 +91,12 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 	return fate
 }
 
-// orderly reports that every request is carried out once, and answered in time, even for the shortest of leases: a
-// waiter whose hand-off has an unknown fate goes on under another id, and those behind it may be served first.
+// orderly reports that every request is carried out once and answered in time, even for the shortest of leases, and
+// that the clock goes on: a waiter whose hand-off has an unknown fate goes on under another id, and those behind it may be
+// served first.
 func (n *network) orderly() bool {
 	const limit = shortestFixed / 6 // of one request
-	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && 2*n.lag < limit
+	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
 }
 
 // longest is how long a request can be on its way, but for copies of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/memstore"
@@ -30,6 +31,14 @@ type worker struct {
 	random *rand.Rand
 }
 
+// want is something that a worker asks for, by a call that waits or by one that does not.
+type want struct {
+	name   string
+	weight int64 // how much of the room of the name it takes
+	reads  bool  // together with others, whose writer's token it has
+	lock   *rlock.Lock
+}
+
 // run does what the seed says, one thing after the other.
 func (w *worker) run() {
 	for range 1 + w.random.IntN(6) {
@@ -43,9 +52,9 @@ func (w *worker) run() {
 		case n < 6:
 			w.store.Break()
 		case n < 22:
-			w.try(name)
+			w.try(w.kind.want(w, name))
 		default:
-			w.lock(name)
+			w.wait(w.kind.want(w, name))
 		}
 	}
 }
@@ -53,7 +62,7 @@ func (w *worker) run() {
 func (w *worker) breaks(name string) {
 	w.book.breaking(name, 1)
 	defer w.book.breaking(name, -1)
-	_ = rlock.New(w.client, name).Break(context.Background())
+	_ = w.kind.want(w, name).lock.Break(context.Background())
 }
 
 // options are drawn for a lock: seldom any.
@@ -62,7 +71,7 @@ func (w *worker) options() (opts []rlock.Option) {
 		opts = append(opts, rlock.MaxHold(time.Millisecond+draw(w.random, lease)))
 	}
 	if w.random.IntN(10) == 0 {
-		opts = append(opts, rlock.FixedLease(shortestFixed+draw(w.random, longestFixed)))
+		opts = append(opts, w.fixed())
 	}
 	if w.random.IntN(8) == 0 {
 		opts = append(opts, rlock.MaxWait(time.Millisecond+draw(w.random, lease)))
@@ -70,14 +79,17 @@ func (w *worker) options() (opts []rlock.Option) {
 	return opts
 }
 
-func (w *worker) try(name string) {
-	lock := rlock.New(w.client, name, w.options()...)
-	wait := w.book.begin(w.number, name, false, false)
-	held, unlock, err := lock.TryLock(context.Background())
-	w.got(wait, lock, held, unlock, err)
+func (w *worker) fixed() rlock.Option {
+	return rlock.FixedLease(shortestFixed + draw(w.random, longestFixed))
 }
 
-func (w *worker) lock(name string) {
+func (w *worker) try(what want) {
+	call := w.book.begin(&wait{want: what, client: w.number})
+	held, unlock, err := what.lock.TryLock(context.Background())
+	w.got(call, held, unlock, err)
+}
+
+func (w *worker) wait(what want) {
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
 	switch w.random.IntN(4) {
 	case 0:
@@ -86,36 +98,38 @@ func (w *worker) lock(name string) {
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	lock := rlock.New(w.client, name, w.options()...)
-	wait := w.book.begin(w.number, name, true, false)
-	held, unlock, err := lock.Lock(ctx)
-	w.got(wait, lock, held, unlock, err)
+	call := w.book.begin(&wait{want: what, client: w.number, queues: true})
+	held, unlock, err := what.lock.Lock(ctx)
+	w.got(call, held, unlock, err)
 }
 
 // got is the rest of a call.
-func (w *worker) got(
-	wait *wait, lock *rlock.Lock, held context.Context, unlock func() error, err error,
-) {
+func (w *worker) got(call *wait, held context.Context, unlock func() error, err error) {
 	if err != nil {
-		w.book.fail(wait)
-		if !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) &&
-			!errors.Is(err, rlock.ErrClosed) && !errors.Is(err, rlock.ErrNotHeld) &&
-			!errors.Is(err, context.DeadlineExceeded) {
-			w.book.note("%q: a call of client %d failed with %v", wait.name, w.number, err)
+		w.book.fail(call)
+		if !anyOf(err, rlock.ErrBusy, rlock.ErrUnavailable, rlock.ErrClosed, rlock.ErrNotHeld,
+			context.DeadlineExceeded) {
+			w.book.note("%q: a call of client %d failed with %v", call.name, w.number, err)
 		}
 		return
 	}
-	w.book.enter(wait, lock, held)
+	w.book.enter(call, held)
 	w.work(held)
+	after := func() {}
 	if w.random.IntN(5) == 0 {
-		w.nest(lock, held)
+		after = w.kind.inside(w, call, held)
 	}
+	defer after()
 	if w.random.IntN(12) == 0 {
-		w.move(wait, lock, held)
+		w.move(call, held, unlock)
 		return
 	}
-	w.book.leave(wait)
+	w.book.leave(call)
 	_ = unlock()
+}
+
+func anyOf(err error, all ...error) bool {
+	return slices.ContainsFunc(all, func(one error) bool { return errors.Is(err, one) })
 }
 
 // work takes time, mostly little.
@@ -134,12 +148,8 @@ func (w *worker) work(held context.Context) {
 	}
 }
 
-// nest takes one level more, at times with a lease of its own.
+// nest takes one level more.
 func (w *worker) nest(lock *rlock.Lock, held context.Context) {
-	if w.random.IntN(3) == 0 {
-		fixed := rlock.FixedLease(shortestFixed + draw(w.random, longestFixed))
-		lock = rlock.New(w.client, lock.Name(), fixed)
-	}
 	inner, unlock, err := lock.Lock(held)
 	if err != nil {
 		return
@@ -148,19 +158,20 @@ func (w *worker) nest(lock *rlock.Lock, held context.Context) {
 	_ = unlock()
 }
 
-// move takes the hold to another process.
-func (w *worker) move(wait *wait, lock *rlock.Lock, held context.Context) {
+// move takes the hold to another process. One that others joined, or that has another one inside, stays.
+func (w *worker) move(call *wait, held context.Context, unlock func() error) {
 	to := w.processes[w.random.IntN(len(w.processes))]
-	w.book.leave(wait)
-	token, err := lock.Export(held)
+	w.book.leave(call)
+	token, err := call.lock.Export(held)
 	if err != nil {
+		_ = unlock()
 		return
 	}
 	time.Sleep(draw(w.random, 2*lease))
 	other := &worker{to, w.random}
-	lock = rlock.New(to.client, lock.Name())
-	again := w.book.begin(to.number, lock.Name(), false, true)
-	w.book.inherit(again, wait)
-	moved, unlock, err := lock.Import(context.Background(), token)
-	other.got(again, lock, moved, unlock, err)
+	next := call.want
+	next.lock = w.kind.same(other, call.want)
+	again := w.book.begin(&wait{want: next, client: to.number, moved: true, origin: call.origin, tainted: call.tainted})
+	moved, unlock, err := next.lock.Import(context.Background(), token)
+	other.got(again, moved, unlock, err)
 }

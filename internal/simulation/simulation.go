@@ -29,6 +29,7 @@ const (
 // world is one schedule.
 type world struct {
 	seed      uint64
+	kind      *kind
 	names     []string
 	server    *memstore.Server
 	processes []*process
@@ -36,31 +37,39 @@ type world struct {
 }
 
 // Until runs schedules for a while, and prints which. The environment decides otherwise: HOLDFAST_SEED is the only one
-// to run, or the first of HOLDFAST_SCHEDULES.
+// to run, or the first of HOLDFAST_SCHEDULES; of others than HOLDFAST_KIND, if that is set, none is run.
 func Until(t *testing.T, d time.Duration) {
 	t.Helper()
 	first, most := uint64(time.Now().UnixNano())%1e12, uint64(0)
-	seed, count := os.Getenv("HOLDFAST_SEED"), os.Getenv("HOLDFAST_SCHEDULES")
+	seed, count, only := os.Getenv("HOLDFAST_SEED"), os.Getenv("HOLDFAST_SCHEDULES"), os.Getenv("HOLDFAST_KIND")
 	if seed != "" {
 		first, most = number(t, seed), 1
 	}
 	if count != "" {
 		most = number(t, count)
 	}
-	last := first
-	for end := time.Now().Add(d); ; last++ {
-		for _, problem := range Schedule(t, last) {
-			t.Errorf("seed %d: %s", last, problem)
+	ran := uint64(0)
+	for at, end := first, time.Now().Add(d); ; at++ {
+		if _, kind := drawn(at); seed == "" && only != "" && kind.name != only {
+			continue
+		}
+		for _, problem := range Schedule(t, at) {
+			t.Errorf("seed %d: %s", at, problem)
 		}
 		if t.Failed() {
-			t.Fatalf("to see it again: HOLDFAST_SEED=%d go test -count=20 -failfast -run '^%s$' ./internal/simulation",
-				last, "TestSchedules")
+			t.Fatal(again(at))
 		}
-		if done := last - first + 1; most > 0 && done == most || most == 0 && !time.Now().Before(end) {
-			t.Logf("%d schedules, seeds %d to %d", done, first, last)
+		if ran++; most > 0 && ran == most || most == 0 && !time.Now().Before(end) {
+			t.Logf("%d schedules, seeds %d to %d", ran, first, at)
 			return
 		}
 	}
+}
+
+// again says how a schedule is run again.
+func again(seed uint64) string {
+	return fmt.Sprintf("to see it again: HOLDFAST_SEED=%d go test -count=20 -failfast -run '^TestSchedules$' "+
+		"./internal/simulation", seed)
 }
 
 func number(t *testing.T, text string) uint64 {
@@ -76,22 +85,29 @@ func Schedule(t *testing.T, seed uint64) (problems []string) {
 	t.Helper()
 	defer func() {
 		if p := recover(); p != nil {
-			panic(fmt.Sprintf("seed %d: %v", seed, p))
+			panic(fmt.Sprintf("%v; %s", p, again(seed)))
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) { problems = run(t, seed) })
 	return problems
 }
 
-func run(t *testing.T, seed uint64) []string {
+// drawn is where the numbers of a seed come from, and the kind of locks that it is about.
+func drawn(seed uint64) (*rand.Rand, *kind) {
 	random := rand.New(rand.NewPCG(seed, 0))
+	return random, kinds[random.IntN(len(kinds))]
+}
+
+func run(t *testing.T, seed uint64) []string {
+	random, kind := drawn(seed)
 	clients := 1 + random.IntN(3)
 	net := newNetwork(seed, random, clients)
 	w := &world{
-		seed: seed, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
-		book: newBook(net.orderly()),
+		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
+		book: newBook(kind, net.orderly()),
 	}
 	defer w.server.Close()
+	net.setBack(w.server)
 	for i := range clients {
 		w.open(t, i, random.IntN(2) == 0)
 	}
@@ -111,6 +127,7 @@ func run(t *testing.T, seed uint64) []string {
 		w.book.note("calls have not returned %v after the network was well", forever)
 	}
 	w.end(net)
+	<-done // since the clients are closed
 	return w.book.problems
 }
 
@@ -152,11 +169,11 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 }
 
 // end looks at what is left. What was left behind has to be cleaned up or over when what was under way has come, no
-// request can do anything any more by its not-after, and two leases are over. Clients that are open would renew it, and
-// a copy that comes later must not take anything. Subscriptions linger a little.
+// request can do anything any more by its not-after, and two leases are over, by the server's clock. Clients that are
+// open would renew it, and a copy that comes later must not take anything. Subscriptions linger a little.
 func (w *world) end(net *network) {
 	const over = 2*lease + patient
-	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over)
+	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over + net.back)
 	for range (copies - over) / glance {
 		left := w.server.Left()
 		for _, one := range left {

@@ -1,0 +1,135 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// plain is the lock that one has at a time.
+type plain struct{ place }
+
+// lock is what stands at a key.
+type lock struct {
+	id        string
+	count, op int64 // levels, and the step that said so
+	expires   time.Time
+}
+
+// lockLocked is the lock at a key, if its lease is not over.
+func (s *Server) lockLocked(key string) *lock {
+	l := s.locks[key]
+	if l != nil && s.overLocked(l.expires) {
+		delete(s.locks, key)
+		return nil
+	}
+	return l
+}
+
+// hold is the lock if that hold has it.
+func (p plain) hold(id string) *lock {
+	if l := p.lockLocked(p.key); l != nil && l.id == id {
+		return l
+	}
+	return nil
+}
+
+func (p plain) take(ask store.Ask) {
+	p.locks[p.key] = &lock{id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease)}
+}
+
+func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
+	l := p.lockLocked(p.key)
+	switch {
+	case l == nil:
+		p.take(ask)
+		fence, spare := p.mintLocked(p.key)
+		return store.AcquireReply{Status: store.Held, Fence: fence, Spare: spare}, nil
+	case l.id == ask.ID:
+		return store.AcquireReply{Status: store.Already, Fence: p.fences[p.key], PTTL: p.leftLocked(l.expires)}, nil
+	}
+	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires)}, nil
+}
+
+func (p plain) handoff(from string, ask store.Ask) (store.HandoffReply, error) {
+	reply := store.HandoffReply{Status: p.adopt(from, ask)}
+	switch reply.Status {
+	case store.Done:
+		reply.Fence, reply.Spare = p.mintLocked(p.key)
+	case store.Already:
+		reply.Fence = p.fences[p.key]
+	}
+	return reply, nil
+}
+
+// adopt makes one hold another one.
+func (p plain) adopt(from string, ask store.Ask) store.Status {
+	switch {
+	case p.hold(from) != nil:
+		p.take(ask)
+		return store.Done
+	case p.hold(ask.ID) != nil:
+		return store.Already
+	}
+	return store.Gone
+}
+
+// reenter raises the lease, and never shortens it.
+func (p plain) reenter(step store.Step) store.Status {
+	return p.step(step, func(l *lock) {
+		if step.TTL > 0 {
+			l.expires = later(l.expires, p.afterLocked(step.TTL))
+		}
+	})
+}
+
+func (p plain) leave(step store.Step) store.Status {
+	return p.step(step, func(l *lock) { l.expires = p.afterLocked(step.TTL) })
+}
+
+// step writes a count by an operation number that is higher than the last; a copy has the same one.
+func (p plain) step(step store.Step, expire func(*lock)) store.Status {
+	l := p.hold(step.ID)
+	switch {
+	case l == nil:
+		return store.Gone
+	case l.op >= step.Op:
+		return store.Already
+	}
+	l.count, l.op = step.Count, step.Op
+	expire(l)
+	return store.Done
+}
+
+func (p plain) release(id string) store.ReleaseReply {
+	if p.hold(id) == nil {
+		return store.ReleaseReply{Status: store.Gone}
+	}
+	delete(p.locks, p.key)
+	return store.ReleaseReply{Status: store.Done, Receivers: p.publishLocked(p.channel)}
+}
+
+// renew reports false if the hold is not there. A hold that was ever nested may have been given a longer lease since
+// the renewal was sent.
+func (p plain) renew(id string, ttl time.Duration) bool {
+	l := p.hold(id)
+	if l == nil {
+		return false
+	}
+	until := p.afterLocked(ttl)
+	if l.op != 0 {
+		until = later(l.expires, until)
+	}
+	l.expires = until
+	return true
+}
+
+func (p plain) inspect() store.InspectReply {
+	l := p.lockLocked(p.key)
+	if l == nil {
+		return store.InspectReply{PTTL: -1}
+	}
+	return store.InspectReply{
+		PTTL: p.leftLocked(l.expires), Holders: []store.Holder{{ID: l.id, Count: l.count}},
+	}
+}

@@ -1,0 +1,126 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+)
+
+// kind is what the locks of a schedule are.
+type kind struct {
+	name string
+	room int64 // of each name, of which a want takes some; tokens are those of wants that take all
+
+	want   func(w *worker, name string) want
+	same   func(w *worker, as want) *rlock.Lock                     // another process's handle
+	inside func(w *worker, in *wait, held context.Context) func()   // what is done inside a hold, and after it
+	idle   func(server *memstore.Server, waits []*wait) (free bool) // that somebody waits for what is there for it
+}
+
+// kinds are all. A seed has always the same one, as long as none is added.
+var kinds = []*kind{&plainKind, &rwKind}
+
+var plainKind = kind{
+	name: "lock", room: 1,
+	want: func(w *worker, name string) want {
+		return want{name: name, weight: 1, lock: rlock.New(w.client, name, w.options()...)}
+	},
+	same: func(w *worker, as want) *rlock.Lock { return rlock.New(w.client, as.name) },
+	inside: func(w *worker, in *wait, held context.Context) func() {
+		lock := in.lock
+		if w.random.IntN(3) == 0 {
+			lock = rlock.New(w.client, in.name, w.fixed())
+		}
+		w.nest(lock, held)
+		return func() {}
+	},
+	idle: func(server *memstore.Server, waits []*wait) bool {
+		exclusive, _ := server.Holds(waits[0].name)
+		return exclusive == 0
+	},
+}
+
+// rwRoom is more than there are readers.
+const rwRoom = 1000
+
+var rwKind = kind{
+	name: "rwlock", room: rwRoom,
+	want: func(w *worker, name string) want {
+		if w.random.IntN(2) == 0 {
+			return want{name: name, weight: 1, reads: true, lock: rwlock.New(w.client, name, w.options()...).Read()}
+		}
+		return want{name: name, weight: rwRoom, lock: rwlock.New(w.client, name, w.options()...).Write()}
+	},
+	same:   func(w *worker, as want) *rlock.Lock { return side(rwlock.New(w.client, as.name), as.reads) },
+	inside: insideRW,
+	idle: func(server *memstore.Server, waits []*wait) bool {
+		exclusive, shared := server.Holds(waits[0].name)
+		for _, w := range waits {
+			if !w.reads {
+				return exclusive+shared == 0
+			}
+		}
+		return exclusive == 0
+	},
+}
+
+func side(lock *rwlock.Lock, reads bool) *rlock.Lock {
+	if reads {
+		return lock.Read()
+	}
+	return lock.Write()
+}
+
+// insideRW enters the same side once more, or reads inside a write: within it, beyond it, or from a goroutine that may
+// come when the write is over.
+func insideRW(w *worker, in *wait, held context.Context) func() {
+	lock := rwlock.New(w.client, in.name)
+	if w.random.IntN(3) == 0 {
+		lock = rwlock.New(w.client, in.name, w.fixed())
+	}
+	if in.reads || w.random.IntN(3) == 0 {
+		w.nest(side(lock, in.reads), held)
+		return func() {}
+	}
+	if w.random.IntN(2) == 0 {
+		held = context.WithoutCancel(held)
+	}
+	what := want{name: in.name, weight: 1, reads: true, lock: lock.Read()}
+	switch w.random.IntN(3) {
+	case 0:
+		var reading sync.WaitGroup
+		other := &worker{w.process, rand.New(rand.NewPCG(w.seed, w.random.Uint64()))}
+		reading.Go(func() {
+			ctx, cancel := context.WithTimeout(held, 2*lease) // behind a writer that waits for a read of this worker's
+			defer cancel()
+			other.read(what, in, nil, ctx)()
+		})
+		return reading.Wait
+	case 1:
+		return w.read(what, in, in, held)
+	}
+	w.read(what, in, in, held)()
+	return func() {}
+}
+
+// read reads inside a write, until leave is called. Without outer the write may be over by then.
+func (w *worker) read(what want, in, outer *wait, held context.Context) (leave func()) {
+	call := w.book.begin(&wait{
+		want: what, client: w.number, outer: outer, origin: in.origin, tainted: in.tainted,
+	})
+	reading, unlock, err := what.lock.Lock(held)
+	if err != nil {
+		w.book.fail(call)
+		return func() {}
+	}
+	w.book.enter(call, reading)
+	return func() {
+		w.work(reading)
+		w.book.leave(call)
+		_ = unlock()
+	}
+}
