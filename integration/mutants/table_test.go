@@ -102,9 +102,21 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a store carries out what comes after its not-after",
 		file: "internal/memstore/bound.go",
-		old:  `case reply.Now > ask.NotAfter:`,
-		new:  `case ask.NotAfter == 0:`,
+		old:  `return now > ask.NotAfter`,
+		new:  `return now > 0 && ask.NotAfter == 0`,
 		in:   "internal/simulation", by: "^TestSchedules$", says: "left behind",
+	}, {
+		name: "a store gives a writer what readers have",
+		file: "internal/memstore/rwlock.go",
+		old:  `longest = max(longest, s.leftLocked(r.expires))`,
+		new:  `_ = r`,
+		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
+	}, {
+		name: "a read that outlives its write has the end of its range for a token",
+		file: "internal/engine/inside.go",
+		old:  `if o.id != "" {`,
+		new:  `if h.engine.table.find(h.proto.Key(), o.id) != nil {`,
+		in:   "internal/memstore", by: "^TestAReadThatOutlivesItsWriteHasItsToken$",
 	}, {
 		name: "a turn has its predecessor's token",
 		file: "internal/engine/pass.go",

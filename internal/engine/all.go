@@ -113,7 +113,7 @@ func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) err
 
 // newMember is the waiter of a set in the queue that it goes to next.
 func (e *Engine) newMember(g *lockSet) *waiter {
-	w := e.newWaiter(g.reqs[g.at], g.since, "")
+	w := e.newWaiter(g.reqs[g.at], g.since, outer{})
 	w.lockSet, w.Set = g, true
 	if g.id != "" {
 		w.ID, w.denied = g.id, g.denied

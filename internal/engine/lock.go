@@ -76,43 +76,43 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 
 // known settles what needs no waiting in line: a context that is over, and a lock that ctx carries, for
 // which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
-// request passes the queue, that one's id is returned.
+// request passes the queue, that one is returned.
 func (e *Engine) known(
 	ctx context.Context, req Request, patience time.Duration,
-) (l *Level, under string, err error) {
+) (l *Level, under outer, err error) {
 	if ctx.Err() != nil {
-		return nil, "", contextError(ctx)
+		return nil, outer{}, contextError(ctx)
 	}
 	if req.Anew {
-		return nil, "", nil
+		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {
 		l, err := l.hold.reenter(ctx, l, req, patience)
-		return l, "", err
+		return l, outer{}, err
 	}
 	under, err = e.underOther(ctx, req.Proto)
 	return nil, under, err
 }
 
 // underOther looks for holds of other sides of the lock that ctx carries.
-func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under string, err error) {
+func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer, err error) {
 	side := p.Traits().Under
 	if side == nil {
-		return "", nil
+		return outer{}, nil
 	}
 	for l := range e.levels(ctx, p) {
 		if err := l.hold.standing(l); err != nil {
-			return "", err
+			return outer{}, err
 		}
 		pass, err := side(p.Name(), l.hold.proto.Mode())
 		if pass {
 			return l.hold.harbour()
 		}
 		if err != nil {
-			return "", err
+			return outer{}, err
 		}
 	}
-	return "", nil
+	return outer{}, nil
 }
 
 // busy makes the error of a call that another is in the way of. Why is what it says instead, if it is

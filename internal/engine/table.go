@@ -37,7 +37,7 @@ type waiter struct {
 	localqueue.Waiter // guarded by the part of the table that its key is in
 
 	req     Request
-	under   string   // the hold of another side under which it passes the queue
+	under   outer    // the hold of another side under which it passes the queue
 	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
 	once    bool     // it is not going to wait
 	why     error    // what is said if it is refused, where that is not "busy"
@@ -47,13 +47,13 @@ type waiter struct {
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
 
-func (e *Engine) newWaiter(req Request, since time.Duration, under string) *waiter {
+func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
 	w := &waiter{req: req, under: under}
 	traits := req.Proto.Traits()
 	w.Waiter = localqueue.Waiter{
 		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
 		Several: traits.Crowds, Size: traits.Portion, Registers: traits.Queues,
-		Inside: under != "", Shared: req.Shared,
+		Inside: under.id != "", Shared: req.Shared,
 	}
 	return w
 }
@@ -172,7 +172,7 @@ func (t *table) nextAsk(w *waiter) store.Ask {
 
 func (w *waiter) askLocked() store.Ask {
 	return store.Ask{
-		ID: w.ID, Lease: w.req.Lease, Under: w.under, Ticket: w.Ticket(), Once: w.once,
+		ID: w.ID, Lease: w.req.Lease, Under: w.under.id, Ticket: w.Ticket(), Once: w.once,
 		Waited: w.Several && w.HasWaited(),
 	}
 }

@@ -48,7 +48,7 @@ func newFloor(t *testing.T) *floor {
 
 // waiter makes a waiter: who is a letter, r or w, and anything behind it.
 func (f *floor) waiter(name string) *waiter {
-	return f.engine.newWaiter(Request{Proto: side{mode: name[:1], key: "k"}}, f.engine.clock.Now(), "")
+	return f.engine.newWaiter(Request{Proto: side{mode: name[:1], key: "k"}}, f.engine.clock.Now(), outer{})
 }
 
 // come has waiters enter.

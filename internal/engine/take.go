@@ -23,7 +23,7 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
-	w := e.newWaiter(req, e.clock.Now(), "")
+	w := e.newWaiter(req, e.clock.Now(), outer{})
 	e.table.enter(w, false)
 	if _, err := e.waitTurn(limited, ctx, w); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
-	w := e.newWaiter(req, e.clock.Now(), "")
+	w := e.newWaiter(req, e.clock.Now(), outer{})
 	w.once = true
 	if !e.table.enter(w, true) {
 		return e.busy(req.Proto, nil)
