@@ -11,12 +11,12 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// acquire asks all nodes at once and returns as soon as a quorum agreed or none can be had. Its validity is
-// the engine's business, which counts it from before this call.
+// acquire asks all nodes at once and returns as soon as a quorum agreed or none is possible. The engine computes the
+// validity, and counts it from before this call.
 func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (lua.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
-		return lua.AcquireReply{Status: lua.Late, Now: now}, nil // tells the engine our time; no node is asked
+		return lua.AcquireReply{Status: lua.Late, Now: now}, nil // gives the engine our time; no node is asked
 	}
 	if h := c.find(ask.ID); h != nil {
 		if fence, ok := h.standing(); ok {
@@ -40,7 +40,7 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (
 	return reply, err
 }
 
-// await waits for the decision: for one node's time, and as long again if the token is still to be stored.
+// await waits for the decision: one NodeTimeout, and as long again if the token must still be stored.
 func (h *hold) await(ctx context.Context) {
 	if h.client.wait(ctx, h.decided) {
 		return
@@ -53,7 +53,7 @@ func (h *hold) await(ctx context.Context) {
 	}
 }
 
-// outcome settles the attempt. Who has no quorum gives back what it has, wherever that may be.
+// outcome settles the attempt. An attempt without a quorum releases its grants wherever they may be.
 func (h *hold) outcome() (lua.AcquireReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,29 +61,29 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	if h.phase == held {
 		return lua.AcquireReply{Status: lua.Held, Fence: h.fence, Spare: h.spare}, nil
 	}
-	if !h.done { // it was not decided by answers
+	if !h.done { // the answers did not decide it
 		h.done = true
 		h.mark(asked)
 		if h.phase == confirming {
-			h.mark(granted) // and was told the token
+			h.mark(granted) // and accepted the token
 		}
 	}
 	yes, failed := h.countLocked(member)+h.countLocked(granted), maps.Clone(h.failed)
 	h.freeLocked()
-	// Where nodes answer "busy" they are contended for, and the attempt failed for that, unless too many
-	// others did not answer at all.
+	// Nodes that answer "busy" are contended for, and that is why the attempt failed, unless too many other nodes did
+	// not answer at all.
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
 		c.again(h.id)
 		return lua.AcquireReply{}, c.noQuorum(yes, failed)
 	}
 	slices.Sort(h.busy)
-	// When all but the spare ones have expired, the others are no obstacle. For the ticket see nodeID.
+	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
 	left := h.busy[max(len(h.busy)-spare-1, 0)]
 	return lua.AcquireReply{Status: lua.Busy, PTTL: left, Ticket: 1}, nil
 }
 
-// mark notes for the error's text that nodes of these stands did not answer.
+// mark records, for the error's text, that nodes in these states did not answer.
 func (h *hold) mark(stands ...stand) {
 	for i, n := range h.client.nodes {
 		if h.failed[n] == nil && slices.Contains(stands, h.spots[i].stand) {
@@ -92,19 +92,19 @@ func (h *hold) mark(stands ...stand) {
 	}
 }
 
-// standing returns the token of a hold that is not given up.
+// standing returns the token of a hold that has not been given up.
 func (h *hold) standing() (fence int64, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.fence, h.phase == held
 }
 
-// middle is the time between then and now, which the engine supposes to be that of an answer.
+// middle is the midpoint between then and now, which the engine takes for the time of an answer.
 func (c *Client) middle(then time.Duration) int64 {
 	return virtual(then + (c.clock.Now()-then)/2)
 }
 
-// wait waits for an event, for one node's time at most. It reports whether it came.
+// wait waits for an event, at most NodeTimeout. It reports whether the event came.
 func (c *Client) wait(ctx context.Context, event <-chan struct{}) bool {
 	limit := c.timeout
 	if at, ok := ctx.Deadline(); ok {
@@ -120,7 +120,7 @@ func (c *Client) wait(ctx context.Context, event <-chan struct{}) bool {
 	}
 }
 
-// free ends a hold: it is released wherever it may be, and what its engine is told is what a quorum says.
+// free ends a hold: it releases the hold wherever it may be, and reports to the engine what a quorum says.
 func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 	began := c.clock.Now()
 	h.mu.Lock()
@@ -145,8 +145,8 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 	return reply, nil
 }
 
-// freeLocked has the hold released at every node where it may be. Where its request was not sent yet, it
-// never is; where it is under way, the answer is waited for, and nothing is sent before.
+// freeLocked releases the hold at every node where it may be. A request that was not sent yet never will be; while
+// one is under way, nothing is sent before its answer.
 func (h *hold) freeLocked() {
 	if h.phase == over {
 		return
@@ -165,9 +165,9 @@ func (h *hold) freeLocked() {
 	h.tallyLocked()
 }
 
-// releaseLocked has node i release the hold if it may have it. The node is told until it says that the
-// hold is not there, at a time after which no request for it can be carried out any more; or until the
-// lease of the last such request is over.
+// releaseLocked makes node i release the hold if it may have it. Releases are repeated until the node says that the
+// hold is not there, at a time after which no request for it can be carried out any more, or until the lease of the
+// last such request has ended.
 func (h *hold) releaseLocked(i int) {
 	at, c := &h.spots[i], h.client
 	doubt := at.unsure && !c.clocks.Past(c.nodes[i].addr, c.clock.Now(), at.notAfter)
@@ -194,7 +194,7 @@ func (h *hold) releaseLocked(i int) {
 				h.tallyLocked()
 				return true
 			}
-			h.awaited = false // nobody asks for so long
+			h.awaited = false // no caller waits that long
 		}
 		if at.counted && err == nil && (reply.Status == lua.Done || !first) {
 			h.yes++
@@ -216,9 +216,9 @@ func (h *hold) releaseLocked(i int) {
 	}
 }
 
-// tallyLocked draws the conclusion from the releases so far. A quorum that had it says that it was never
-// lost; if too few of those answer, it is enough that a quorum does not have it any more, and that nobody
-// said that it was gone before.
+// tallyLocked draws the conclusion from the releases so far. If a quorum had the hold, it was never lost. If too few
+// nodes that had it answer, it suffices that a quorum does not have it any more and that no node said that it was
+// gone before.
 func (h *hold) tallyLocked() {
 	open, silent := 0, 0
 	for i, n := range h.client.nodes {

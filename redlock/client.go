@@ -21,40 +21,40 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// Options adjust a Client. The zero value of every field means its default.
+// Options adjusts a Client. The zero value of every field means its default.
 type Options struct {
-	// ClientOptions are those of package rlock. MinReplicas must be 0: a node that has replicas votes for
-	// itself alone, and one that a failover replaced has forgotten its votes.
+	// ClientOptions are those of package rlock. MinReplicas must be 0: a node with replicas votes only for itself,
+	// and after a failover the new primary has forgotten its votes.
 	rlock.ClientOptions
 
-	// NodeTimeout is how long a call waits for one node: a few round-trip times; at most a sixth of the lease,
-	// and 3 s. Zero means a twentieth of the lease, but at least 50 ms and at most 200 ms.
+	// NodeTimeout is how long a call waits for one node: a few round-trip times; at most a sixth of the lease, and 3
+	// s. Zero means a twentieth of the lease, but at least 50 ms and at most 200 ms.
 	NodeTimeout time.Duration
 
-	// RestartGuard is how long a server has to be up before it has a vote, because until then it may have
-	// forgotten locks that it granted: the longest lease that any process of the deployment uses. A longer
-	// Lease or FixedLease is refused. Zero means Lease.
+	// RestartGuard is how long a server must be up before it has a vote, because it may have forgotten locks that it
+	// granted before it started. Set it to the longest lease that any process of the deployment uses; a longer Lease
+	// or FixedLease is refused. Zero means Lease.
 	//
-	// It must be the same in every process, and no process can check that of the others (one that finds a lock
-	// held for longer than its own guard time logs a warning). So set it where leases may ever change, and
-	// deploy twice. To lengthen leases: first the longer RestartGuard alone; then, when the last process with
-	// the shorter one has ended, the longer leases. To shorten them: first the leases; then, when the last
-	// process with the longer ones has ended and the longest lease has passed since, RestartGuard.
+	// It must be the same in every process, and no process can check the others. (A process that finds a lock held
+	// for longer than its own guard time logs a warning.) So set it if leases may ever change, and deploy twice. To
+	// lengthen leases, first deploy only the longer RestartGuard; when the last process with the shorter one has
+	// ended, deploy the longer leases. To shorten leases, first deploy the shorter leases; when the last process with
+	// the longer ones has ended and the longest lease has passed since, lower RestartGuard.
 	RestartGuard time.Duration
 
-	// NoRestartGuard lets servers vote at once: for tests, and for the first start of a deployment. A
-	// server that was restarted empty can then give a lock away that another still holds. Servers that do
-	// not know INFO and ROLE, like miniredis, are then taken as they are.
+	// NoRestartGuard lets servers vote at once: for tests, and for the first start of a deployment. With it, a server
+	// that was restarted empty can grant a lock that another process still holds. Servers without INFO and ROLE, such
+	// as miniredis, are then accepted.
 	NoRestartGuard bool
 
-	// BehindProxy asks for the server's uptime with every vote, inside the script, and not only once for
-	// every connection. It is needed where a proxy keeps the connection of a client open while it
-	// connects to a restarted server anew; it costs the servers some µs per acquisition.
+	// BehindProxy asks for the server's uptime with every vote, inside the script, and not only once per connection.
+	// It is needed if a proxy keeps a client's connection open while the proxy itself reconnects to a restarted
+	// server. It costs the servers some µs per acquisition.
 	BehindProxy bool
 }
 
-// Client is one process's part in the contention for locks that stand on a quorum of independent nodes. All
-// methods are safe for concurrent use.
+// Client is one process's participant in the contention for locks on a quorum of independent nodes. All methods are
+// safe for concurrent use.
 type Client struct {
 	locks  *redisclient.Client
 	core   redisclient.Core
@@ -62,18 +62,18 @@ type Client struct {
 
 	nodes       []*node
 	quorum      int
-	timeout     time.Duration // of one node
-	patience    time.Duration // until a link that does not answer is given up
+	timeout     time.Duration // for one node
+	patience    time.Duration // after which a link that does not answer is given up
 	guard       time.Duration
 	traits      store.Traits // of its locks
 	leastUptime int64        // s; 0: any
-	perVote     bool         // uptime is asked for in the script
+	perVote     bool         // the script asks for the uptime
 
 	clock  *watchdog.Clock
 	clocks serverclock.Clocks
 	who    identities
-	newest atomic.Int64 // the newest token that was proposed
-	warned atomic.Bool  // of a guard time that is shorter than another's lease
+	newest atomic.Int64 // the newest proposed token
+	warned atomic.Bool  // of another client's lease that exceeds our guard time
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -87,14 +87,14 @@ type Client struct {
 	work      sync.WaitGroup // goroutines of the lanes
 }
 
-// NewClient makes a Client from the application's Redis clients, one for each node: servers of their own,
-// without a common cause of failure, and neither of one cluster nor replicas of one another. Three or five
-// are usual. It takes over addresses, credentials and TLS, and opens connections of its own when they are
-// needed; it sends nothing now. The application's clients stay the application's.
+// NewClient makes a Client from the application's Redis clients, one for each node. The nodes must be separate
+// servers without a common cause of failure, not of one cluster and not replicas of one another; three or five are
+// usual. The Client copies addresses, credentials and TLS, and opens its own connections when it needs them;
+// NewClient sends nothing. The application still owns its clients.
 //
-// Nil options mean the defaults. A bad value, and a client that is none of a single server (nil, of a
-// Sentinel, a Cluster or a Ring, or of an address that is there twice) is an *rlock.ArgumentError. Servers
-// that turn out later to be one and the same, or no primaries, have no vote, and errors say why.
+// Nil options mean the defaults. An invalid option, or a client of anything but a single server (nil, of Sentinel, a
+// Cluster or a Ring, or a duplicate address), is an *rlock.ArgumentError. Servers that later turn out to be the same
+// one, or no primaries, have no vote, and errors say why.
 func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	var o Options
 	if opts != nil {
@@ -130,7 +130,7 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	return c, nil
 }
 
-// setTimes checks the times, which depend on the lease.
+// setTimes checks and sets the times that depend on the lease.
 func (c *Client) setTimes(o Options) error {
 	lease := c.core.Lease
 	limit := engine.CommandLimit(lease)
@@ -156,7 +156,7 @@ func (c *Client) setTimes(o Options) error {
 			Problem: fmt.Sprintf("must be at least %v, twice the guard time", 2*c.guard)}
 	}
 	if !o.NoRestartGuard {
-		// Both the start and the present are told in whole seconds, so an uptime may be a second too long.
+		// The server reports its start and the present in whole seconds, so an uptime may be a second too long.
 		c.leastUptime = int64((c.guard+time.Second-1)/time.Second) + 1
 	}
 	return nil
@@ -174,7 +174,7 @@ func (o *Options) check(nodes []redis.UniversalClient) error {
 	for i, rdb := range nodes {
 		single, ok := rdb.(*redis.Client)
 		if !ok || single == nil {
-			continue // link says what is wrong
+			continue // link reports what is wrong
 		}
 		addr := single.Options().Addr
 		if first, twice := at[addr]; twice {
@@ -186,7 +186,7 @@ func (o *Options) check(nodes []redis.UniversalClient) error {
 	return nil
 }
 
-// link derives the clients of the nodes.
+// link creates the clients of the nodes.
 func (c *Client) link(nodes []redis.UniversalClient) error {
 	limits := links.Limits{Command: c.patience}
 	for i, rdb := range nodes {
@@ -203,8 +203,8 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 	return nil
 }
 
-// Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, what is
-// held is released, and every goroutine is joined. Nodes that do not answer are not waited for.
+// Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
+// released, and every goroutine is joined. It does not wait for nodes that do not answer.
 func (c *Client) Close() error {
 	err := c.locks.Close()
 	c.mu.Lock()
@@ -222,13 +222,13 @@ func (c *Client) Close() error {
 	}
 	c.end()
 	for _, n := range c.nodes {
-		_ = n.rdb.Close() // of a client that is closed already there is nothing left
+		_ = n.rdb.Close() // nothing to do if the client is closed already
 	}
 	c.work.Wait()
 	return err
 }
 
-// drain waits for what is still to be released at nodes that answer.
+// drain waits until nodes that answer have released everything.
 func (c *Client) drain() {
 	end := c.clock.Now() + c.timeout
 	for {
@@ -258,7 +258,7 @@ func (c *Client) spawn(fn func()) bool {
 	return true
 }
 
-// checkGuard warns, once, if what is left of another's lease shows that it outlives this client's guard time.
+// checkGuard warns, once, if the rest of another's lease shows that it exceeds this client's guard time.
 func (c *Client) checkGuard(n *node, left time.Duration) {
 	if left > c.guard && c.warned.CompareAndSwap(false, true) {
 		c.logger.Warn("redlock: another process uses longer leases than this one's RestartGuard allows for; "+
@@ -266,7 +266,7 @@ func (c *Client) checkGuard(n *node, left time.Duration) {
 	}
 }
 
-// notice tells an operator what became of a node.
+// notice tells an operator about a change in a node's state.
 func (c *Client) notice(text string, n *node, err error) {
 	if err != nil {
 		c.logger.Warn("redlock: "+text, "node", n.addr, "error", err)

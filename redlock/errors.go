@@ -14,19 +14,18 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Why a node has no vote. Both are wrapped in a *NodeError, and that in what a call returns that came to no
-// quorum.
+// Why a node has no vote. Both are wrapped in a *NodeError, which the error of a call without a quorum wraps.
 var (
-	// ErrRestarted means that the server was started too short a time ago: it may have forgotten locks that
-	// it granted before.
+	// ErrRestarted means that the server was started too recently: it may have forgotten locks that it granted
+	// before.
 	ErrRestarted = errors.New("redlock: the server was restarted, and has no vote until the guard time has passed")
 
-	// ErrNotIndependent means that the server is no primary that stands for itself: a replica, a member of a
-	// cluster, a Sentinel, or the same server as another node.
+	// ErrNotIndependent means that the server is not an independent primary: it is a replica, a member of a cluster,
+	// a Sentinel, or the same server as another node.
 	ErrNotIndependent = errors.New("redlock: the server is not an independent primary")
 )
 
-// NodeError is what is wrong with one node.
+// NodeError is the error of one node.
 type NodeError struct {
 	Addr string
 	Err  error
@@ -46,7 +45,7 @@ var (
 	errDoubt  = errors.New("it may still carry out a request that it did not answer")
 )
 
-// silent are the nodes that were asked something and did not answer yet.
+// silent is the set of nodes that have not yet answered a request.
 type silent map[*node]struct{}
 
 func (c *Client) silent() silent {
@@ -57,15 +56,15 @@ func (c *Client) silent() silent {
 	return s
 }
 
-// blame notes why these nodes failed a call that waits no longer.
+// blame records why these nodes failed a call that no longer waits.
 func (s silent) blame(failed map[*node]error) {
 	for n := range s {
 		failed[n] = errNever
 	}
 }
 
-// quorumError tells that too few nodes said yes, and what was wrong with the others. Nothing of the
-// attempt is left that this package does not take back by itself.
+// quorumError says that too few nodes agreed, and why the others did not. This package itself takes back whatever the
+// attempt left behind.
 type quorumError struct {
 	yes, need, nodes int
 	why              []error // *NodeError
@@ -85,8 +84,8 @@ func (e *quorumError) Error() string {
 
 func (e *quorumError) Unwrap() []error { return e.why }
 
-// noQuorum makes the error of a call. A conflict or a wrong set-up counts only where it alone makes a
-// quorum impossible; what a minority of the nodes has is in the text.
+// noQuorum makes the error of a call. A conflict or a wrong set-up decides only if it alone makes a quorum
+// impossible; if a minority of the nodes has it, only the text mentions it.
 func (c *Client) noQuorum(yes int, failed map[*node]error) error {
 	e := &quorumError{yes: yes, need: c.quorum, nodes: len(c.nodes)}
 	conflicts, hopeless := 0, 0
@@ -118,17 +117,17 @@ func (c *Client) noQuorum(yes int, failed map[*node]error) error {
 	return &store.SettledError{Err: e}
 }
 
-// isHopeless tells errors that no repetition mends.
+// isHopeless reports whether retrying cannot help.
 func isHopeless(err error) bool {
 	return errors.Is(err, ErrNotIndependent) || redis.IsPermissionError(err) || redis.IsAuthError(err)
 }
 
-// conflictError is a quorumError that matches lua.ErrConflict and is not to be tried again.
+// conflictError is a quorumError that matches lua.ErrConflict and must not be retried.
 type conflictError struct{ *quorumError }
 
 func (e *conflictError) Is(target error) bool { return target == lua.ErrConflict }
 
-// plainly keeps out of errors.Is what would be taken for a fact about the call and is one about a node.
+// plainly hides from errors.Is the errors that are facts about one node but would look like facts about the call.
 func plainly(err error) error {
 	for _, hidden := range []error{
 		lua.ErrConflict, redis.ErrClosed, context.DeadlineExceeded, context.Canceled,

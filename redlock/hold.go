@@ -14,33 +14,33 @@ type stand uint8
 
 const (
 	absent   stand = iota // it is not there
-	asked                 // a request that may bring it there is queued or under way
+	asked                 // a request that may create it there is queued or under way
 	doubtful              // such a request got no answer: the hold may be there
 	granted               // it is there, with an older token than its own
 	member                // it is there, and the node's token is not below its own
 	leaving               // its release is queued or under way
 )
 
-// phase is how far a hold has come.
+// phase is the progress of a hold.
 type phase uint8
 
 const (
-	asking     phase = iota // the nodes are asked
+	asking     phase = iota // the nodes are being asked
 	confirming              // a quorum granted; its token is being stored
 	held                    // a quorum granted and stored the token
-	over                    // nobody believes in it any more, and it is being released
+	over                    // it is not live any more, and is being released
 )
 
-// hold is one attempt to come to a quorum, and what became of it. Its id is one that no other attempt has,
-// not even of the same Lock call: a release that is late can then do no harm to the next attempt.
+// hold is one attempt to reach a quorum, and its result. No other attempt has its id, not even one of the same Lock
+// call: a late release can then do no harm to the next attempt.
 type hold struct {
 	client *Client
 	lock   *quorumLock
 	id     string // by which the engine knows it
-	nodeID string // by which the nodes do
+	nodeID string // by which the nodes know it
 	lease  int64  // ms
 	until  int64  // not-after of its acquisition, in the client's own time
-	wish   int64  // the token that is proposed
+	wish   int64  // the proposed token
 
 	mu      sync.Mutex // guards all below
 	phase   phase
@@ -48,14 +48,14 @@ type hold struct {
 	fence   int64  // from confirming on: the newest of its tokens
 	spare   int64  // how many numbers right below fence are its tokens too
 	offer   int64  // the highest token that a node asked for
-	floor   int64  // no node that granted in time knows of a token that is not below it
+	floor   int64  // no node that granted in time knows of a token at or above it
 	decided chan struct{}
 	done    bool // decided is closed
 	failed  map[*node]error
-	busy    []time.Duration // what is left of others' leases
+	busy    []time.Duration // the rest of others' leases
 
-	awaited bool          // the engine wants to know what became of the release
-	freed   chan struct{} // closed when it is known what became of the release
+	awaited bool          // the engine waits for the result of the release
+	freed   chan struct{} // closed when the result of the release is known
 	settled bool
 	lost    bool // a quorum did not have it any more when it was released
 	yes     int  // nodes that released it
@@ -64,7 +64,7 @@ type hold struct {
 // spot is one node's part.
 type spot struct {
 	stand    stand
-	ask      *errand // what brings it there
+	ask      *errand // the request that creates it there
 	notAfter int64   // of the last such request, in the node's time
 	unsure   bool    // such a request got no answer, and may be carried out until then
 	counted  bool    // a release here counts for the quorum
@@ -77,11 +77,11 @@ func (c *Client) newHold(lock *quorumLock, ask store.Ask) *hold {
 		failed: make(map[*node]error), freed: make(chan struct{})}
 }
 
-// maxTried is how many ids are remembered of attempts that failed with an error.
+// maxTried is how many ids of failed attempts are remembered.
 const maxTried = 4096
 
-// nodeID is the id by which the nodes are to know an attempt: that of the Lock call for its first attempt,
-// with a number behind it for the others. One that was answered "busy" has a ticket.
+// nodeID is the id by which the nodes know an attempt: for the first attempt the id of the Lock call, for later ones
+// that id with a number appended. A ticket marks an attempt that was answered "busy".
 func (c *Client) nodeID(ask store.Ask) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,12 +92,12 @@ func (c *Client) nodeID(ask store.Ask) string {
 	return ask.ID + "." + strconv.FormatUint(c.tries, 36)
 }
 
-// again notes that the next attempt under this id is not the first.
+// again records that the next attempt under this id is not the first.
 func (c *Client) again(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.tried) >= maxTried {
-		// Then every attempt is taken for one that is not the first.
+		// From now on no attempt counts as a first one.
 		c.manyTried, c.tried = true, nil
 	}
 	if !c.manyTried {
@@ -127,7 +127,7 @@ func (c *Client) forget(h *hold) {
 	}
 }
 
-// countLocked counts the nodes of one stand.
+// countLocked counts the nodes in one state.
 func (h *hold) countLocked(as stand) (n int) {
 	for i := range h.spots {
 		if h.spots[i].stand == as {
@@ -137,8 +137,7 @@ func (h *hold) countLocked(as stand) (n int) {
 	return n
 }
 
-// askLocked asks node i for its vote. With seed set, for a hold that stands elsewhere: its token is taken
-// as it is.
+// askLocked asks node i for its vote. Seed is for a hold that stands elsewhere: the node takes its token as it is.
 func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
 	c, n := h.client, h.client.nodes[i]
 	e := &errand{}
@@ -153,8 +152,8 @@ func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
 	}
 }
 
-// insistLocked asks the nodes as well that do not answer but are only late: without one of them there is no
-// quorum, and the others would not even be asked.
+// insistLocked also asks the nodes that are late but not down. Without one of them there is no quorum, and nothing
+// would be sent to them.
 func (h *hold) insistLocked() {
 	for i, n := range h.client.nodes {
 		at := &h.spots[i]
@@ -169,7 +168,7 @@ func (h *hold) insistLocked() {
 	}
 }
 
-// prepare makes the request when it is sent. Nil means that nobody wants the vote any more.
+// prepare makes the request when it is sent. It returns nil if the vote is no longer needed.
 func (h *hold) prepare(
 	i int, e *errand, seed bool, leaseMS, until int64, now time.Duration,
 ) *lua.Call[lua.QuorumReply] {
@@ -197,7 +196,7 @@ func (h *hold) prepare(
 	return lua.QuorumAcquire(args)
 }
 
-// vote takes node i's answer, whenever it comes. It reports that the node is to be asked again.
+// vote handles node i's answer, whenever it comes. It reports whether to ask the node again.
 func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -236,8 +235,8 @@ func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again b
 	return false
 }
 
-// grantLocked notes a grant. One that comes after the quorum was found is a member when the node has the
-// token of the hold, which it may have to be told.
+// grantLocked records a grant. A node that grants after the quorum was found becomes a member when it has the token
+// of the hold; it may first have to be told.
 func (h *hold) grantLocked(i int, reply lua.QuorumReply) {
 	h.offer = max(h.offer, reply.Fence)
 	h.spots[i].stand = granted
@@ -266,7 +265,7 @@ func (h *hold) weighLocked() {
 	members, grants, open := h.countLocked(member), h.countLocked(granted), h.countLocked(asked)
 	switch {
 	case h.phase == asking && members >= q:
-		// Every one of them has stored the token that was proposed: one round was enough.
+		// Every one of them has stored the proposed token: one round was enough.
 		h.reserveLocked(h.wish)
 		h.heldLocked()
 		for i := range h.spots {
@@ -302,7 +301,7 @@ func (h *hold) decideLocked() {
 	close(h.decided)
 }
 
-// raiseLocked has node i store the token of the hold, which it does only while the hold stands there.
+// raiseLocked asks node i to store the token of the hold, which it does only while the hold stands there.
 func (h *hold) raiseLocked(i int) {
 	n := h.client.nodes[i]
 	e := &errand{urgent: true}

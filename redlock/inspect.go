@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// survey asks every node one question, for operators: it waits for all that answer in time.
+// survey asks every node one question, for operators. It waits for all nodes that answer in time.
 type survey struct {
 	mu      sync.Mutex // guards all below
 	replies []lua.QuorumReply
@@ -56,8 +56,8 @@ func (c *Client) survey(
 	return slices.Clone(s.replies), failed
 }
 
-// inspect puts together what the nodes say. A hold counts if, for all that is known, a quorum may have it:
-// what stands on fewer is an attempt that failed, or is about to.
+// inspect merges the answers of the nodes. A hold counts if, as far as is known, a quorum may have it; a hold on
+// fewer nodes is an attempt that failed or is about to.
 func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, error) {
 	replies, failed := c.survey(ctx, func() *lua.Call[lua.QuorumReply] {
 		return lua.QuorumInspect(l.key, l.token, l.channel)
@@ -79,7 +79,7 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, 
 		if len(at)+silent < c.quorum {
 			continue
 		}
-		// It has a quorum for as long as the last node but q - 1 keeps it.
+		// It has a quorum until the last node but q - 1 drops it.
 		slices.SortFunc(at, func(a, b lua.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
 		holder := lua.Holder{ID: c.known(id), TTL: at[min(c.quorum, len(at))-1].TTL}
 		for _, h := range at {
@@ -91,7 +91,7 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, 
 	return seen, nil
 }
 
-// known is the id by which the engine knows a hold that is this client's, or the id itself.
+// known returns the id by which the engine knows a hold of this client, or nodeID itself.
 func (c *Client) known(nodeID string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,8 +103,8 @@ func (c *Client) known(nodeID string) string {
 	return nodeID
 }
 
-// releaseForeign takes a hold that is not this client's from whoever has it. A quorum of nodes that do not
-// have it afterwards is enough: nobody can renew it then.
+// releaseForeign takes a hold of another client from its holder. It is enough that a quorum of nodes does not have it
+// afterwards: nobody can renew it then.
 func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (lua.ReleaseReply, error) {
 	began := c.clock.Now()
 	replies, failed := c.survey(ctx, func() *lua.Call[lua.QuorumReply] {

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// round is one call that asks every node about many holds, until a quorum has spoken about each.
+// round is one call that asks every node about many holds, until a quorum has answered for each.
 type round struct {
 	client *Client
 	holds  []*hold // nil: this client knows of no such hold
@@ -29,10 +29,10 @@ func (c *Client) newRound(holds []*hold) *round {
 		failed: make(map[*node]error), silent: c.silent(), decided: make(chan struct{})}
 }
 
-// stale reports that a request of the round has waited so long for its node that nobody needs it any more.
+// stale reports that a request of the round has waited for its node until its answer became useless.
 func (r *round) stale(now time.Duration) bool { return now-r.began > r.client.timeout }
 
-// weighLocked ends the round when nothing can change any more that matters.
+// weighLocked ends the round when no further answer can change its result.
 func (r *round) weighLocked() {
 	if r.closed {
 		return
@@ -48,7 +48,7 @@ func (r *round) weighLocked() {
 	close(r.decided)
 }
 
-// sayLocked is what the nodes say of a hold: a quorum has it, no quorum can have it, or neither yet.
+// sayLocked is the nodes' verdict on a hold: a quorum has it, no quorum can have it, or neither yet.
 func (r *round) sayLocked(i int) lua.RenewStatus {
 	switch q, n := r.client.quorum, len(r.client.nodes); {
 	case r.holds[i] == nil || r.no[i] > n-q:
@@ -69,9 +69,9 @@ func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatu
 	})
 }
 
-// keep renews holds at all nodes at once, in one script for each node. A hold is renewed when a quorum of
-// nodes had it all the time; the other nodes are then given it anew, so that it stands on as many as it
-// can. What no quorum has any more is gone, and is not brought back.
+// keep renews holds at all nodes at once, in one script per node. A hold is renewed when a quorum of nodes has had it
+// all the time; it is then also given to the other nodes, so that it stands on as many as possible. A hold that no
+// quorum has any more is gone, and is not restored.
 func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.RenewStatus, error) {
 	r := c.newRound(make([]*hold, len(ids)))
 	for i, id := range ids {
@@ -128,7 +128,7 @@ func (r *round) send(at int, ttls []int64) {
 	r.weighLocked()
 }
 
-// land takes a node's answer, also one that comes when the round is over.
+// land handles a node's answer, even one that comes after the round ended.
 func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
 	for k, i := range of {
 		if err == nil {
@@ -156,7 +156,7 @@ func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err 
 	}
 }
 
-// conclude says what became of the holds. Nodes that do not have one that a quorum has are given it.
+// conclude returns the results of the holds. A hold that a quorum has is given to the nodes that lack it.
 func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,7 +181,7 @@ func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
 	return said, nil
 }
 
-// keepAt is what node i is to be asked about the hold. It reports false if the node cannot have it.
+// keepAt is the question for node i about the hold. It reports false if the node cannot have it.
 func (h *hold) keepAt(i int, ttl int64) (lua.QuorumHold, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,7 +192,7 @@ func (h *hold) keepLocked(ttl int64) lua.QuorumHold {
 	return lua.QuorumHold{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, TTL: ttl, Fence: h.fence}
 }
 
-// keptAt notes what node i said.
+// keptAt records node i's answer.
 func (h *hold) keptAt(i int, said lua.RenewStatus) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,25 +211,25 @@ func (h *hold) keptLocked(i int) {
 	}
 }
 
-// missingLocked: node i does not have the hold. (If a request for it got no answer, that may still bring it;
-// releaseLocked knows.)
+// missingLocked: node i does not have the hold. (An unanswered request may still create it there; releaseLocked takes
+// care of that.)
 func (h *hold) missingLocked(i int) {
 	if at := &h.spots[i]; at.stand == member || at.stand == granted || at.stand == doubtful {
 		at.stand = absent
 	}
 }
 
-// unraisedLocked: node i was not told the token, or it is not known whether it was. While the token is
-// being confirmed the node does not count any more; later the next renewal tells it.
+// unraisedLocked: node i was not told the token, or perhaps not. While the token is being confirmed the node no
+// longer counts; later the next renewal tells it.
 func (h *hold) unraisedLocked(i int) {
 	if at := &h.spots[i]; h.phase == confirming && at.stand == granted {
 		at.stand = doubtful
 	}
 }
 
-// seed gives the hold to the nodes that do not have it. It is for a hold that a quorum was just found to
-// have had without a gap: with fewer, a node that forgot it could make it whole again after somebody else
-// had the lock in between.
+// seed gives the hold to the nodes that lack it. Call it only for a hold that a quorum was just found to have had
+// without a gap. With fewer nodes, a node that forgot the hold could complete a quorum again after somebody else held
+// the lock in between.
 func (h *hold) seed(ttl int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,7 +241,7 @@ func (h *hold) seed(ttl int64) {
 	}
 }
 
-// giveUp ends a hold that no quorum has any more: what is left of it is released.
+// giveUp ends a hold that no quorum has any more: its remains are released.
 func (h *hold) giveUp() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -294,7 +294,7 @@ func (r *round) stepAt(at int, s store.Step, leave bool) *errand {
 	}
 }
 
-// stepped takes a node's answer to a step.
+// stepped handles a node's answer to a step.
 func (r *round) stepped(at int, reply lua.QuorumReply, err error) {
 	h := r.holds[0]
 	if err == nil {

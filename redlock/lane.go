@@ -13,35 +13,34 @@ import (
 
 const (
 	maxBatch   = 128     // errands in one pipeline
-	maxLasting = 1 << 16 // that wait for a node; whatever is forgotten ends with its lease
+	maxLasting = 1 << 16 // waiting for a node; a forgotten hold ends with its lease
 
-	firstPause = 20 * time.Millisecond // before a node that failed is tried again
+	firstPause = 20 * time.Millisecond // before a failed node is tried again
 	lastPause  = 500 * time.Millisecond
 )
 
 // errand is one script for one node.
 type errand struct {
 	lane    *lane
-	urgent  bool          // goes before what is not
-	lasting bool          // is not given up while the node is away, but when land says so
+	urgent  bool          // goes before errands that are not
+	lasting bool          // is kept while the node is down; land decides when to give up
 	patient bool          // also waits for a node that is only late
 	due     time.Duration // not before
 	end     time.Duration // for land: nothing can be left to do then
 
-	// make prepares the call when it is sent; nil: there is nothing to send any more.
+	// make prepares the call when it is sent; nil: there is nothing left to send.
 	make func(now time.Duration) *lua.Call[lua.QuorumReply]
-	// land takes the answer. It is called once for every sending, and for an errand that is given up
-	// unsent; never under a lane's mutex. If it returns true the errand is sent again.
+	// land handles the answer. It is called once for every sending, and for an errand that is given up unsent, never
+	// under a lane's mutex. If it returns true the errand is sent again.
 	land func(e *errand, reply lua.QuorumReply, err error) (again bool)
 
 	// Guarded by lane.mu.
 	queued bool
 }
 
-// node is one server. All that goes to it goes through its lane, in one pipeline at a time: what comes
-// while that is under way waits for its answer, and goes together in the next. So a server that is frozen
-// has one pipeline to carry out when it thaws, however much was asked of it meanwhile, and the order in
-// which it gets things is that in which they were queued.
+// node is one server. All its requests go through its lane, in one pipeline at a time; later requests wait for the
+// answer, and go together in the next pipeline. So a server that was frozen has one pipeline to carry out when it
+// thaws, however much was asked meanwhile, and it gets requests in the order in which they were queued.
 type node struct {
 	lane
 	addr   string
@@ -50,7 +49,7 @@ type node struct {
 }
 
 type lane struct {
-	node *node // the one that it is part of
+	node *node // the node that the lane belongs to
 
 	mu       sync.Mutex // guards all below
 	urgent   []*errand
@@ -67,8 +66,8 @@ type lane struct {
 	closed   bool
 }
 
-// submit queues an errand. What does not last is refused while the node does not answer; then nothing is
-// sent, and land is not called.
+// submit queues an errand. While the node does not answer, an errand that does not last is refused: it is not sent,
+// and land is not called.
 func (l *lane) submit(e *errand) error {
 	now := l.node.client.clock.Now()
 	l.mu.Lock()
@@ -90,13 +89,13 @@ func (l *lane) submit(e *errand) error {
 	return nil
 }
 
-// silentLocked reports that what was sent last has been without an answer for longer than a node has.
+// silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout.
 func (l *lane) silentLocked(now time.Duration) bool {
 	return l.flying && now-l.sentAt > l.node.client.timeout
 }
 
-// lateLocked reports that the node does not answer, but did so until a short while ago: what is sent to it may be
-// slow, or its connection be replaced, and it is not known yet to be away.
+// lateLocked reports that the node does not answer, but did until a short while ago. It may be slow, or its
+// connection may be about to be replaced: it is not yet known to be down.
 func (l *lane) lateLocked(now time.Duration) bool {
 	if l.flying {
 		return now-l.sentAt <= 2*l.node.client.timeout
@@ -121,11 +120,11 @@ func (e *errand) cancel() bool {
 	e.lane.mu.Lock()
 	defer e.lane.mu.Unlock()
 	was := e.queued
-	e.queued = false // whoever takes errands from the queue passes it by
+	e.queued = false // the loop that takes errands skips it
 	return was
 }
 
-// startLocked sees to it that somebody works on what is queued, now or when it is time.
+// startLocked makes sure that a goroutine serves the queue, now or when something is due.
 func (l *lane) startLocked(now time.Duration) {
 	if l.running || l.closed {
 		return
@@ -151,7 +150,7 @@ func (l *lane) timed() {
 	l.startLocked(l.node.client.clock.Now())
 }
 
-// nextLocked is when there is something to send.
+// nextLocked returns when there is something to send.
 func (l *lane) nextLocked() (at time.Duration, ok bool) {
 	for _, queue := range [][]*errand{l.urgent, l.normal} {
 		for _, e := range queue {
@@ -177,7 +176,7 @@ func (l *lane) run() {
 	}
 }
 
-// take returns the next batch. None means that the goroutine is to end.
+// take returns the next batch. An empty one means that the goroutine must end.
 func (l *lane) take() []*errand {
 	now := l.node.client.clock.Now()
 	l.mu.Lock()
@@ -213,7 +212,7 @@ func takeFrom(queue *[]*errand, batch []*errand, now time.Duration) []*errand {
 	return batch
 }
 
-// fly sends a batch, waits for its answers, and hands them over.
+// fly sends a batch, waits for its answers, and passes them to land.
 func (l *lane) fly(batch []*errand) {
 	c := l.node.client
 	sent := c.clock.Now()
@@ -247,7 +246,7 @@ func (l *lane) fly(batch []*errand) {
 	}
 }
 
-// broken is the error that says that the link to the server failed, and not a script.
+// broken returns the error that shows that the link to the server failed, rather than a script.
 func broken(calls []*lua.Call[lua.QuorumReply]) error {
 	for _, call := range calls {
 		if !answered(call.Err) {
@@ -257,7 +256,7 @@ func broken(calls []*lua.Call[lua.QuorumReply]) error {
 	return nil
 }
 
-// settle hands over an answer, after which the errand may want to be sent again.
+// settle passes an answer to land, and sends the errand again if land asks for it.
 func (l *lane) settle(e *errand, reply lua.QuorumReply, err error) {
 	if !e.land(e, reply, err) {
 		return
@@ -275,7 +274,7 @@ func (l *lane) grounded() {
 	l.flying = false
 }
 
-// landed takes note of how the link did. After a failure everything that does not last is given up.
+// landed updates the state of the link. After a failure every errand that does not last is given up.
 func (l *lane) landed(now, took time.Duration, link error) (failed []*errand, why error) {
 	l.mu.Lock()
 	l.flying = false
@@ -303,7 +302,7 @@ func (l *lane) landed(now, took time.Duration, link error) (failed []*errand, wh
 	return failed, &unsentError{link}
 }
 
-// giveUp takes what does not last out of a queue.
+// giveUp removes the errands that do not last from a queue.
 func giveUp(queue *[]*errand) (failed []*errand) {
 	rest := (*queue)[:0]
 	for _, e := range *queue {
@@ -321,7 +320,7 @@ func giveUp(queue *[]*errand) (failed []*errand) {
 	return failed
 }
 
-// unsentError is what becomes of an errand that was given up before it was sent.
+// unsentError is the error of an errand that was given up before it was sent.
 type unsentError struct{ error }
 
 func (u *unsentError) Unwrap() error { return u.error }
@@ -337,7 +336,7 @@ func (l *lane) close() {
 	}
 }
 
-// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is away.
+// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is down.
 func (l *lane) idle() bool {
 	now := l.node.client.clock.Now()
 	l.mu.Lock()

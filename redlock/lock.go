@@ -14,19 +14,19 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Redisson's prefixes of the names beside a lock's own, as package rlock has them.
+// Redisson's prefixes of the keys beside the lock's own, as in package rlock.
 const (
 	channelPrefix = "redisson_lock__channel"
 	tokenPrefix   = "redisson_lock_token"
 )
 
-// New returns a handle on the lock of that name over the client's nodes. It is cheap and sends nothing. A
-// bad name or option is an *rlock.ArgumentError from every call on the handle; so is a FixedLease longer
-// than the guard time, also where it is an option of package multilock.
+// New returns a handle on the lock of that name over the client's nodes. It is cheap and sends nothing. With an
+// invalid name or option every call on the handle returns an *rlock.ArgumentError. So does a FixedLease longer than
+// the guard time, even one given to package multilock.
 //
-// It is an *rlock.Lock in everything but this: a waiter is not woken, but tries again after random times
-// that grow up to MaxPoll; a hold cannot be exported; and what Inspect and Break go by is what a quorum of
-// the nodes says.
+// It is like the *rlock.Lock of package rlock except that a waiter is not woken, but retries after random times that
+// grow up to MaxPoll; that a hold cannot be exported; and that Inspect and Break rely on what a quorum of the nodes
+// says.
 func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	if client == nil || client.locks == nil {
 		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
@@ -39,8 +39,8 @@ func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	return client.locks.Lock(lock, opts, err)
 }
 
-// quorumLock is the protocol of the lock: it has its own ways to the nodes, so the connection that the
-// engine offers is none.
+// quorumLock is the protocol of the lock. It reaches the nodes itself and ignores the connection that the engine
+// offers.
 type quorumLock struct {
 	client                    *Client
 	name, key, token, channel string
@@ -56,8 +56,8 @@ func (l *quorumLock) Inherits(string) bool { return true }
 
 func (l *quorumLock) Traits() *store.Traits { return &l.client.traits }
 
-// checkLease is for [store.Traits]: what a server granted may be forgotten by a restart, and only for the
-// guard time is that server without a vote. The client's own lease was checked with its options.
+// checkLease is for [store.Traits]. A restarted server may have forgotten what it granted, and has no vote only for
+// the guard time. The client's own lease was checked with its options.
 func (c *Client) checkLease(lease time.Duration) error {
 	if lease > c.guard {
 		return &rlock.ArgumentError{Name: "FixedLease", Value: lease, Problem: fmt.Sprintf(
@@ -85,7 +85,7 @@ func (l *quorumLock) Leave(ctx context.Context, _ lua.Conn, s store.Step) (lua.S
 	return l.client.step(ctx, s.ID, s, true)
 }
 
-// Release ends a hold of this client, or one of anybody that an operator breaks.
+// Release ends a hold of this client, or any hold that an operator breaks.
 func (l *quorumLock) Release(id string, _, _ bool) *lua.Call[lua.ReleaseReply] {
 	c := l.client
 	return lua.Func(func(ctx context.Context) (lua.ReleaseReply, error) {
@@ -93,7 +93,7 @@ func (l *quorumLock) Release(id string, _, _ bool) *lua.Call[lua.ReleaseReply] {
 			return c.free(ctx, h)
 		}
 		if strings.HasPrefix(id, c.core.ClientID+":") {
-			// What this client knows nothing of is nowhere, or on its way out already.
+			// A hold that this client does not know is nowhere, or already being released.
 			return lua.ReleaseReply{Status: lua.Gone, Now: virtual(c.clock.Now())}, nil
 		}
 		return c.releaseForeign(ctx, l, id)
@@ -104,6 +104,6 @@ func (l *quorumLock) Inspect(ctx context.Context, _ lua.Conn, _ bool) (lua.Inspe
 	return l.client.inspect(ctx, l)
 }
 
-// errStays refuses an export: what a process knows of its hold's nodes cannot go into a token.
+// errStays refuses an export: a token cannot carry what a process knows of its hold's nodes.
 var errStays = &rlock.ArgumentError{Name: "lock", Problem: "stands on a quorum of nodes, and its holds cannot " +
 	"be moved to another process"}

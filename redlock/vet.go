@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// refusal is why a connection was not taken, and until when another try is pointless.
+// refusal is why a connection was refused, and until when retrying is pointless.
 type refusal struct {
 	err   error
 	until time.Duration // by the client's clock
@@ -21,16 +21,16 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// recheck is how soon a server is looked at again that is no independent primary: somebody may mend it.
+// recheck is how soon a server that is not an independent primary is checked again: somebody may fix it.
 const recheck = 5 * time.Second
 
-// identities knows which server each node is, by the run id that it told on its newest connection.
+// identities records which server each node is, by the run id that its newest connection reported.
 type identities struct {
 	mu    sync.Mutex // guards nodes
 	nodes map[string]*node
 }
 
-// claim notes that n is the server of that run id. It reports the other node that is, if there is one.
+// claim records that n is the server of that run id. It returns another node with the same run id, if any.
 func (i *identities) claim(n *node, run string) (other *node) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -49,9 +49,9 @@ func (i *identities) claim(n *node, run string) (other *node) {
 	return nil
 }
 
-// vet looks at a connection when it is made, and on that connection. A restart ends every connection, so
-// a vote that comes over a vetted one comes from the very process that was looked at, however often
-// scripts are loaded, requests repeated or servers restarted in between.
+// vet checks a connection when it is made, on that connection. A restart ends every connection, so a vote over a
+// vetted one comes from the very process that was checked, however often scripts are loaded, requests repeated or
+// servers restarted in between.
 func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	c := n.client
 	sent := c.clock.Now()
@@ -64,7 +64,7 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	case !answered(err):
 		return err
 	case c.leastUptime == 0 && !redis.IsPermissionError(err):
-		return nil // no real server, as tests of applications use
+		return nil // not a real server; applications' tests use such
 	default:
 		return n.refuse(fmt.Errorf("it does not answer INFO, ROLE and TIME, which a vote needs: %w", err),
 			now+recheck)
@@ -99,7 +99,7 @@ func (n *node) refuse(err error, until time.Duration) error {
 	return &refusal{err: err, until: until}
 }
 
-// modeOf is what a server tells of its mode, which Valkey calls by a name of its own.
+// modeOf returns the server's mode, which Valkey reports under its own name.
 func modeOf(about map[string]string) string {
 	if mode := about["redis_mode"]; mode != "" {
 		return mode
@@ -107,7 +107,7 @@ func modeOf(about map[string]string) string {
 	return about["server_mode"]
 }
 
-// fields takes INFO's answer apart.
+// fields parses INFO's answer.
 func fields(info string) map[string]string {
 	all := make(map[string]string)
 	for line := range strings.Lines(info) {

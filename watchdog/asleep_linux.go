@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// asleep is how long the machine has been suspended since it was started: CLOCK_BOOTTIME counts that time, and
-// CLOCK_MONOTONIC does not. It reports false where it cannot be told.
+// asleep returns how long the machine has been suspended since it was started: CLOCK_BOOTTIME counts that time, and
+// CLOCK_MONOTONIC does not. It reports false if the time is unknown.
 func asleep() (time.Duration, bool) {
 	const monotonic, boottime = 1, 7
 	const attempts = 4

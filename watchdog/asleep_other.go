@@ -4,5 +4,5 @@ package watchdog
 
 import "time"
 
-// asleep cannot tell, so that the wall clock has to.
+// asleep reports that the time is unknown, so the wall clock must decide.
 func asleep() (time.Duration, bool) { return 0, false }

@@ -8,33 +8,34 @@ import (
 
 const (
 	// jump is the smallest gain of the wall clock on the monotonic one that
-	// counts as a suspension. What is lost below it is covered by [Margin].
+	// counts as a suspension. [Margin] covers anything smaller.
 	jump = 50 * time.Millisecond
-	// jitter is how far two readings of an undisturbed pair of clocks may
-	// differ: the pair is not read in one instant.
+	// jitter is how far two readings of an undisturbed pair of clocks may differ,
+	// because the two clocks are not read at the same instant.
 	jitter = time.Millisecond
 )
 
-// Clock tells the time since its creation, on the monotonic clock, plus the time
-// for which the machine was suspended: its monotonic clock stands still then,
-// while leases elsewhere run out. That the wall clock ran ahead of the monotonic
-// one tells that there was something. On Linux CLOCK_BOOTTIME says for how long
-// the machine was suspended, if it was, so that setting the wall clock changes
-// nothing. Elsewhere the whole jump counts, and after a wall clock that was set
-// forward the Clock is ahead of real time; a lease that is given up too early
-// does no harm, one that is believed in too long does. Setting it back changes
-// nothing anywhere. A virtual machine that its host stops does not know of it.
+// Clock returns the time since its creation: the monotonic clock plus the time
+// for which the machine was suspended. While the machine is suspended its
+// monotonic clock stands still, but leases elsewhere run out. A suspension shows
+// in the wall clock, which then runs ahead of the monotonic one. On Linux
+// CLOCK_BOOTTIME tells how long the machine was suspended, if at all, so setting
+// the wall clock changes nothing. Elsewhere the whole jump counts, and after a
+// wall clock was set forward the Clock is ahead of real time. Giving a lease up
+// too early does no harm; relying on it too long does. Setting the wall clock
+// back changes nothing on any system. A virtual machine cannot detect that its
+// host stopped it.
 //
 // A Clock never goes back: a call of [Clock.Now] that starts after another one
-// returned does not tell less. It is safe for concurrent use.
+// returned does not return less. It is safe for concurrent use.
 type Clock struct {
 	// read returns both clocks as of now. Fixed at creation.
 	read func() (mono, wall time.Duration)
 
-	// asleep returns how long the machine was suspended since some instant, if it
-	// can tell. Fixed at creation.
+	// asleep returns how long the machine was suspended since some instant, if
+	// that is known. Fixed at creation.
 	asleep func() (time.Duration, bool)
-	slept  time.Duration // what it said last; guarded by mu
+	slept  time.Duration // its last value; guarded by mu
 
 	suspended atomic.Int64 // sum of all suspensions, in nanoseconds; only grows
 	offset    atomic.Int64 // wall - mono, as of the last jump or step back
@@ -68,9 +69,9 @@ func (c *Clock) Now() time.Duration {
 	return now
 }
 
-// Wall returns the wall time that the instant at of this clock stands for now:
-// the wall clock's present reading plus what is left until at. The result has
-// no monotonic reading, since that would stand still with a suspended machine.
+// Wall returns the wall time that corresponds to the instant at of this clock:
+// the wall clock's present reading plus the time left until at. The result has no
+// monotonic reading, because that would stand still in a suspended machine.
 func (c *Clock) Wall(at time.Duration) time.Time {
 	now, wall := c.now()
 	return time.Unix(0, int64(wall)).Add(at - now)
@@ -82,15 +83,16 @@ func (c *Clock) now() (now, wall time.Duration) {
 	if grown > jump || grown < -jitter {
 		return c.apart()
 	}
-	// The offset was loaded first and is stored last: whoever sees the
+	// The offset was loaded first and is stored last: a goroutine that sees the
 	// offset after a jump also sees the jump in the sum.
 	return mono + time.Duration(c.suspended.Load()), wall
 }
 
-// apart looks again and takes the difference into account. The readings that
-// led here are no use: they may be older than a jump that another goroutine
-// has meanwhile counted, would look like a step back, and have the same jump
-// counted once more. Readings taken under the lock are ordered with the writes.
+// apart reads again, under the lock, and takes the difference into account. The
+// readings that led here are unusable. They may be older than a jump that another
+// goroutine has counted meanwhile; they would look like a step back and make the
+// same jump count twice. Readings taken under the lock are ordered with the
+// writes.
 func (c *Clock) apart() (now, wall time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,8 +106,9 @@ func (c *Clock) apart() (now, wall time.Duration) {
 	return mono + time.Duration(c.suspended.Load()), wall
 }
 
-// suspensionLocked is for how long the machine was suspended, as the wall clock moved
-// by grown against the monotonic one. Less than the jitter is none.
+// suspensionLocked returns how long the machine was suspended, given that the
+// wall clock gained grown on the monotonic one. A time below the jitter counts as
+// none.
 func (c *Clock) suspensionLocked(grown time.Duration) time.Duration {
 	slept, told := c.asleep()
 	if !told {
@@ -119,8 +122,8 @@ func (c *Clock) suspensionLocked(grown time.Duration) time.Duration {
 	return gain
 }
 
-// steady reads until two readings agree. A thread that loses its CPU between
-// the two halves of a reading sees a step that nobody made.
+// steady reads until two readings agree. A thread that loses its CPU between the
+// two halves of a reading sees a step that did not happen.
 func (c *Clock) steady() (mono, wall time.Duration) {
 	const attempts = 4
 	mono, wall = c.read()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Margin is what the validity of a lease falls short of it: 1 % for clocks that
+// Margin is how much shorter than its lease a validity is: 1 % for clocks that
 // run at different rates, 2 ms for the granularity of expiry in Redis, and one
 // tick of the wheel.
 func Margin(lease, tick time.Duration) time.Duration {
@@ -14,12 +14,13 @@ func Margin(lease, tick time.Duration) time.Duration {
 	return lease/100 + granularity + tick
 }
 
-// Lease is what a [Watchdog] looks after: one for every hold, embedded in it or
-// a field of it. The zero value is ready. A Lease has one life: once it was
-// stopped or lost it stays so. It must not be copied after first use.
+// Lease is the unit that a [Watchdog] looks after: one for every hold, embedded
+// in it or a field of it. The zero value is ready to use. A Lease has one life:
+// once stopped or lost it stays so. It must not be copied after first use.
 type Lease struct {
-	// Owner is the user's: what the lease belongs to. The watchdog does not
-	// touch it. It must be set before the lease is first handed over.
+	// Owner is for the user: the object that the lease belongs to. The watchdog
+	// does not touch it. It must be set before the lease is first passed to a
+	// method.
 	Owner any
 
 	dog   *Watchdog // set before the timer is first armed, then constant
@@ -31,8 +32,8 @@ type Lease struct {
 
 	mu      sync.Mutex // guards everything below; taken before Watchdog.mu and Wheel.mu
 	renewAt time.Duration
-	failure *error // of the last renewal, if it has failed: most never do, and this takes less memory
-	// generation counts what invalidates answers that are under way.
+	failure *error // of the last renewal, if it failed; a pointer, because most never do and it takes less memory
+	// generation counts the events that invalidate answers under way.
 	generation uint32
 	state      state
 	kept       bool // renewed, not only guarded
@@ -49,13 +50,14 @@ const (
 )
 
 // ValidUntil returns the instant of the watchdog's clock until which the lease
-// may be believed in. It stays as it was when the lease is stopped or lost, and
-// is zero before the lease was first handed over. It is safe for concurrent use.
+// may be relied on. It stays unchanged when the lease is stopped or lost, and is
+// zero before the lease was first passed to a method. It is safe for concurrent
+// use.
 func (l *Lease) ValidUntil() time.Duration {
 	return time.Duration(l.validity.Load())
 }
 
-// Failing reports that the last renewal failed, also of a lease that was stopped
+// Failing reports that the last renewal failed, even if the lease was stopped
 // after that. It is safe for concurrent use.
 func (l *Lease) Failing() bool {
 	l.mu.Lock()
@@ -73,8 +75,8 @@ func (l *Lease) raiseValidityLocked(until time.Duration) {
 	}
 }
 
-// nextLocked returns when the lease has to be looked at again. A renewal under
-// way does not hold up the end of validity.
+// nextLocked returns when the lease must be checked again. A renewal under way
+// does not delay the end of validity.
 func (l *Lease) nextLocked() time.Duration {
 	if l.kept && !l.busy {
 		return min(l.renewAt, l.ValidUntil())
@@ -82,7 +84,7 @@ func (l *Lease) nextLocked() time.Duration {
 	return l.ValidUntil()
 }
 
-// lastFailureLocked is what the last renewal failed for, nil if it did not.
+// lastFailureLocked returns the error of the last renewal, or nil.
 func (l *Lease) lastFailureLocked() error {
 	if l.failure == nil {
 		return nil

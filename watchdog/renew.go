@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ErrGone says that Redis no longer knows a hold: it is lost, whatever validity
-// was left.
+// ErrGone says that Redis no longer knows a hold: it is lost, however much
+// validity was left.
 var ErrGone = errors.New("watchdog: the lease is gone")
 
 var (
@@ -14,14 +14,14 @@ var (
 	errTooLate  = errors.New("watchdog: renewed, but the answer came too late to rely on")
 )
 
-// Result is what became of one lease in a renewal.
+// Result is the outcome of a renewal for one lease.
 type Result struct {
 	// Lease is how long Redis keeps a renewed hold, counted from the start
 	// of the call.
 	Lease time.Duration
 	// Err is nil if the lease was renewed, an error that wraps [ErrGone] if
-	// Redis says that the hold is gone, and anything else for a failure that
-	// may pass: it is tried again while validity lasts.
+	// Redis says that the hold is gone, and anything else for a transient
+	// failure: the renewal is retried while the lease is valid.
 	Err error
 }
 
@@ -52,8 +52,8 @@ func (w *Watchdog) end(l *Lease, as state) bool {
 	return w.endLocked(l, as)
 }
 
-// endLocked is the one way out of being live. Whoever gets true has the say:
-// to be silent (Stop, Lose) or to call Lost.
+// endLocked is the only transition out of live. The call that gets true decides
+// the outcome: no callback (Stop, Lose), or a call of Lost.
 func (w *Watchdog) endLocked(l *Lease, as state) bool {
 	was := l.state
 	if was == unused || was == live {
@@ -74,8 +74,8 @@ func (w *Watchdog) armLocked(l *Lease) {
 	w.cfg.Wheel.Schedule(&l.timer, l.nextLocked())
 }
 
-// renewalAfter returns when a lease is renewed that was confirmed by a call that
-// started at start. Rounding brings those that are due at nearly the same time
+// renewalAfter returns when to renew a lease that was confirmed by a call that
+// started at start. Rounding moves leases that are due at nearly the same time
 // to the same tick, and so into the same call.
 func (w *Watchdog) renewalAfter(start, lease time.Duration) time.Duration {
 	period := w.cfg.Period
@@ -89,14 +89,14 @@ func (w *Watchdog) renewalAfter(start, lease time.Duration) time.Duration {
 	return at
 }
 
-// reached rounds down as the wheel does, or a timer that fired early would be
-// armed for its own tick again.
+// reached rounds down as the wheel does. Otherwise a timer that fired early
+// would be armed for its own tick again.
 func (w *Watchdog) reached(at, now time.Duration) bool {
 	return w.cfg.Wheel.tickOf(at) <= w.cfg.Wheel.tickOf(now)
 }
 
-// check is what the wheel calls for a lease. It goes by the state that it finds
-// and not by what the timer was armed for: that may have changed meanwhile.
+// check is the lease's timer function. It acts on the state that it finds, not
+// on what the timer was armed for, which may have changed meanwhile.
 func check(arg any) {
 	l := arg.(*Lease)
 	w := l.dog
@@ -137,8 +137,8 @@ func (w *Watchdog) loseAndUnlock(l *Lease, cause error) {
 	w.cfg.Lost(l, cause)
 }
 
-// settle takes in the answer for one lease to a call that started at start, when
-// the lease was of the given generation.
+// settle handles the answer for one lease to a call that started at start, when
+// the lease had the given generation.
 func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, result Result) {
 	now := w.cfg.Clock.Now()
 	l.mu.Lock()
@@ -148,8 +148,8 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 		return
 	}
 	if l.generation != generation {
-		// The answer is to a question that was overtaken. If the lease is
-		// still kept, renewAt has passed and the next call starts at once.
+		// A later event overtook this answer. If the lease is still kept,
+		// renewAt has passed and the next call starts at once.
 		w.armLocked(l)
 		l.mu.Unlock()
 		return
@@ -165,7 +165,7 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 		w.report(l, err)
 		return
 	default:
-		failed := err // its own variable: the other one need not be on the heap where all goes well
+		failed := err // a separate variable, so that err need not be on the heap in the usual case
 		l.failure = &failed
 		l.renewAt = now + w.cfg.Retry
 	}
@@ -174,7 +174,7 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 	w.report(l, err)
 }
 
-// verdict returns nil only for an answer that somebody can still rely on.
+// verdict returns nil only for an answer that can still be relied on.
 func (w *Watchdog) verdict(start, now time.Duration, result Result) error {
 	if result.Err != nil {
 		return result.Err

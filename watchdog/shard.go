@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// shard is the queue of leases that are due and share a fate. It exists while
-// the queue is not empty or a call for it is under way, and one goroutine, once
-// woken, takes care of it for that time.
+// shard is the queue of due leases that fail together. It exists while the queue is not empty or a
+// call for it is under way; during that time one goroutine, once started, serves it.
 type shard struct {
 	name        string
 	first, last *Lease // guarded by Watchdog.mu
 	length      int    // guarded by Watchdog.mu
 }
 
-// enqueue appends l to the queue of its shard. The wheel fires in order of time,
-// so that the queue is in order of time.
+// enqueue appends l to the queue of its shard. The wheel fires in order of time, so the queue is in
+// order of time.
 func (w *Watchdog) enqueue(l *Lease) {
 	name := ""
 	if w.cfg.Shard != nil {
@@ -31,9 +30,8 @@ func (w *Watchdog) enqueue(l *Lease) {
 		s = &shard{name: name}
 		w.shards[name] = s
 		w.fresh = append(w.fresh, s)
-		// It is tempting to start the goroutine here, but it would take
-		// the first lease of this tick before the second has come. A
-		// timer in the past fires behind all others of its tick.
+		// It is tempting to start the goroutine here, but it would take the first lease of this
+		// tick before the second is queued. A timer in the past fires after all others of its tick.
 		w.cfg.Wheel.Schedule(&w.gather, 0)
 	}
 	if s.last == nil {
@@ -68,7 +66,7 @@ type batch struct {
 	results     []Result
 }
 
-// serve sends what is due in s until nothing is.
+// serve sends the due leases of s until none is left.
 func (w *Watchdog) serve(s *shard) {
 	defer w.running.Done()
 	var b batch
@@ -81,8 +79,8 @@ func (w *Watchdog) serve(s *shard) {
 	}
 }
 
-// resize is how many leases the next call may have, after one of size that took so
-// long: its limit is that of any call.
+// resize returns how many leases the next call may have, after a call with size leases took this
+// long. Whatever the size, the time limit of a call is the same.
 func (w *Watchdog) resize(size int, took time.Duration) int {
 	switch {
 	case took > w.cfg.Limit/2:
@@ -93,9 +91,9 @@ func (w *Watchdog) resize(size int, took time.Duration) int {
 	return min(2*size, w.cfg.Most)
 }
 
-// take moves the head of the queue, up to most leases, into b. If there is nothing, or w is closed,
-// it gives up the shard and returns false: both happen under one lock, so that
-// what is queued later finds no shard and makes a new one.
+// take moves the head of the queue, up to most leases, into b. If the queue is empty, or w is
+// closed, it gives up the shard and returns false. Both happen under one lock, so a lease that is
+// queued later finds no shard and creates a new one.
 func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +105,7 @@ func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	if cap(b.due) < n {
 		b.due = make([]*Lease, 0, n)
 	}
-	clear(b.due[:cap(b.due)]) // what has ended must not be kept in memory
+	clear(b.due[:cap(b.due)]) // ended leases must not be kept in memory
 	b.due = b.due[:0]
 	for range n {
 		l := s.first
@@ -121,9 +119,9 @@ func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	return true
 }
 
-// admit drops what needs no renewal any more, and notes the generations of the
-// rest. That is done before the start of the call is taken: what changes later
-// than here is treated as if it came after the start, which errs to the safe side.
+// admit drops leases that need no renewal any more, and records the generations of the rest. This
+// happens before the start of the call is taken, so a change after this point counts as one after
+// the start, which errs on the safe side.
 func (w *Watchdog) admit(b *batch) {
 	b.generations = b.generations[:0]
 	b.results = b.results[:0]

@@ -5,14 +5,14 @@ import "math/bits"
 const (
 	levels = 4
 	// A slot of a level is as long as 256 of the level below, and each level
-	// has twice as many: the turn that it is in, and the next one, into which
-	// a slot of the level above can be sorted before it is reached.
+	// has twice as many: those of the current turn, and those of the next one,
+	// into which a slot of the level above can be sorted before it is reached.
 	slotBits = 8
 	slots    = 2 << slotBits
 	slotMask = slots - 1
-	// horizon is the number of ticks that the wheel tells apart: 994 days of
-	// ticks of 10 ms. A timer beyond it waits in the farthest slot and is put
-	// in place from there.
+	// horizon is the number of ticks that the wheel distinguishes: 994 days
+	// with ticks of 10 ms. A timer beyond it waits in the farthest slot and is
+	// sorted from there.
 	horizon = slots << ((levels - 1) * slotBits)
 )
 
@@ -21,8 +21,8 @@ func slotOf(level int, position uint64) uint16 {
 	return uint16(level*slots) | uint16(position&slotMask)
 }
 
-// Timer is one entry of a [Wheel]. It is meant to be embedded in, or be a field
-// of, what it wakes: arming it allocates nothing. It must be initialised with
+// Timer is one entry of a [Wheel]. Embed it in the object that it wakes, or
+// make it a field: arming it allocates nothing. It must be initialised with
 // [Timer.Init], must not be copied after that, and belongs to one wheel.
 type Timer struct {
 	next, prev *Timer // guarded by Wheel.mu; nil while not armed
@@ -32,15 +32,15 @@ type Timer struct {
 	slot       uint16 // guarded by Wheel.mu; as of slotOf
 }
 
-// Init sets what the timer calls. It must not be called while the timer is
+// Init sets the timer's function. It must not be called while the timer is
 // armed. A package-level function with a pointer as arg needs no allocation,
-// which a closure would.
+// unlike a closure.
 func (t *Timer) Init(fire func(arg any), arg any) {
 	t.fire, t.arg = fire, arg
 }
 
-// rack is the slots of all levels: rings of timers, in order of arrival, by
-// their first one. The zero value is empty.
+// rack holds the slots of all levels. A slot is a ring of timers in order of
+// arrival, stored as its first one. The zero value is empty.
 type rack struct {
 	heads    [levels * slots]*Timer
 	occupied [levels]occupancy
@@ -73,7 +73,7 @@ func (r *rack) remove(t *Timer) {
 	t.next, t.prev = nil, nil
 }
 
-// occupancy tells which slots of a level are not empty.
+// occupancy records which slots of a level are not empty.
 type occupancy [slots / 64]uint64
 
 func (o *occupancy) set(i uint16)   { o[i/64] |= 1 << (i % 64) }

@@ -1,14 +1,14 @@
 package watchdog
 
-// chunk is how many timers are sorted ahead under one hold of the lock. It bounds
-// how long a Schedule, a Cancel or a timer that is due waits for that.
+// chunk is how many timers are sorted ahead while the lock is held once. It
+// bounds how long that delays a Schedule, a Cancel or a timer that is due.
 const chunk = 256
 
 // The position of a level is the current tick in units of its slots. A slot of a
 // higher level may be sorted into the lower ones as soon as it is the next one,
-// since they reach two of its lengths ahead, and must be once it is the current
-// one. In between lies the time to sort it piece by piece: in one piece, a slot
-// of 300,000 timers would make all others late by several ticks.
+// because they reach two of its lengths ahead, and must be sorted once it is the
+// current one. That leaves time to sort it in chunks. Sorting it at once would,
+// for a slot of 300,000 timers, make all others late by several ticks.
 
 // upcomingLocked returns the next tick at which there is something to do: a slot
 // of the lowest level is due, or one of a higher level may or must be sorted.
@@ -31,9 +31,9 @@ func (w *Wheel) upcomingLocked() (tick uint64, ok bool) {
 	return tick, ok
 }
 
-// turnLocked moves the wheel on to the next tick at which there is something to
+// turnLocked advances the wheel to the next tick at which there is something to
 // do, and reports whether that is not after now. Ticks in between cost nothing,
-// so neither does a clock that has jumped by days.
+// so a clock that jumped by days costs nothing either.
 func (w *Wheel) turnLocked(now uint64) bool {
 	tick, ok := w.upcomingLocked()
 	if !ok || tick > now {
@@ -41,7 +41,7 @@ func (w *Wheel) turnLocked(now uint64) bool {
 		return false
 	}
 	w.current = tick
-	// In any order: sorting puts a timer where it belongs in one step.
+	// In any order: sorting moves a timer to its place in one step.
 	for level := 1; level < levels; level++ {
 		if shift := level * slotBits; tick&(1<<shift-1) == 0 {
 			for w.sortLocked(level, tick>>shift) {
@@ -51,8 +51,8 @@ func (w *Wheel) turnLocked(now uint64) bool {
 	return true
 }
 
-// sortAheadLocked sorts a chunk of what may be sorted, and reports whether there
-// was anything.
+// sortAheadLocked sorts a chunk of a slot that may be sorted, and reports
+// whether there was one.
 func (w *Wheel) sortAheadLocked() bool {
 	for level := 1; level < levels; level++ {
 		if w.sortLocked(level, w.current>>(level*slotBits)+1) {
@@ -62,9 +62,9 @@ func (w *Wheel) sortAheadLocked() bool {
 	return false
 }
 
-// sortLocked moves a chunk of the slot at position, which is the current one of
-// its level or the next, to where it now belongs: a lower level, or the far end
-// of the highest, but never the slot that it is taken from.
+// sortLocked moves a chunk of the slot at position, the current one of its level
+// or the next, to the right place: a lower level, or the far end of the highest,
+// but never the slot that it is taken from.
 func (w *Wheel) sortLocked(level int, position uint64) bool {
 	slot := slotOf(level, position)
 	for n := range chunk {
@@ -78,9 +78,9 @@ func (w *Wheel) sortLocked(level int, position uint64) bool {
 	return true
 }
 
-// placeLocked puts t into the finest level that reaches as far as its tick. What
-// is due goes into the slot of the current tick, which is emptied before the
-// wheel moves on.
+// placeLocked puts t into the finest level that reaches as far as its tick. A
+// timer that is due goes into the slot of the current tick, which is emptied
+// before the wheel advances.
 func (w *Wheel) placeLocked(t *Timer) {
 	tick := max(t.tick, w.current)
 	for level := range levels {

@@ -8,24 +8,23 @@ import (
 
 const (
 	defaultTick = 10 * time.Millisecond
-	// maxNap bounds a sleep while anything is armed. The runtime's timers
-	// stand still with a suspended machine, so only looking at the clock
-	// tells that instants have passed meanwhile.
+	// maxNap bounds a sleep while anything is armed. The runtime's timers stand still in a
+	// suspended machine, so only reading the clock shows that instants have passed meanwhile.
 	maxNap = time.Second
-	// mostTurning bounds the goroutines of a wheel: the one that turns it, and
-	// those that were relieved and are not done yet.
+	// mostTurning bounds the goroutines of a wheel: the one that turns it, and those that were
+	// relieved and are still running.
 	mostTurning = 16
 )
 
-// Wheel calls functions at given instants of a [Clock]. It rounds down: what is
-// scheduled for an instant is called at the beginning of that instant's tick,
-// up to one tick early and never late by design.
+// Wheel calls functions at given instants of a [Clock]. It rounds down: a timer scheduled for
+// an instant fires at the beginning of that instant's tick, up to one tick early and never late
+// by design.
 //
-// Arming, cancelling and firing a [Timer] take constant time and no allocation,
-// however many are armed. A Wheel has one goroutine, from the first Schedule
-// until Close, which sleeps until something is due, and, but for one look after
-// a moment, for as long as nothing is armed; it has more only while a function
-// takes long that said so by [Wheel.Relieve]. All methods are safe for concurrent use.
+// Arming, cancelling and firing a [Timer] take constant time and no allocation, however many
+// are armed. A Wheel has one goroutine, from the first Schedule until Close. It sleeps until a
+// timer is due; while none is armed it wakes once after a moment, and then not at all. There
+// are more goroutines only while a slow function runs that announced it by [Wheel.Relieve]. All
+// methods are safe for concurrent use.
 type Wheel struct {
 	clock *Clock
 	tick  time.Duration
@@ -36,20 +35,20 @@ type Wheel struct {
 	mu      sync.Mutex // guards everything below, and the links of all timers
 	rack    rack
 	current uint64 // the tick that the wheel stands at; its slot is due
-	wakeAt  uint64 // what begins before this tick has to end the sleep; 0: awake
+	wakeAt  uint64 // a timer before this tick must end the sleep; 0: awake
 	armed   int
 	empty   bool // nothing was armed when the sleep began, nor since
 	started bool
 	closed  bool
 
-	turner  uint64 // who turns the wheel: another one after each relief
-	turning int    // goroutines there are
-	away    bool   // who turns it is in a function that may take long
+	turner  uint64 // the goroutine that turns the wheel: a new one after each relief
+	turning int    // number of goroutines
+	away    bool   // the turner is in a function that may take long
 	relief  bool   // a goroutine was started that takes over if it still is
 }
 
-// NewWheel returns a wheel that runs by clock, in steps of tick (10 ms if it is
-// not positive). Close must be called to end its goroutine.
+// NewWheel returns a wheel that follows clock, in steps of tick (10 ms if tick is not
+// positive). Close must be called to end its goroutine.
 func NewWheel(clock *Clock, tick time.Duration) *Wheel {
 	if tick <= 0 {
 		tick = defaultTick
@@ -64,15 +63,15 @@ func NewWheel(clock *Clock, tick time.Duration) *Wheel {
 // Tick returns the length of the wheel's steps.
 func (w *Wheel) Tick() time.Duration { return w.tick }
 
-// Schedule arms t: its function is called at the instant at of the wheel's
-// clock, or up to one tick earlier; at once if at has passed. If t is armed,
-// it is armed anew. After Close, Schedule does nothing.
+// Schedule arms t: its function is called at the instant at of the wheel's clock, or up to one
+// tick earlier; at once if at has passed. If t is armed, it is rescheduled. After Close,
+// Schedule does nothing.
 //
-// The function is called on the wheel's goroutine, without the wheel's lock:
-// it may call Schedule and Cancel, also for its own timer, and it must be quick,
-// since all others wait for it, or call Relieve. It must not call Close. Timers of one tick are
-// called in no particular order, except that one which a timer's function
-// schedules for the past is called after all that are due in this tick.
+// The function is called on the wheel's goroutine, without the wheel's lock. It may call
+// Schedule and Cancel, also for its own timer. It must be quick, because all other timers wait
+// for it, or call Relieve. It must not call Close. Timers of one tick are called in no
+// particular order, except that a timer that another timer's function schedules for the past is
+// called after all that are due in this tick.
 func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	if t.fire == nil {
 		panic("watchdog: Timer is not initialised")
@@ -88,8 +87,8 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 		w.armed--
 	}
 	if w.armed == 0 {
-		// An idle wheel does not turn. Left behind, it would sort t
-		// into a coarser level than need be.
+		// An idle wheel does not turn. If current were out of date, t would be sorted into a
+		// coarser level than necessary.
 		w.current = max(w.current, w.tickOf(w.clock.Now()))
 	}
 	t.tick = tick
@@ -101,8 +100,8 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 		w.goLocked(func() { w.turn(0) })
 		return
 	}
-	// Not earlier than the sleep's end needs no wake-up, even when a level
-	// has to be sorted out before that: that can be done late.
+	// A timer not earlier than the sleep's end needs no wake-up, even if a level has to be
+	// sorted before that: sorting can be late.
 	if tick < w.wakeAt {
 		w.wakeAt = 0
 		w.signal()
@@ -129,12 +128,12 @@ func (w *Wheel) Len() int {
 	return w.armed
 }
 
-// Relieve is called by a timer's function before it does what may take long:
-// should it not have returned by the time that another goroutine gets to run, that
-// one turns the wheel from then on, and calls the functions of other timers beside
-// it. So the function itself is not delayed by a change of goroutine, and the
-// others by no more than one. Relieve reports false if too many functions take
-// long already: then the caller must return soon.
+// Relieve is called by a timer's function before it does something that may take long. If the
+// function has not returned by the time that another goroutine gets to run, that goroutine
+// turns the wheel from then on, and calls the functions of other timers concurrently. So no
+// change of goroutine delays the function itself, and the others are delayed by at most one.
+// Relieve reports false if too many functions are slow already: then the caller must return
+// soon.
 func (w *Wheel) Relieve() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +149,7 @@ func (w *Wheel) Relieve() bool {
 	return true
 }
 
-// takeOver turns the wheel if who did that is still in its function.
+// takeOver turns the wheel if the goroutine that did so is still in its function.
 func (w *Wheel) takeOver() {
 	w.mu.Lock()
 	w.relief = false
@@ -176,9 +175,9 @@ func (w *Wheel) goLocked(run func()) {
 	})
 }
 
-// Close ends the wheel and waits for its goroutines: nothing is called after it
-// returned. It must not be called from a timer's function, which it would wait
-// for. Further calls wait as well and change nothing.
+// Close ends the wheel and waits for its goroutines: no function is called after it returned.
+// It must not be called from a timer's function, because it would wait for itself. Further
+// calls wait as well and change nothing.
 func (w *Wheel) Close() {
 	w.mu.Lock()
 	w.closed = true
@@ -190,17 +189,17 @@ func (w *Wheel) Close() {
 func (w *Wheel) signal() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // one is on its way, and everything is looked at after it
+	default: // one is pending, and everything is checked after it
 	}
 }
 
-// tickOf rounds down. That is the promise of the whole package: what ends at an
-// instant is ended before it.
+// tickOf rounds down. That is the promise of the whole package: a timer for an instant fires
+// before it.
 func (w *Wheel) tickOf(at time.Duration) uint64 {
 	return uint64(max(at, 0) / w.tick)
 }
 
-// turn calls what is due until the wheel is closed or another goroutine has taken over from me.
+// turn calls due timers until the wheel is closed or another goroutine has taken over from me.
 func (w *Wheel) turn(me uint64) {
 	alarm := time.NewTimer(maxNap)
 	defer alarm.Stop()
@@ -224,12 +223,12 @@ func (w *Wheel) turn(me uint64) {
 	}
 }
 
-// next takes out the next timer that is due. If there is none, fire is nil and
-// nap how long to sleep: 0 means that the wheel is closed or no longer mine to
-// turn, less than 0 until something is scheduled.
+// next removes the next timer that is due. If there is none, fire is nil and nap is how long to
+// sleep: 0 means that the wheel is closed or no longer mine to turn, less than 0 means until
+// something is scheduled.
 //
-// Finding nothing due and setting wakeAt happen under one lock: what is
-// scheduled after that sees wakeAt and signals.
+// Finding nothing due and setting wakeAt happen under one lock: a timer scheduled after that
+// sees wakeAt and signals.
 func (w *Wheel) next(me uint64) (fire func(arg any), arg any, nap time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,8 +257,9 @@ func (w *Wheel) next(me uint64) (fire func(arg any), arg any, nap time.Duration)
 	return t.fire, t.arg, 0
 }
 
-// restLocked returns how long to sleep where nothing is armed. That is for ever only if nothing was during a
-// whole nap: where timers come and go one by one, each would have to wake the wheel otherwise.
+// restLocked returns how long to sleep while nothing is armed. The sleep is unlimited only if
+// nothing was armed during a whole nap: where timers come and go one by one, each would
+// otherwise have to wake the wheel.
 func (w *Wheel) restLocked() time.Duration {
 	if w.empty {
 		w.wakeAt = math.MaxUint64
@@ -270,13 +270,13 @@ func (w *Wheel) restLocked() time.Duration {
 	return maxNap
 }
 
-// pause lets go of the lock, and has the clock read again after that.
+// pause does nothing; calling it releases the lock, and the clock is read again after it.
 func pause(any) {}
 
 // dueLocked returns the next timer of the current tick.
 func (w *Wheel) dueLocked() *Timer { return w.rack.heads[w.current&slotMask] }
 
-// napLocked returns how long nothing is due, and notes the end of that sleep.
+// napLocked returns how long nothing is due, and records the end of that sleep.
 func (w *Wheel) napLocked(now time.Duration) time.Duration {
 	until := now + maxNap
 	w.wakeAt = w.tickOf(until) + 1 // that tick has begun by then
