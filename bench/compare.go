@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/bench/internal/trips"
 )
 
 // compare runs the scenarios.
@@ -28,6 +29,9 @@ func compare(
 		fmt.Fprintf(w, "Redisson is not measured: %v.\n", err)
 	}
 	at := added(s, raw, w)
+	if err := countTrips(ctx, s, set.Java, raw, w); err != nil {
+		return err
+	}
 	for _, one := range scenario.All(set.Java != nil) {
 		if !wanted(one.ID, s.only) || s.far && !one.Far {
 			continue
@@ -53,6 +57,17 @@ func compare(
 		}
 	}
 	return nil
+}
+
+// countTrips counts before anything is timed: what is counted is the same on any machine.
+func countTrips(ctx context.Context, s settings, java *redisson.Program, raw *report.Raw, w io.Writer) (err error) {
+	if s.far || !distance.Available || !wanted("trips", s.only) {
+		return nil
+	}
+	if raw.Trips, err = trips.Count(ctx, java); err != nil {
+		return err
+	}
+	return report.Trips(w, raw.Trips)
 }
 
 func plots(out string, one scenario.Scenario, parts []report.Part) error {

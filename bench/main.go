@@ -130,7 +130,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 			write("scaling.md", raw.Provenance()+".\n\n"+tables.String()))
 	}
 	return errors.Join(raw.Write(filepath.Join(s.out, "raw.json")), write("table.txt", table.String()),
-		write("summary.md", summary.Markdown(raw)))
+		write("summary.md", summary.Markdown(raw)), write("trips.md", report.TripsMarkdown(raw.Trips)))
 }
 
 func wanted(id, only string) bool {

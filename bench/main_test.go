@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/bench/internal/trips"
 )
 
 func TestMain(m *testing.M) {
@@ -88,6 +89,7 @@ func TestAQuickRunMeasuresEverything(t *testing.T) {
 	require.NoError(t, err)
 	checkSummary(t, string(summary), all, places)
 	checkCounts(t, raw)
+	checkTrips(t, raw.Trips)
 }
 
 // checkSummary looks for a row of each scenario, as wide as the table's head.
@@ -139,6 +141,28 @@ func checkCounts(t *testing.T, raw report.Raw) {
 			require.LessOrEqual(t, sends, c.sends*(1+1/pairs)+0.001, "%s: %s", c.id, c.contender)
 		}
 	}
+}
+
+// checkTrips looks at what is the same on any machine: where nothing is handed over, so that nobody polls.
+func checkTrips(t *testing.T, rows []trips.Row) {
+	t.Helper()
+	if !distance.Available {
+		return
+	}
+	operations := trips.Operations()
+	require.Len(t, rows, len(operations))
+	for i, row := range rows {
+		require.Equal(t, operations[i].Title, row.Operation)
+		switch ours := row.Counts[contender.Ours]; len(ours) {
+		case 2:
+			least := map[string][]int{"0 + 0": {0, 0}, "1 + 1": {1, 1}}[row.Least]
+			require.Equal(t, least, ours, row.Operation)
+		default:
+			require.LessOrEqual(t, ours[0], 3, row.Operation)
+		}
+	}
+	require.Equal(t, []int{1, 1}, rows[0].Counts[contender.Bsm])
+	require.Equal(t, []int{1, 1}, rows[0].Counts[contender.Redsync])
 }
 
 // drawn counts the elements of a drawing, which has to be XML.

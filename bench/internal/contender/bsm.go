@@ -40,4 +40,9 @@ func (l *bsmLock) Lock(ctx context.Context) (err error) {
 	return err
 }
 
+func (l *bsmLock) TryLock(ctx context.Context) (got bool, err error) {
+	l.held, err = l.client.locker.ObtainMulti(ctx, l.names, l.client.lease, nil)
+	return tried(err, redislock.ErrNotObtained)
+}
+
 func (l *bsmLock) Unlock() error { return l.held.Release(context.Background()) }

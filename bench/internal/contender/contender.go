@@ -59,6 +59,9 @@ const (
 	OursMulti       = "holdfast multilock"
 	OursRed         = "holdfast redlock"
 	OursAsking      = "holdfast, asking for each level"
+	OursRead        = "holdfast rwlock, reading"
+	OursWrite       = "holdfast rwlock, writing"
+	OursPermit      = "holdfast semaphore"
 	Bsm             = "bsm/redislock"
 	Redsync         = "redsync"
 	RedsyncFailFast = "redsync fail-fast"
@@ -105,5 +108,5 @@ func Floor(name string) bool { return strings.HasPrefix(name, "floor: ") }
 
 // IsOurs reports that a contender is of this module.
 func IsOurs(name string) bool {
-	return name == Ours || name == OursFair || name == OursMulti || name == OursRed || name == OursAsking
+	return strings.HasPrefix(name, Ours)
 }

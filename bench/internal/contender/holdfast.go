@@ -10,6 +10,7 @@ import (
 
 // oursClient is a client of this module, whatever kind of lock it makes.
 type oursClient struct {
+	client *rlock.Client // nil: over several servers
 	make   func(names []string) rlock.Locker
 	close  func() error
 	closed []io.Closer // after the client: connections that it was derived from
@@ -29,6 +30,7 @@ func openOver(t Target, lock func(*rlock.Client, []string) rlock.Locker) (Client
 		return nil, errors.Join(err, rdb.Close())
 	}
 	return &oursClient{
+		client: client,
 		make:   func(names []string) rlock.Locker { return lock(client, names) },
 		close:  client.Close,
 		closed: []io.Closer{rdb},
@@ -54,6 +56,12 @@ func (l *oursLock) Lock(ctx context.Context) error {
 	_, unlock, err := l.lock.Lock(ctx)
 	l.unlock = unlock
 	return err
+}
+
+func (l *oursLock) TryLock(ctx context.Context) (bool, error) {
+	_, unlock, err := l.lock.TryLock(ctx)
+	l.unlock = unlock
+	return tried(err, rlock.ErrBusy)
 }
 
 func (l *oursLock) Unlock() error { return l.unlock() }

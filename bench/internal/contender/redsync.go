@@ -52,6 +52,14 @@ type redsyncLock struct{ mutex *redsync.Mutex }
 
 func (l *redsyncLock) Lock(ctx context.Context) error { return l.mutex.LockContext(ctx) }
 
+func (l *redsyncLock) TryLock(ctx context.Context) (bool, error) {
+	err := l.mutex.TryLockContext(ctx)
+	if _, taken := errors.AsType[*redsync.ErrTaken](err); taken {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (l *redsyncLock) Unlock() error {
 	ok, err := l.mutex.Unlock()
 	if err == nil && !ok {

@@ -54,6 +54,11 @@ func (l *rueidisLock) Lock(ctx context.Context) (err error) {
 	return err
 }
 
+func (l *rueidisLock) TryLock(ctx context.Context) (got bool, err error) {
+	_, l.unlock, err = l.locker.TryWithContext(ctx, l.name)
+	return tried(err, rueidislock.ErrNotLocked)
+}
+
 func (l *rueidisLock) Unlock() error {
 	l.unlock() // returns when the key was deleted, and does not tell whether it was
 	return nil

@@ -11,6 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Available reports whether there are relays on this system.
+const Available = true
+
 const (
 	chunkSize = 32 << 10
 	reserve   = 256 // buffers that are made beforehand

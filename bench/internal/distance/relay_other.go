@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Available reports whether there are relays on this system.
+const Available = false
+
 // Relay needs Linux.
 type Relay struct{}
 

@@ -4,8 +4,10 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,7 +39,7 @@ public final class Load {
 
     private final List<RedissonClient> clients = new ArrayList<>();
     private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
-    private final Map<String, Handle> handles = new ConcurrentHashMap<>(); // of take and free
+    private final Map<String, Deque<Handle>> held = new ConcurrentHashMap<>(); // by thread
 
     /** A handle of one thread on something that is taken and freed. */
     private interface Handle {
@@ -81,7 +83,7 @@ public final class Load {
                 if (!handle.take(PATIENCE)) {
                     throw new IllegalStateException("not to be had");
                 }
-                handles.put(label, handle);
+                held.computeIfAbsent(label, one -> new ArrayDeque<>()).push(handle);
                 return "";
             case "try": // client kind name: whether it was to be had; it is not kept
                 Handle tried = handle(clients.get(Integer.parseInt(args[0])), args[1], args[2]);
@@ -90,8 +92,8 @@ public final class Load {
                     tried.free();
                 }
                 return String.valueOf(got);
-            case "free": // what this thread took
-                handles.remove(label).free();
+            case "free": // what this thread took last
+                held.get(label).pop().free();
                 return "";
             case "permits": // name number
                 clients.get(0).getPermitExpirableSemaphore(args[0]).setPermits(Integer.parseInt(args[1]));

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/bench/internal/trips"
 )
 
 // Raw is everything that was measured, and where.
@@ -27,7 +28,8 @@ type Raw struct {
 	Relays  []string          `json:"relays,omitempty"` // what each really adds
 	Modules map[string]string `json:"modules"`
 
-	Scenarios []Result `json:"scenarios"`
+	Scenarios []Result    `json:"scenarios"`
+	Trips     []trips.Row `json:"trips,omitempty"`
 }
 
 // Result is one scenario's.
