@@ -1,7 +1,6 @@
-// Package embedded is a Redis inside the process, for trying things out where no Redis is at
-// hand: examples and the quickstart. It listens on a loopback port, runs Lua, expires keys by the
-// real clock and delivers published messages.
+// Package embedded is a Redis inside the process, for examples and the quickstart where no Redis is at hand. It
+// listens on a loopback port, runs Lua, expires keys by the real clock and delivers published messages.
 //
-// It is a miniredis, not a Redis: it keeps nothing, and nobody outside of the process should rely
-// on it. Programs that guard anything use a real server.
+// It is a miniredis, not a Redis: it persists nothing, and nobody outside the process should rely on it. A program
+// that protects anything uses a real server.
 package embedded

@@ -18,7 +18,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	// Without this keys would never expire: miniredis is made for tests that move time by hand.
+	// Without this, keys would never expire: miniredis is made for tests that move time by hand.
 	redis.ClockTTL(true)
 	return &Server{redis: redis, addr: redis.Addr()}, nil
 }
@@ -26,6 +26,6 @@ func Start() (*Server, error) {
 // Addr returns the server's address, host and port.
 func (s *Server) Addr() string { return s.addr }
 
-// Close cuts all connections and waits until nothing of the server runs any more. Closing a
-// closed server does nothing.
+// Close cuts all connections and waits until no goroutine of the server is left. Closing a closed server does
+// nothing.
 func (s *Server) Close() { s.redis.Close() }

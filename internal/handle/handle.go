@@ -1,7 +1,7 @@
-// Package handle is what stands behind a lock and an option of package lock, for whoever makes or opens one inside this
-// module: a *lock.Lock and a *[Lock] convert to one another, and a lock.Option is a function of [Options]. Outside of
-// the module neither name can be written, and the fields are hidden, so the conversion is open to nobody else, and the
-// documentation of package lock has nothing of it.
+// Package handle is the inside of a lock and of an option of package lock, for the packages of this module that make
+// or open one: a *lock.Lock and a *[Lock] convert to one another, and a lock.Option is a function of [Options].
+// Outside of the module nobody can write either name, and the fields are hidden. So the conversion is closed to
+// others, and the documentation of package lock does not mention it.
 package handle
 
 import (
@@ -10,20 +10,20 @@ import (
 	"github.com/holdfast-go/holdfast/internal/engine"
 )
 
-// Lock is a lock.Lock as it is inside.
+// Lock is the inside of a lock.Lock.
 type Lock struct{ parts Parts }
 
-// Parts are what a lock is made of.
+// Parts are the components of a lock.
 type Parts struct {
 	Engine  *engine.Engine // nil in a zero Lock
 	Request engine.Request // what its calls ask for, with the protocol
-	Err     error          // a bad argument, told by every call
+	Err     error          // a bad argument, returned by every call
 }
 
-// NoLock is what is wrong with a lock that is not made of parts.
+// NoLock is the problem of a lock without parts.
 const NoLock = "must come from New; its zero value is no lock"
 
-// New makes a lock of its parts. An error that they have goes before what the protocol says of the lease.
+// New makes a lock of its parts. Their own error takes precedence over the protocol's error about the lease.
 func New(p Parts) *Lock {
 	if p.Err == nil {
 		p.Err = CheckLease(p.Request)
@@ -31,10 +31,10 @@ func New(p Parts) *Lock {
 	return &Lock{p}
 }
 
-// Parts are those that the lock was made of. They must not be changed.
+// Parts returns the components of the lock. They must not be changed.
 func (l *Lock) Parts() *Parts { return &l.parts }
 
-// CheckLease asks the protocol of a request whether it takes the lease.
+// CheckLease asks the protocol of a request whether it accepts the lease.
 func CheckLease(req engine.Request) error {
 	if check := req.Proto.Traits().CheckLease; check != nil {
 		return check(req.Lease)
@@ -42,15 +42,15 @@ func CheckLease(req engine.Request) error {
 	return nil
 }
 
-// Options are what options ask for; zero is what they do not.
+// Options are the settings of lock.Options; zero means not set.
 type Options struct {
 	Lease   time.Duration // fixed
 	MaxWait time.Duration
 	MaxHold time.Duration
-	Err     error // the first bad value; told by the first call on the handle
+	Err     error // the first bad value; returned by every call on the handle
 }
 
-// Collect is what all of the options ask for. Nil ones are skipped.
+// Collect returns the combined settings of all options. Nil options are skipped.
 func Collect[Option ~func(*Options)](opts []Option) Options {
 	var o Options
 	for _, opt := range opts {
@@ -61,7 +61,7 @@ func Collect[Option ~func(*Options)](opts []Option) Options {
 	return o
 }
 
-// Over is the request with what the options change.
+// Over returns the request with the settings applied.
 func (o Options) Over(req engine.Request) engine.Request {
 	if o.Lease > 0 {
 		req.Lease, req.Kept = o.Lease, false
@@ -76,13 +76,12 @@ func (o Options) Over(req engine.Request) engine.Request {
 }
 
 const (
-	// MinLease is the shortest lease that there may be.
+	// MinLease is the shortest lease.
 	MinLease = 100 * time.Millisecond
 	maxTime  = 366 * 24 * time.Hour
 )
 
-// RoundTime rounds a time up to the whole milliseconds that a store is told, and says what is wrong with it, if
-// anything is.
+// RoundTime rounds a time up to whole milliseconds, the store's unit, and returns what is wrong with it, if anything.
 func RoundTime(d *time.Duration, least time.Duration) (problem string) {
 	if *d < least {
 		return "must be at least " + least.String()
@@ -96,7 +95,7 @@ func RoundTime(d *time.Duration, least time.Duration) (problem string) {
 	return ""
 }
 
-// joined is two errors in one line.
+// joined is two errors on one line.
 type joined struct{ first, second error }
 
 func (j *joined) Error() string   { return j.first.Error() + "; " + j.second.Error() }

@@ -5,8 +5,8 @@ import "strings"
 // slots is the number of slots of a Redis Cluster.
 const slots = 16384
 
-// Prefix returns the key or channel of the object name that is called by a prefix:
-// prefix:{name}, or prefix:name if the name has a brace of its own.
+// Prefix returns the key or channel that belongs to the object name and starts with prefix: prefix:{name},
+// or prefix:name if the name contains an opening brace.
 func Prefix(prefix, name string) string {
 	if braced(name) {
 		return prefix + ":" + name
@@ -15,7 +15,7 @@ func Prefix(prefix, name string) string {
 }
 
 // Own returns the key of something that belongs to the object name and that Redisson does not know. Unlike
-// Prefix it makes different keys of different names: state must not be shared between n and {n}.
+// Prefix it returns different keys for different names: state must not be shared between n and {n}.
 func Own(what, name string) string {
 	if braced(name) {
 		return "holdfast_" + what + "::" + name
@@ -23,8 +23,8 @@ func Own(what, name string) string {
 	return Prefix("holdfast_"+what, name)
 }
 
-// Suffix returns the key or channel of the object name that is called by a suffix:
-// {name}:suffix, or name:suffix if the name has a brace of its own.
+// Suffix returns the key or channel that belongs to the object name and ends with suffix: {name}:suffix,
+// or name:suffix if the name contains an opening brace.
 func Suffix(name, suffix string) string {
 	if braced(name) {
 		return name + ":" + suffix
@@ -37,8 +37,8 @@ func braced(name string) bool { return strings.IndexByte(name, '{') >= 0 }
 // Slot returns the slot of a cluster in which a key lies.
 func Slot(key string) int { return int(crc16(tag(key)) % slots) }
 
-// SameSlot tells whether all keys lie in the slot of the first, so that one script may
-// touch them on a cluster.
+// SameSlot reports whether all keys lie in the slot of the first, so that one script may use them on a
+// cluster.
 func SameSlot(key string, others ...string) bool {
 	slot := Slot(key)
 	for _, other := range others {
@@ -49,9 +49,9 @@ func SameSlot(key string, others ...string) bool {
 	return true
 }
 
-// tag returns the part of the key that Redis hashes: what stands between the first opening
-// brace and the next closing one, or the whole key if there is no such thing or nothing
-// in it. A closing brace in front does not count; Redisson itself gets that wrong.
+// tag returns the part of the key that Redis hashes: the text between the first opening brace and the next
+// closing one, or the whole key if there is no such text or it is empty. A closing brace before it does
+// not count; Redisson itself gets that wrong.
 func tag(key string) string {
 	_, rest, found := strings.Cut(key, "{")
 	if !found {

@@ -35,7 +35,7 @@ func TestNamesAreThoseOfRedisson(t *testing.T) {
 	}
 }
 
-// The channel and the token key as Redisson's own clients make them.
+// The channel and the token key as Redisson's own clients derive them.
 func TestKnownNames(t *testing.T) {
 	require.Equal(t, "redisson_lock__channel:{order}", keys.Prefix("redisson_lock__channel", "order"))
 	require.Equal(t, "redisson_lock_token:{order}", keys.Prefix("redisson_lock_token", "order"))
@@ -68,7 +68,7 @@ func TestSameSlot(t *testing.T) {
 	require.False(t, keys.SameSlot("a", "b", "{a}"))
 }
 
-// What Redisson's rule does to odd names on a cluster.
+// The effect of Redisson's rule on odd names on a cluster.
 func TestNamesWhoseKeysFallApart(t *testing.T) {
 	for name, together := range map[string]bool{
 		"order": true, "{t}:k": true, "a{b}c": true, "a}{b}": true,
@@ -99,8 +99,7 @@ func FuzzSlotIsThatOfRedis(f *testing.F) {
 	})
 }
 
-// Different names never meet in one key, and a name without braces brings all its keys
-// into one slot.
+// Different names never share a key, and a name without braces has all its keys in one slot.
 func FuzzNames(f *testing.F) {
 	for i, name := range names {
 		f.Add(name, names[(i+1)%len(names)])
@@ -120,7 +119,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// collides tells whether Redisson's rule gives both names the same keys: "x" and "{x}".
+// collides reports whether Redisson's rule gives both names the same keys: "x" and "{x}".
 func collides(a, b string) bool {
 	return a == "{"+b+"}" || b == "{"+a+"}"
 }

@@ -2,13 +2,13 @@ package links
 
 import "syscall"
 
-// checked is a Wire whose socket can be looked at: so go-redis finds out, before each use, whether the
-// peer hung up, and a reply that comes at once is seen at once.
+// checked is a Wire that exposes its socket. Through it go-redis finds out, before each use, whether the peer hung
+// up, and a reply that arrives at once is noticed at once.
 type checked struct {
 	*Wire
 	peer  peer // made once a connection, and not once a command
 	watch *watch
-	heard func(p []byte, err error) // of what was read past Conn; nil: nobody
+	heard func(p []byte, err error) // receives what was read past Conn; nil: not called
 }
 
 // Read implements [net.Conn].
@@ -39,8 +39,8 @@ func check(w *Wire) (*checked, bool) {
 	return c, err == nil
 }
 
-// peer is the socket of a connection, looked at only if that was idle for a moment: a peer that hung up just
-// now is found out by the exchange, as one that hangs up right after the look is.
+// peer is the socket of a connection. It is checked only if it was idle for a moment: a peer that hung up just now is
+// detected by the exchange, like one that hangs up right after the check.
 type peer struct {
 	syscall.RawConn
 	wire *Wire

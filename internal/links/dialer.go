@@ -11,10 +11,10 @@ import (
 // dial is what go-redis makes connections with.
 type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// undaunted keeps dials that fail from being counted. After as many failures as a pool has places,
-// go-redis lets nothing through for up to a second at a time, and answers with the old error, though
-// the server is back; a hold with a short lease is lost in that time. So a dial that fails gives a
-// connection that fails at its first use, with the same error.
+// undaunted keeps failed dials from being counted. After as many failures as a pool has places, go-redis lets nothing
+// through for up to a second at a time, and answers with the old error although the server is back; a hold with a
+// short lease is lost in that time. So instead of failing, a dial returns a connection that fails at its first use,
+// with the same error.
 func undaunted(d dial) dial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d(ctx, network, addr)
@@ -24,13 +24,13 @@ func undaunted(d dial) dial {
 		if op := (*net.OpError)(nil); !errors.As(err, &op) || op.Op != "dial" {
 			err = &net.OpError{Op: "dial", Net: network, Err: err}
 		}
-		// go-redis takes one layer off what fails in the handshake.
+		// go-redis unwraps one layer of an error in the handshake.
 		return stillborn{fmt.Errorf("%w", err)}, nil
 	}
 }
 
-// interruptible has a dial end with its context and with the links, also where it heeds neither, as a dialer
-// that brings TLS along does. Whoever waits for the connection would wait for the dial otherwise.
+// interruptible ends a dial with its context and with the links, even if the dial ignores both, as a dialer with its
+// own TLS does. Otherwise callers that wait for the connection would wait for that dial.
 func (l *Links) interruptible(d dial) dial {
 	type result struct {
 		conn net.Conn

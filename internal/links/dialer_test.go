@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// A server that comes back is used at once, however many dials failed while it was away: go-redis's
-// pools would let nothing through for up to a second.
+// A server that comes back is used at once, however many dials failed while it was down: go-redis's pools would let
+// nothing through for up to a second.
 func TestDialsThatFailAreNotHeldAgainstTheServer(t *testing.T) {
 	server := redistest.Shared(t)
 	var away atomic.Bool

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// beat is how often a follower that is awake sees to what there is to do.
+	// beat is the interval at which an awake follower does its work.
 	beat = 100 * time.Millisecond
 	// silence is how long an answer may be outstanding before its server is doubted.
 	silence = 500 * time.Millisecond
-	// doubt is how long the primaries are asked for after something made them doubtful.
+	// doubt is how long the follower asks for the primaries after something raised doubt.
 	doubt = 3 * time.Second
-	// Between two questions for the primaries at least so much time passes. One for the map of a cluster is a
-	// burden to who answers it; a Sentinel knows one address.
+	// The least interval between two questions for the primaries. The map of a cluster is a burden for the node
+	// that answers; Sentinel knows one address.
 	pauseCluster  = 500 * time.Millisecond
 	pauseSentinel = 100 * time.Millisecond
-	// question bounds each of them: a node that hangs is not waited for.
+	// question bounds each question, so that a node that hangs does not block the follower.
 	question = 400 * time.Millisecond
-	// rolePause is how often a primary that a Sentinel pointed out is asked whether it is still one, and of whom.
+	// rolePause is how often the primary that Sentinel named is asked for its role and its replicas.
 	rolePause = 500 * time.Millisecond
 )
 
-// follower finds out when a primary was replaced, and ends the connections to the one that was.
+// follower finds out when a primary was replaced, and closes the connections to the old one.
 //
-// go-redis does so late. A cluster client reads the map of the slots anew after a MOVED, and else once a minute:
-// a primary that is dead sends none. A derived client of a Sentinel asks it only when it dials, and a primary
-// that was deposed goes on answering for seconds until somebody tells it.
+// go-redis does so late. A cluster client reads the map of the slots again after a MOVED, and otherwise once a
+// minute: a dead primary sends no MOVED. A derived client of Sentinel asks it only when it dials, and a deposed
+// primary goes on answering for seconds until it is told.
 //
-// Doubt is raised by failed connections, by refusals that no primary makes, by answers that are outstanding,
-// and, behind a Sentinel, by a primary that has lost one of its replicas: that one may have been promoted. The
-// Sentinels themselves cannot be listened to, since a client of NewFailoverClient does not tell where they are
-// and how to log in; but its dialer asks them, so a connection that is made tells whom they point to. While in
-// doubt, this is asked again and again. An answer that nothing has changed costs nothing but the question.
+// Doubt is raised by failed connections, by refusals that no primary sends, by outstanding answers, and, behind
+// Sentinel, by a primary that has lost one of its replicas, which may have been promoted. The follower cannot
+// listen to the Sentinels themselves, because a client of NewFailoverClient does not say where they are and how
+// to log in; but its dialer asks them, so a new connection shows which primary they name. While in doubt, the
+// follower asks again and again. If nothing has changed, only the question was wasted.
 type follower struct {
 	sides []*side // Traffic and Renewal: each has its own map of the slots
 	pause time.Duration
@@ -48,8 +48,8 @@ type follower struct {
 	doubted atomic.Bool
 	busy    atomic.Bool   // something was sent since the last beat
 	awake   atomic.Bool   // it has a goroutine that beats
-	wake    chan struct{} // to that, when it rests
-	idle    time.Duration // without anything sent, after which it rests
+	wake    chan struct{} // wakes that goroutine when it rests
+	idle    time.Duration // after this time without anything sent it rests
 	changed atomic.Pointer[func()]
 
 	ctx     context.Context
@@ -62,11 +62,11 @@ type follower struct {
 // side is one derived client.
 type side struct {
 	tracks    tracks
-	primaries func(ctx context.Context) ([]string, error) // asks; nil: they are those of the side before
-	known     []string                                    // what was answered last
+	primaries func(ctx context.Context) ([]string, error) // asks; nil: those of the side before
+	known     []string                                    // the last answer
 }
 
-// primaryRole is what a primary says of itself.
+// primaryRole is a primary's answer to ROLE.
 type primaryRole struct {
 	primary  bool
 	replicas []string
@@ -78,7 +78,7 @@ func newFollower(limits Limits) *follower {
 	return f
 }
 
-// side makes the account of a client that is about to be derived.
+// side registers a client that is about to be derived.
 func (f *follower) side(dialled bool, limits Limits) *side {
 	s := &side{tracks: tracks{
 		dialled: dialled, silence: min(silence, limits.Command/2),
@@ -88,7 +88,7 @@ func (f *follower) side(dialled bool, limits Limits) *side {
 	return s
 }
 
-// use says that something is about to be sent.
+// use records that something is about to be sent.
 func (f *follower) use() {
 	if !f.busy.Load() {
 		f.busy.Store(true)
@@ -108,7 +108,7 @@ func (f *follower) use() {
 	}
 }
 
-// end has the follower end; what it asks ends with the clients.
+// end stops the follower; its questions end with the clients.
 func (f *follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,16 +140,16 @@ func (f *follower) run() {
 	}
 }
 
-// beats is what a follower remembers from one beat to the next.
+// beats is a follower's state between two beats.
 type beats struct {
 	active time.Time // when something was last sent
-	until  time.Time // when doubt is over
-	asked  time.Time // for the primaries, last
+	until  time.Time // when doubt ends
+	asked  time.Time // when the primaries were last asked for
 	roled  time.Time // when a role was last asked for
 	role   *primaryRole
 }
 
-// beat does what there is to do. It reports false if that is nothing, and has been for long.
+// beat does one round of work. It reports false if there has been none for long.
 func (f *follower) beat(b *beats, now time.Time) bool {
 	if f.busy.Swap(false) {
 		b.active = now
@@ -165,7 +165,7 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 		}
 	case now.Sub(b.active) > f.idle:
 		f.awake.Store(false)
-		return f.busy.Load() && f.awake.CompareAndSwap(false, true) // it was sent meanwhile
+		return f.busy.Load() && f.awake.CompareAndSwap(false, true) // something was sent meanwhile
 	}
 	if f.role != nil && now.Sub(b.roled) >= rolePause {
 		b.roled = now
@@ -174,14 +174,14 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 	return true
 }
 
-// examine asks the primary behind a Sentinel for its role.
+// examine asks the primary behind Sentinel for its role.
 func (f *follower) examine(b *beats, now time.Time) {
 	ctx, cancel := context.WithTimeout(f.ctx, question)
 	defer cancel()
 	role, err := f.role(ctx)
 	switch {
 	case redis.IsPermissionError(err):
-		b.until = now.Add(doubt) // so the Sentinel has to be asked
+		b.until = now.Add(doubt) // so Sentinel must be asked
 	case err != nil:
 	case !role.primary:
 		b.until = now.Add(doubt)
@@ -194,12 +194,12 @@ func (f *follower) examine(b *beats, now time.Time) {
 	}
 }
 
-// lost reports that one of those who were there is not any more.
+// lost reports that at least one of were is not among are.
 func lost(were, are []string) bool {
 	return slices.ContainsFunc(were, func(one string) bool { return !slices.Contains(are, one) })
 }
 
-// peers are all servers that there are connections to.
+// peers returns all servers with a connection.
 func (f *follower) peers() (all []string) {
 	for _, s := range f.sides {
 		all = slices.AppendSeq(all, maps.Keys(s.tracks.peers()))
@@ -207,7 +207,7 @@ func (f *follower) peers() (all []string) {
 	return all
 }
 
-// look asks for the primaries, and leaves those that are none any more.
+// look asks for the primaries, and leaves servers that no longer are.
 func (f *follower) look() {
 	ctx, cancel := context.WithTimeout(f.ctx, question)
 	defer cancel()
@@ -234,8 +234,8 @@ func (f *follower) look() {
 	}
 }
 
-// replaced notes the primaries, and returns those that are none any more. At first that is supposed of
-// whoever there are connections to.
+// replaced records the primaries, and returns those that no longer are. At first every server with a connection
+// counts as one.
 func (s *side) replaced(now []string) (gone []string) {
 	if s.known == nil {
 		s.known = slices.Collect(maps.Keys(s.tracks.peers()))
@@ -249,7 +249,7 @@ func (s *side) replaced(now []string) (gone []string) {
 	return gone
 }
 
-// leave ends the connections to servers that are no primaries any more, and tells of it.
+// leave closes the connections to servers that are no longer primaries, and calls the callback.
 func (f *follower) leave(addrs ...string) {
 	for _, s := range f.sides {
 		for _, addr := range addrs {
@@ -261,7 +261,7 @@ func (f *follower) leave(addrs ...string) {
 	}
 }
 
-// mastersOf asks a cluster for its primaries, and has the client know them.
+// mastersOf asks a cluster for its primaries, and updates the client.
 func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var mu sync.Mutex // guards addrs
@@ -276,8 +276,8 @@ func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, err
 	}
 }
 
-// pointedTo asks a Sentinel for the primary, by the dialer that go-redis made for it. That does not always keep to
-// its context: a Sentinel that hangs is not waited for.
+// pointedTo asks Sentinel for the primary, through the dialer that go-redis made for it. That dialer may outlive
+// its context, so pointedTo does not wait for a Sentinel that hangs.
 func pointedTo(d dial) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		type answer struct {
@@ -303,7 +303,7 @@ func pointedTo(d dial) func(ctx context.Context) ([]string, error) {
 	}
 }
 
-// roleOf asks the primary that a client is connected to what it is.
+// roleOf asks the primary that a client is connected to for its role.
 func roleOf(c redis.UniversalClient) func(ctx context.Context) (*primaryRole, error) {
 	return func(ctx context.Context) (*primaryRole, error) {
 		node, err := Node(ctx, c, "")
@@ -318,7 +318,7 @@ func roleOf(c redis.UniversalClient) func(ctx context.Context) (*primaryRole, er
 	}
 }
 
-// readRole takes the answer to ROLE apart: of a primary, its name, an offset, and host, port and offset of each
+// readRole parses the answer to ROLE: of a primary, its name, an offset, and host, port and offset of each
 // replica.
 func readRole(reply []any) *primaryRole {
 	r := &primaryRole{}

@@ -25,14 +25,14 @@ func pipes(t *testing.T) dial {
 	}
 }
 
-// closed reports whether a connection was.
+// closed reports whether a connection is closed.
 func closed(conn net.Conn) bool {
 	_ = conn.SetReadDeadline(time.Unix(1, 0))
 	_, err := conn.Read(make([]byte, 1))
 	return errors.Is(err, io.ErrClosedPipe)
 }
 
-// alone has a follower of one client run in a bubble.
+// alone runs a follower of one client in a bubble.
 func alone(t *testing.T, test func(f *follower, s *side, d dial)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollower(followed)
@@ -43,8 +43,8 @@ func alone(t *testing.T, test func(f *follower, s *side, d dial)) {
 	})
 }
 
-// defect B2: silence makes a server doubtful, the primaries are asked for while it lasts and not more often than
-// they may be, and what is none any more is left, with what is under way there.
+// defect B2: silence makes a server doubtful. While it lasts the primaries are asked for, at most at the allowed
+// rate, and a server that is no longer primary is left, with everything under way there.
 func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 	alone(t, func(f *follower, s *side, d dial) {
 		var primaries atomic.Value
@@ -88,7 +88,7 @@ func TestASilentPrimaryIsLeftWhenAnotherIsKnown(t *testing.T) {
 	})
 }
 
-// defect B2: what fails at once makes a server doubtful at once, also if it fails while nobody beats.
+// defect B2: a failure at once raises doubt at once, even while no goroutine beats.
 func TestAFailedDialRaisesDoubt(t *testing.T) {
 	alone(t, func(f *follower, s *side, _ dial) {
 		var asked atomic.Int32
@@ -109,7 +109,7 @@ func TestAFailedDialRaisesDoubt(t *testing.T) {
 	})
 }
 
-// defect B3: a primary that a Sentinel pointed out is doubtful when it has lost a replica, and left when it is none.
+// defect B3: the primary that Sentinel named is in doubt when it has lost a replica, and is left when it is replaced.
 func TestARoleRaisesDoubt(t *testing.T) {
 	alone(t, func(f *follower, s *side, d dial) {
 		var role atomic.Pointer[primaryRole]

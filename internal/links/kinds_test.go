@@ -19,7 +19,8 @@ const eventually = 15 * time.Second
 // wrapped is what a tracing library may make of a client.
 type wrapped struct{ redis.UniversalClient }
 
-// G14: a client that cannot be derived from is refused in words, a Ring above all (interleaving 2).
+// G14: a client that cannot be derived from is refused with a reason, above all a Ring (interleaving
+// 2).
 func TestClientsThatAreRefused(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "redis.test:1"}})
 	defer func() { require.NoError(t, ring.Close()) }()
@@ -44,7 +45,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Interleaving 3: what a Sentinel pointed out may be deposed, so connections to it do not last.
+// Interleaving 3: the primary that Sentinel named may be deposed, so connections to it do not last.
 func TestConnectionsBehindASentinelDoNotLast(t *testing.T) {
 	for name, life := range map[string]time.Duration{"unlimited": 0, "long": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -62,9 +63,9 @@ func TestConnectionsBehindASentinelDoNotLast(t *testing.T) {
 	}
 }
 
-// NewUniversalClient with a MasterName and RouteRandomly makes a ClusterClient whose one "node" is what
-// the Sentinels name. It has to be refused, or its connections must not last and its messages must go
-// where Redisson's go behind a Sentinel: interleaving 3 again.
+// NewUniversalClient with a MasterName and RouteRandomly makes a ClusterClient whose one "node" is the
+// primary that the Sentinels name. It must be refused, or its connections must not last and its
+// messages must go where Redisson's go behind Sentinel: interleaving 3 again.
 func TestAFailoverClusterClientIsASentinelsClient(t *testing.T) {
 	rdb := redis.NewUniversalClient(&redis.UniversalOptions{
 		MasterName: "primary", Addrs: []string{"127.0.0.1:1"}, RouteRandomly: true,
@@ -102,7 +103,7 @@ func TestASingleNodeIsOneShardAndNeverSharded(t *testing.T) {
 	l.Moved(ctx)
 }
 
-// Both sides of a name must publish and listen alike: Redisson goes by PUBSUB SHARDNUMSUB.
+// Both sides of a name must publish and listen alike: Redisson decides by PUBSUB SHARDNUMSUB.
 func TestAClusterIsShardedWhereItsNodesAre(t *testing.T) {
 	lab := redistest.Cluster(t, 2)
 	l := from(t, lab.Client(t))
@@ -133,8 +134,8 @@ func TestAClusterIsShardedWhereItsNodesAre(t *testing.T) {
 	}, "the map of the slots was not read again")
 }
 
-// A node that cannot answer now must not decide for good how releases are published; one that does
-// not know the command, or forbids it, does.
+// A node that cannot answer now must not decide for good how releases are published; one that does not
+// know the command, or forbids it, does.
 func TestShardedIsLearnedOnceAndOnlyFromAnAnswer(t *testing.T) {
 	lab := redistest.Cluster(t, 1)
 	proxy := faultproxy.Start(t, lab.Node(0).Addr())
@@ -179,8 +180,7 @@ func TestAForbiddenCommandMeansPlainMessages(t *testing.T) {
 	require.False(t, sharded)
 }
 
-// The application's client stays the application's; every derived connection ends with Close, those
-// in use included.
+// The application keeps its client; Close ends every derived connection, those in use included.
 func TestCloseEndsDerivedConnectionsAndNoOthers(t *testing.T) {
 	server := redistest.Start(t)
 	rdb := server.Client(t)

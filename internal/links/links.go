@@ -14,32 +14,32 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Limits are the bounds that the derived clients keep.
+// Limits bound the derived clients.
 type Limits struct {
 	Command time.Duration // one command
-	Life    time.Duration // of a connection that a Sentinel pointed out
+	Life    time.Duration // of a connection to a primary that Sentinel named
 }
 
-// beyond is a limit of a connection's own that is never reached before the deadline of a command: go-redis
-// counts it by a clock that may be late by 50 ms, and an exchange is known by its deadline (see [Wires]).
+// beyond is a connection's own limit, never reached before the deadline of a command: go-redis's clock for
+// it may be late by 50 ms, and an exchange is identified by its deadline (see [Wires]).
 func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond }
 
 // Links are the derived clients. All methods are safe for concurrent use.
 type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
-	Renewal redis.UniversalClient // nothing but renewal
+	Renewal redis.UniversalClient // only renewal
 
 	wires  Wires         // of Traffic
 	memory memory        // what was found out about the server
-	follow *follower     // nil where the primary is always the same
+	follow *follower     // nil if the primary is always the same
 	ended  chan struct{} // closed by end
 	end    func()
 
-	sentinel bool // the primary may change without the connection's knowing
+	sentinel bool // the primary may change without the connection noticing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration
 	greeting time.Duration
-	sharded  atomic.Int32 // of a cluster: kindUnknown until a node told
+	sharded  atomic.Int32 // of a cluster: kindUnknown until a node answered
 	mapped   atomic.Bool  // Renewal has the map of the slots
 }
 
@@ -52,21 +52,21 @@ const (
 // renewalPool is enough for one sender per node and the connection that replaces a broken one.
 const renewalPool = 2
 
-// bufferSize suffices for what scripts take and answer; most of go-redis's own 64 KiB per connection
-// would never be used, and is paid for with every attempt to dial a server that is down.
+// bufferSize suffices for the scripts' requests and replies; most of go-redis's own 64 KiB per connection
+// would never be used, and each attempt to dial a server that is down would allocate them.
 const bufferSize = 4 << 10
 
-// The buffers of connections for pipelines hold what the longest ones send and are answered. So does the one
-// that a renewal of 256 holds is written with: several writes take longer than the whole rest of it.
+// The buffers of connections for pipelines hold the longest requests and replies. So does the buffer that a
+// renewal of 256 holds is written with: several writes take longer than the rest of the renewal.
 const (
 	pipelineWriteBuffer = 32 << 10
 	pipelineReadBuffer  = 16 << 10
 )
 
-// ErrUnsupported is wrapped by what [From] says of a client that it cannot derive from.
+// ErrUnsupported is wrapped by the error of [From] for a client that it cannot derive from.
 var ErrUnsupported = errors.New("unsupported client")
 
-// From derives the clients. It sends nothing. The error says in a few words what is wrong with rdb.
+// From derives the clients. It sends nothing. The error says briefly what is wrong with rdb.
 func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 	if v := reflect.ValueOf(rdb); !v.IsValid() || (v.Kind() == reflect.Pointer && v.IsNil()) {
 		return nil, fmt.Errorf("%w: must not be nil", ErrUnsupported)
@@ -136,12 +136,12 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 	return l
 }
 
-// sentinelAddr is the address that go-redis gives to a client of NewFailoverClient.
+// sentinelAddr is the address that go-redis gives a client of NewFailoverClient.
 const sentinelAddr = "FailoverClient"
 
 func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	l := newLinks(limits)
-	l.invented = given.ClusterSlots != nil // by NewFailoverClusterClient, which makes a cluster client of a Sentinel
+	l.invented = given.ClusterSlots != nil // by NewFailoverClusterClient: a cluster client of Sentinel
 	l.sentinel = l.invented
 	dialer := given.Dialer
 	if dialer == nil {
@@ -192,11 +192,11 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	return l
 }
 
-// Nowhere are links for a client whose scripts find their own ways. They have no connections.
+// Nowhere returns links for a client whose scripts find their own ways. They have no connections.
 func Nowhere() *Links { return &Links{} }
 
-// Close closes the derived clients and with them every connection, those in use and those that are being
-// dialled included.
+// Close closes the derived clients and with them every connection, including those in use and those being
+// dialled.
 func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
@@ -210,18 +210,18 @@ func (l *Links) Close() error {
 	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
 }
 
-// Replaceable reports that the primary of a key may be another one some time.
+// Replaceable reports that the primary of a key may be replaced.
 func (l *Links) Replaceable() bool { return l.follow != nil }
 
-// OnReplaced has fn called, by a goroutine that serves all, after a primary was found to be none any more and its
-// connections were closed.
+// OnReplaced sets a function that is called after a primary was replaced and its connections were closed.
+// One goroutine makes all calls.
 func (l *Links) OnReplaced(fn func()) {
 	if l.follow != nil {
 		l.follow.changed.Store(&fn)
 	}
 }
 
-// Wires are the connections of Traffic.
+// Wires returns the connections of Traffic.
 func (l *Links) Wires() *Wires { return &l.wires }
 
 // Greeting is how long dialling and greeting may take together.
@@ -233,7 +233,7 @@ func (l *Links) Cluster() bool {
 	return ok
 }
 
-// Life is how long a subscription may live, 0 for any time.
+// Life is how long a subscription may live, 0 for no limit.
 func (l *Links) Life() time.Duration {
 	if l.sentinel {
 		return l.life
@@ -241,7 +241,7 @@ func (l *Links) Life() time.Duration {
 	return 0
 }
 
-// Node is the client of the one node that serves key, among those of a derived client. A connection of
+// Node returns the client of the one node that serves key, among those of a derived client. A connection of
 // it follows no redirections.
 func Node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Client, error) {
 	if cc, ok := c.(*redis.ClusterClient); ok {
@@ -250,7 +250,7 @@ func Node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Clie
 	return c.(*redis.Client), nil
 }
 
-// NodeAt is the client of the cluster's primary with that address, to which a redirection pointed.
+// NodeAt returns the client of the cluster's primary at addr, the target of a redirection.
 func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.Client, error) {
 	cc, ok := c.(*redis.ClusterClient)
 	if !ok {
@@ -278,8 +278,8 @@ func (l *Links) Moved(ctx context.Context) {
 	}
 }
 
-// Shard names the node that serves key, without waiting for the network once the map of the slots
-// was read. It is "" for a single node, and for a cluster whose map cannot be had now.
+// Shard names the node that serves key, without waiting for the network once the map of the slots was read.
+// It is "" for a single node, and for a cluster whose map is unavailable.
 func (l *Links) Shard(ctx context.Context, key string) string {
 	cc, ok := l.Traffic.(*redis.ClusterClient)
 	if !ok {
@@ -292,7 +292,7 @@ func (l *Links) Shard(ctx context.Context, key string) string {
 	return c.Options().Addr
 }
 
-// Ready reads the map of the slots for renewals, unless that was done.
+// Ready reads the map of the slots for renewals, if that was not done yet.
 func (l *Links) Ready(ctx context.Context) error {
 	cc, ok := l.Renewal.(*redis.ClusterClient)
 	if !ok || l.mapped.Load() {
@@ -303,15 +303,15 @@ func (l *Links) Ready(ctx context.Context) error {
 	return err
 }
 
-// Known reports whether commands can be sent right away: there are connections, and of a cluster all is known
-// that has to be asked for once.
+// Known reports whether commands can be sent right away: there are connections, and on a cluster everything
+// that has to be asked once is known.
 func (l *Links) Known() bool {
 	return l.Traffic != nil && (!l.Cluster() || l.sharded.Load() != kindUnknown && l.mapped.Load())
 }
 
-// Sharded reports whether releases are published with SPUBLISH. Redisson decides so, and both sides
-// must agree, because neither kind hears the other: on a cluster whose nodes know PUBSUB
-// SHARDNUMSUB, and nowhere else. The first answer is kept; an error means that none could be had.
+// Sharded reports whether releases are published with SPUBLISH. Redisson decides the same way, and both
+// sides must agree, because neither kind hears the other: on a cluster whose nodes know PUBSUB SHARDNUMSUB,
+// and nowhere else. The first answer is kept; an error means that there was none.
 func (l *Links) Sharded(ctx context.Context) (bool, error) {
 	cc, ok := l.Traffic.(*redis.ClusterClient)
 	if !ok {
@@ -345,7 +345,7 @@ func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, er
 	return kindUnknown, err
 }
 
-// unknownCommand tells a node that lacks (or forbids) a command from one that cannot answer now.
+// unknownCommand distinguishes a node that lacks (or forbids) a command from one that cannot answer now.
 func unknownCommand(err error) bool {
 	var refused redis.Error
 	return errors.As(err, &refused) && strings.HasPrefix(refused.Error(), "ERR ") ||

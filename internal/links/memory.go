@@ -9,21 +9,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// memory finds out, once, whether a server forgets locks when its memory is full. It asks on the first connection
-// for renewals: that one is made for a hold that has lasted, nobody waits for it, and nothing that is sent for a
-// first Lock or by it takes any longer. A server that refuses to tell is left alone.
+// memory finds out, once, whether a server evicts locks when its memory is full. It asks on the first connection for
+// renewals: that one is made for a hold that has lasted, nobody waits for it, and no request of a first Lock takes
+// longer for it. If the server refuses to answer, memory gives up.
 type memory struct {
 	asked atomic.Bool
 	told  atomic.Pointer[func(policy string)]
 }
 
-// OnEvicting has fn called, once, with the name of a policy by which a server evicts locks when it is full.
+// OnEvicting sets a function that is called once with the policy by which a server evicts locks when it is full.
 func (l *Links) OnEvicting(fn func(policy string)) { l.memory.told.Store(&fn) }
 
 // connected is called with a new connection.
 type connected = func(ctx context.Context, conn *redis.Conn) error
 
-// look is what a new connection is asked.
+// look asks the question on a new connection.
 func (m *memory) look(ctx context.Context, conn *redis.Conn) error {
 	told := m.told.Load()
 	if told == nil || m.asked.Swap(true) {
@@ -35,7 +35,7 @@ func (m *memory) look(ctx context.Context, conn *redis.Conn) error {
 	}
 	if err != nil {
 		m.asked.Store(false)
-		return err // the reply may still come, so the connection is of no use
+		return err // the reply may still arrive, so the connection is unusable
 	}
 	policy, limited := "", false
 	for line := range strings.Lines(info) {

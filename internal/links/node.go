@@ -8,12 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// FromNode derives the one client, with one connection, on which a node that stands for itself is asked
-// for its vote. Vet is called on every connection when it is made, after the application's own OnConnect;
-// if it fails, so does the dial. It sends nothing now.
+// FromNode derives the client, with one connection, that asks a standalone node for its vote. Vet is called on every
+// connection when it is made, after the application's own OnConnect; if it fails, so does the dial. FromNode sends
+// nothing.
 //
-// What go-redis routes by itself is refused. Behind a Sentinel, on a cluster or in a Ring, which server
-// gets a command is decided anew each time, and two "nodes" could be one server.
+// Clients that route by themselves are refused. Behind Sentinel, on a cluster or in a Ring, go-redis decides anew for
+// each command which server gets it, and two "nodes" could be one server.
 func FromNode(
 	rdb redis.UniversalClient, limits Limits, vet func(ctx context.Context, conn *redis.Conn) error,
 ) (*redis.Client, error) {
@@ -32,7 +32,7 @@ func FromNode(
 	derived := fromSingle(given, limits)
 	defer func() { _, _ = derived.Traffic.Close(), derived.Renewal.Close() }() // they have not dialled
 	o := *derived.Renewal.(*redis.Client).Options()
-	o.MaxRetries = -1 // of which go-redis has made 0, which would mean its default now
+	o.MaxRetries = -1 // go-redis has turned -1 into 0, which would mean its default now
 	o.PoolSize, o.PipelinePoolSize = 1, -1
 	connected := o.OnConnect
 	o.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
@@ -40,7 +40,7 @@ func FromNode(
 			return err
 		}
 		if err := vet(ctx, conn); err != nil {
-			return fmt.Errorf("%w", err) // go-redis takes one layer off
+			return fmt.Errorf("%w", err) // go-redis unwraps one layer
 		}
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// Every connection is looked at when it is made, on that connection and after the application's own hook; one
-// that is not liked is no connection, and says why.
+// Every connection is vetted when it is made, on that connection and after the application's own hook. A rejected
+// connection is not used, and the error says why.
 func TestEveryConnectionOfANodeIsVetted(t *testing.T) {
 	server := redistest.Shared(t)
 	proxy := faultproxy.Start(t, server.Addr())
@@ -75,7 +75,7 @@ func TestANodesClientRepeatsNothing(t *testing.T) {
 	require.Equal(t, "1", server.Client(t).Get(ctx, key).Val())
 }
 
-// What go-redis routes by itself is no node.
+// A client that routes by itself is no node.
 func TestClientsThatAreNoNodes(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "redis.test:1"}})
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"redis.test:1"}})

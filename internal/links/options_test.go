@@ -24,7 +24,7 @@ func from(t *testing.T, rdb redis.UniversalClient) *links.Links {
 	return l
 }
 
-// singles are options that an application may have, from none to the most unsuitable.
+// singles are options that an application may use, from none to the most unsuitable.
 var singles = map[string]redis.Options{
 	"zero": {},
 	"negative": {
@@ -50,7 +50,7 @@ var singles = map[string]redis.Options{
 func TestDerivedOptionsOfASingleNode(t *testing.T) {
 	for name, given := range singles {
 		t.Run(name, func(t *testing.T) {
-			// The pool of an application with MinIdleConns dials at once: nowhere, here.
+			// The pool of an application with MinIdleConns dials at once; here it fails.
 			given.Dialer = func(context.Context, string, string) (net.Conn, error) {
 				return nil, net.ErrClosed
 			}
@@ -116,8 +116,8 @@ func TestDerivedClientsKeepIdentityAndSecrets(t *testing.T) {
 	require.NotNil(t, c.CredentialsProvider)
 }
 
-// Scripts write, so they go to primaries however the application reads; and MOVED has to be followed
-// even if the application's client does not.
+// Scripts write, so they go to primaries however the application reads; and MOVED must be followed even if the
+// application's client does not follow it.
 func TestDerivedOptionsOfACluster(t *testing.T) {
 	clusters := map[string]redis.ClusterOptions{
 		"zero": {},

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// tracks are the open connections of a derived client, of which those to a server that is no primary any more
-// can be closed at once, in use or not. They see what makes one doubt that a server is one.
+// tracks are the open connections of a derived client. Those to a server that is no longer a primary can be
+// closed at once, in use or not. They notice what raises doubt about a server.
 type tracks struct {
-	dialled  bool          // connections go by the address that is dialled, and not by their peer's
+	dialled  bool          // connections are known by the address that is dialled, not by their peer's
 	used     func()        // something is about to be sent
 	doubtful func()        // a connection failed, or was refused
 	silence  time.Duration // how long an answer may be outstanding
@@ -33,10 +33,10 @@ type track struct {
 	net.Conn
 	of    *tracks
 	addr  string
-	asked atomic.Int64 // when what is under way was sent, in ns of the wall clock's; 0: nothing is
+	asked atomic.Int64 // when the exchange under way was sent, in ns of the wall clock; 0: there is none
 }
 
-// wrap makes a dialer keep account of its connections.
+// wrap makes a dialer register its connections.
 func (ts *tracks) wrap(d dial) dial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		ts.used()
@@ -66,7 +66,7 @@ func (ts *tracks) wrap(d dial) dial {
 	}
 }
 
-// trackedSocket is a track whose socket can be looked at.
+// trackedSocket is a track that exposes its socket.
 type trackedSocket struct {
 	*track
 	socket syscall.Conn
@@ -98,7 +98,7 @@ func (t *track) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// heard takes note of what was read.
+// heard examines what was read.
 func (t *track) heard(p []byte, err error) {
 	if len(p) > 0 {
 		t.asked.Store(0)
@@ -109,7 +109,7 @@ func (t *track) heard(p []byte, err error) {
 	t.judge(err)
 }
 
-// refusesItsRole reports that a reply is what a server says that cannot serve as the primary of its keys.
+// refusesItsRole reports that a reply comes from a server that cannot serve as the primary of its keys.
 func refusesItsRole(reply []byte) bool {
 	for _, word := range []string{"-READONLY", "-CLUSTERDOWN", "-MASTERDOWN"} {
 		if bytes.HasPrefix(reply, []byte(word)) {
@@ -119,7 +119,7 @@ func refusesItsRole(reply []byte) bool {
 	return false
 }
 
-// judge takes note of a failure. A time limit is none: silence is noticed by itself, and earlier.
+// judge handles a failure. A timeout is none: the follower notices silence by itself, and earlier.
 func (t *track) judge(err error) {
 	var timeout net.Error
 	if err == nil || errors.Is(err, net.ErrClosed) || errors.As(err, &timeout) && timeout.Timeout() {
@@ -136,7 +136,7 @@ func (t *track) Close() error {
 	return t.Conn.Close()
 }
 
-// silent reports whether some answer has been outstanding for too long.
+// silent reports whether an answer has been outstanding for too long.
 func (ts *tracks) silent(now time.Time) bool {
 	since := now.Add(-ts.silence).UnixNano()
 	ts.mu.Lock()
@@ -149,7 +149,7 @@ func (ts *tracks) silent(now time.Time) bool {
 	return false
 }
 
-// peers are the servers that there are connections to.
+// peers returns the servers with a connection.
 func (ts *tracks) peers() map[string]bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -160,8 +160,7 @@ func (ts *tracks) peers() map[string]bool {
 	return all
 }
 
-// leave ends all connections to a server, and lets none be made for a while. Exchanges that are under way fail at
-// once.
+// leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
 func (ts *tracks) leave(addr string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -176,7 +175,7 @@ func (ts *tracks) leave(addr string) {
 	ts.left[addr] = time.Now()
 }
 
-// welcome lets connections be made to servers again, and forgets those that were left long ago.
+// welcome allows connections to servers again, and forgets those that were left long ago.
 func (ts *tracks) welcome(addrs []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -10,37 +10,37 @@ import (
 	"time"
 )
 
-// watchFor is how long a reply is watched for: a round trip on one machine with a script in it, and to spare.
+// watchFor is how long an exchange polls for its reply: a local round trip with a script in it, and some to spare.
 const watchFor = 80 * time.Microsecond
 
-// restMost bounds how many exchanges in turn are not watched because others were in vain.
+// restMost bounds how many exchanges in a row do not poll because others did so in vain.
 const restMost = 1<<10 - 1
 
-// watch looks for replies as they come, so that a server nearby does not have to wake anybody up. One
-// goroutine at a time uses it, as it reads from the connection.
+// watch polls for replies, so that a server nearby need not wake a goroutine. One goroutine at a time uses it: the
+// one that reads from the connection.
 type watch struct {
 	socket  syscall.RawConn
-	waiting *atomic.Int32 // exchanges of all connections whose replies are waited for
+	waiting *atomic.Int32 // exchanges of all connections that wait for replies
 
 	look func(fd uintptr) bool
 	into []byte
 	n    int // of the last look, as err is
 	err  error
 
-	rest int // exchanges that are not watched after the next one in vain
-	left int // of those
+	rest int // exchanges that do not poll after the next one in vain
+	left int // of those, how many are left
 }
 
 func newWatch(socket syscall.RawConn, waiting *atomic.Int32) *watch {
 	w := &watch{socket: socket, waiting: waiting}
 	w.look = func(fd uintptr) bool {
 		w.n, w.err = readNow(fd, w.into)
-		return true // whatever there is: it is not to be waited for
+		return true // whatever there is: do not wait for it
 	}
 	return w
 }
 
-// read is conn.Read of the beginning of a reply.
+// read is conn.Read for the beginning of a reply.
 func (w *watch) read(conn net.Conn, p []byte) (int, error) {
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
@@ -50,13 +50,13 @@ func (w *watch) read(conn net.Conn, p []byte) (int, error) {
 	case err != nil:
 		return 0, &net.OpError{
 			Op: "read", Net: conn.LocalAddr().Network(), Source: conn.LocalAddr(), Addr: conn.RemoteAddr(),
-			Err: os.NewSyscallError("read", err), // a socket tells its error only once
+			Err: os.NewSyscallError("read", err), // a socket reports its error only once
 		}
 	}
 	return conn.Read(p)
 }
 
-// reply returns 0 and no error if nothing came in time, or nothing will.
+// reply returns 0 and no error if nothing arrived in time, or nothing will.
 func (w *watch) reply(p []byte) (int, error) {
 	if w.left > 0 {
 		w.left--
@@ -66,7 +66,7 @@ func (w *watch) reply(p []byte) (int, error) {
 	defer func() { w.into = nil }()
 	for began := time.Now(); ; {
 		if err := w.socket.Read(w.look); err != nil {
-			return 0, nil // it is over: conn.Read says why
+			return 0, nil // it has ended: conn.Read says why
 		}
 		switch {
 		case w.err == nil:
@@ -81,6 +81,6 @@ func (w *watch) reply(p []byte) (int, error) {
 			w.left = w.rest
 			return 0, nil
 		}
-		runtime.Gosched() // whoever can run goes first
+		runtime.Gosched() // other goroutines go first
 	}
 }

@@ -4,5 +4,5 @@ package links
 
 import "syscall"
 
-// readNow sees nothing, so that next to no exchange is watched for long.
+// readNow sees nothing, so almost no exchange polls for long.
 func readNow(uintptr, []byte) (int, error) { return 0, syscall.EAGAIN }

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// looks counts the looks at a socket.
+// looks counts the polls of a socket.
 type looks struct {
 	syscall.RawConn
 	n     int
@@ -33,7 +33,7 @@ func (l *looks) Read(look func(fd uintptr) bool) error {
 	return err
 }
 
-// waits counts the reads that a goroutine may sleep in.
+// waits counts the reads in which a goroutine may sleep.
 type waits struct {
 	net.Conn
 	n      int
@@ -48,7 +48,7 @@ func (w *waits) Read(p []byte) (int, error) {
 	return w.Conn.Read(p)
 }
 
-// watched is a connection whose replies are watched for.
+// watched is a connection whose exchanges poll for replies.
 type watched struct {
 	*testing.T
 	looks   looks
@@ -91,7 +91,7 @@ func (w *watched) receives(want string) {
 	require.Zero(w, w.waiting.Load())
 }
 
-// late has a reply come when nobody watches any more.
+// late makes a reply arrive after polling has ended.
 func (w *watched) late() {
 	w.waits.before = func() { w.send("late") }
 	defer func() { w.waits.before = nil }()
@@ -99,7 +99,7 @@ func (w *watched) late() {
 	require.Equal(w, 1, w.waits.n)
 }
 
-// soon has a reply come before anybody reads.
+// soon makes a reply arrive before anybody reads.
 func (w *watched) soon() {
 	w.Helper()
 	w.send("soon")
@@ -107,7 +107,7 @@ func (w *watched) soon() {
 	require.Equal(w, 1, w.looks.n+w.waits.n)
 }
 
-// Nobody sleeps for a reply that comes while it is watched for.
+// No goroutine sleeps for a reply that arrives while the exchange polls.
 func TestAReplyIsWatchedFor(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
@@ -124,7 +124,7 @@ func TestAReplyIsWatchedFor(t *testing.T) {
 	require.Greater(t, w.looks.n, 1)
 }
 
-// After replies that were late nobody watches for a while, longer each time up to a limit, until one was in
+// After late replies exchanges do not poll for a while, longer each time up to a limit, until a reply arrives in
 // time.
 func TestRepliesThatAreLateAreNotWatchedFor(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestRepliesThatAreLateAreNotWatchedFor(t *testing.T) {
 	require.Equal(t, 1, w.looks.n, "one was in time, and all begins anew")
 }
 
-// While several exchanges wait, none of them keeps looking.
+// While several exchanges wait, none of them polls.
 func TestNobodyWatchesInCompany(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
@@ -176,7 +176,7 @@ func TestNobodyWatchesInCompany(t *testing.T) {
 	require.EqualValues(t, 1, w.waiting.Load())
 }
 
-// The exchanges of a client are watched, and know of one another; a subscription that waits for messages is none.
+// The exchanges of a client poll, and know of one another; a subscription that waits for messages does not count.
 func TestExchangesOfAClientAreWatched(t *testing.T) {
 	t.Parallel()
 	l, proxy := faulty(t)
@@ -188,7 +188,7 @@ func TestExchangesOfAClientAreWatched(t *testing.T) {
 		defer close(silent)
 		_, _ = sub.ReceiveMessage(context.Background())
 	}()
-	for _, taken := range []bool{false, true} { // connections are watched that were taken from the pool
+	for _, taken := range []bool{false, true} { // exchanges poll on connections from the pool too
 		gate := faultproxy.NewGate()
 		held := proxy.On(faultproxy.Command("echo"), faultproxy.HoldReply(gate)).Times(2)
 		results := make(chan error, 2)
@@ -208,7 +208,7 @@ func TestExchangesOfAClientAreWatched(t *testing.T) {
 	<-silent
 }
 
-// What ends a connection, or an exchange, ends the watch.
+// The end of a connection, or of an exchange, ends the polling.
 func TestAWatchEnds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Wires are the open connections of a client on which an exchange can be left before its time: its
-// caller returns, and what becomes of it shows later. go-redis reads until the deadline of a command,
-// whatever happens to its context meanwhile.
+// Wires are the open connections of a client on which an exchange can be left before it ends: its caller
+// returns, and the outcome shows later. By itself go-redis reads until the deadline of a command, whatever
+// happens to its context meanwhile.
 //
-// An exchange is known by its deadline, which go-redis sets on the connection that the command got, just
-// before it writes and again before it reads. So nothing has to be kept about who uses which connection;
-// deadlines must differ, that is all.
+// An exchange is identified by its deadline, which go-redis sets on the command's connection just before it
+// writes and again before it reads. So nothing records which exchange uses which connection; it suffices that
+// all deadlines differ.
 type Wires struct {
 	mu   sync.Mutex // guards open
 	open map[*Wire]struct{}
 
-	waiting atomic.Int32 // exchanges whose replies are waited for
+	waiting atomic.Int32 // exchanges that wait for replies
 }
 
-// wrap makes a dialer keep account of its connections.
+// wrap makes a dialer register its connections.
 func (ws *Wires) wrap(d dial) dial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d(ctx, network, addr)
@@ -43,8 +43,9 @@ func (ws *Wires) wrap(d dial) dial {
 	}
 }
 
-// Leave has the exchange with that deadline fail as if it were over. It returns nil if there is none, as
-// before its connection was found. Whoever leaves must tell when the call has [Wire.Ended].
+// Leave makes the exchange with that deadline fail as if the deadline had passed. It returns nil if there is
+// none, for instance before its connection was found. The caller must report the end of the call by
+// [Wire.Ended].
 func (ws *Wires) Leave(at time.Time) *Wire {
 	ws.mu.Lock()
 	open := make([]*Wire, 0, len(ws.open))
@@ -69,17 +70,17 @@ type Wire struct {
 	at     time.Time  // of the exchange under way, or of the last one
 	left   bool       // by its caller
 	closed bool
-	taken  time.Time // when it was, for that exchange
+	taken  time.Time // when it was taken from the pool for that exchange
 	hot    bool      // and not long after the one before
 	next   bool      // it was taken, and the exchange has no deadline yet
-	silent bool      // it has one, and nothing was read yet
-	joint  bool      // reads have the deadline that writes were given
+	silent bool      // it has a deadline, and nothing was read yet
+	joint  bool      // reads have the deadline that was set for writes
 }
 
-// idleAfter is how long after an exchange began it is worth the while to see whether the peer is still there.
+// idleAfter is how long after the start of an exchange checking the peer becomes worthwhile.
 const idleAfter = 10 * time.Millisecond
 
-// past is a deadline that is over.
+// past is a deadline that has passed.
 var past = time.Unix(1, 0)
 
 func (w *Wire) leave(at time.Time) bool {
@@ -94,7 +95,7 @@ func (w *Wire) leave(at time.Time) bool {
 }
 
 // Ended says that the call whose exchange was left has returned. It reports whether the exchange is still
-// to be settled; otherwise its reply had arrived before, and the connection is as good as ever.
+// unsettled; otherwise its reply had arrived before, and the connection can be reused.
 func (w *Wire) Ended(at time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,8 +106,8 @@ func (w *Wire) Ended(at time.Time) bool {
 	return w.left
 }
 
-// Settle waits for the first byte of the reply to an exchange that was left, which tells that the server
-// has carried it out, for the end of the connection, or for the deadline. Then it closes the connection.
+// Settle waits for the first byte of the reply to an exchange that was left, which shows that the server has
+// carried it out; for the end of the connection; or for the deadline. Then it closes the connection.
 func (w *Wire) Settle() {
 	w.mu.Lock()
 	_ = w.Conn.SetReadDeadline(w.at)
@@ -117,8 +118,8 @@ func (w *Wire) Settle() {
 	w.forget()
 }
 
-// SetDeadline implements [net.Conn]. With no deadline, go-redis takes the connection out of its pool by it:
-// what the last exchange left behind stands until the next one's replaces it, or the peer is looked at.
+// SetDeadline implements [net.Conn]. go-redis calls it without a deadline to take the connection out of its
+// pool: then the last exchange's deadline stays until the next one replaces it, or the peer is checked.
 func (w *Wire) SetDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +132,7 @@ func (w *Wire) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// warm reports that the connection was in use a moment ago. If it was not, it has no deadline any more.
+// warm reports that the connection was in use a moment ago. If it was not, warm removes its deadline.
 func (w *Wire) warm() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,9 +161,8 @@ func (w *Wire) SetReadDeadline(t time.Time) error {
 	return w.setLocked(t, w.Conn.SetReadDeadline)
 }
 
-// SetWriteDeadline implements [net.Conn]. The first one of an exchange is that of its reads too, which spares
-// setting it again: but not on a connection that somebody reads from all the time, which is never taken from
-// the pool.
+// SetWriteDeadline implements [net.Conn]. The first one of an exchange also sets the read deadline, which
+// spares a second call, except on a connection with a permanent reader, which is never taken from the pool.
 func (w *Wire) SetWriteDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,7 +195,7 @@ func (w *Wire) Close() error {
 	return w.Conn.Close()
 }
 
-// hangUp ends what was left and is not settled. Nothing else is open by then.
+// hangUp ends the exchanges that were left and are not settled. Nothing else is open by then.
 func (ws *Wires) hangUp() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// echo sends a text and returns what came back.
+// echo sends a text and returns the reply.
 func echo(ctx context.Context, rdb redis.UniversalClient, text string) error {
 	return rdb.Echo(ctx, text).Err()
 }
@@ -28,7 +28,7 @@ func patient(t *testing.T, rdb redis.UniversalClient) *links.Links {
 	return l
 }
 
-// faulty derives clients whose way to Redis is a proxy.
+// faulty derives clients that reach Redis through a proxy.
 func faulty(t *testing.T) (*links.Links, *faultproxy.Proxy) {
 	server := redistest.Shared(t)
 	proxy := faultproxy.Start(t, server.Addr())
@@ -81,7 +81,7 @@ func TestAnExchangeIsLeftByItsDeadline(t *testing.T) {
 	require.Nil(t, l.Wires().Leave(at), "it is closed")
 }
 
-// What was left does not keep anybody who closes: the server may never answer.
+// An exchange that was left does not delay Close: the server may never answer.
 func TestCloseSettlesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	l, proxy := faulty(t)
@@ -111,8 +111,8 @@ func TestCloseSettlesWhatWasLeft(t *testing.T) {
 	require.True(t, time.Now().Before(at), "it was the deadline that settled it")
 }
 
-// go-redis looks at the socket of an idle connection before it uses it, and has to be able to. One that
-// answered a moment ago is not looked at.
+// go-redis checks the socket of an idle connection before it uses it, and must be able to. A connection that answered
+// a moment ago is not checked.
 func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -126,8 +126,8 @@ func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 	}
 }
 
-// The deadline of an exchange stays on its connection, and disturbs the next exchange as little as the look
-// before it, whether it has passed by then or not.
+// The deadline of an exchange stays on its connection. It disturbs the next exchange no more than the check before
+// it, whether it has passed by then or not.
 func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -151,7 +151,7 @@ func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
 	require.EqualValues(t, 1, dials.Load(), "a connection was given up")
 }
 
-// A server that does not answer is waited for until the deadline of each exchange, and no longer.
+// An exchange waits for a silent server until its own deadline, and no longer.
 func TestEveryExchangeHasItsDeadline(t *testing.T) {
 	t.Parallel()
 	l, proxy := faulty(t)

@@ -9,17 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// deadline is a context with a deadline of its own: go-redis turns that into the connection's, and no
-// timer has to be made for it.
+// deadline is a context with its own deadline: go-redis applies that to the connection, and no timer is needed.
 //
-// A command that needs a new connection has one phase more, the greeting, in which go-redis uses the
-// command's context as well. What fits into the time limit of a command need not fit in together with a
-// greeting, of several round trips, however often it is tried; so each has a limit of its own, and the
-// deadline moves.
+// A command that needs a new connection has one phase more, the greeting, for which go-redis uses the command's
+// context as well. What fits into the time limit of a command need not fit together with a greeting of several
+// round trips, however often it is repeated. So each has its own limit, and the deadline moves.
 type deadline struct {
 	context.Context
 	at    time.Time // unless it was moved
-	end   time.Time // beyond which it does not move; zero: there is none
+	end   time.Time // beyond which it does not move; zero: no limit
 	limit time.Duration
 
 	moved atomic.Pointer[time.Time] // written under mu
@@ -28,22 +26,22 @@ type deadline struct {
 	left bool       // the deadline moves no more
 }
 
-// Within is a context for one exchange, with the time limit of one command. Each deadline is another one, to
-// the nanosecond: what is under way is told apart by them. While a connection is greeted, the deadline is a
-// later one, and afterwards the command has its limit; but if ctx has a deadline, it does not move beyond that.
+// Within returns a context for one exchange, with the time limit of one command. Every deadline differs, to the
+// nanosecond, because it identifies the exchange. While a connection is greeted, the deadline is later; after
+// that the command has its own limit; but it never moves beyond a deadline of ctx.
 func Within(ctx context.Context, limit time.Duration) context.Context {
 	d := &deadline{Context: ctx, limit: limit, at: unique(time.Now().Add(limit))}
 	d.end, _ = ctx.Deadline()
 	return d
 }
 
-// WithinAll is Within for an exchange that may not take longer than all, a greeting included.
+// WithinAll is Within for an exchange that must end within all, including a greeting.
 func WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
 	now := time.Now()
 	return &deadline{Context: ctx, limit: limit, at: unique(now.Add(min(limit, all))), end: now.Add(all)}
 }
 
-// unique makes a time one that no other deadline has. It is never later.
+// unique returns a time that no other deadline has. It is never later than at.
 func unique(at time.Time) time.Time {
 	const spread = 1 << 10
 	number := int64(deadlines.Add(1) % spread)
@@ -68,7 +66,7 @@ func (d *deadline) Value(key any) any {
 	return d.Context.Value(key)
 }
 
-// move makes the deadline a later one.
+// move moves the deadline to a later time.
 func (d *deadline) move(at time.Time) {
 	if !d.end.IsZero() && at.After(d.end) {
 		at = d.end
@@ -82,29 +80,29 @@ func (d *deadline) move(at time.Time) {
 	d.moved.Store(&at)
 }
 
-// greetingFor is how long dialling may take under a command's limit, and greeting again: go-redis says hello, and
-// then who it is.
+// greetingFor is how long dialling may take under a command's limit, and greeting again: go-redis sends HELLO,
+// and then identifies itself.
 func greetingFor(limit time.Duration) time.Duration {
 	const trips, enough = 2, 3 * time.Second
 	return max(limit, min(trips*limit, enough))
 }
 
-// greets notes that the connection that a command was given has to be greeted first.
+// greets records that the command's connection must be greeted first.
 func greets(ctx context.Context) {
 	if d, ok := ctx.Value(deadlineKey{}).(*deadline); ok {
 		d.move(time.Now().Add(greetingFor(d.limit)))
 	}
 }
 
-// greeted notes that the command comes next.
+// greeted records that the command comes next.
 func greeted(ctx context.Context) {
 	if d, ok := ctx.Value(deadlineKey{}).(*deadline); ok {
 		d.move(time.Now().Add(d.limit))
 	}
 }
 
-// LeaveCall is Leave with the deadline that ctx has at this moment, which it returns. If an exchange is found,
-// the deadline stays.
+// LeaveCall is Leave with the current deadline of ctx, which it returns. If an exchange is found, the deadline no
+// longer moves.
 func (ws *Wires) LeaveCall(ctx context.Context) (*Wire, time.Time) {
 	d, ok := ctx.(*deadline)
 	if !ok {
@@ -119,14 +117,14 @@ func (ws *Wires) LeaveCall(ctx context.Context) (*Wire, time.Time) {
 	return w, at
 }
 
-// greetings are the options of go-redis by which it tells how far a connection is: it asks for the credentials
+// greetings are the options by which go-redis shows the progress of a connection: it asks for the credentials
 // before the first command, and calls OnConnect after the last.
 type greetings struct {
 	provider   func() (username, password string)
 	withCtx    func(ctx context.Context) (username, password string, err error)
 	user, pass string
 	onConnect  connected
-	look       connected // nil: at nothing
+	look       connected // nil: nothing is asked
 }
 
 func (g greetings) credentials(ctx context.Context) (username, password string, err error) {

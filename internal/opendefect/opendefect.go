@@ -1,9 +1,9 @@
-// Package opendefect runs the tests of defects that are known and not mended yet.
+// Package opendefect runs the tests of known defects that are not fixed yet.
 //
-// Such a test is neither skipped nor left out: it runs with all others, it passes while the defect shows
-// the symptom that the test names, and it fails as soon as the defect shows another symptom, or none. So
-// nobody can mend a defect, or make it worse, without hearing of it. The table "Defects" in
-// integration/REGRESSIONS.md lists every defect with its tests, and says which are open.
+// Such a test is neither skipped nor left out: it runs with all others, passes while the defect shows the
+// symptom that the test names, and fails as soon as the defect shows another symptom, or none. So nobody
+// can fix a defect, or make it worse, without noticing. The table "Defects" in integration/REGRESSIONS.md
+// lists every defect with its tests, and says which are open.
 package opendefect
 
 import (

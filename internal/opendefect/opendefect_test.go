@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// recorder notes how a test would have ended.
+// recorder records how a test would have ended.
 type recorder struct {
 	testing.TB
 	failed, logged string

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// Calls that gather go out in bundles, and each comes to what it would by itself: whatever is at the keys of
-// the others, and though the server forgets its scripts all the time.
+// Calls that gather are sent in bundles, and each has the same result as by itself, whatever is at the keys of the
+// others, and even if the server keeps forgetting its scripts.
 func TestCallsThatGatherAreBundled(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

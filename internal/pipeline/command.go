@@ -14,13 +14,13 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// command is one that waits to be sent together with others.
+// command is a command that waits to be sent with others.
 type command struct {
 	ctx   context.Context
 	at    time.Time // its deadline, if it has one
-	short bool      // which is sooner than that of most
+	short bool      // its deadline is sooner than most
 	node  *node
-	done  chan struct{} // closed when it was answered, or its deadline is over
+	done  chan struct{} // closed when it was answered, or its deadline has passed
 	err   error         // set before done
 
 	settled atomic.Bool // somebody sets err and closes done
@@ -38,12 +38,12 @@ func (l *command) settle(err error) {
 }
 
 // await waits for a command's answer, or until its sender leaves. A short command watches its deadline itself:
-// those in front of it may have more time.
+// the commands before it may have more time.
 func (p *Pipe) await(l *command) error {
 	ending, over := p.ending, (<-chan time.Time)(nil)
 	if l.ctx.Done() == nil {
 		if ending = nil; !l.short {
-			<-l.done // bounded: what is under way has deadlines
+			<-l.done // bounded: commands under way have deadlines
 			return l.err
 		}
 	}
@@ -69,7 +69,7 @@ func (p *Pipe) await(l *command) error {
 	case l.sent:
 		return &store.Left{Settled: l.done}
 	}
-	l.cmd = nil // it is passed over
+	l.cmd = nil // it will be skipped
 	l.node.absent++
 	if late {
 		return store.ErrLate
@@ -77,8 +77,8 @@ func (p *Pipe) await(l *command) error {
 	return store.ErrUnsent
 }
 
-// send sends commands in one pipeline and tells everybody. It returns how many were sent, and whether there was
-// an answer.
+// send sends commands in one pipeline and settles all of them. It returns how many were sent, and whether there
+// was an answer.
 func (p *Pipe) send(n *node, with []*command) (size int, answer bool) {
 	live, patience := p.take(n, with)
 	if len(live) == 0 {
@@ -95,7 +95,7 @@ func (p *Pipe) send(n *node, with []*command) (size int, answer bool) {
 	for _, l := range live {
 		err := l.cmd.Err()
 		if err == nil && !answered(l.cmd) {
-			err = failure // it never came to be sent
+			err = failure // it was never sent
 		}
 		answer = answer || replied(err)
 		l.settle(err)
@@ -103,8 +103,8 @@ func (p *Pipe) send(n *node, with []*command) (size int, answer bool) {
 	return len(live), answer
 }
 
-// expire tells the senders of commands that are under way when their deadlines are over. The pipeline goes on:
-// it is everybody's, and others may have more time.
+// expire settles commands under way when their deadlines pass. The pipeline goes on: it is shared, and other
+// commands may have more time.
 func expire(live []*command) (stop func()) {
 	next := nextDeadline(live, time.Now())
 	if next == 0 {
@@ -128,7 +128,7 @@ func expire(live []*command) (stop func()) {
 	return func() { timer.Stop() }
 }
 
-// nextDeadline is how long it is until the first deadline that is not over; 0 if there is none.
+// nextDeadline is the time left until the first deadline that has not passed; 0 if there is none.
 func nextDeadline(live []*command, now time.Time) (next time.Duration) {
 	for _, l := range live {
 		if l.at.IsZero() || !now.Before(l.at) {
@@ -141,7 +141,7 @@ func nextDeadline(live []*command, now time.Time) (next time.Duration) {
 	return next
 }
 
-// replied reports that the server answered, be it with an error.
+// replied reports that the server answered, even with an error.
 func replied(err error) bool {
 	return err == nil || refused(err) // which makes a variable
 }
@@ -151,7 +151,7 @@ func refused(err error) bool {
 	return errors.As(err, &answer)
 }
 
-// exchange has commands carried out, in bundles where that can be.
+// exchange sends commands and reads their replies, in bundles where possible.
 func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error) {
 	if !p.cfg.Bundle || p.apart.Load() {
 		return p.pipeline(ctx, cmds)
@@ -181,7 +181,7 @@ func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error)
 	return failure
 }
 
-// pipeline sends commands in one write. Its error is that of those that came not to be sent.
+// pipeline sends commands in one write. Its error is that of commands that were never sent.
 func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
 	if len(cmds) == 0 {
 		return nil
@@ -194,8 +194,8 @@ func (p *Pipe) pipeline(ctx context.Context, cmds []redis.Cmder) error {
 	return err
 }
 
-// take makes commands ones that are under way, and returns those that are to be sent and how long they have:
-// as long as the one that has longest, and no less than the way there and back takes.
+// take marks commands as under way, and returns those to send and how long they have: the time of the one that
+// has most, but no less than the round trip takes.
 func (p *Pipe) take(n *node, with []*command) (live []*command, patience time.Duration) {
 	now := time.Now()
 	p.mu.Lock()

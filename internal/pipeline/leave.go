@@ -44,7 +44,7 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 	return &store.Left{Settled: settled}
 }
 
-// exit is the way out of a command that was sent by itself.
+// exit lets the caller of a single command leave.
 type exit struct {
 	wires   *links.Wires
 	watched func()         // runs when the context ends
@@ -57,7 +57,7 @@ type exit struct {
 	at     time.Time // the deadline by which wire was found
 }
 
-// newExitLocked returns nil for a caller who cannot leave.
+// newExitLocked returns nil for a caller that cannot leave.
 func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
 	if ctx.Done() == nil {
 		return nil, nil
@@ -95,7 +95,7 @@ func (p *Pipe) putExitLocked(x *exit) {
 	}
 }
 
-// leave has the call return. Its connection may not have been found yet.
+// leave makes the call return. Its connection may not have been found yet.
 func (x *exit) leave() {
 	for pause := firstLook; !x.try(); pause = min(2*pause, lastLook) {
 		time.Sleep(pause) // bounded by the command's deadline
@@ -107,7 +107,7 @@ const (
 	lastLook  = time.Millisecond
 )
 
-// try reports that there is nothing more to do.
+// try reports that nothing is left to do.
 func (x *exit) try() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// within is a context for one command, with a deadline that no other has.
+// within returns a context for one command, with a unique deadline.
 func within(d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(d))
 	return ctx, cancel
@@ -58,8 +58,8 @@ func (l *lab) settles(left *store.Left) {
 	}
 }
 
-// Who leaves returns at once. That the command was carried out shows when its reply comes, and until then
-// it counts as one that is under way.
+// A caller that leaves returns at once. The reply shows that the command was carried out, and until then it counts as
+// under way.
 func TestACommandIsLeftAndSettles(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -109,7 +109,7 @@ func TestWhatIsLeftSettlesAtItsDeadline(t *testing.T) {
 	require.NoError(t, <-l.starts(context.Background(), "a", "second"))
 }
 
-// Out of a pipeline one goes, and the others stay.
+// One caller leaves a pipeline, and the others stay.
 func TestAPipelineIsLeftByOne(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -132,7 +132,7 @@ func TestAPipelineIsLeftByOne(t *testing.T) {
 	l.settles(left)
 }
 
-// When the owner ends, those leave who can, and the others get their replies.
+// When the owner ends, the callers that can leave do, and the others get their replies.
 func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -165,8 +165,8 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	require.NoError(t, <-l.starts(context.Background(), "a", "7"))
 }
 
-// Contexts that end at any moment disturb nobody else: a connection that was left is used by nobody, and
-// one that was as good as left by somebody goes on.
+// Contexts that end at any moment disturb no other call: a connection that was left is not used again, and one whose
+// exchange was almost left goes on.
 func TestLeavingDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

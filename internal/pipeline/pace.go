@@ -5,19 +5,19 @@ import "time"
 const (
 	first    = 16  // commands in one pipeline, until it is known how long they take
 	most     = 128 // to a node nearby
-	farthest = 512 // to one so far away that it answers them within a round trip
+	farthest = 512 // to one so distant that it answers them within a round trip
 
-	// share is what of a command's time limit a pipeline may take beyond the round trip: the last command of
-	// it has to be answered in time, and others may be in front of it.
+	// share is the fraction of a command's time limit that a pipeline may take beyond the round trip: its last
+	// command must be answered in time, and another pipeline may come before it.
 	share = 8
 
-	// era is how long the shortest exchange stands for the round trip, which may become longer.
+	// era is how long the shortest exchange counts as the round trip, which may become longer.
 	era = 5 * time.Second
 )
 
-// pace is how many commands a node is sent at one time. Time that every exchange with it takes says nothing
-// about that, however long it is: the node may be far away. So pipelines are compared with the shortest exchange
-// of a single command of late, and only what they take beyond that makes them shorter.
+// pace decides how many commands are sent to a node at once. The time that every exchange takes says nothing
+// about that, however long it is: the node may be distant. So pipelines are compared with the shortest recent
+// exchange of a single command, and only the time beyond that makes them shorter.
 type pace struct {
 	limit time.Duration // of one command
 	size  int           // commands in the next pipeline
@@ -29,7 +29,7 @@ type pace struct {
 
 func newPace(limit time.Duration) pace { return pace{limit: limit, size: first} }
 
-// roundTrip is how long the node needs at least, 0 if that is not known.
+// roundTrip is how long the node needs at least; 0 if unknown.
 func (c *pace) roundTrip() time.Duration {
 	if c.near == 0 || c.before != 0 && c.before < c.near {
 		return c.before
@@ -37,7 +37,8 @@ func (c *pace) roundTrip() time.Duration {
 	return c.near
 }
 
-// next is how many commands may go together now. Once an era it is one, if none was alone, to measure the way.
+// next is how many commands may go together now. Once an era it is one, if none was alone, to measure the round
+// trip.
 func (c *pace) next(now time.Time) int {
 	c.turn(now)
 	if c.near == 0 && !c.probed {
@@ -57,8 +58,7 @@ func (c *pace) turn(now time.Time) {
 	c.since, c.near, c.probed = now, 0, false
 }
 
-// note takes in an exchange of n commands that ended now. One that was not answered shows nothing but that it
-// took long.
+// note records an exchange of n commands that ended now. An unanswered one shows only how long it took.
 func (c *pace) note(now time.Time, took time.Duration, n int, answered bool) {
 	c.turn(now)
 	if answered && n == 1 && (c.near == 0 || took < c.near) {
@@ -77,6 +77,6 @@ func (c *pace) note(now time.Time, took time.Duration, n int, answered bool) {
 	}
 }
 
-// patience is how long an exchange with the node is to be given at least: with less, connections would be given
-// up for no other reason than that the node is far away.
+// patience is the least time that an exchange with the node should get: with less, connections would be given up
+// only because the node is distant.
 func (c *pace) patience() time.Duration { return min(4*c.roundTrip(), c.limit) }

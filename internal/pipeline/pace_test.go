@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exchanges has a node answer so many exchanges, each of as many commands as it is given.
+// exchanges simulates n exchanges with the node, each with as many commands as pace allows.
 func exchanges(c *pace, now *time.Time, n int, takes func(size int) time.Duration) {
 	for range n {
 		size := c.next(*now)
@@ -21,7 +21,7 @@ func away(trip, each time.Duration) func(size int) time.Duration {
 	return func(size int) time.Duration { return trip + time.Duration(size)*each }
 }
 
-// defect B8: pipelines are as long as what a node needs beyond the round trip allows, however long that is.
+// defect B8: pipelines are as long as the time beyond the round trip allows, however long the round trip is.
 func TestPipelinesAreSizedByWhatIsBeyondTheRoundTrip(t *testing.T) {
 	const limit = 3 * time.Second
 	for name, c := range map[string]struct {
@@ -54,11 +54,11 @@ func TestPipelinesRecoverFromAStall(t *testing.T) {
 	exchanges(&pace, &now, 20, away(trip, 0))
 	exchanges(&pace, &now, 12, away(trip+400*time.Millisecond, 0))
 	require.Equal(t, 1, pace.size)
-	exchanges(&pace, &now, 13, away(trip, 0)) // one of which measures the way
+	exchanges(&pace, &now, 13, away(trip, 0)) // one of which measures the round trip
 	require.Equal(t, farthest, pace.size)
 }
 
-// A way that becomes longer is not taken for slowness for longer than two eras.
+// A round trip that becomes longer is mistaken for slowness for two eras at most.
 func TestTheRoundTripIsLearnedAnew(t *testing.T) {
 	now := time.Unix(1, 0)
 	pace := newPace(3 * time.Second)
@@ -69,7 +69,7 @@ func TestTheRoundTripIsLearnedAnew(t *testing.T) {
 	require.Equal(t, farthest, pace.size)
 }
 
-// What failed at once, as a dial that is refused, is no short way.
+// A failure at once, such as a refused dial, is no short round trip.
 func TestAFailureIsNoRoundTrip(t *testing.T) {
 	now := time.Unix(1, 0)
 	pace := newPace(3 * time.Second)

@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	// lanes is how many commands, or pipelines, are under way to one node before more gather. With fewer
-	// the connection is idle while replies are read; with more there is less to gather.
+	// lanes is how many commands, or pipelines, are under way to one node before more gather. With fewer,
+	// the connection is idle while replies are read; with more, less gathers.
 	lanes = 4
-	// alone is how many are if each takes so long that they go out one by one.
+	// alone is the number of lanes if each command takes so long that they are sent one by one.
 	alone = 16
 
 	linger = time.Second // how long a sender waits for another pipeline
 )
 
-// Client is what commands are sent with.
+// Client sends the commands.
 type Client interface {
 	Process(ctx context.Context, cmd redis.Cmder) error
 	Pipeline() redis.Pipeliner
 }
 
-// Config is what a Pipe is made of.
+// Config configures a Pipe.
 type Config struct {
 	Client Client
 	Wires  *links.Wires            // the connections of Client
 	Shard  func(key string) string // names the node that serves a key
 	Bundle bool                    // a script may have keys of any slots: there is no cluster
-	Limit  time.Duration           // the longest time limit that a command has
+	Limit  time.Duration           // the longest time limit of a command
 }
 
 // Pipe sends commands. Its methods are safe for concurrent use.
 type Pipe struct {
 	cfg     Config
-	running sync.WaitGroup // goroutines that send, or wait for what was left
-	ending  chan struct{}  // closed when everybody who may leave is to do so
-	batches chan batch     // to senders that have nothing to do
-	apart   atomic.Bool    // the server turned out to take no bundles
+	running sync.WaitGroup // goroutines that send, or wait for exchanges that were left
+	ending  chan struct{}  // closed when every caller that may leave must do so
+	batches chan batch     // to idle senders
+	apart   atomic.Bool    // the server takes no bundles
 
 	mu    sync.Mutex // guards nodes and all in them, and exits
 	nodes map[string]*node
@@ -52,7 +52,7 @@ type Pipe struct {
 	spare []*exit
 }
 
-// node is what is under way to one node, and what gathers for it.
+// node holds the commands under way to one node, and those that gather for it.
 type node struct {
 	pace
 	busy   int
@@ -60,7 +60,7 @@ type node struct {
 	absent int // commands in the queue whose senders have left
 }
 
-// batch is a pipeline that is to be sent.
+// batch is a pipeline to be sent.
 type batch struct {
 	node     *node
 	commands []*command
@@ -74,9 +74,9 @@ func New(cfg Config) *Pipe {
 	}
 }
 
-// Process sends a command of which argument number 3 is the key, as of EVALSHA, and waits for the reply
-// until the context's deadline, which must differ from that of every other command. If the context can be
-// cancelled, and is, it returns at once.
+// Process sends a command whose argument number 3 is the key, as in EVALSHA, and waits for the reply until
+// the context's deadline, which must differ from that of every other command. If the context is cancelled,
+// Process returns at once.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	at, _ := ctx.Deadline()
 	now := time.Now()
@@ -104,7 +104,7 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	}
 	l := &command{ctx: ctx, at: at, node: n, cmd: cmd, done: make(chan struct{})}
 	l.short = !at.IsZero() && at.Sub(now) < p.cfg.Limit/2
-	if free { // by itself it would take its connection with it if it has to wait
+	if free { // alone it would take its connection with it if it has to wait
 		n.busy++
 		p.dispatch(batch{n, []*command{l}})
 	} else {
@@ -114,7 +114,7 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	return p.await(l)
 }
 
-// End has everybody leave whose context can be cancelled, as if it were. It must be called once.
+// End makes every caller leave whose context can be cancelled, as if it were. It must be called once.
 func (p *Pipe) End() {
 	close(p.ending)
 	p.mu.Lock()
@@ -124,7 +124,7 @@ func (p *Pipe) End() {
 	}
 }
 
-// Join waits until nothing that the Pipe began runs any more.
+// Join waits until no goroutine of the Pipe is left.
 func (p *Pipe) Join() { p.running.Wait() }
 
 func key(cmd redis.Cmder) string {
@@ -143,17 +143,17 @@ func (n *node) lanes() int {
 	return lanes
 }
 
-// sent is an exchange that is over.
+// sent is an exchange that has ended.
 type sent struct {
 	node   *node
 	began  time.Time
 	n      int  // commands
-	answer bool // there was one, be it an error
+	answer bool // there was one, even an error
 }
 
-// next passes the lane that became free on to those who have gathered. What was sent on it may have had an
-// exit. If there is room for more lanes than before, they are used as well. One batch is the caller's to send,
-// if that is a sender.
+// next gives the lane that became free to the commands that have gathered. The exchange on it may have had
+// an exit. If more lanes are allowed than before, they are used as well. If the caller is a sender, it gets
+// one batch to send itself.
 func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 	now, n := time.Now(), was.node
 	p.mu.Lock()
@@ -185,7 +185,7 @@ func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 	return mine
 }
 
-// dispatch gives a batch to a sender: one that has nothing to do, or a new one.
+// dispatch gives a batch to a sender: an idle one, or a new one.
 func (p *Pipe) dispatch(b batch) {
 	select {
 	case p.batches <- b:
@@ -194,8 +194,8 @@ func (p *Pipe) dispatch(b batch) {
 	}
 }
 
-// sender sends batches until there was none for a while. There are no more of them than pipelines were under
-// way at a time; each has a stack that has grown, which costs more than anything else that a new one does.
+// sender sends batches until there was none for a while. There are no more senders than pipelines were under
+// way at the same time. Each has a stack that has grown, the largest cost of a new one.
 func (p *Pipe) sender(b batch) {
 	idle := time.NewTimer(linger)
 	defer idle.Stop()
@@ -216,7 +216,7 @@ func (p *Pipe) sender(b batch) {
 	}
 }
 
-// over is why there is no use in sending a command any more.
+// over returns why sending a command has become pointless, or nil.
 func over(ctx context.Context, at, now time.Time) error {
 	if !at.IsZero() && !now.Before(at) {
 		return store.ErrLate

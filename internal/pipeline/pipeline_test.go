@@ -54,7 +54,7 @@ func newLabAt(t *testing.T, server *redistest.Server, limit time.Duration) *lab 
 	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}
 }
 
-// stuck has lanes of a node taken by commands that are not answered before the gate opens.
+// stuck occupies the lanes of a node with commands that are not answered before the gate opens.
 func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 	gate = faultproxy.NewGate()
 	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
@@ -72,7 +72,7 @@ func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 	return gate, wg.Wait
 }
 
-// Everybody gets the reply to what they asked, however many share a pipeline.
+// Every caller gets its own reply, however many share a pipeline.
 func TestEveryCommandGetsItsOwnReply(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -91,7 +91,7 @@ func TestEveryCommandGetsItsOwnReply(t *testing.T) {
 	wg.Wait()
 }
 
-// What gathers behind commands that are under way follows in one write; what is alone does not wait.
+// Commands that gather behind those under way follow in one write; a command that is alone does not wait.
 func TestWhatGathersSharesARoundTrip(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -124,7 +124,7 @@ func TestWhatGathersSharesARoundTrip(t *testing.T) {
 	require.Less(t, sizes.count(), 10)
 }
 
-// pipelines notes how many commands each pipeline has.
+// pipelines records how many commands each pipeline has.
 type pipelines struct {
 	mu    sync.Mutex
 	sizes []int
@@ -149,13 +149,12 @@ func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// gathered waits until so many commands wait for a node.
+// gathered waits until that many commands wait for a node.
 func (l *lab) gathered(node string, n int) {
 	redistest.Eventually(l, patience, func() bool { return l.pipe.Gathered(node) == n }, "they do not gather")
 }
 
-// A connection that breaks is an error of every command that had no reply, and of no other; the next
-// ones get through.
+// A broken connection is an error of every command without a reply, and of no other; the next ones get through.
 func TestABrokenPipelineIsEverybodysError(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -177,7 +176,7 @@ func TestABrokenPipelineIsEverybodysError(t *testing.T) {
 	}
 }
 
-// An error that Redis answers is the error of its command alone.
+// An error from Redis is the error of its command alone.
 func TestARefusalIsOneCommandsError(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -196,7 +195,7 @@ func TestARefusalIsOneCommandsError(t *testing.T) {
 	require.NoError(t, good)
 }
 
-// A command whose context is over by the time is not sent, and the others are.
+// A command whose context has ended by then is not sent, and the others are.
 func TestACommandThatNobodyWantsIsNotSent(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -233,8 +232,8 @@ func TestACommandThatNobodyWantsIsNotSent(t *testing.T) {
 	require.Equal(t, 1, sent("fine"))
 }
 
-// A server that takes long for each command gets them in short rows: the last of a row is to be answered within
-// a part of its time limit.
+// A server that takes long for each command gets short pipelines: the last command of one must be answered
+// within a fraction of its time limit.
 func TestASlowServerIsNotGivenLongRows(t *testing.T) {
 	t.Parallel()
 	const each, limit = 50 * time.Millisecond, 1600 * time.Millisecond
@@ -251,7 +250,7 @@ func TestASlowServerIsNotGivenLongRows(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	longest := int(limit / 8 / each) // of which the first is part of the round trip
+	longest := int(limit / 8 / each) // the first of them is part of the round trip
 	for _, size := range sizes.sizes[len(sizes.sizes)-10:] {
 		require.LessOrEqual(t, size, 2*(longest+1))
 	}

@@ -1,6 +1,6 @@
-// Package redisclient is what stands behind an *rlock.Client: an engine, its store in Redis, and what the primitives
-// need of both. A *rlock.Client and a *[Client] convert to one another. Outside of this module the latter's name cannot
-// be written, so nobody there comes to the engine, and the documentation of package rlock has nothing of it.
+// Package redisclient is the inside of an *rlock.Client: an engine, its store in Redis, and what the primitives need
+// of both. A *rlock.Client and a *[Client] convert to one another. Outside of this module nobody can name the latter,
+// so nobody there reaches the engine, and it does not appear in the documentation of package rlock.
 package redisclient
 
 import (
@@ -19,27 +19,27 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Client is an rlock.Client as it is inside. The zero Client is none.
+// Client is the inside of an rlock.Client. The zero Client is invalid.
 type Client struct{ core Core }
 
 // Core is what a primitive needs of a client.
 type Core struct {
 	Engine   *engine.Engine
 	Store    Store
-	ClientID string // what the ids of its holds begin with
+	ClientID string // the prefix of its holds' ids
 	Lease    time.Duration
 	MaxPoll  time.Duration
-	FenceTTL int64 // ms for which an unused token is kept; negative: for ever
+	FenceTTL int64 // ms for which an unused token is kept; negative: no expiry
 	Cluster  bool
 
-	// RequestLife is how long, in ms, what a request took has to be remembered that was not answered, so that
-	// whatever takes it back finds it.
+	// RequestLife is how long, in ms, the effect of an unanswered request must be remembered, so that the request
+	// that takes it back finds it.
 	RequestLife int64
 
 	keyName func(name string) string // nil: the name itself
 }
 
-// New makes a client of checked options, over its connections, which it will close.
+// New makes a client of checked options, over connections that the client will close.
 func New(o Options, conns *links.Links) (*Client, error) {
 	c, err := On(o, redisstore.New(conns, o.MinReplicas), conns.Cluster())
 	if err != nil {
@@ -48,7 +48,7 @@ func New(o Options, conns *links.Links) (*Client, error) {
 	return c, nil
 }
 
-// On makes a client of checked options on a store, which it will close.
+// On makes a client of checked options on a store that the client will close.
 func On(o Options, st Store, cluster bool) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -71,7 +71,7 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 	}}, nil
 }
 
-// Core opens the client. A nil or zero one is a *lock.ArgumentError.
+// Core returns the client's core. A nil or zero client is a *lock.ArgumentError.
 func (c *Client) Core() (Core, error) {
 	if c == nil || c.core.Engine == nil {
 		return Core{}, &lock.ArgumentError{Name: "client", Problem: "must come from NewClient"}
@@ -79,12 +79,12 @@ func (c *Client) Core() (Core, error) {
 	return c.core, nil
 }
 
-// Lock makes a lock of a protocol. An error of the protocol's making, and a bad option, is told by every call.
+// Lock makes a lock of a protocol. Every call on it returns err or the error of a bad option, if any.
 func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
 	return c.lock(proto, opts, err, false)
 }
 
-// LockAnew makes a lock like Lock that never re-enters.
+// LockAnew makes a lock like Lock, but one that never re-enters.
 func (c *Client) LockAnew(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
 	return c.lock(proto, opts, err, true)
 }
@@ -98,13 +98,13 @@ func (c *Client) lock(proto redisstore.Protocol, opts []lock.Option, err error, 
 	return (*lock.Lock)(handle.New(handle.Parts{Engine: c.core.Engine, Request: req, Err: firstError(err, bad)}))
 }
 
-// Request is what the options ask for; its protocol is still to be set.
+// Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	o := handle.Collect(opts)
 	return o.Over(engine.Request{Lease: c.core.Lease, Kept: true}), o.Err
 }
 
-// Close is that of an rlock.Client.
+// Close implements that of rlock.Client.
 func (c *Client) Close() error {
 	held := c.core.Engine.Close()
 	if len(held) == 0 {
@@ -122,7 +122,7 @@ func (c *Client) Close() error {
 
 const maxName = 1024 // bytes
 
-// Key checks a name and makes the Redis key of it.
+// Key checks a name and returns its Redis key.
 func (c *Core) Key(name string) (string, error) {
 	if err := checkName("name", name); err != nil || c.keyName == nil {
 		return name, err

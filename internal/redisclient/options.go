@@ -17,7 +17,7 @@ const (
 	minFence = time.Second
 )
 
-// Options are rlock.ClientOptions, field by field, so that those convert to them. What each means is said there.
+// Options are rlock.ClientOptions, field by field, so that those convert to them. They are documented there.
 type Options struct {
 	Lease          time.Duration
 	MaxPoll        time.Duration
@@ -29,7 +29,7 @@ type Options struct {
 	Logger         *slog.Logger
 }
 
-// Checked returns a checked copy with the defaults in it.
+// Checked returns a checked copy with the defaults filled in.
 func (o Options) Checked() (Options, error) {
 	err := firstError(
 		fillTime("ClientOptions.Lease", &o.Lease, defaultLease, handle.MinLease),
@@ -51,7 +51,7 @@ func (o Options) Checked() (Options, error) {
 	return o, err
 }
 
-// fenceTTL is the life of an unused token as the scripts are told it: in ms, negative for ever.
+// fenceTTL is how long an unused token is kept, in the scripts' form: in ms, negative for no expiry.
 func (o *Options) fenceTTL() int64 {
 	if o.FenceTTL > 0 {
 		return o.FenceTTL.Milliseconds()
@@ -59,8 +59,8 @@ func (o *Options) fenceTTL() int64 {
 	return -1
 }
 
-// requestLife covers the time for which an acquisition is sent again, and for which it is taken back when it
-// was given up.
+// requestLife covers the time during which an acquisition is sent again, plus the time during which an abandoned one
+// is taken back.
 func (o *Options) requestLife() int64 {
 	return (2*o.Lease + o.ReleaseTimeout + 10*time.Second).Milliseconds()
 }

@@ -5,12 +5,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Store is what a client needs of the store that it stands on.
+// Store is what a client needs of its store.
 type Store interface {
 	store.Store
-	// Bind makes a protocol of the store's of one of Redis. Another store takes its rules, and serves them itself.
+	// Bind turns a protocol of Redis into one of the store. A store other than Redis uses only its rules.
 	Bind(p redisstore.Protocol) store.Protocol
-	// Sharded reports whether Redis is told to publish by SPUBLISH.
+	// Sharded reports whether scripts must publish by SPUBLISH.
 	Sharded() bool
 }
 
@@ -22,7 +22,7 @@ type Ruled interface {
 	Bind(rules store.Rules) store.Protocol
 }
 
-// ByRules is the store as a client needs it.
+// ByRules adapts a store that serves protocols by their rules.
 func ByRules(st Ruled) Store { return ruled{st} }
 
 type ruled struct{ Ruled }

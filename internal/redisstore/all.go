@@ -10,15 +10,15 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// A client of one address may be before a server that wants the keys of a script in one slot all the same: a
-// cluster of one node, or a proxy before one of many. It shows when a script of several locks is refused, as it
-// may from any moment on. Then they are served one by one, and from then on slot by slot. Nothing that was refused
-// ran, so nothing is in doubt that was not before.
+// A client of one address may still talk to a server that wants the keys of a script in one slot: a cluster of one
+// node, or a proxy before a larger one. That shows when a script of several locks is refused, which may happen at
+// any time. The locks are then served one by one, and from then on slot by slot. A refused script did not run, so no
+// new doubt arises.
 
-// oneSlot reports whether a script can serve the keys of one slot only, as far as is known.
+// oneSlot reports whether a script can serve only the keys of one slot, as far as is known.
 func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
 
-// learnSlots notes what a refusal says about slots.
+// learnSlots records what a refusal says about slots.
 func (s *Store) learnSlots(err error) {
 	if lua.Crossed(err) {
 		s.bySlot.Store(true)
@@ -26,15 +26,15 @@ func (s *Store) learnSlots(err error) {
 }
 
 // refusesMany reports that what was refused as one script may be carried out as several. A slot that is being
-// moved answers scripts of several keys with TRYAGAIN for as long as it lasts; scripts of one key work all the
-// time. Proxies have words of their own, and one lock may be forbidden where others are not. Scripts that find
-// their own ways answer for their parts themselves.
+// migrated answers scripts of several keys with TRYAGAIN until the end; scripts of one key work all the time.
+// Proxies have their own wording, and one lock may be forbidden where others are not. Scripts that find their own
+// ways handle this themselves.
 func (s *Store) refusesMany(err error) bool {
 	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || lua.Refused(err))
 }
 
-// AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, and one by one it
-// would be as well.
+// AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, just as when they
+// are taken one by one.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, notAfter int64,
 ) (lua.AcquireAllReply, error) {
@@ -52,7 +52,7 @@ func (s *Store) AcquireAll(
 	if !s.refusesMany(err) || store.Denied(err) {
 		return reply, err
 	}
-	means := store.FaultAmbiguous // it was said by something of which nothing is known
+	means := store.FaultAmbiguous // something unknown refused it
 	if redis.IsTryAgainError(err) {
 		means = store.FaultDefinite
 	}
@@ -78,7 +78,7 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	if lua.Crossed(err) {
 		return &store.Failure{Fault: store.FaultDefinite, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
 	}
-	return meaning(err) // where the slot is being moved, some may have been released on their own
+	return meaning(err) // while the slot is being migrated, some may have been released one by one
 }
 
 // ReleaseEach implements [store.Store].

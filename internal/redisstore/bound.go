@@ -8,10 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// A Protocol is one primitive at one name in Redis: what [store.Protocol] asks of it, as scripts. What it has not, it
-// leaves out; see [Stepper] and the others.
+// A Protocol is one primitive at one name in Redis: the requests of [store.Protocol] as scripts. A protocol leaves
+// out what it does not support; see [Stepper] and the others.
 //
-// Methods that take a conn send one script and report what it answered. They repeat nothing.
+// A method that takes a conn sends one script and returns its answer. It repeats nothing.
 type Protocol interface {
 	store.Rules
 
@@ -35,7 +35,7 @@ type Stepper interface {
 	Leave(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
 }
 
-// A Hander is a protocol whose holds can become another one's by a script.
+// A Hander is a protocol that can turn a hold into another by a script.
 type Hander interface {
 	Handoff(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.HandoffReply, error)
 }
@@ -45,12 +45,12 @@ type Adopter interface {
 	Adopt(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.AdoptReply, error)
 }
 
-// An Inspector is a protocol that can be looked at.
+// An Inspector is a protocol that supports Inspect.
 type Inspector interface {
 	Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error)
 }
 
-// A Queuer is a protocol whose waiters stand in a queue in Redis.
+// A Queuer is a protocol whose waiters have a queue in Redis.
 type Queuer interface {
 	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask, first bool) (lua.EnqueueReply, error)
 }
@@ -61,7 +61,7 @@ type Joiner interface {
 	Scripts() (*lua.Acquirer, *lua.Releaser)
 }
 
-// errUnsupported is never seen: the packages of the primitives do not offer what their protocols have not.
+// errUnsupported is never seen: the packages of the primitives do not offer what their protocols lack.
 var errUnsupported = errors.New("this kind of lock has no such request")
 
 // bound is a protocol with the store that its scripts are sent to.
@@ -134,7 +134,7 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask, first bool) (lua.
 	}
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, bool, error) {
 		reply, err := p.Enqueue(ctx, conn, asks, first)
-		return reply, false, err // a place that is lost is registered again
+		return reply, false, err // a lost place is registered again
 	})
 }
 
@@ -156,7 +156,7 @@ func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error
 	return reply, nil
 }
 
-// Change makes a request of a script, for a change at what a protocol is bound to that nobody holds.
+// Change makes a request from a script that changes a protocol's state outside of any hold.
 func Change[R any](
 	p store.Protocol, send func(ctx context.Context, conn lua.Conn, ask store.Ask) (store.Changed[R], error),
 ) func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {

@@ -1,14 +1,14 @@
-// Package redisstore is the store that keeps locks in Redis, Valkey and their like: one Lua script for each request,
-// the connections that it is sent on (package links), in pipelines and bundles (package pipeline), and the messages by
-// which servers tell of releases (package wake).
+// Package redisstore is the store that keeps locks in Redis, Valkey and compatible servers: one Lua script per
+// request, connections (package links), pipelines and bundles (package pipeline), and the messages by which servers
+// announce releases (package wake).
 //
 // # What it adds to the scripts
 //
-//   - A request of a lock goes to the node of its key, and with MinReplicas over a connection of its own, on which
-//     WAIT follows: WAIT knows of the writes of its own connection only.
+//   - A request of a lock goes to the node of its key. With MinReplicas it goes over its own connection, followed by
+//     WAIT on the same one: WAIT covers only the writes of its own connection.
 //   - Renewals of one node share scripts, up to a number of holds each, and a round trip.
-//   - Where the server wants the keys of a script in one slot, or is moving one, several locks are served one by one.
-//     It shows when a script is refused; what was refused did not run.
+//   - Where the server wants the keys of a script in one slot, or is migrating a slot, locks are served one by one.
+//     A refused script shows this; it did not run.
 //   - Errors say what they mean for their sender (see [store.Fault]). A script that Redis answered with an error wrote
 //     nothing: scripts check everything before their first write.
 package redisstore

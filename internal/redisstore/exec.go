@@ -24,9 +24,9 @@ func exec[R any](ctx context.Context, s *Store, key string, run script[R]) (R, e
 	return reply, meaning(err)
 }
 
-// replicated runs one script on a connection of its own and, if it wrote, has WAIT follow on the same
-// connection: WAIT only knows of the writes of the connection that sends it, so on another one it would
-// answer at once, and falsely. Such a connection follows no redirections, so that is done here.
+// replicated runs one script on its own connection and, if it wrote, sends WAIT on the same connection:
+// WAIT covers only the writes of the connection that sends it, so on another one it would wrongly
+// succeed at once. Such a connection follows no redirections, so this function does.
 func replicated[R any](
 	ctx context.Context, s *Store, client redis.UniversalClient, key string, run script[R],
 ) (reply R, err error) {
@@ -69,14 +69,14 @@ func onNode[R any](
 	return reply, nil
 }
 
-// waitSlack is what WAIT's own time limit falls short of the command's: an idle server looks at the
+// waitSlack is how much shorter WAIT's own time limit is than the command's: an idle server checks the
 // limits of blocked clients ten times a second, and its answer is worth more than a broken connection.
 func waitSlack(limit time.Duration) time.Duration {
 	return min(max(limit/10, 120*time.Millisecond), limit/2)
 }
 
-// asking sends each command to a node that a slot is being moved to, which serves it only if it is
-// asked to.
+// asking precedes each command to the target node of a slot migration with ASKING, without which the
+// node refuses to serve it.
 type asking struct {
 	*redis.Conn
 	ask bool

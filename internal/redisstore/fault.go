@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// meaning returns err with what it means for whoever sent the script, where Redis or the connection says so.
+// meaning wraps err with its meaning for the script's sender, if Redis or the connection says it.
 func meaning(err error) error {
 	if err == nil {
 		return nil // before the variables below are made
 	}
-	return explained(lua.Explain(err)) // which may have met a connection that was being made
+	return explained(lua.Explain(err)) // the error may come from a connection that was being made
 }
 
 func explained(err error) error {

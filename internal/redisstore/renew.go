@@ -17,7 +17,7 @@ const renewBatch = 256
 
 var errRefusedWrite = errors.New("redis refused to extend it (too few replicas, or an access rule?)")
 
-// group is what one renewal script is asked: holds of one kind, and where slots count of one slot.
+// group is the content of one renewal script: holds of one kind, and of one slot where slots matter.
 type group struct {
 	renewer   Renewer
 	at        []int // where the holds stand in the batch
@@ -44,7 +44,7 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	}
 }
 
-// refusedGroup is a group that the server wants no single script for.
+// refusedGroup is a group that the server refused to renew by a single script.
 type refusedGroup struct {
 	*group
 	err error
@@ -79,7 +79,7 @@ func prepare(groups []*group) []*lua.Call[[]lua.RenewStatus] {
 	return calls
 }
 
-// groups sorts the batch.
+// groups splits the batch.
 func (s *Store) groups(all []store.Renewal) []*group {
 	type kind struct {
 		renewer Renewer

@@ -15,20 +15,20 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// linger is how long a subscription lasts that nobody waits on.
+// linger is how long a subscription without waiters lasts.
 const linger = time.Second
 
-// Store is locks in Redis. It implements [store.Store].
+// Store keeps locks in Redis. It implements [store.Store].
 type Store struct {
 	links       *links.Links
 	minReplicas int
 
-	traffic *pipeline.Pipe // what all but renewals are sent with
+	traffic *pipeline.Pipe // sends everything but renewals
 	hub     *wake.Hub
 	host    store.Host
 
-	unheard atomic.Bool // it was logged that releases are not published
-	bySlot  atomic.Bool // the server turned out to want the keys of a script in one slot
+	unheard atomic.Bool // the log says that releases are not published
+	bySlot  atomic.Bool // the server wants the keys of a script in one slot
 }
 
 // New returns a store over connections that it will close.
@@ -62,9 +62,9 @@ func (s *Store) Start(host store.Host) {
 // Node implements [store.Store].
 func (s *Store) Node(key string) string { return s.links.Shard(context.Background(), key) }
 
-// Ready makes sure that, on a cluster, it is known how releases are published, and where every slot
-// is: who acquires has to be able to release in a way that others hear, and to renew though the node
-// that would be asked for the slots first does not answer by then.
+// Ready makes sure, on a cluster, that it is known how releases are published and where every slot is. A caller
+// that acquires must be able to release such that others hear it, and to renew even if the node that would be asked
+// for the slots first does not answer by then.
 func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	if !s.links.Cluster() {
 		return nil
@@ -85,8 +85,8 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 	return links.WithinAll(ctx, limit, all)
 }
 
-// Direct reports whether all that a request sends goes through the pipe, which lets it return when its context
-// ends. It does not where a request sends several things, or by other ways.
+// Direct reports whether a request goes only through the pipe, which lets it return when its context ends. That is
+// not so if a request sends several commands, or by other ways.
 func (s *Store) Direct() bool { return s.minReplicas == 0 && s.links.Known() }
 
 // Replaceable implements [store.Store].
@@ -100,7 +100,7 @@ func (s *Store) Slot(key string) int {
 	return keys.Slot(key)
 }
 
-// Sharded reports whether messages are published by SPUBLISH. It is known once something was asked for.
+// Sharded reports whether messages are published by SPUBLISH. It is known after the first request.
 func (s *Store) Sharded() bool {
 	if !s.links.Cluster() {
 		return false
@@ -132,8 +132,8 @@ func (s *Store) Join(channel, key string) store.Ticket {
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Count { return s.hub.Count(channel) }
 
-// Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers; there
-// it is supposed to be one, and so it is where nobody is told.
+// Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers;
+// Others then assumes one other client, also where no message was published.
 func (s *Store) Others(channel string, receivers int64) int {
 	if s.links.Cluster() && !s.Sharded() || channel == "" {
 		return 1
@@ -144,8 +144,8 @@ func (s *Store) Others(channel string, receivers int64) int {
 	return int(max(receivers, 0))
 }
 
-// noteUnheard has it logged, once, that releases are not published. What was released is free all the same, but
-// who waits in another process finds that out only by looking, every MaxPoll.
+// noteUnheard logs, once, that releases are not published. A released lock is free all the same, but a waiter in
+// another process notices it only by its poll, every MaxPoll.
 func (s *Store) noteUnheard(p Protocol, reply lua.ReleaseReply) {
 	if reply.Receivers >= 0 || s.unheard.Swap(true) {
 		return

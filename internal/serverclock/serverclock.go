@@ -1,4 +1,4 @@
-// Package serverclock estimates what the clocks of Redis servers show, from what their scripts answer.
+// Package serverclock estimates the clocks of Redis servers from the answers of their scripts.
 package serverclock
 
 import (
@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Clocks estimates each node's clock from the times that its scripts answer. A request carries
-// a not-after in that clock, and a node that reads it later refuses it, so an estimate need not be
-// good, only honest about the past: one that is behind costs a refusal, which carries the right time;
-// one that is ahead widens the window in which a request that was given up may still be carried out.
+// Clocks estimates each node's clock from the times that its scripts return. A request carries a
+// not-after by that clock, and a node that receives it later refuses it. So an estimate need not be
+// precise, only based on the past: one that is behind costs a refusal, which carries the right time;
+// one that is ahead widens the window in which an abandoned request may still be carried out.
 type Clocks struct {
 	mu    sync.Mutex // guards nodes
 	nodes map[string]reading
 }
 
-// reading is one answer: the server's clock showed offset more than ours, give or take slack.
+// reading is one answer: the server's clock was ahead of ours by offset, plus or minus slack.
 type reading struct {
 	offset, slack time.Duration
 	at            time.Duration
@@ -24,8 +24,8 @@ type reading struct {
 // fade is how long a precise reading is preferred to a newer, less precise one.
 const fade = 10 * time.Second
 
-// NotAfter is the server time, in µs, that lies limit ahead of now, or 0 if nothing is known of the
-// node: the node refuses that and tells its time.
+// NotAfter is the server time, in µs, that lies limit ahead of now. It is 0 if nothing is known of the
+// node, which then refuses the request and returns its time.
 func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,7 @@ func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 	return (now + r.offset + limit).Microseconds()
 }
 
-// Past reports whether the node's clock is beyond notAfter, however far off the estimate may be.
+// Past reports whether the node's clock is past notAfter, however far off the estimate may be.
 func (c *Clocks) Past(node string, now time.Duration, notAfter int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *Clocks) Local(node string, server int64, now time.Duration) time.Durati
 	return time.Duration(server)*time.Microsecond - r.offset
 }
 
-// Observe takes in a script's answer: its node's clock showed server, at some time between sent and
+// Observe records a script's answer: its node's clock showed server, at some time between sent and
 // received.
 func (c *Clocks) Observe(node string, sent, received time.Duration, server int64) {
 	if server <= 0 {

@@ -17,7 +17,7 @@ const (
 type answer struct{ sent, received, server time.Duration }
 
 func TestServerClocks(t *testing.T) {
-	const day = 24 * time.Hour // the servers' clocks are so far ahead, unless said otherwise
+	const day = 24 * time.Hour // the servers' clocks are this far ahead by default
 	for name, c := range map[string]struct {
 		answers []answer
 		want    time.Duration // of the server's clock ahead of ours
@@ -61,7 +61,7 @@ func TestServerClocks(t *testing.T) {
 	}
 }
 
-// A node that never answered gets a not-after that it is sure to refuse, and tells its time with that.
+// A node that never answered gets a not-after that it is sure to refuse, and returns its time with the refusal.
 func TestServerClocksKnowEachNodeByItself(t *testing.T) {
 	var clocks Clocks
 	require.Zero(t, clocks.NotAfter("a", s, s))
@@ -75,8 +75,8 @@ func TestServerClocksKnowEachNodeByItself(t *testing.T) {
 	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.NotAfter("b", s, 0))
 }
 
-// G4: what cleans up goes on until nothing can come late any more, so "past" may be said only when the
-// node's clock is beyond the not-after however far off the estimate is.
+// G4: cleaning up goes on until nothing can arrive late any more, so Past may report true only when the node's clock
+// is past the not-after however far off the estimate is.
 func TestPastIsSaidOnlyWhenItIsCertain(t *testing.T) {
 	var clocks Clocks
 	require.False(t, clocks.Past("node", time.Hour, 0), "nothing is known of it")
@@ -90,7 +90,7 @@ func TestPastIsSaidOnlyWhenItIsCertain(t *testing.T) {
 	}
 }
 
-// Whatever the delays on the way, the estimate is not further off than half of some round trip of the
+// Whatever the delays on the way, the error of the estimate is at most half of some round trip among those of the
 // last ten seconds and the newest one.
 func TestServerClockIsNeverOffByMoreThanItsSlack(t *testing.T) {
 	for seed := range uint64(200) {

@@ -1,3 +1,3 @@
-// Package stamp tells a time that all processes of a machine share, for tests that compare what several
-// of them believed at one moment. Go's own monotonic reading counts from the start of each process.
+// Package stamp reads a clock that all processes of a machine share, for tests that compare what several of them
+// relied on at one moment. Go's own monotonic reading counts from the start of each process.
 package stamp

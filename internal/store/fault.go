@@ -5,32 +5,32 @@ import (
 	"fmt"
 )
 
-// Fault is what an error of a request means for whoever sent it.
+// Fault is what an error of a request means for its sender.
 type Fault int
 
 // The faults.
 const (
 	FaultNone      Fault = iota
 	FaultAmbiguous       // the request may have been carried out, or may still be until its not-after
-	FaultTransient       // it was not; the same one may succeed later
-	FaultConflict        // something that is no such lock is at the key
+	FaultTransient       // it was not; the same request may succeed later
+	FaultConflict        // the key holds something that is no such lock
 	FaultDefinite        // it was not carried out and will not be
 )
 
-// Failure is an error of which the store knows what it means. Its text is that of the error it unwraps to.
+// Failure is an error whose meaning the store knows. Its text is that of the error it wraps.
 type Failure struct {
 	Fault  Fault
-	Denied bool // the database answers, and refuses whoever asks
+	Denied bool // the database answers, and refuses this client
 	Err    error
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns what the database or the connection said.
+// Unwrap returns the error of the database or the connection.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Refused is an error that a Protocol returns instead of sending, or for an answer that says that it was
-// asked for something impossible: the call ends with Err as it is.
+// Refused is an error that a Protocol returns instead of sending, or for an answer that says that the request
+// was impossible. The call ends with Err as it is.
 type Refused struct{ Err error }
 
 func (r *Refused) Error() string { return r.Err.Error() }
@@ -38,8 +38,8 @@ func (r *Refused) Error() string { return r.Err.Error() }
 // Unwrap returns Err.
 func (r *Refused) Unwrap() error { return r.Err }
 
-// SettledError is an error that a Protocol returns when it has seen to it that nothing of the call is left or
-// will be, though not all of it was answered.
+// SettledError is an error that a Protocol returns when it has made sure that the call leaves nothing behind,
+// now or later, although not all of its requests were answered.
 type SettledError struct{ Err error }
 
 func (s *SettledError) Error() string { return s.Err.Error() }
@@ -65,27 +65,27 @@ func (s *ShortfallError) Error() string {
 func (s *ShortfallError) Unwrap() error { return s.Err }
 
 var (
-	// ErrUnsent is the error of a request whose context ended before it was sent. It never is.
+	// ErrUnsent is the error of a request whose context ended before it was sent. It never will be.
 	ErrUnsent = errors.New("the context is over or the client closed; nothing was sent")
-	// ErrLate is the error of a request whose time limit was over before it was sent. It never is.
+	// ErrLate is the error of a request whose time limit ended before it was sent. It never will be.
 	ErrLate = errors.New("the time limit was over before the command was sent")
-	// ErrConflict is matched by the error of a request that found something else than a lock or a fencing token
+	// ErrConflict is matched by the error of a request that found something other than a lock or a fencing token
 	// at its key. Nothing was written.
 	ErrConflict = errors.New("the key holds something else")
-	// ErrApart is matched where one request cannot serve all that it was made for. Sent one by one, they can be.
+	// ErrApart is matched if one request cannot serve all of its locks. Requests for single locks can.
 	ErrApart = errors.New("the locks cannot be taken by one script now")
 )
 
 // Left is the error of a request whose caller's context ended while it was under way.
 type Left struct {
-	// Settled is closed when the request was carried out or never will be, as far as the store can tell; at the
-	// request's time limit at the latest.
+	// Settled is closed when the request was carried out or never will be, as far as the store can tell, and no
+	// later than the request's time limit.
 	Settled <-chan struct{}
 }
 
 func (*Left) Error() string { return "the context ended before the reply came" }
 
-// FaultOf sorts an error.
+// FaultOf classifies an error.
 func FaultOf(err error) Fault {
 	if err == nil {
 		return FaultNone // before the variables below are made
@@ -113,7 +113,7 @@ func sortOut(err error) Fault {
 	return FaultAmbiguous
 }
 
-// Denied reports that the database refused whoever asks.
+// Denied reports that the database refused this client.
 func Denied(err error) bool {
 	var known *Failure
 	return errors.As(err, &known) && known.Denied

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Rules are who excludes whom at one name. They have no state, and are safe for concurrent use.
+// Rules say which holds exclude each other at one name. They have no state, and are safe for concurrent use.
 type Rules interface {
 	Name() string    // as the application wrote it; for errors, events and logs
 	Key() string     // the key that carries the lock: its node serves every call
-	Mode() string    // tells the sides of one name apart; "" where there is one
+	Mode() string    // distinguishes the sides of one name; "" if there is only one
 	Channel() string // where a release is published; "": nowhere, attempts are repeated at random times
 	Traits() *Traits // never changed
 
-	// Excludes reports that, while a local hold of the given mode lives, asking the store is pointless.
+	// Excludes reports that asking the store is pointless while a local hold of the given mode is live.
 	Excludes(held string) bool
 	// Follows reports that a local waiter of the given mode that came earlier goes first.
 	Follows(ahead string) bool
@@ -21,11 +21,11 @@ type Rules interface {
 	Inherits(held string) bool
 }
 
-// A Protocol is one primitive at one name of a store: what excludes what, and its requests. It has no state of its
-// own; every method is safe for concurrent use.
+// A Protocol is one primitive at one name of a store: its rules and its requests. It has no state of its own; every
+// method is safe for concurrent use.
 //
-// Methods with a context send one request and report what it was answered. They do not repeat anything: repeating, and
-// knowing what a repetition means, is the engine's part. The context's deadline is the request's time limit.
+// A method with a context sends one request and returns the answer. It never repeats a request: the engine decides
+// when to repeat, and knows what that means. The context's deadline is the request's time limit.
 type Protocol interface {
 	Rules
 
@@ -37,50 +37,51 @@ type Protocol interface {
 	Leave(ctx context.Context, step Step) (StepReply, error)
 	Inspect(ctx context.Context) (InspectReply, error)
 
-	// Enqueue registers waiters that have no place in the store's queue, and gives back their place to those who had
-	// one. First says that no other waiter of this process has a place: nobody has told yet that it lives.
+	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
+	// one. First says that no other waiter of this process has a place: the store does not know yet that this
+	// process lives.
 	Enqueue(ctx context.Context, asks []Ask, first bool) (EnqueueReply, error)
 }
 
-// Traits are what sets a primitive apart. The zero Traits are those of a lock that one at a time asks for.
+// Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.
 type Traits struct {
-	Passes bool // holds pass to others of the process without a request: the store does not know who has them
-	// Portion is how much of something that several have at a time a hold is; 0 where one has all. A portion has no
-	// fencing token, and passes to whoever asked for as much.
+	Passes bool // holds pass to other callers of the process without a request: the store does not know which
+	// Portion is a hold's share of something that several callers hold at a time; 0 if one hold takes all. A portion
+	// has no fencing token, and passes to a waiter that asked for as much.
 	Portion int64
-	// Counts says that the store decides nothing by how many levels a hold has.
+	// Counts says that no decision of the store depends on how many levels a hold has.
 	Counts bool
 	// Unscripted, with Passes, says that there is no Handoff: a hold is passed on without a request, or released.
 	Unscripted bool
 
-	Joins  bool // it is taken and released with others of its kind by one request: AcquireAll, ReleaseAll
-	Queues bool // waiters stand in a queue in the store: Enqueue
-	Marks  bool // an attempt leaves something though another has the lock, which Release takes away: a gate, a place
-	Crowds bool // any number may ask at a time, since nothing that one of them takes excludes the others
+	Joins  bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
+	Queues bool // waiters have a queue in the store: Enqueue
+	Marks  bool // a busy attempt leaves something behind that Release removes: a gate, a place
+	Crowds bool // any number may ask at a time, because what one takes does not exclude the others
 
-	// Under says what a request does whose context carries a live hold of another mode of the same key: it passes
-	// the queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like everybody. It is nil
-	// for a primitive with one side.
+	// Under decides about a request whose context carries a live hold of another mode of the same key: it passes the
+	// queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like any other. It is nil for
+	// a primitive with one side.
 	Under func(name, mode string) (pass bool, err error)
-	// Stays is the error of who tries to move a hold to another process, where that cannot be.
+	// Stays is the error of moving a hold to another process, if the primitive does not allow it.
 	Stays error
-	// CheckLease is the error of who asks for a lease that the primitive refuses; nil where it takes every one.
-	// Whoever makes a request asks first, wherever the lease comes from.
+	// CheckLease returns the error for a lease that the primitive refuses; nil if it accepts every lease. The maker
+	// of a request calls it first, wherever the lease comes from.
 	CheckLease func(lease time.Duration) error
 }
 
-// Ask is one attempt to come to a hold.
+// Ask is one attempt to get a hold.
 type Ask struct {
 	ID       string
 	Lease    time.Duration
-	NotAfter int64  // server time in µs after which nothing may be written any more
-	Under    string // the hold of another side that the caller has; "": none
-	Ticket   int64  // the place in the store's queue that it was given; 0: none yet
-	Once     bool   // nobody waits if it is answered "busy", so nothing needs to be left for that
+	NotAfter int64  // server time in µs after which nothing may be written
+	Under    string // the caller's hold of another side; "": none
+	Ticket   int64  // its place in the store's queue; 0: none yet
+	Once     bool   // nobody waits if the answer is "busy", so nothing need be left behind
 	Waited   bool   // where any number may ask: the caller has been waiting for this already
 
-	// For what the store remembers by the request's id: until when, in server time in µs, it may be sent again
-	// (0: not known), and which requests before it were answered.
+	// For what the store remembers by the request's id: until when, in server time in µs, it may be sent again (0:
+	// unknown), and which requests before it were answered.
 	Until   int64
 	Settled []Settled
 }

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Status is what became of a request.
+// Status is the outcome of a request.
 type Status int64
 
-// The statuses, each with the number by which the scripts of Redis tell it.
+// The statuses. The numbers are those that Redis's scripts return.
 const (
-	Late    Status = -1 // read after its not-after; nothing was written
+	Late    Status = -1 // it arrived after its not-after; nothing was written
 	Busy    Status = 0  // another holds the lock; nothing was written
 	Held    Status = 1  // taken by this request
 	Already Status = 2  // done by an earlier copy of this request; nothing was written
 	Done    Status = 3  // done by this request
-	Gone    Status = 4  // the hold is not there; nothing was written
-	Apart   Status = -9 // one of several in a request: nothing was done for it, it has to be sent by itself
+	Gone    Status = 4  // the hold does not exist; nothing was written
+	Apart   Status = -9 // one of several in a request: nothing was done for it, it must be sent by itself
 )
 
 // String implements [fmt.Stringer].
@@ -49,16 +49,17 @@ type AcquireReply struct {
 	Status Status        // Held, Already, Busy or Late
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
-	PTTL   time.Duration // Busy and Already: what is left of the lease that stands
+	PTTL   time.Duration // Busy and Already: the rest of the existing lease
 	Now    int64         // server time in µs
-	Ticket int64         // Busy, where waiters stand in a queue: this one's place
+	Ticket int64         // Busy, if waiters have a queue in the store: this one's place
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client
 
-	// Also, with Busy, is a channel on which the holder tells of its release besides the usual one. It is
-	// not the script's, but added by who knows the keys.
+	// Also, with Busy, is another channel on which the holder publishes its release. The code that knows the
+	// keys adds it, not the script.
 	Also string
 
-	// Why, with Busy, is what the caller is told instead of "busy". It is not the script's either.
+	// Why, with Busy, is the error for the caller instead of "busy". It does not come from the script
+	// either.
 	Why error
 }
 
@@ -66,7 +67,7 @@ type AcquireReply struct {
 type AcquireAllReply struct {
 	Status Status        // Held, Already, Busy or Late
 	Which  int           // Busy: the member in question
-	PTTL   time.Duration // Busy: what is left of its lease
+	PTTL   time.Duration // Busy: the rest of its lease
 	Now    int64         // server time in µs
 	Fences []int64       // Held and Already: the tokens, one per member
 }
@@ -74,8 +75,8 @@ type AcquireAllReply struct {
 // ReleaseReply is the answer to a release.
 type ReleaseReply struct {
 	Status    Status // Done or Gone
-	Receivers int64  // Done: who heard of it, at this node; -1: Redis refused to publish
-	Now       int64  // where it was asked for: server time in µs, read before the hold was looked at
+	Receivers int64  // Done: how many received the message, at this node; -1: Redis refused to publish
+	Now       int64  // if it was asked for: server time in µs, read before the hold was looked at
 }
 
 // HandoffReply is the answer to a hand-off.
@@ -104,11 +105,11 @@ type EnqueueReply struct {
 	Now     int64   // server time in µs
 }
 
-// Holder is one hold, as it stands in the store.
+// Holder is one hold in the store.
 type Holder struct {
-	ID    string // one of ours, or Redisson's <client>:<thread>
+	ID    string // of this module, or Redisson's <client>:<thread>
 	Count int64
-	TTL   time.Duration // where holders have leases of their own; 0: the reply's PTTL; negative: for ever
+	TTL   time.Duration // if holders have leases of their own; 0: the reply's PTTL; negative: no expiry
 }
 
 // Queued is one waiter in the store's queue.
@@ -117,24 +118,25 @@ type Queued struct {
 	Since int64 // server time of its arrival, in µs
 }
 
-// InspectReply is what a store tells of a lock.
+// InspectReply is what a store reports about a lock.
 type InspectReply struct {
 	PTTL        time.Duration // negative: nobody holds the lock, or it never expires
 	Holders     []Holder
 	More        int64 // holders that were not looked at; some of them may be dead
 	Fence       int64 // the newest token of the name; 0: there is none
-	Subscribers int64 // of the channel, at this node; negative: the server does not tell
+	Subscribers int64 // of the channel, at this node; negative: the server does not say
 	Queue       []Queued
 	QueueMore   int64 // waiters that were not looked at; some of them may be dead
 }
 
-// Settled is a request that was answered. It has to be remembered until the not-after of its last copy only.
+// Settled is a request that was answered. The store must remember it only until the not-after of its last
+// copy.
 type Settled struct {
 	ID       string
 	NotAfter int64 // server time in µs
 }
 
-// Changed is what one sending of a change came to.
+// Changed is the outcome of sending a change once.
 type Changed[R any] struct {
 	Reply  R
 	Status Status // Late; Done or Already if something was written, now or by an earlier copy

@@ -12,42 +12,43 @@ type Store interface {
 	// Start is called once, before everything else. It sends nothing.
 	Start(host Host)
 
-	// Node names the node that serves a key: what fails together, and what has one clock.
+	// Node names the node that serves a key. Keys of one node fail together and share one clock.
 	Node(key string) string
-	// Ready learns what has to be known before something is taken, so that it can be released such that others hear
-	// of it, and renewed: within the time limit of a command for each question. Most of the time that is known.
+	// Ready learns what must be known before something is taken, so that it can be renewed, and released such that
+	// others hear of it. Each question takes the time limit of a command at most; usually nothing has to be asked.
 	Ready(ctx context.Context, limit time.Duration) error
 	// Within is a context for one request, with the time limit of one command.
 	Within(ctx context.Context, limit time.Duration) context.Context
-	// WithinAll is Within for a request that must be over after all, whatever has to be done before it is sent.
+	// WithinAll is Within for a request that must end within all, whatever must happen before it is sent.
 	WithinAll(ctx context.Context, limit, all time.Duration) context.Context
 	// Direct reports that a request returns when its context ends, with a *[Left] if it was under way.
 	Direct() bool
-	// Replaceable reports that another node may take over without having heard of the last writes.
+	// Replaceable reports that another node may take over without the last writes.
 	Replaceable() bool
 	// Slot is equal for keys that one request can serve, as far as is known.
 	Slot(key string) int
 
-	// Join listens to a channel until the ticket is left. If it is on behalf of a lock, its key is what Host.Heard is
-	// told; "": nothing is.
+	// Join listens to a channel until the ticket is left. If it is for a lock, Host.Heard is called with key; with
+	// "", nothing is called.
 	Join(channel, key string) Ticket
-	// Heard is how many messages of a channel were heard here; the zero Count where nobody listens.
+	// Heard is how many messages of a channel were received here; the zero Count if nobody listens.
 	Heard(channel string) Count
-	// Others is how many clients besides this one a release reached that was told to so many receivers.
+	// Others is how many other clients a release reached, given the number of its receivers.
 	Others(channel string, receivers int64) int
 
-	// ReleaseEach sends releases that nobody waits for in one go.
+	// ReleaseEach sends releases, for which nobody waits, together.
 	ReleaseEach(ctx context.Context, all []*Parting)
 	// Renew renews holds that are on one node.
 	Renew(ctx context.Context, all []Renewal)
-	// AcquireAll takes all locks or none by one request. An error that matches [ErrApart] says that they have to be
+	// AcquireAll takes all locks or none by one request. An error that matches [ErrApart] says that they must be
 	// taken one by one; with [FaultAmbiguous] some may have been taken.
 	AcquireAll(ctx context.Context, members []Member, id string, notAfter int64) (AcquireAllReply, error)
-	// ReleaseAll releases by one request what was taken by one. On an error that matches [ErrApart], a [FaultDefinite]
-	// says that none was released.
+	// ReleaseAll releases by one request the holds that one request took. If the error matches [ErrApart], a
+	// [FaultDefinite] says that none was released.
 	ReleaseAll(ctx context.Context, all []*Parting) error
 
-	// End has every caller leave who can; HangUp ends what is under way; Wait joins every goroutine, and is the last.
+	// End makes every caller leave that can; HangUp ends everything under way; Wait joins every goroutine, and comes
+	// last.
 	End()
 	HangUp()
 	Wait()
@@ -59,22 +60,22 @@ type Host struct {
 	Wheel    *watchdog.Wheel
 	Limit    time.Duration                  // of one command
 	Warn     func(text string, args ...any) // logs, and does not wait
-	Heard    func(key string)               // a message came on the channel of a key
-	Replaced func()                         // a node was replaced by one that may not have heard of the last writes
+	Heard    func(key string)               // a message arrived on the channel of a key
+	Replaced func()                         // a node was replaced by one that may lack the last writes
 }
 
 // Parting is one release among several.
 type Parting struct {
 	Proto   Protocol
 	ID      string
-	WantNow bool // the reply is to tell the server's time
+	WantNow bool // the reply must carry the server's time
 
 	Reply ReleaseReply
 	Err   error
 }
 
 // Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the
-// hold is not there.
+// hold does not exist.
 type Renewal struct {
 	Proto Protocol
 	ID    string
@@ -90,18 +91,18 @@ type Member struct {
 
 // Ticket is one listener of a channel.
 type Ticket interface {
-	// C is ready when a message came, or may have been missed, since it was read last.
+	// C is ready when a message arrived, or may have been missed, since the last receive from it.
 	C() <-chan struct{}
-	// Ready is closed when the subscription stands: what is released from then on is heard.
+	// Ready is closed when the subscription is confirmed: every release from then on is heard.
 	Ready() <-chan struct{}
-	// Count is how many messages were heard.
+	// Count is how many messages were received.
 	Count() Count
-	// Leave ends it.
+	// Leave ends the ticket.
 	Leave()
 }
 
-// Count is how many messages of a channel were heard under one subscription. The zero Count is that of
-// a channel that is not subscribed to.
+// Count is how many messages of a channel were received under one subscription. The zero Count is that of a channel
+// without a subscription.
 type Count struct {
 	Subscription uint64 // which one; none has the number 0
 	Messages     uint64

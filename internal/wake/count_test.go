@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// later is a count of the same subscription, so many messages later.
+// later returns a count of the same subscription, n messages later.
 func later(base store.Count, n uint64) store.Count {
 	base.Messages += n
 	return base
 }
 
-// Wake-ups that nobody took count as one; messages are counted each.
+// Unread wake-ups count as one; messages are counted each.
 func TestEveryMessageIsCounted(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -34,7 +34,7 @@ func TestEveryMessageIsCounted(t *testing.T) {
 	other.Leave()
 }
 
-// The one who was woken finds the message counted, from the very first.
+// A waiter that was woken finds the message counted, from the very first one on.
 func TestAMessageIsCountedBeforeItWakes(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -48,7 +48,7 @@ func TestAMessageIsCountedBeforeItWakes(t *testing.T) {
 	ticket.Leave()
 }
 
-// A count goes on while nobody waits and the subscription lingers, and with the next ticket.
+// A count continues while nobody waits and the subscription lingers, and with the next ticket.
 func TestACountOutlivesItsTicket(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Minute))
@@ -64,7 +64,7 @@ func TestACountOutlivesItsTicket(t *testing.T) {
 	second.Leave()
 }
 
-// Each subscription has a number, and that of none is 0: messages may have been missed between them.
+// Each subscription has a number, and 0 means none: messages may have been missed between two of them.
 func TestACountIsOfOneSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))

@@ -1,18 +1,18 @@
-// Package wake brings the messages by which Redis tells waiters to try again.
+// Package wake receives the messages by which Redis tells waiters to try again.
 //
-// A [Hub] keeps one subscription connection per node, however many names are waited for, and counts
+// A [Hub] keeps one subscription connection per node, however many names have waiters, and counts
 // references: [Hub.Join] subscribes to a channel for its first waiter, and a while after the last
-// [Ticket] left the channel is unsubscribed. The while makes a name that is fought over cheap, since
-// its next waiter finds the subscription standing.
+// [Ticket] left, the hub unsubscribes. That delay makes a contended name cheap, because its next
+// waiter finds the subscription confirmed.
 //
 // # What may be relied on
 //
 // A message that Redis publishes after a ticket's Ready channel was closed and before the connection
 // broke wakes the ticket. Nothing else is promised, and nothing else is needed: pub/sub loses
-// messages whenever a connection is replaced, so who waits must
+// messages whenever a connection is replaced, so a waiter must
 //
 //  1. join, and wait for Ready (for a bounded time);
-//  2. try: what was released before the subscription stood is found here;
+//  2. try: this finds what was released before the subscription was confirmed;
 //  3. wait for the ticket's channel, but never longer than a poll interval.
 //
 // After every resubscription each ticket is woken once, because a message may have been published
@@ -22,7 +22,7 @@
 //
 // On a cluster go-redis resubscribes all sharded channels of a connection in one command. Channels of
 // different slots make that a CROSSSLOT error, and from then on the subscription is silent: no error,
-// no event, no message. So the hub reads its connections with Receive, where errors are seen; after
-// any error, and after an unsubscription that it did not ask for (a slot that moved), it builds the
-// connection anew, one SSUBSCRIBE per channel, each on the node that owns the slot by then.
+// no event, no message. So the hub reads its connections with Receive, which returns errors. After
+// any error, and after an unsubscription that it did not ask for (a slot that moved), it rebuilds the
+// connection, with one SSUBSCRIBE per channel, each on the node that owns the slot by then.
 package wake

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Shards are the nodes that the hub keeps a line for.
+// Shards returns the nodes for which the hub keeps a line.
 func (h *Hub) Shards() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

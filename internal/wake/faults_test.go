@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
-// faults.md 25: a message may have been published while nobody listened, so every ticket is woken when
-// its subscription stands again, once.
+// faults.md 25: a message may have been published while nobody listened, so every ticket is woken once when its
+// subscription is confirmed again.
 func TestAKilledConnectionIsRebuiltAndEveryTicketWokenOnce(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Minute))
@@ -45,7 +45,7 @@ func TestAKilledConnectionIsRebuiltAndEveryTicketWokenOnce(t *testing.T) {
 	}
 }
 
-// Bug 30: the connection breaks while Redis is away; it is built again when Redis is back.
+// Bug 30: the connection breaks while Redis is down; it is rebuilt when Redis is back.
 func TestARestartedServerIsFoundAgain(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -53,7 +53,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 	server.Kill()
 	redistest.Eventually(t, limit, func() bool { return !hub.Subscribed("a") },
 		"a broken subscription is said to stand")
-	late := hub.Join("b") // while there is nobody to ask
+	late := hub.Join("b") // while nobody can be asked
 	server.Restart()
 	woken(t, ticket, "a subscription that was made anew")
 	ready(t, late)
@@ -65,7 +65,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 	silent(t, server)
 }
 
-// Bug 25: one subscription that failed must not fail those after it.
+// Bug 25: a subscription that failed must not make those after it fail.
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	for name, action := range map[string]faultproxy.Action{
 		"cut before": faultproxy.CutBefore, "cut after": faultproxy.CutAfter,
@@ -77,14 +77,14 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 			proxy := faultproxy.Start(t, server.Addr())
 			hub := newHub(t, options(proxy.Addr()))
 			rule := proxy.On(faultproxy.Command("subscribe"), action).Times(2)
-			// Not at once: of two requests on one connection a cut reply to the first takes the second one's along.
+			// Not at once: with two requests on one connection, a cut in the first reply loses the second one too.
 			first := hub.Join("a")
 			rule.Wait(t, 1)
 			second := hub.Join("b")
 			ready(t, first)
 			ready(t, second)
 			rule.Wait(t, 2)
-			// A subscription that came through before the other was cut is confirmed, and woken, twice.
+			// A subscription that got through before the other was cut is confirmed, and woken, twice.
 			redistest.Eventually(t, limit, func() bool {
 				return hub.Subscribed("a") && hub.Subscribed("b")
 			}, "a subscription is missing")
@@ -99,7 +99,7 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A connection on which nothing arrives any more, and which nobody ends, is found out by a ping.
+// A ping detects a connection on which nothing arrives any more but which nobody closes.
 func TestASilentConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -124,7 +124,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	ticket.Leave()
 }
 
-// A connection that is quiet because nobody releases anything is left alone: its ping is answered.
+// A connection that is quiet because nobody releases anything is kept: its ping is answered.
 func TestAQuietConnectionIsKept(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -139,7 +139,7 @@ func TestAQuietConnectionIsKept(t *testing.T) {
 	ticket.Leave()
 }
 
-// Interleaving 3: behind a Sentinel no connection may last, and no ticket may be forgotten for it.
+// Interleaving 3: behind Sentinel no connection may last, and no ticket may be forgotten because of that.
 func TestAConnectionEndsAtItsAge(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), func(c *wake.Config) {
@@ -155,8 +155,8 @@ func TestAConnectionEndsAtItsAge(t *testing.T) {
 	ticket.Leave()
 }
 
-// A channel whose linger ends while the connection is being rebuilt must not be subscribed again
-// behind its unsubscription: nobody would ever take it off.
+// A channel whose linger ends while the connection is being rebuilt must not be subscribed again after its
+// unsubscription: nobody would ever unsubscribe it.
 func TestAChannelThatExpiresDuringARebuildIsNotLeftSubscribed(t *testing.T) {
 	server := redistest.Start(t)
 	gate := make(chan struct{})
@@ -167,7 +167,7 @@ func TestAChannelThatExpiresDuringARebuildIsNotLeftSubscribed(t *testing.T) {
 	opts.DialTimeout = limit
 	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if hold.Load() {
-			// The first is go-redis's own: it tries to mend the connection that broke.
+			// The first is go-redis's own: it tries to repair the connection that broke.
 			if dials.Add(1) == 1 {
 				return nil, net.ErrClosed
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
-// defect B22: nodes that are replaced come back under other addresses, and the line of each that was ever
-// subscribed to stays until the hub is closed, with its two goroutines.
+// defect B22: replaced nodes come back under other addresses, and the line of each address that was ever subscribed
+// to stays until the hub is closed, with its two goroutines.
 func TestLinesOfAddressesThatAreGoneAreKept(t *testing.T) {
 	opendefect.Shows(t, "B22", `^5 lines of addresses on which nobody listens$`, func() (err error) {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,25 +12,25 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// Config is what a Hub needs to know of its surroundings.
+// Config configures a Hub.
 type Config struct {
 	// Open makes a PubSub without channels; it sends nothing.
 	Open func(ctx context.Context) *redis.PubSub
-	// Shard names the node that serves a channel; Moved asks for that map to be read again.
+	// Shard names the node that serves a channel; Moved causes that map to be read again.
 	Shard func(ctx context.Context, channel string) string
 	Moved func(ctx context.Context)
-	// Sharded reports whether SSUBSCRIBE is the kind to use.
+	// Sharded reports whether to use SSUBSCRIBE.
 	Sharded func(ctx context.Context) (bool, error)
 
 	Wheel *watchdog.Wheel
 	Clock *watchdog.Clock
 
-	// Heard is told of every message on a channel that was joined for a key, in the goroutine that listens, so
-	// it must be quick. Optional.
+	// Heard is called with the key of every message on a channel that was joined for a key. It runs in the
+	// goroutine that listens, so it must be quick. Optional.
 	Heard func(key string)
 
-	Linger time.Duration // how long a channel nobody waits for stays subscribed
-	Life   time.Duration // how long a connection may live; 0: any time
+	Linger time.Duration // how long a channel without waiters stays subscribed
+	Life   time.Duration // how long a connection may live; 0: no limit
 	Limit  time.Duration // of one command
 }
 
@@ -41,7 +41,7 @@ type Hub struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup // the goroutines of all lines
 
-	stands atomic.Uint64 // subscriptions that were ever confirmed
+	stands atomic.Uint64 // number of subscriptions ever confirmed
 
 	mu     sync.Mutex // guards lines, closed
 	lines  map[string]*line
@@ -54,23 +54,22 @@ func New(cfg Config) *Hub {
 	return &Hub{cfg: cfg, ctx: ctx, stop: stop, lines: make(map[string]*line)}
 }
 
-// Join asks to be woken by messages on channel. It does not wait for the network. Every ticket must
-// be left.
+// Join asks to be woken by messages on channel. It does not wait for the network. Every ticket must be left.
 func (h *Hub) Join(channel string) *Ticket { return h.JoinFor(channel, "") }
 
-// JoinFor is Join for somebody who waits for a key. From now on until nobody listens any more Heard is told of the
-// channel's messages by that.
+// JoinFor is Join for a caller that waits for a key. From now on, until nobody listens any more, Heard is called
+// with that key for the channel's messages.
 func (h *Hub) JoinFor(channel, key string) *Ticket {
 	t := &Ticket{c: make(chan struct{}, 1)}
 	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, key, t)
 	return t
 }
 
-// Subscribed reports whether Redis has confirmed a subscription to channel that still stands. A
-// publisher uses it to tell whether the one receiver of its message was its own client.
+// Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a
+// publisher finds out whether the one receiver of its message was its own client.
 func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).Subscription != 0 }
 
-// Count is how many messages of a channel were heard until now. It waits for nobody.
+// Count is how many messages of a channel were received so far. It does not wait.
 func (h *Hub) Count(channel string) store.Count {
 	h.mu.Lock()
 	idle := len(h.lines) == 0
@@ -88,7 +87,7 @@ func (h *Hub) Count(channel string) store.Count {
 	return l.count(channel)
 }
 
-// Close ends every subscription and joins every goroutine. Tickets are not woken by it.
+// Close ends every subscription and joins every goroutine. It does not wake tickets.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -119,7 +118,7 @@ func (h *Hub) line(shard string) *line {
 	return l
 }
 
-// Ticket is one waiter's place on a channel.
+// Ticket is one waiter on a channel.
 type Ticket struct {
 	c chan struct{}
 
@@ -129,8 +128,7 @@ type Ticket struct {
 	left  bool
 }
 
-// C carries a wake-up: a message, or a subscription that was made anew. Wake-ups that nobody took
-// yet count as one.
+// C carries a wake-up: a message, or a renewed subscription. Unread wake-ups count as one.
 func (t *Ticket) C() <-chan struct{} {
 	return t.c
 }
@@ -142,8 +140,8 @@ func (t *Ticket) Ready() <-chan struct{} {
 	return t.ready
 }
 
-// Count is how many messages of the channel were heard until now. Each is counted before it wakes, so who
-// was woken finds the one that woke it counted.
+// Count is how many messages of the channel were received so far. Each is counted before it wakes, so a waiter
+// that was woken finds its message counted.
 func (t *Ticket) Count() store.Count {
 	t.mu.Lock()
 	on := t.topic
@@ -151,10 +149,10 @@ func (t *Ticket) Count() store.Count {
 	return on.line.count(on.channel)
 }
 
-// Leave gives the place up.
+// Leave ends the ticket.
 func (t *Ticket) Leave() {
 	t.mu.Lock()
-	t.left = true // before it is looked for, so that a move under way does not take it along
+	t.left = true // set before the search, so that a move under way does not take the ticket along
 	topic := t.topic
 	t.mu.Unlock()
 	topic.line.leave(topic, t)

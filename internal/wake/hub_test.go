@@ -22,7 +22,7 @@ func TestAMessageWakesEveryTicketOfItsChannelAndNoOther(t *testing.T) {
 	publish(t, server, "a")
 	woken(t, first, "a message")
 	woken(t, second, "a message")
-	// One connection keeps the order: what was for others has passed when this one is here.
+	// One connection keeps the order: when this message is here, those for others have passed.
 	publish(t, server, "b")
 	woken(t, other, "a message")
 	require.Empty(t, other.C())
@@ -31,7 +31,7 @@ func TestAMessageWakesEveryTicketOfItsChannelAndNoOther(t *testing.T) {
 	}
 }
 
-// G6 rests on it: what is published after Ready is heard, from the very first message on.
+// G6 depends on it: everything published after Ready is heard, from the very first message on.
 func TestNothingIsMissedOnceReady(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Millisecond))
@@ -58,7 +58,7 @@ func TestWakeUpsThatNobodyTookCountAsOne(t *testing.T) {
 	barrier.Leave()
 }
 
-// A ticket that left must not be woken, nor keep others from it.
+// A ticket that left must not be woken, nor delay others.
 func TestALeftTicketIsNotWoken(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -80,7 +80,7 @@ func TestAChannelLingersAndIsThenUnsubscribed(t *testing.T) {
 	require.True(t, hub.Subscribed("a"))
 	require.False(t, hub.Subscribed("b"))
 	ticket.Leave()
-	// Who comes back within the linger finds the subscription standing: nothing is sent for it.
+	// A waiter that returns within the linger finds the subscription in place: nothing is sent for it.
 	before := server.Calls(t, "subscribe")
 	again := hub.Join("a")
 	ready(t, again)
@@ -93,7 +93,7 @@ func TestAChannelLingersAndIsThenUnsubscribed(t *testing.T) {
 	redistest.Eventually(t, limit, func() bool { return !hub.Subscribed("a") },
 		"the hub takes an ended subscription for one that stands")
 	require.EqualValues(t, 1, server.Calls(t, "unsubscribe"))
-	ticket = joined(t, hub, "a") // and it can be had again
+	ticket = joined(t, hub, "a") // and it can be joined again
 	publish(t, server, "a")
 	woken(t, ticket, "a message")
 	ticket.Leave()
@@ -119,7 +119,7 @@ func TestManyChannelsShareOneConnection(t *testing.T) {
 	silent(t, server)
 }
 
-// The unsubscription is on its way when the name is wanted again.
+// The unsubscription is under way when the name is wanted again.
 func TestRejoiningWhileTheUnsubscriptionIsOnItsWay(t *testing.T) {
 	for name, hold := range map[string]func(*faultproxy.Gate) faultproxy.Action{
 		"request held": faultproxy.HoldRequest, "reply held": faultproxy.HoldReply,

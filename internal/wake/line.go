@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// quiet is how long a connection may say nothing before it is asked whether it is alive.
+	// quiet is how long a connection may be silent before it is pinged.
 	quiet = 5 * time.Second
 
 	firstPause = 10 * time.Millisecond
@@ -27,8 +27,8 @@ var (
 )
 
 // line is one node's subscription connection. Two goroutines serve it: read builds the connection and
-// listens, write sends what changes while it stands, so that neither a slow write keeps messages
-// waiting nor a silent connection keeps a subscription waiting.
+// listens, write sends changes while it lasts. So neither does a slow write delay messages, nor does
+// a silent connection delay a subscription.
 type line struct {
 	hub   *Hub
 	shard string
@@ -37,7 +37,7 @@ type line struct {
 
 	mu      sync.Mutex // guards all below
 	topics  map[string]*topic
-	leaving map[string]int // unsubscriptions sent and not confirmed yet
+	leaving map[string]int // unsubscriptions sent but not confirmed
 	todo    []change
 	ps      *redis.PubSub
 	sharded bool
@@ -48,11 +48,11 @@ type change struct {
 	join    bool
 }
 
-// topic is one channel and those who wait on it. Its fields are guarded by its line's mu.
+// topic is one channel and its waiters. Its fields are guarded by its line's mu.
 type topic struct {
 	line      *line
 	channel   string
-	key       string // what Heard is told of; "": nothing
+	key       string // for Heard; "": not called
 	tickets   []*Ticket
 	confirmed bool
 	count     store.Count   // of the subscription that was confirmed last
@@ -92,7 +92,7 @@ func (l *line) join(channel, key string, tickets ...*Ticket) {
 	l.idleLocked(t)
 }
 
-// idleLocked starts the linger of a topic that nobody waits on.
+// idleLocked starts the linger of a topic without waiters.
 func (l *line) idleLocked(t *topic) {
 	if len(t.tickets) == 0 {
 		l.hub.cfg.Wheel.Schedule(&t.idle, l.hub.cfg.Clock.Now()+l.hub.cfg.Linger)
@@ -114,7 +114,7 @@ func (l *line) leave(t *topic, ticket *Ticket) {
 	}
 }
 
-// expireTopic runs on the wheel, so it only leaves a note for the writer.
+// expireTopic runs on the wheel, so it only queues the work for the writer.
 func expireTopic(arg any) {
 	t := arg.(*topic)
 	l := t.line
@@ -148,9 +148,9 @@ func (l *line) hangUp() {
 	}
 }
 
-// write sends subscriptions and unsubscriptions that come up while the connection stands. When read
-// builds one, it subscribes to everything that there is; what comes up from then on waits until read
-// is done with that, so that there is one order.
+// write sends subscriptions and unsubscriptions that come up while the connection lasts. When read
+// builds a connection, it subscribes to every topic; later changes wait until read is done, so that
+// there is one order.
 func (l *line) write() {
 	defer l.hub.wg.Done()
 	for {
@@ -174,7 +174,7 @@ func (l *line) write() {
 		l.mu.Unlock()
 		for _, c := range todo {
 			if err := l.send(ps, sharded, c); err != nil {
-				_ = ps.Close() // read sees it and builds the connection anew
+				_ = ps.Close() // read sees it and rebuilds the connection
 				break
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// listen builds a connection, subscribes to every topic and passes on what arrives, until an error.
-// It reports whether anything was heard at all.
+// listen builds a connection, subscribes to every topic and passes on messages, until an error. It
+// reports whether anything was received at all.
 func (l *line) listen() (heard bool, err error) {
 	ctx := l.hub.ctx
 	sharded, err := l.hub.cfg.Sharded(ctx)
@@ -70,7 +70,7 @@ func (l *line) patience(born time.Time) (time.Duration, error) {
 	return min(quiet, left), nil
 }
 
-// channels are all that are to be subscribed to now. What changes from here on is in todo.
+// channels returns all channels to subscribe to now. Later changes are in todo.
 func (l *line) channels() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *line) channels() []string {
 }
 
 // publish makes ps the line's connection, to which changes are sent. It reports false if the hub was
-// closed meanwhile, which could not close the connection yet.
+// closed meanwhile, before there was a connection to close.
 func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
 	return l.hub.ctx.Err() == nil
 }
 
-// drop forgets the connection: nothing is confirmed any more.
+// drop forgets the connection: no subscription is confirmed any more.
 func (l *line) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func (l *line) drop() {
 	}
 }
 
-// rehome moves topics whose slot another node serves by now to that node's line.
+// rehome moves topics whose slot is now on another node to that node's line.
 func (l *line) rehome() {
 	l.mu.Lock()
 	var moved []*topic
@@ -122,7 +122,7 @@ func (l *line) rehome() {
 
 func (l *line) hand(t *topic) {
 	l.mu.Lock()
-	tickets, key := slices.Clone(t.tickets), t.key // those that leave meanwhile change the list
+	tickets, key := slices.Clone(t.tickets), t.key // tickets that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
 		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, key, tickets...)
@@ -141,7 +141,7 @@ func (l *line) handle(msg any) error {
 	return nil
 }
 
-// message wakes those who wait on a channel. It returns the key that the channel is for.
+// message wakes the waiters of a channel. It returns the channel's key.
 func (l *line) message(channel string) (key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,8 +176,8 @@ func (l *line) subscription(m *redis.Subscription) error {
 	return nil
 }
 
-// confirm opens the topic. Every ticket is woken: those that were here before may have missed a
-// message while the subscription did not stand.
+// confirm opens the topic and wakes every ticket: those that were here before may have missed a
+// message while there was no subscription.
 func (t *topic) confirm() {
 	t.confirmed = true
 	t.count = store.Count{Subscription: t.line.hub.stands.Add(1)}

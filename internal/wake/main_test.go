@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { redistest.Main(m) }
 
 const (
-	limit  = 20 * time.Second // of a wait for what has to happen
+	limit  = 20 * time.Second // of a wait for something that must happen
 	linger = 50 * time.Millisecond
 )
 
@@ -59,7 +59,7 @@ func lingering(d time.Duration) func(*wake.Config) {
 	return func(c *wake.Config) { c.Linger = d }
 }
 
-// joined joins and waits until the subscription is confirmed, and takes the wake-up of that.
+// joined joins, waits until the subscription is confirmed, and consumes the wake-up of that.
 func joined(t testing.TB, hub *wake.Hub, channel string) *wake.Ticket {
 	t.Helper()
 	ticket := hub.Join(channel)

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/wake"
 )
 
-// Whoever is ready hears the next message, whatever a thousand others join and leave meanwhile, and in
-// the end nothing is left subscribed.
+// A ticket that is ready hears the next message, whatever a thousand others join and leave meanwhile, and in the end
+// nothing is left subscribed.
 func TestAThousandJoinAndLeaveAtOnce(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Millisecond))
@@ -56,7 +56,7 @@ func TestAThousandJoinAndLeaveAtOnce(t *testing.T) {
 	silent(t, server)
 }
 
-// A channel flooded with messages that nobody takes must not hold up another one (faults.md 26).
+// A channel flooded with unread messages must not delay another one (faults.md 26).
 func TestAMessageStormDoesNotBlock(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
@@ -78,8 +78,8 @@ func TestAMessageStormDoesNotBlock(t *testing.T) {
 	busy.Leave()
 }
 
-// The connection dies over and over while tickets come and go: whoever stays is woken after each
-// rebuild, so with a check at each wake-up nothing can be missed (bugs 28 and 30).
+// The connection dies over and over while tickets come and go: every ticket that stays is woken after each rebuild,
+// so a check at each wake-up misses nothing (bugs 28 and 30).
 func TestReconnectStorm(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Millisecond))
