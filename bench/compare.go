@@ -45,7 +45,8 @@ func compare(
 			}
 			parts = append(parts, report.Part{Distance: d, Samples: samples})
 			raw.Scenarios = append(raw.Scenarios, report.Result{
-				ID: one.ID, Title: one.Title, Distance: distance.Name(d), Samples: samples, Verdicts: one.Judge(samples, d),
+				ID: one.ID, Title: one.Title, Distance: distance.Name(d),
+				Samples: samples, Verdicts: one.Judge(samples, d),
 			})
 		}
 		if err := report.Table(w, one, parts); err != nil {

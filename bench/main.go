@@ -48,7 +48,8 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 	f.BoolVar(&s.quick, "quick", false, "run everything once and briefly, to see that it works")
 	f.BoolVar(&s.scaling, "scaling", false, "measure how cost grows (SCALING.md) instead of comparing")
 	f.BoolVar(&s.far, "far", false, "only the scenarios whose round trips are waited for, over long distances")
-	at := f.String("at", "", "comma-separated distances, by round trip; 0: loopback; none: 300us,0, or if far 2ms,20ms,80ms")
+	at := f.String("at", "",
+		"comma-separated distances, by round trip; 0: loopback; none: 300us,0, or if far 2ms,20ms,80ms")
 	rounds := f.Int("rounds", 0, "rounds, if not the default number")
 	slice := f.Duration("slice", 0, "time of one contender in one round, if not the default")
 	if err := f.Parse(args); err != nil {

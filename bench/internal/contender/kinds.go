@@ -14,9 +14,7 @@ func init() {
 	openers[OursRead] = openOf(func(client *rlock.Client, names []string) rlock.Locker {
 		return rwlock.New(client, names[0]).Read()
 	})
-	openers[OursWrite] = openOf(func(client *rlock.Client, names []string) rlock.Locker {
-		return rwlock.New(client, names[0]).Write()
-	})
+	openers[OursKept] = openOurs
 	openers[OursPermit] = openOf(func(client *rlock.Client, names []string) rlock.Locker {
 		return permit{semaphore.New(client, names[0])}
 	})
@@ -44,6 +42,11 @@ func (p permit) Do(ctx context.Context, fn func(context.Context) error) error {
 // SetPermits gives the semaphore of a handle of OursPermit its capacity.
 func SetPermits(ctx context.Context, l Lock, n int64) error {
 	return l.(*oursLock).lock.(permit).of.SetCapacity(ctx, n)
+}
+
+// Writer makes a handle on the other side of what a client of OursRead reads.
+func Writer(c Client, name string) Lock {
+	return &oursLock{lock: rwlock.New(c.(*oursClient).client, name).Write()}
 }
 
 // Latch makes a latch of a client of Ours.

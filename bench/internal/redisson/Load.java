@@ -16,6 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
@@ -169,7 +170,8 @@ public final class Load {
                 Absence absence = new Absence();
                 for (int i = 0; i < perClient; i++) {
                     String one = own ? name + ":" + workers.size() : name;
-                    workers.add(new Worker(this, handle(client, kind, one), absence));
+                    Handle kept = handle(client, kind, one);
+                    workers.add(new Worker(this, own ? () -> handle(client, kind, one) : () -> kept, absence));
                 }
             }
         }
@@ -216,16 +218,16 @@ public final class Load {
 
     private static final class Worker extends Thread {
         private final Run run;
-        private final Handle handle;
+        private final Supplier<Handle> handles; // a new one for each turn where locks are named by an id
         private final Absence absence;
         private final List<Long> waits = new ArrayList<>();
         private final List<Long> pairs = new ArrayList<>();
         private long longest; // wait, also one that was for nothing
         private Exception failure;
 
-        Worker(Run run, Handle handle, Absence absence) {
+        Worker(Run run, Supplier<Handle> handles, Absence absence) {
             this.run = run;
-            this.handle = handle;
+            this.handles = handles;
             this.absence = absence;
         }
 
@@ -243,6 +245,7 @@ public final class Load {
         /** One pair. What ends after the end does not count, unless it is the first of all. */
         private void turn() throws Exception {
             long start = System.nanoTime();
+            Handle handle = handles.get();
             long left = run.length - (start - run.begin);
             boolean taken = handle.take(run.any.get() ? Math.max(left, 0) + GRACE : PATIENCE);
             long got = System.nanoTime();

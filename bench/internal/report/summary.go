@@ -131,7 +131,8 @@ func (s *Summary) Markdown(raw Raw) string {
 	for _, place := range s.places {
 		fmt.Fprintf(&b, "| holdfast, %s | best peer | holdfast / peer ", place)
 	}
-	b.WriteString("| goals, and what was reached |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)) + "|---|\n")
+	b.WriteString("| goals, and what was reached |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)))
+	b.WriteString("|---|\n")
 	for _, row := range s.rows {
 		b.WriteString(row + "\n")
 	}

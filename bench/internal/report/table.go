@@ -105,7 +105,8 @@ func ratio(s scenario.Scenario, p Part, name string) string {
 		return "–"
 	}
 	lead := s.Columns[0].Figure
-	return Number(stats.Ratio(scenario.Values(p.Samples, s.Contenders[0], lead), scenario.Values(p.Samples, name, lead)))
+	ours := scenario.Values(p.Samples, s.Contenders[0], lead)
+	return Number(stats.Ratio(ours, scenario.Values(p.Samples, name, lead)))
 }
 
 // Number writes a figure with three digits that count.

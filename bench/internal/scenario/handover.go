@@ -35,7 +35,7 @@ func handover() []Scenario {
 			{measure.Sends, "sends"}, {measure.Commands, "redis calls"},
 		},
 		Goals:  goals,
-		Rounds: 3, Far: true,
+		Rounds: 2, Far: true,
 		Open: openHandover,
 	}}
 }

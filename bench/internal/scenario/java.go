@@ -12,7 +12,7 @@ import (
 )
 
 // javaWarmth is how long a load is run in a JVM before it is measured, so that what is called often is compiled.
-const javaWarmth = 6 * time.Second
+const javaWarmth = 4 * time.Second
 
 // withJava adds Redisson to the peers that a goal is about. Where it is not measured it is passed over.
 func withJava(names []string) []string { return slices.Concat(names, []string{contender.Redisson}) }

@@ -24,7 +24,7 @@ func mixed() []Scenario {
 	ours := contender.Ours
 	return []Scenario{{
 		ID: "mixed8", Title: "A Redisson client of 4 threads among 8 clients of 8, one name",
-		Contenders: []string{ours}, Rounds: 3, NeedsJava: true,
+		Contenders: []string{ours}, Rounds: 2, NeedsJava: true,
 		Columns: []Column{
 			{javaLongest, "Java's longest wait µs"}, {javaP99, "Java's wait p99 µs"}, {javaRate, "Java's turns/s"},
 			{measure.Rate, "the others' turns/s"}, {measure.Absence, "a client's longest wait µs"},

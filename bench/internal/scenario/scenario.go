@@ -137,20 +137,28 @@ type named struct {
 	prefix string
 }
 
-func (n named) Lock(names ...string) contender.Lock {
+func (n named) Lock(names ...string) contender.Lock { return n.Client.Lock(n.own(names)...) }
+
+func (n named) own(names []string) []string {
 	own := make([]string, len(names))
 	for i, name := range names {
 		own[i] = n.prefix + name
 	}
-	return n.Client.Lock(own...)
+	return own
 }
 
 // All are the scenarios in the order in which they are reported, those with Redisson where there is Java.
 func All(java bool) []Scenario {
 	all := slices.Concat(
 		throughput(), hot(), mixed(), sections(), fair(), handover(), held(), crowd(), several(), quorum(), nested(),
+		readers(), permits(), latches(), busy(),
 	)
 	if !java {
+		for i := range all {
+			all[i].Goals = slices.DeleteFunc(all[i].Goals, func(g Goal) bool {
+				return slices.Equal(g.To, []string{contender.Redisson})
+			})
+		}
 		return slices.DeleteFunc(all, func(s Scenario) bool { return s.NeedsJava })
 	}
 	for i, s := range all {

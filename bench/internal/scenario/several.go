@@ -23,7 +23,7 @@ func several() []Scenario {
 			if err != nil {
 				return nil, err
 			}
-			return &single{lab: lab, client: client, lock: client.Lock("a", "b", "c")}, nil
+			return &single{lab: lab, client: client, lock: lab.byID(client, "a", "b", "c")}, nil
 		},
 	}}
 }

@@ -47,7 +47,10 @@ func Operations() []Operation {
 	one := []string{"one"}
 	return []Operation{
 		{Title: "a free lock, and its release", Least: "1 + 1", kind: "lock", by: all, names: one},
-		{Title: "a nested level, and its end", Least: "0 + 0", kind: "lock", by: ours(contender.Ours), names: one, deep: true},
+		{
+			Title: "a nested level, and its end", Least: "0 + 0", kind: "lock", by: ours(contender.Ours),
+			names: one, deep: true,
+		},
 		{Title: "`TryLock` that is refused", Least: "1", kind: "lock", by: all, names: one, try: true},
 		{Title: "handed over inside a process", Least: "0", kind: "lock", by: all, names: one, pass: inside},
 		{Title: "from process to process", Least: "1", kind: "lock", by: all, names: one, pass: across},
