@@ -7,29 +7,29 @@ var (
 	mintScript    = newScript("mint")
 )
 
-// AcquireArgs says what [Acquire] takes, and for whom.
+// AcquireArgs are the arguments of [Acquire].
 type AcquireArgs struct {
 	Lock     string // key of the lock
 	Token    string // key of the fencing token, in the lock's slot; "": none is minted
 	ID       string // hold id; of this acquisition only
-	Lease    int64  // ms
-	NotAfter int64  // server time in µs, after which nothing must happen any more
-	FenceTTL int64  // ms for which an unused token is kept at least; negative: for ever
+	Lease    int64  // hold id, used only for this acquisition
+	NotAfter int64  // server time in µs, after which the call has no effect
+	FenceTTL int64  // ms for which an unused token is kept at least; negative: no expiry
 }
 
 // AcquireReply is the answer to [Acquire] and its like.
 type AcquireReply = store.AcquireReply
 
-// Acquirer makes calls of [Acquire] that differ in nothing but the hold id, the lease and the not-after.
-// What they share is checked and made ready for sending once.
+// Acquirer makes calls of [Acquire] that differ only in the hold id, the lease and the not-after. It
+// checks and prepares the rest once.
 type Acquirer struct {
 	lock, token, lease, fenceTTL any
-	leaseTTL                     int64 // what lease was made of
+	leaseTTL                     int64 // the lease that the field lease was made of
 	keys                         int
 	invalid                      error
 }
 
-// PrepareAcquire takes Lock, Token, Lease and FenceTTL. Calls with that lease cost least.
+// PrepareAcquire uses Lock, Token, Lease and FenceTTL. Calls with that lease are the cheapest.
 func PrepareAcquire(a AcquireArgs) *Acquirer {
 	p := &Acquirer{
 		lock: a.Lock, token: a.Token, lease: a.Lease, leaseTTL: a.Lease, fenceTTL: a.FenceTTL, keys: 2,
@@ -59,7 +59,7 @@ func (p *Acquirer) Call(id string, lease, notAfter int64) *Call[AcquireReply] {
 	return &Call[AcquireReply]{script: &acquireScript, args: args, ints: acquireReply}
 }
 
-// ttl is a lease as it is sent.
+// ttl is a lease in the form in which it is sent.
 func (p *Acquirer) ttl(lease int64) any {
 	if lease == p.leaseTTL {
 		return p.lease
@@ -72,7 +72,7 @@ func Acquire(a AcquireArgs) *Call[AcquireReply] {
 	return PrepareAcquire(a).Call(a.ID, a.Lease, a.NotAfter)
 }
 
-// acquireNumbers is how many numbers answer an acquisition.
+// acquireNumbers is how many numbers an acquisition returns.
 const acquireNumbers = 5
 
 func acquireReply(v []int64) (AcquireReply, error) {
@@ -83,7 +83,7 @@ func acquireReply(v []int64) (AcquireReply, error) {
 	return reply, nil
 }
 
-// decodeAcquire is acquireReply for scripts of other primitives, which may answer with text as well.
+// decodeAcquire is acquireReply for scripts of other primitives, which may also return text.
 func decodeAcquire(value any) (AcquireReply, error) {
 	r := newReader(value, 4)
 	reply := AcquireReply{Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
@@ -96,9 +96,9 @@ type MintReply struct {
 	Now   int64 // server time in µs
 }
 
-// Mint makes a new fencing token, for a hold that [Acquire] took without one because both
-// keys could not be had at once. A second copy makes another, higher one: of a resent Mint
-// the answer that arrived counts, and any number lost on the way is below the next.
+// Mint makes a new fencing token, for a hold that [Acquire] took without one because the two keys could
+// not be used by one script. A second copy makes another, higher token. After a resent Mint the answer
+// that arrived counts, and any number lost on the way is below the next.
 func Mint(token string, fenceTTL int64) *Call[MintReply] {
 	if err := check("mint", checkKey("token", token), checkFenceTTL(fenceTTL)); err != nil {
 		return refuse[MintReply](err)

@@ -15,8 +15,7 @@
 -- Spare is how many numbers right below the token are this hold's too.
 -- Publishes nothing.
 --
--- The time is looked at before anything else, so that a copy that lay in a buffer can
--- change nothing.
+-- The time is checked before anything else, so that a copy that was delayed in a buffer changes nothing.
 local lock, token = KEYS[1], KEYS[2]
 local began
 local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[4])

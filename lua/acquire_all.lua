@@ -15,12 +15,12 @@
 --    2 already: by earlier copies of this call; nothing written
 -- Publishes nothing.
 --
--- All locks are looked at before the first write, and all tokens: what was written stays
--- when a script fails later. Where no key is there, all are free, which one call tells. MGET
--- takes a key of another type for none, so a token that it does not find is asked for by GET,
--- which refuses that. A lock that an earlier copy of this call has taken is left as it is: the
--- caller has not believed in it yet, and counts from when it sent that copy.
--- The first write is HSET, which Redis refuses at full memory.
+-- All locks and all tokens are checked before the first write, because a write stays when the
+-- script fails later. If none of the keys exists, all locks are free, and one call shows that.
+-- MGET treats a key of another type as absent, so a token that it does not find is read by
+-- GET, which refuses that. A lock that an earlier copy of this call has taken stays as it is:
+-- the caller does not use it yet, and counts from when it sent that copy. The first write is
+-- HSET, which Redis refuses at full memory.
 local id, fence_ttl, n = ARGV[1], tonumber(ARGV[3]), #KEYS / 2
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

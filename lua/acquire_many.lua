@@ -10,11 +10,11 @@
 --   -9 apart: nothing was written for this lock; acquire tells what is the matter
 -- Publishes nothing.
 --
--- No lock is another one's business: what one of them fails for is caught, and taken back
--- if it had begun: then there was no such key before. Only a command that was taken away
--- from this user can cause that. A lock that the hold has already, and a token beyond
--- 2^53, are told apart as well.
--- The time is read once, before everything: nothing else runs until the script ends.
+-- The locks are independent: a failure for one of them is caught, and its writes, if it
+-- had begun, are taken back: there was no such key before. Only a command that was
+-- forbidden to this user can cause that. A lock that the hold has already, and a token
+-- beyond 2^53, are also answered apart. The time is read once, before everything: nothing
+-- else runs until the script ends.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local began

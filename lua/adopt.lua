@@ -14,9 +14,8 @@
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
--- The new id is what makes the hold be in one process only: whatever the exporter still
--- sends names the old one. The order of the writes is that of handoff.lua, for the same
--- reasons.
+-- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one. The
+-- order of the writes is that of handoff.lua, for the same reasons.
 local lock, id, lease = KEYS[1], ARGV[2], ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

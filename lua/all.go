@@ -18,8 +18,8 @@ type Member struct {
 // AcquireAllReply is the answer to [AcquireAll].
 type AcquireAllReply = store.AcquireAllReply
 
-// AcquireAll takes all locks, or none. Each has a fencing token, which is kept for as long as the first one's.
-// All keys must be in one slot.
+// AcquireAll takes all locks, or none. Each has a fencing token; the first one's life applies to all. All keys
+// must be in one slot.
 func AcquireAll(members []Member, id string, notAfter int64) *Call[AcquireAllReply] {
 	n := len(members)
 	args := append(make([]any, 0, 3*n+6), "evalsha", acquireAllScript.sha, 2*n)
@@ -77,15 +77,15 @@ func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
 	}, nil
 }
 
-// Parting is one of several holds that are ended by one script.
+// Parting is one of several holds that one script ends.
 type Parting struct {
 	*Releaser
 	ID string
 }
 
-// ReleaseAll ends several holds. All keys must be in one slot; while that is being moved, the calls
-// of one key each that the arguments describe are sent one after the other. A reply that is [Apart] says
-// that something else than a lock is at the key, or that Redis refused: the call by itself tells.
+// ReleaseAll ends several holds. All keys must be in one slot. While that slot is being migrated, one call per
+// lock, with one key each, is sent after the other. The reply [Apart] says that the key holds something other
+// than a lock, or that Redis refused: a call for that lock alone gives the reason.
 func ReleaseAll(all []Parting, sharded bool) *Call[[]ReleaseReply] {
 	args := append(make([]any, 0, 3*len(all)+4), "evalsha", releaseManyScript.sha, len(all))
 	err := checkSome(len(all))
@@ -104,7 +104,7 @@ func ReleaseAll(all []Parting, sharded bool) *Call[[]ReleaseReply] {
 	args = append(args, publishBy(sharded))
 	var id any
 	for _, one := range all {
-		if id != one.ID { // which is the same for all that were taken together
+		if id != one.ID { // which is the same for all holds that were taken together
 			id = one.ID
 		}
 		args = append(args, id, one.channel)
@@ -114,8 +114,7 @@ func ReleaseAll(all []Parting, sharded bool) *Call[[]ReleaseReply] {
 	return call.OrElse(releaseEach(all, sharded))
 }
 
-// releaseEach sends one release after the other. A reply that was lost on the way is the error of all:
-// each can be sent again.
+// releaseEach sends one release after the other. A lost reply is the error of all: each can be sent again.
 func releaseEach(all []Parting, sharded bool) *Call[[]ReleaseReply] {
 	return With(func(ctx context.Context, conn Conn) ([]ReleaseReply, error) {
 		replies := make([]ReleaseReply, len(all))
@@ -135,7 +134,7 @@ func decodeReleaseAll(values []int64, members int) (replies []ReleaseReply, err 
 	}
 	replies = make([]ReleaseReply, members)
 	for i := range replies {
-		replies[i], _ = releaseReply(values[i*releaseNumbers:][:releaseNumbers]) // of the length that it asks for
+		replies[i], _ = releaseReply(values[i*releaseNumbers:][:releaseNumbers]) // of the right length
 	}
 	return replies, nil
 }

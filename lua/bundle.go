@@ -12,23 +12,23 @@ var (
 	releaseManyScript = newScript("release_many")
 )
 
-// MaxBundle is how many calls one script carries out at most: nothing else runs in Redis meanwhile.
+// MaxBundle is the maximum number of calls in one script: nothing else runs in Redis meanwhile.
 const MaxBundle = 32
 
-// Bundle is one command in place of several calls of [Acquire], or of [Release], that were to be sent to
-// one server at one time: each of them costs Redis less than by itself. They stay independent of one another,
-// and each has its own answer. A bundle is used by one goroutine.
+// Bundle is one command in place of several calls of [Acquire], or of [Release], that were about to be sent to
+// one server at the same time: each of them then costs Redis less. They stay independent of one another, and
+// each has its own answer. A bundle is used by one goroutine.
 type Bundle struct {
 	script *script
 	args   []any // of EVALSHA
 	calls  []onceInts
 	cmd    onceInts
 
-	refusal error // the server's, of the whole
+	refusal error // the server's, for the whole bundle
 }
 
-// Bundles puts those commands together that can be, and are at least two of a kind, and returns the rest.
-// The server must be one that takes keys of any slots.
+// Bundles bundles the commands that can be bundled, at least two of a kind, and returns the others as rest. The
+// server must accept keys of any slots in one script.
 func Bundles(ctx context.Context, cmds []redis.Cmder) (bundles []*Bundle, rest []redis.Cmder) {
 	acquires, releases := make([]onceInts, 0, len(cmds)), make([]onceInts, 0, len(cmds))
 	for _, cmd := range cmds {
@@ -62,10 +62,11 @@ func bundle(
 	return bundles, rest
 }
 
-// Cmd is what is to be sent.
+// Cmd is the command to send.
 func (b *Bundle) Cmd() redis.Cmder { return b.cmd }
 
-// Unknown reports whether the server did not know the script. Then Cmd is another one, which brings it along.
+// Unknown reports whether the server did not know the script. Cmd then is a new command that contains the
+// script.
 func (b *Bundle) Unknown(ctx context.Context) bool {
 	if !unknownScript(b.cmd.Err()) {
 		return false
@@ -75,9 +76,9 @@ func (b *Bundle) Unknown(ctx context.Context) bool {
 	return true
 }
 
-// Deal gives each call its answer, and returns those that have to be sent by themselves. They are all if the
-// server answered with an error: these scripts catch what their calls fail for, so none was carried out.
-// Failure is the error of the pipeline, which counts where there is neither answer nor error.
+// Deal gives each call its answer, and returns the calls that must be sent by themselves. If the server
+// answered with an error these are all calls: the scripts catch the failures of single calls, so none was
+// carried out. Failure is the error of the pipeline; it applies if there is neither answer nor error.
 func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 	values, err := b.cmd.Result()
 	size := b.numbers()
@@ -107,8 +108,8 @@ func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 	return again
 }
 
-// Unfit reports that there is no use in making bundles for this server, as it turns out once what [Bundle.Deal]
-// returned was sent: the server refused this one, and none of its calls.
+// Unfit reports that bundles are useless for this server. It is known once the calls returned by [Bundle.Deal]
+// were sent: the server refused the bundle, and none of its calls.
 func (b *Bundle) Unfit() bool {
 	if !Refused(b.refusal) {
 		return false
@@ -121,7 +122,7 @@ func (b *Bundle) Unfit() bool {
 	return true
 }
 
-// numbers is how many numbers answer one call.
+// numbers is how many numbers one call returns.
 func (b *Bundle) numbers() int {
 	if b.script == &acquireManyScript {
 		return acquireNumbers
@@ -129,7 +130,7 @@ func (b *Bundle) numbers() int {
 	return releaseNumbers
 }
 
-// isAcquire recognises the arguments of [Acquirer.Call] with a token.
+// isAcquire recognises the arguments of an [Acquirer.Call] with a token.
 func isAcquire(args []any) bool { return len(args) == 9 && args[1] == acquireScript.sha }
 
 // acquireMany joins the arguments of Acquirer.Call.
@@ -145,7 +146,7 @@ func acquireMany(calls []onceInts) *Bundle {
 	return &Bundle{script: &acquireManyScript, args: args, calls: calls}
 }
 
-// isRelease recognises the arguments of [Releaser.Call] on a server that is no cluster, without the time.
+// isRelease recognises the arguments of a [Releaser.Call] on a server that is no cluster, without the time.
 func isRelease(args []any) bool {
 	return len(args) == 8 && args[1] == releaseScript.sha && args[6] == "PUBLISH" && args[7] == 0
 }

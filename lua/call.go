@@ -16,8 +16,8 @@ type Pipeliner interface {
 	Pipeline() redis.Pipeliner
 }
 
-// Call is one call of a script, ready to be sent, and to be sent again: every script
-// recognises a second copy of itself. R is what the script answers.
+// Call is one call of a script, ready to be sent once or again: every script recognises a second
+// copy of itself. R is the type of the reply.
 type Call[R any] struct {
 	// Reply and Err are the result of the last [RunAll] that the call was part of.
 	Reply R
@@ -29,7 +29,7 @@ type Call[R any] struct {
 	ints    func(values []int64) (R, error) // set instead of decode: the reply is numbers
 	invalid error                           // set: the call must not be sent
 	orElse  *Call[R]
-	ofOne   *script                                         // the same for one key, which is what the call has
+	ofOne   *script                                         // the same for one key, if the call has one
 	run     func(ctx context.Context, conn Conn) (R, error) // set: instead of sending
 }
 
@@ -40,18 +40,17 @@ func newCall[R any](s *script, keys int, decode func(any) (R, error), args ...an
 	return &Call[R]{script: s, args: append(all, args...), decode: decode}
 }
 
-// refuse returns a call that answers err and is never sent.
+// refuse returns a call that fails with err and is never sent.
 func refuse[R any](err error) *Call[R] {
 	return &Call[R]{invalid: err}
 }
 
-// Run sends the call and waits for the answer. Bad arguments are an error before anything
-// is sent. The call itself is not changed, so that one which is abandoned in mid-air, its
-// context being over, does not disturb the next Run.
+// Run sends the call and waits for the answer. Invalid arguments are an error before anything is
+// sent. Run does not change the call, so a Run that go-redis abandoned when its context ended does
+// not disturb the next one.
 //
-// EVALSHA is answered by NOSCRIPT if the server does not know the script yet. Nothing was
-// executed then, and the script follows in full; this is the only case in which Run sends
-// twice.
+// If the server does not know the script yet, it answers EVALSHA with NOSCRIPT. Nothing was
+// executed then, and Run sends the script in full. This is the only case in which Run sends twice.
 func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 	if c.invalid != nil {
 		var none R
@@ -72,10 +71,10 @@ func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 	return c.result(cmd, err)
 }
 
-// RunAll sends the calls in one pipeline, on a cluster one per node, and leaves in each
-// its own Reply and Err. Calls whose script the server did not know follow in a second
-// pipeline, and so do the stand-ins of those that a moving slot refused. A call must not be in two
-// RunAlls at a time, nor twice in one.
+// RunAll sends the calls in one pipeline, on a cluster in one per node, and stores in each its own
+// Reply and Err. Calls whose script the server did not know follow in a second pipeline, and so do
+// the stand-ins of calls refused by a slot migration. A call must not be in two RunAlls at the
+// same time, nor twice in one.
 func RunAll[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
 	if functions(calls) {
 		runFunctions(ctx, client, calls)
@@ -88,8 +87,8 @@ func RunAll[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
 	runStandIns(ctx, client, calls)
 }
 
-// runPipeline sends the calls, with their scripts in full or by digest, and returns those
-// that were refused because the server did not know the digest.
+// runPipeline sends the calls, with their scripts in full or by digest, and returns those whose
+// digest the server did not know.
 func runPipeline[R any](
 	ctx context.Context, client Pipeliner, calls []*Call[R], full bool,
 ) (unknown []*Call[R]) {
@@ -129,15 +128,16 @@ func runPipeline[R any](
 	return unknown
 }
 
-// full returns the arguments of the same call with EVAL. They are a copy, since an
-// abandoned Run may still be reading the others.
+// full returns the arguments of the same call with EVAL. They are a copy, because an abandoned Run
+// may still be reading the original ones.
 func (c *Call[R]) full() []any {
 	args := append([]any(nil), c.args...)
 	args[0], args[1] = "eval", c.script.source
 	return args
 }
 
-// command makes what is sent: of a script that answers with numbers only, one that reads nothing else.
+// command makes the command to send: if the script returns only numbers, one that reads only
+// those.
 func (c *Call[R]) command(ctx context.Context, args []any) redis.Cmder {
 	if c.ints != nil {
 		return newOnceInts(ctx, args)

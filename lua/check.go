@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxTTL is the longest time, in ms, that goes to Redis: a hundred years. Far beyond it
-// PEXPIRE fails, and after the HSET that stands before it the lock would have no expiry.
+// maxTTL is the longest time, in ms, that is sent to Redis: a hundred years. Far beyond
+// it PEXPIRE fails, and after the HSET before it the lock would have no expiry.
 const maxTTL = 100 * 365 * 24 * 60 * 60 * 1000
 
 // maxExact is the largest integer up to which Lua's numbers are exact.
@@ -23,7 +23,7 @@ func check(script string, errs ...error) error {
 	return nil
 }
 
-// checkTTL refuses what Redis would take for a deletion or not take at all.
+// checkTTL refuses a time that Redis would treat as a deletion, or refuse.
 func checkTTL(name string, ms int64) error {
 	if ms < 1 || ms > maxTTL {
 		return fmt.Errorf("a %s of %d ms is not between 1 and %d", name, ms, int64(maxTTL))
@@ -31,7 +31,7 @@ func checkTTL(name string, ms int64) error {
 	return nil
 }
 
-// checkLeastTTL takes 0 for "none": what stands is left as it is.
+// checkLeastTTL accepts 0 for "none": the existing TTL stays.
 func checkLeastTTL(ms int64) error {
 	if ms == 0 {
 		return nil
@@ -39,7 +39,7 @@ func checkLeastTTL(ms int64) error {
 	return checkTTL("TTL", ms)
 }
 
-// checkFenceTTL takes any negative number for "never expires".
+// checkFenceTTL accepts any negative number for "never expires".
 func checkFenceTTL(ms int64) error {
 	if ms < 0 {
 		return nil

@@ -36,11 +36,11 @@ func (c Counter) check() error {
 	return errors.Join(checkKey("permits", c.Free), checkKey("channel", c.Channel))
 }
 
-// CountReply is the answer to what changes or reads a number.
+// CountReply is the answer to a script that changes or reads a number.
 type CountReply struct {
-	Status Status // Done, Already, Late, or Busy where that is said
+	Status Status // Done, Already, Late, or Busy where documented
 	Value  int64
-	Now    int64 // server time in µs; 0: not told
+	Now    int64 // server time in µs; 0: unknown
 }
 
 func decodeCount(value any) (CountReply, error) {
@@ -49,8 +49,8 @@ func decodeCount(value any) (CountReply, error) {
 	return reply, r.err
 }
 
-// CountAcquire takes permits if as many are free. With once, nobody asks again if they are not: then no
-// copy of it takes any.
+// CountAcquire takes count permits if as many are free. Once says that nobody asks again if they are
+// not: then no copy of the call takes any.
 func CountAcquire(c Counter, count int64, once bool, r Request) *Call[AcquireReply] {
 	if err := check("count_acquire", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[AcquireReply](err)
@@ -62,8 +62,8 @@ func CountAcquire(c Counter, count int64, once bool, r Request) *Call[AcquireRep
 	return newCall(&countAcquireScript, 2, decodeAcquire, r.with([]any{c.Free, r.Key}, count, flag)...)
 }
 
-// CountCancel gives back what a CountAcquire of so many under that request took, and keeps copies of it,
-// which may come for that many milliseconds, from taking any.
+// CountCancel gives back what a CountAcquire of count permits under that request took, and prevents
+// copies of it, which may arrive for another life milliseconds, from taking any.
 func CountCancel(c Counter, count int64, r Request, life int64) *Call[ReleaseReply] {
 	if err := check("count_cancel", c.check(), r.check(), checkCount(count, 1, MaxCount),
 		checkTTL("life", life)); err != nil {
@@ -73,8 +73,8 @@ func CountCancel(c Counter, count int64, r Request, life int64) *Call[ReleaseRep
 		c.Free, r.Key, r.ID, count, life, c.Channel, publishKind(c.Sharded))
 }
 
-// CountRelease adds permits. The reply's Value is how many are free then. If there would be more than
-// [MaxCount], its error tells by [Capacity] how many fit.
+// CountRelease adds permits. The reply's Value is how many are then free. If there would be more than
+// [MaxCount], [Capacity] extracts from the error how many fit.
 func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
 	if err := check("count_release", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[CountReply](err)
@@ -83,7 +83,7 @@ func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
 		count, c.Channel, publishKind(c.Sharded), int64(MaxCount))...)
 }
 
-// CountSet makes a semaphore with so many permits, unless it is there: then the status is Busy.
+// CountSet makes a semaphore with count permits. If it exists, the status is Busy.
 func CountSet(c Counter, count int64, r Request) *Call[CountReply] {
 	if err := check("count_set", c.check(), r.check(), checkCount(count, 0, MaxCount)); err != nil {
 		return refuse[CountReply](err)
@@ -92,7 +92,7 @@ func CountSet(c Counter, count int64, r Request) *Call[CountReply] {
 		r.with([]any{c.Free, r.Key}, count, c.Channel, publishKind(c.Sharded))...)
 }
 
-// CountDrain takes all permits that are free. The reply's Value is how many.
+// CountDrain takes all free permits. The reply's Value is their number.
 func CountDrain(c Counter, r Request) *Call[CountReply] {
 	if err := check("count_drain", c.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
@@ -100,7 +100,7 @@ func CountDrain(c Counter, r Request) *Call[CountReply] {
 	return newCall(&countDrainScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
 }
 
-// CountDelete takes the semaphore away.
+// CountDelete deletes the semaphore.
 func CountDelete(c Counter, r Request) *Call[CountReply] {
 	if err := check("count_delete", c.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
@@ -108,7 +108,7 @@ func CountDelete(c Counter, r Request) *Call[CountReply] {
 	return newCall(&countDeleteScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
 }
 
-// CountLook reads the number at a key; none is 0.
+// CountLook reads the number at a key; an absent key is 0.
 func CountLook(key string) *Call[CountReply] {
 	if err := check("count_look", checkKey("key", key)); err != nil {
 		return refuse[CountReply](err)
@@ -119,8 +119,8 @@ func CountLook(key string) *Call[CountReply] {
 // capacityMark starts the error replies to requests for more than there is, or than there may be.
 const capacityMark = "HOLDFASTCAPACITY "
 
-// Capacity tells whether a script refused a number for being too great, and the greatest that it would
-// have taken. Nothing was written then.
+// Capacity reports whether a script refused a number for being too large, and the largest that it would
+// have accepted. Nothing was written in that case.
 func Capacity(err error) (most int64, refused bool) {
 	var reply redis.Error
 	if !errors.As(err, &reply) {
@@ -134,7 +134,7 @@ func Capacity(err error) (most int64, refused bool) {
 	return most, bad == nil
 }
 
-// score reads how long a time, in ms of the server's clock, is from now.
+// score converts a time, in ms of the server's clock, to the time left until then.
 func (r *reader) score(value any, now int64) time.Duration {
 	text, _ := value.(string)
 	at, err := strconv.ParseFloat(text, 64)

@@ -17,8 +17,8 @@
 --    2 already: taken by an earlier copy of this call; nothing written
 -- Publishes nothing.
 --
--- A refusal that has to be remembered begins with GETEX, which Redis accepts at full memory
--- and which changes nothing; after it ZADD is accepted too.
+-- A refusal that must be remembered begins with GETEX, which Redis accepts at full memory and which changes nothing;
+-- after it Redis accepts ZADD too.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

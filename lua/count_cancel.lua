@@ -14,8 +14,8 @@
 --   4 gone: it had taken nothing, or that was given back before
 -- Publishes how many are free now, if some were given back.
 --
--- GETEX is the first write because Redis accepts it at full memory and because it changes
--- nothing; after it the others are accepted too.
+-- GETEX is the first write because Redis accepts it at full memory and because it changes nothing; after it Redis
+-- accepts the others too.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')

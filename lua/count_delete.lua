@@ -1,4 +1,4 @@
--- Takes a semaphore away whose permits nobody owns.
+-- Deletes a semaphore whose permits nobody owns.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -12,10 +12,10 @@
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing deleted
 --    3 done, whether it was there or not
--- Publishes nothing: who waits for permits goes on waiting for somebody to make some.
+-- Publishes nothing: waiters go on waiting until somebody adds permits.
 --
--- GETEX is the first write because Redis accepts it at full memory and because it changes
--- nothing; after it the others are accepted too.
+-- GETEX is the first write because Redis accepts it at full memory and because it changes nothing; after it Redis
+-- accepts the others too.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

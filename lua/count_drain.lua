@@ -14,11 +14,9 @@
 --    3 done
 -- Publishes nothing.
 --
--- How many were taken stands in the set beside the request, as <request id>=<number>, with
--- the same time, by which it is found.
--- A number below zero stays as it is: setting it to zero would make permits. The first write
--- of one that takes is ZADD, which Redis refuses at full memory; of one that takes nothing
--- it is GETEX, which Redis accepts.
+-- The number of taken permits is kept in the set beside the request, as <request id>=<number>, with the same time, by
+-- which it is found. A number below zero stays as it is: setting it to zero would create permits. If permits are
+-- taken, the first write is ZADD, which Redis refuses at full memory; otherwise it is GETEX, which Redis accepts.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

@@ -1,4 +1,4 @@
--- Tells the number at a key.
+-- Reads the number at a key.
 --
 -- KEYS[1]  permits, or count
 -- ARGV[]   none

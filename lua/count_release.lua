@@ -1,4 +1,4 @@
--- Adds permits, whoever took them, if anybody did.
+-- Adds permits, whoever took them.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -16,12 +16,12 @@
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
--- or the error HOLDFASTCAPACITY <n> if there would be too many, n being how many fit; then
--- nothing was added, nor will a copy add anything.
+-- or the error HOLDFASTCAPACITY <n> if there would be too many, where n is how many fit; then nothing was added, and
+-- no copy will add anything.
 -- Publishes how many are free now, if there are any.
 --
--- GETEX is the first write because Redis accepts it at full memory and because it changes
--- nothing; after it the others are accepted too.
+-- GETEX is the first write because Redis accepts it at full memory and because it changes nothing; after it Redis
+-- accepts the others too.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

@@ -1,4 +1,4 @@
--- Makes a semaphore that is not there.
+-- Creates a semaphore that does not exist.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -13,13 +13,13 @@
 --
 -- Returns {status, permits, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: it is there, with that many free, nor will a copy of this call make it
+--   0 busy: it exists, with that many free; no copy of this call will create it
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
 -- Publishes how many there are, if there are any.
 --
--- A semaphore with no permit left is there. The first write of one that is made is ZADD,
--- which Redis refuses at full memory; of a refusal it is GETEX, which Redis accepts.
+-- A semaphore with no permits left exists. If it is created, the first write is ZADD, which Redis refuses at full
+-- memory; if that is refused, it is GETEX, which Redis accepts.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// DeniedError is a server's refusal that has to do with who asks: the user lacks a right, or was not let in. It
-// does not pass by itself. The text says what is lacking, and then what the server said, which it unwraps to.
+// DeniedError is a server's refusal of this client: the user lacks a right, or was not authenticated. It does not
+// pass by itself. The text says what is lacking, followed by the server's error, which it wraps.
 type DeniedError struct {
 	Lacks string
 	cause error
@@ -18,13 +18,13 @@ type DeniedError struct {
 
 func (e *DeniedError) Error() string { return e.Lacks + ": " + e.cause.Error() }
 
-// Unwrap returns what the server said.
+// Unwrap returns the server's error.
 func (e *DeniedError) Unwrap() error { return e.cause }
 
-// Explain returns err, as a [DeniedError] if it is one.
+// Explain returns err, wrapped in a [DeniedError] if it is such a refusal.
 func Explain(err error) error { return explain(err, "") }
 
-// explain is Explain for an error of a script with that text, in which servers tell the line alone.
+// explain is Explain for an error of a script with that source: some servers name only the line.
 func explain(err error, source string) error {
 	var said redis.Error
 	if denied := (*DeniedError)(nil); !errors.As(err, &said) || errors.As(err, &denied) {
@@ -36,8 +36,8 @@ func explain(err error, source string) error {
 	return err
 }
 
-// lacking says what a refusal is about; "" if it has nothing to do with rights. What a command inside a script is
-// refused with has no code of its own on most servers, and the words of each.
+// lacking says what a refusal is about; "" if it is not about rights. On most servers the refusal of a command inside
+// a script has no error code of its own, and each server words it differently.
 func lacking(said, source string) string {
 	has := func(part string) bool { return strings.Contains(said, part) }
 	switch {
@@ -68,7 +68,7 @@ var (
 	calledCommand  = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 )
 
-// commandsAt are the commands that a script calls in the line that an error names.
+// commandsAt returns the commands that a script calls in the line that an error names.
 func commandsAt(said, source string) (names []string) {
 	at := refusedLine.FindStringSubmatch(said)
 	if at == nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// ErrConflict is matched by the error of a script that found something else than a lock
-// or a fencing token at its key. Nothing was written.
+// ErrConflict is matched by the error of a script that found something other than a lock or a fencing token at its
+// key. Nothing was written.
 var ErrConflict = store.ErrConflict
 
-// conflictMark starts the error replies with which the scripts themselves tell a conflict.
+// conflictMark starts the error replies by which the scripts themselves report a conflict.
 const conflictMark = "HOLDFASTCONFLICT "
 
-// conflictError makes the answer of Redis match ErrConflict as well as itself.
+// conflictError makes an error of Redis match ErrConflict as well as itself.
 type conflictError struct {
 	reason string
 	cause  error
@@ -29,12 +29,12 @@ func (e *conflictError) Is(target error) bool { return target == ErrConflict }
 
 func (e *conflictError) Unwrap() error { return e.cause }
 
-// classify returns err, as a conflict if it is one. Redis 7 puts the code of an error
-// inside a script first, as everywhere; Redis 6 writes "ERR Error running script (call to
-// f_<sha>): @user_script:<line>: WRONGTYPE ..." instead.
+// classify returns err, wrapped if it is a conflict. Redis 7 puts the code of an error inside a script first, as
+// everywhere; Redis 6 writes "ERR Error running script (call to f_<sha>): @user_script:<line>: WRONGTYPE ..."
+// instead.
 func classify(err error) error {
 	if bad := (*strconv.NumError)(nil); errors.As(err, &bad) {
-		// Of a row of numbers only a stored token is not the script's own.
+		// In a reply of integers only a stored token does not come from the script itself.
 		return &conflictError{reason: "the fencing token is not an integer", cause: err}
 	}
 	var reply redis.Error

@@ -5,9 +5,8 @@
 --       tell; -1: not published
 -- Calls: PUBLISH or SPUBLISH.
 --
--- Redisson wakes as many threads as the number says, fails on a negative one, and reads 32
--- bits of it. It goes through pcall: publishing can be forbidden to this user, and waiters
--- poll.
+-- Redisson wakes as many threads as the number says, fails on a negative one, and reads 32 bits of it. The call goes
+-- through pcall: publishing can be forbidden to this user, and waiters poll.
 local receivers = 0
 if total > 0 then
   local text = string.format('%.0f', math.min(total, 2147483647))

@@ -1,5 +1,5 @@
--- Fragment: may a fencing token be minted, and how? Looks the stored token up and leaves the
--- answer to fragment fence_judge.
+-- Fragment: may a fencing token be minted, and how? Reads the stored token and leaves the decision to fragment
+-- fence_judge.
 --
 -- In:   token (key, or nil: no minting), now (us), fence_ttl (ms; negative: for ever)
 -- Out:  ahead, expiry, spare: as in fence_judge; or the script ends with a conflict

@@ -1,5 +1,5 @@
--- Fragment: may a fencing token be minted, and how? Stands before a script's first write;
--- fragment fence_mint, after it, does what was decided here and cannot fail.
+-- Fragment: may a fencing token be minted, and how? It comes before a script's first
+-- write; fragment fence_mint, after it, does what was decided here and cannot fail.
 --
 -- In:   token (key), stored (its value; false: there is none), now (us), fence_ttl (ms; negative: for ever),
 --       ahead, expiry and spare (declared: false, 0 and 0)
@@ -9,25 +9,26 @@
 --       or the script ends with a conflict
 -- Calls: PTTL once per quarter of fence_ttl. Writes nothing.
 --
--- A new token is max(stored + 1, server time in us). So it grows even where the key was
--- lost, and Redisson, which increments the same key, goes on from ours.
--- The numbers between the stored token and the clock were never minted and never will be:
--- the hold may give them to those whom it passes the lock to, and the token last. That is
--- so if the stored one is the clock's as well. Where there is none, or one that somebody
--- began to count from 1, nobody knows what was minted before, and there is none to spare.
--- The value must be one that INCR takes, and that has a successor: a token key that
--- somebody else uses for something else is not ours to overwrite.
+-- A new token is max(stored + 1, server time in us). So it grows even if the key was lost,
+-- and Redisson, which increments the same key, continues from it. The numbers between the
+-- stored token and the clock were never minted and never will be: the hold may give them
+-- to the turns that follow it, and the token last. That also holds if the stored token
+-- came from the clock. If there is none, or one that somebody counted from 1, it is
+-- unknown what was minted before, and no number is spare. The value must be one that INCR
+-- accepts, and must have a successor: a key that somebody uses for something else must not
+-- be overwritten.
 --
--- Life of the key. Found without expiry, it is Java's or someone's who wants it for ever,
--- and never gets one. Ours has to outlive every token by fence_ttl, at less than one more
--- call per token: with quarters of fence_ttl counted from 1970, the life is set anew, to
--- five quarters, only when the clock is in another quarter than the stored token. That
--- is enough: while tokens are the clock's, the one that set the life last lies in the
--- quarter of the newest, and five quarters after the one are four after the other.
--- A token ahead of the clock says nothing about the time of its minting: then the life
--- is set each time, and counts from the token's own value. So a key that expired was
--- passed by the clock long before, and the next token is higher, whatever came between.
--- A longer life, of a client with a longer fence_ttl, is never cut.
+-- Life of the key. A key without expiry belongs to Java or to a caller that wants it to
+-- stay, and never gets one. Otherwise the key must outlive every token by fence_ttl, at
+-- the cost of less than one more call per token. So the life is set again, to five
+-- quarters of fence_ttl, only when the clock is in another quarter (counted from 1970)
+-- than the stored token. That is enough: while tokens come from the clock, the one that
+-- last set the life lies in the quarter of the newest, and five quarters after it are at
+-- least four after the newest. A token ahead of the clock says nothing about the time of
+-- its minting: then the life is set each time, and counts from the token's own value. So
+-- when a key expires, the clock has long passed its tokens, and the next token is higher,
+-- whatever came between. A longer life, set by a client with a longer fence_ttl, is never
+-- cut.
 if fence_ttl < 0 then
   expiry = -1
 end
@@ -46,7 +47,7 @@ if stored then
   if fence_ttl >= 0 and (ahead or value - value % quarter ~= now - now % quarter) then
     local life, wanted = redis.call('PTTL', token), math.ceil(fence_ttl * 1.25)
     if ahead then
-      -- A hundred years are for ever, and more would overflow elsewhere.
+      -- A hundred years count as no limit; more would overflow elsewhere.
       wanted = wanted + math.min(3153600000000, math.ceil((value - now) / 1000))
     end
     if life >= 0 and life < wanted then

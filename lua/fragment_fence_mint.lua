@@ -1,13 +1,12 @@
--- Fragment: mints the fencing token that fragment fence_judge found to be possible.
--- Stands after a script's first write.
+-- Fragment: mints the fencing token that fragment fence_judge allowed. It comes after a script's first write.
 --
 -- In:   token, time (the reply of TIME), now, ahead, expiry (see there)
 -- Out:  fence: the new token, 0 without a token key; a string from 2^53 on, because Lua
 --       has no integers beyond it
 -- Calls: SET, or INCR (then GET from 2^53 on; PEXPIRE or PERSIST if the life changes).
 --
--- The clock is written from TIME's own digits: a number that Lua or Redis makes into a
--- string may read 1.79e+15. INCR, because + 1 falls above 2^53.
+-- The clock is written from TIME's own digits: a number that Lua or Redis converts to a string may read 1.79e+15.
+-- INCR is used because + 1 is inexact above 2^53.
 local fence = 0
 if token then
   if ahead then

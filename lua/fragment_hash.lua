@@ -1,15 +1,15 @@
--- Fragment: is what stands at the key a lock?
+-- Fragment: does the key hold a lock?
 --
 -- In:   lock (a key that exists), fields (declared, unset)
 -- Out:  fields: field, value, field, value; or the script ends with a conflict
 -- Calls: HLEN, HGETALL. Writes nothing.
 --
--- A lock has one field, holder -> count, or two, then the other is the hold's operation
--- number, whose name is the holder's with ':n' behind it. Every value is a positive
+-- A lock has one field, holder -> count, or two; the second is the hold's operation
+-- number, whose name is the holder's followed by ':n'. Every value is a positive
 -- integer, and the names of holders contain a colon (ours and Redisson's are
--- <client>:<number>), which the 'mode' of a read-write lock and the fields of an
--- application's hash do not. Whether it expires is fragment expiry's to say.
--- HLEN comes first because HGETALL of an application's big hash would stop the server.
+-- <client>:<number>), unlike the 'mode' of a read-write lock and the fields of an
+-- application's hash. Fragment expiry checks whether the lock expires. HLEN comes first
+-- because HGETALL of an application's big hash would stop the server.
 if redis.call('HLEN', lock) > 2 then
   return redis.error_reply('HOLDFASTCONFLICT the hash has too many fields for a lock')
 end

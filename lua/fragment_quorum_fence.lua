@@ -1,14 +1,14 @@
--- Fragment: what is the newest token of the name at this node, and how is a newer one
--- written? Fragment quorum_raise does that.
+-- Fragment: what is the newest token of the name at this node, and how must a newer one be
+-- written? Fragment quorum_raise writes it.
 --
 -- In:   token (key), now (us), fence_ttl (ms; negative: for ever)
 -- Out:  bad (an error reply: what is at the key is no token), stored (0: none), expiry
 --       (ms: the key gets this life; 0: its life stays as it is; negative: it has no end)
 -- Calls: GET, PTTL. Writes nothing, and fails only by way of bad.
 --
--- The life is set anew when it is shorter than fence_ttl, to five quarters of it, so a
--- key outlives the newest token by fence_ttl at least. A key without expiry never gets one.
--- Tokens are compared here, and Lua's numbers are exact up to 2^53 only.
+-- The life is set again when it is shorter than fence_ttl, to five quarters of it, so a key
+-- outlives the newest token by fence_ttl at least. A key without expiry never gets one.
+-- Tokens are compared here, and Lua's numbers are exact only up to 2^53.
 local bad, stored, expiry = nil, 0, 0
 if fence_ttl < 0 then
   expiry = -1

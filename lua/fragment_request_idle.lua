@@ -4,8 +4,8 @@
 -- Out:  nothing; the id with '!' behind it is in the set
 -- Calls: ZADD, and those of request_trim.
 --
--- Without this a copy that is read later would be carried out, when what stood in its way is
--- gone and its caller has been told that nothing happened. After its not-after no copy is,
--- so it is forgotten then. GT: a copy that was overtaken has an earlier one.
+-- Without this a late copy would be carried out after the obstacle is gone and the caller was told that nothing
+-- happened. After its not-after no copy is carried out, so the request is then forgotten. GT: a copy that was
+-- overtaken has an earlier one.
 redis.call('ZADD', KEYS[2], 'GT', string.format('%.0f', math.ceil(ARGV[2] / 1000)), ARGV[1] .. '!')
 --!include request_trim

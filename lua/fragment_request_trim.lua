@@ -1,4 +1,5 @@
--- Fragment: forgets requests that nobody sends again, and has the set live as long as the rest.
+-- Fragment: forgets requests that nobody sends again, and keeps the set as long as the rest
+-- need it.
 --
 -- In:   KEYS[2] requests, with at least one in it; now (us); ARGV[2], ARGV[3] times (us) until
 --       which the newest is remembered; settled: from there on ARGV has times (ms) and ids of
@@ -6,10 +7,10 @@
 -- Out:  nothing
 -- Calls: ZREMRANGEBYSCORE, PTTL; ZADD if any are settled, PEXPIRE now and then.
 --
--- The set is as great as what was asked in the last seconds, and not in the last minutes:
--- the next request of a client tells which of those before it were answered. The expiry is
--- for names that nobody uses any more; it is set to twice what is needed, so that it has to
--- be set only now and then, and to a day at most, whatever the clock did.
+-- The set holds the requests of the last seconds, not of the last minutes: a client's next
+-- request says which of those before it were answered. The expiry is for names that are no
+-- longer in use. It is set to twice what is needed, so that it must be set only now and then,
+-- and to a day at most, whatever the clock did.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', math.floor(now / 1000)))
 if ARGV[settled] then
   redis.call('ZADD', KEYS[2], 'XX', unpack(ARGV, settled))

@@ -8,10 +8,10 @@
 -- Calls: PTTL; of a lock that exists HLEN and HGETALL, and GET if it is the hold's already;
 --        else those of fence_check and fence_mint, HSET and PEXPIRE.
 --
--- All that may be refused for the data at the keys is read before the first write, since
--- what a script wrote stays when it fails later; the times were checked before they were
--- sent. The first write is HSET, which Redis refuses at full memory: a PEXPIRE or DEL in
--- front would open the gate for it.
+-- Everything that may be refused because of the data at the keys is read before the first
+-- write, because a write stays when the script fails later; the times were checked before
+-- they were sent. The first write is HSET, which Redis refuses at full memory; after a
+-- PEXPIRE or DEL Redis would accept it.
 local pttl = redis.call('PTTL', lock)
 if pttl ~= -2 then
   local fields
@@ -29,8 +29,8 @@ end
 --!include fence_check
 began = true
 redis.call('HSET', lock, id, '1')
--- The one call after a first write that can fail, where an administrator took the command
--- away from this user. A lock without expiry would be held for ever.
+-- The only call after a first write that can fail: an administrator may have forbidden the
+-- command to this user. A lock without expiry would be held for ever.
 local expires = redis.pcall('PEXPIRE', lock, lease)
 if type(expires) ~= 'number' then
   redis.call('DEL', lock)

@@ -7,21 +7,20 @@ var (
 	adoptScript   = newScript("adopt")
 )
 
-// HandoffArgs says from which hold to which [Handoff] passes the lock.
+// HandoffArgs are the arguments of [Handoff].
 type HandoffArgs struct {
 	Lock     string
 	Token    string // key of the fencing token, in the lock's slot; "": none is minted
 	From, To string // hold ids
 	Lease    int64  // ms, of the new hold
-	NotAfter int64  // server time in µs, after which nothing must happen any more
-	FenceTTL int64  // ms for which an unused token is kept at least; negative: for ever
+	NotAfter int64  // server time in µs, after which the call has no effect
+	FenceTTL int64  // ms for which an unused token is kept at least; negative: no expiry
 }
 
 // HandoffReply is the answer to [Handoff].
 type HandoffReply = store.HandoffReply
 
-// Handoff ends one hold and begins another in one step, without the lock being free in
-// between.
+// Handoff ends one hold and begins another atomically: the lock is not free in between.
 func Handoff(a HandoffArgs) *Call[HandoffReply] {
 	if err := check("handoff",
 		checkKey("lock", a.Lock), checkMove(a.From, a.To),
@@ -42,12 +41,12 @@ func decodeHandoff(value any) (HandoffReply, error) {
 	return reply, r.err
 }
 
-// AdoptArgs says from which hold to which [Adopt] moves the lock.
+// AdoptArgs are the arguments of [Adopt].
 type AdoptArgs struct {
 	Lock     string
 	From, To string // hold ids: the exported one, the importer's
 	Lease    int64  // ms
-	NotAfter int64  // server time in µs, after which nothing must happen any more
+	NotAfter int64  // server time in µs, after which the call has no effect
 }
 
 // AdoptReply is the answer to [Adopt].

@@ -14,13 +14,13 @@
 --    3 done
 --    4 gone: neither hold is there, nothing written
 -- Spare is how many numbers right below the token are the new hold's too.
--- Publishes nothing: the lock is not free at any time, so there is nobody to wake.
+-- Publishes nothing: the lock is never free, so no waiter needs to wake.
 --
--- The key is there all the time: while its slot is being moved, Redis refuses to a script
--- what touches a key that is not there, and a DEL would leave the lock free, with nobody
--- told. PEXPIRE is the first write because Redis accepts it at full memory, and after a
--- first write it accepts the rest. All that may be refused for the data at the keys is
--- read before it.
+-- The key exists all the time. While its slot is being migrated, Redis refuses a command
+-- of a script on a key that does not exist; after a DEL the lock would be free, with
+-- nobody told. PEXPIRE is the first write because Redis accepts it at full memory, and
+-- after a first write it accepts the rest. Everything that may be refused because of the
+-- data at the keys is read before it.
 local lock, token = KEYS[1], KEYS[2]
 local id, lease, fence_ttl = ARGV[2], ARGV[3], tonumber(ARGV[5])
 local time = redis.call('TIME')

@@ -9,20 +9,20 @@ import (
 
 var inspectScript = newScript("inspect")
 
-// MaxInspected is how many holders, and how many waiters, one look tells of: Redis does nothing else while
-// they are walked.
+// MaxInspected is the maximum number of holders, and of waiters, that one look returns: Redis does nothing else while
+// a script reads them.
 const MaxInspected = 1000
 
-// Holder is one hold, as it stands in Redis.
+// Holder is one hold in Redis.
 type Holder = store.Holder
 
-// Queued is one waiter, where they stand in a queue.
+// Queued is one waiter in a queue in Redis.
 type Queued = store.Queued
 
 // InspectReply is the answer to [Inspect].
 type InspectReply = store.InspectReply
 
-// Inspect tells who holds the lock. token may be "".
+// Inspect asks who holds the lock. Token may be "".
 func Inspect(lock, token, channel string, sharded bool) *Call[InspectReply] {
 	if err := check("inspect", checkKey("lock", lock), checkKey("channel", channel)); err != nil {
 		return refuse[InspectReply](err)
@@ -48,7 +48,7 @@ func decodeInspect(value any) (InspectReply, error) {
 	return reply, r.err
 }
 
-// holders leaves out the operation number, which stands beside the hold it belongs to.
+// holders skips the operation number, which is next to the hold that it belongs to.
 func holders(r *reader, fields []any) []Holder {
 	var all []Holder
 	for i := 0; i+1 < len(fields); i += 2 {

@@ -1,4 +1,4 @@
--- Tells who holds a lock, for operators and for diagnosis.
+-- Reports who holds a lock, for operators and for diagnosis.
 --
 -- KEYS[1]  lock
 -- KEYS[2]  token: string, the newest fencing token of the name; may be absent

@@ -8,7 +8,7 @@ var (
 	latchWaitScript = newScript("latch_wait")
 )
 
-// Latch is a count that is waited for to reach zero.
+// Latch is a count that callers wait for to reach zero.
 type Latch struct {
 	Count   string // its key
 	Channel string // on which the waiters listen
@@ -19,7 +19,7 @@ func (l Latch) check() error {
 	return errors.Join(checkKey("count", l.Count), checkKey("channel", l.Channel))
 }
 
-// LatchSet starts a count, unless one is running: then the status is Busy.
+// LatchSet starts a count. If one is running, the status is Busy.
 func LatchSet(l Latch, count int64, r Request) *Call[CountReply] {
 	if err := check("latch_set", l.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[CountReply](err)
@@ -28,10 +28,10 @@ func LatchSet(l Latch, count int64, r Request) *Call[CountReply] {
 		r.with([]any{l.Count, r.Key}, count, l.Channel, publishKind(l.Sharded))...)
 }
 
-// LatchDown counts down by one. The reply's Value is what is left.
+// LatchDown counts down by one. The reply's Value is the remaining count.
 func LatchDown(l Latch, r Request) *Call[CountReply] { return latchDown(l, r, 1) }
 
-// LatchDelete ends the count, whatever stands there.
+// LatchDelete ends the count, whatever its value.
 func LatchDelete(l Latch, r Request) *Call[CountReply] { return latchDown(l, r, 0) }
 
 func latchDown(l Latch, r Request, step int) *Call[CountReply] {
@@ -42,7 +42,7 @@ func latchDown(l Latch, r Request, step int) *Call[CountReply] {
 		r.with([]any{l.Count, r.Key}, step, l.Channel, publishKind(l.Sharded))...)
 }
 
-// LatchWait looks whether the latch is open: then the status is Held. It changes nothing.
+// LatchWait asks whether the latch is open: then the status is Held. It changes nothing.
 func LatchWait(count string) *Call[AcquireReply] {
 	if err := check("latch_wait", checkKey("count", count)); err != nil {
 		return refuse[AcquireReply](err)

@@ -14,12 +14,12 @@
 -- Returns {status, count that is left, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing counted
---    3 done; if no count was running, no more than the key of one that ended was removed,
---      nor will a copy of this call touch a later count
--- Publishes '0' when the count is over, after the key is gone.
+--   3 done; if no count was running, only the key of a finished one was removed, and no
+--     copy of this call will touch a later count
+-- Publishes '0' when the count has ended, after the key is gone.
 --
 -- GETEX is the first write because Redis accepts it at full memory and because it changes
--- nothing; after it the others are accepted too. Publishing goes through pcall: it can be
+-- nothing; after it Redis accepts the others too. Publishing goes through pcall: it can be
 -- forbidden to this user, and waiters poll.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -13,12 +13,12 @@
 --
 -- Returns {status, count, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: a count is running, and stands there, nor will a copy of this call start one
+--   0 busy: a count is running, and is returned; no copy of this call will start one
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
--- Publishes '1', by which Redisson's waiters learn that the gate is closed.
+-- Publishes '1', which tells Redisson's waiters that the gate is closed.
 --
--- The first write of one that starts is ZADD, which Redis refuses at full memory; of a
+-- If a count is started, the first write is ZADD, which Redis refuses at full memory; for a
 -- refusal it is GETEX, which Redis accepts.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -1,10 +1,10 @@
--- Looks whether a latch is open.
+-- Asks whether a latch is open.
 --
 -- KEYS[1]  count
 -- ARGV[]   none
 --
 -- Returns {status, 0, time in ms, 0}:
---   0 busy: a count is running; nothing tells for how long
+--   0 busy: a count is running, for an unknown time
 --   1 held: it is open
 -- Writes and publishes nothing.
 local found = redis.call('GET', KEYS[1])

@@ -7,12 +7,12 @@
 -- ARGV[4]  TTL that the lock gets: the longest remaining lease of these levels, ms
 --
 -- Returns 3 done; 2 already: this operation or a later one was seen, nothing written;
--- 4 gone: the hold is not there, nothing written. Publishes nothing.
+-- 4 gone: the hold does not exist, nothing written. Publishes nothing.
 --
--- The TTL may shrink here, since the level that wanted it longer is the one that ends;
--- the operation number keeps a late copy from cutting what came after it.
--- PEXPIRE is the first write because Redis accepts it at full memory, and after a first
--- write it accepts the HSET too.
+-- The TTL may shrink here, because the level that needed the longer one ends; the
+-- operation number keeps a late copy from shortening what came after it. PEXPIRE is the
+-- first write because Redis accepts it at full memory, and after a first write it
+-- accepts the HSET too.
 local lock, id, op = KEYS[1], ARGV[1], ARGV[3]
 local hold = redis.call('HMGET', lock, id, id .. ':n')
 if not hold[1] then

@@ -6,8 +6,8 @@
 --
 -- Returns {fencing token, server time in us}. Publishes nothing.
 --
--- There is no not-after: read late it burns a number and lends it to nobody, and every
--- number that a later hold gets is above it. The value is checked before it is written.
+-- There is no not-after: a late copy uses up a number without giving it to a hold, and every number that a later hold
+-- gets is above it. The value is checked before it is written.
 local token, fence_ttl = KEYS[1], tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -11,9 +11,9 @@ func unknownScript(err error) bool {
 	return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT")
 }
 
-// once is a command that go-redis sends one time only. Its own retries, after a timeout
-// or a lost connection, would run a script again without the caller knowing which attempt
-// answered. A MOVED, ASK or READONLY answer is still followed: such a command did not run.
+// once is a command that go-redis sends only once. Its own retries, after a timeout or a lost
+// connection, would run a script again without the caller knowing which attempt answered. A MOVED,
+// ASK or READONLY answer is still followed: such a command did not run.
 type once struct{ *redis.Cmd }
 
 func newOnce(ctx context.Context, args []any) once {
@@ -22,8 +22,8 @@ func newOnce(ctx context.Context, args []any) once {
 	return once{cmd}
 }
 
-// onceInts is once for a script that answers with a row of integers: each is read as one, and not as
-// anything that it might be.
+// onceInts is once for a script that returns integers: each value is read as an integer, without
+// checking for other types.
 type onceInts struct{ *redis.IntSliceCmd }
 
 func newOnceInts(ctx context.Context, args []any) onceInts {
@@ -43,7 +43,7 @@ func answered(cmd redis.Cmder) bool {
 // NoRetry implements [redis.Cmder].
 func (once) NoRetry() bool { return true }
 
-// Clone implements [redis.Cmder]: a copy is sent one time only as well.
+// Clone implements [redis.Cmder]: a copy is sent only once as well.
 func (o once) Clone() redis.Cmder {
 	return once{o.Cmd.Clone().(*redis.Cmd)}
 }
@@ -56,7 +56,7 @@ func (o onceInts) Clone() redis.Cmder {
 	return onceInts{o.IntSliceCmd.Clone().(*redis.IntSliceCmd)}
 }
 
-// wrongLength is the error of a reply that has not as many numbers as the script answers.
+// wrongLength is the error of a reply with the wrong number of values.
 func wrongLength(values []int64, want int) error {
 	return fmt.Errorf("lua: a reply of %d values was expected, not %v", want, values)
 }

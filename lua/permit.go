@@ -16,13 +16,13 @@ var (
 	permitDeleteScript   = newScript("permit_delete")
 )
 
-// MaxPermits is how many permits one hold may have: each is a member of the sorted set.
+// MaxPermits is the maximum number of permits in one hold: each is a member of the sorted set.
 const MaxPermits = 10_000
 
 // Permits are the keys of a semaphore whose permits have leases, in one slot.
 type Permits struct {
-	Free    string // key of the number of permits that are free
-	Leases  string // key of the sorted set of those that are taken
+	Free    string // key of the number of free permits
+	Leases  string // key of the sorted set of taken permits
 	Channel string // on which the waiters listen
 	Sharded bool   // publish by SPUBLISH, as clusters do
 }
@@ -48,17 +48,17 @@ func checkCount(count, least, most int64) error {
 	return nil
 }
 
-// PermitHold is a hold of some permits.
+// PermitHold is a hold of one or more permits.
 type PermitHold struct {
-	ID    string // of this acquisition only
+	ID    string // used only for this acquisition
 	Count int64  // how many permits it has
 }
 
-// NoCapacity is the Fence of a PermitAcquire that is refused because no capacity was set yet.
+// NoCapacity is the Fence of a PermitAcquire that was refused because no capacity is set.
 const NoCapacity = -1
 
-// PermitAcquire takes permits if as many are free. If there will never be as many, its error tells
-// by [Capacity] how many there are in all; of a capacity of zero, which is a pause, it does not.
+// PermitAcquire takes permits if as many are free. If the hold asks for more than the capacity, [Capacity]
+// extracts the capacity from its error. A capacity of zero is a pause, and not such an error.
 func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[AcquireReply] {
 	if err := check("permit_acquire", p.check(), checkID(h.ID),
 		checkCount(h.Count, 1, MaxPermits), checkTTL("lease", lease)); err != nil {
@@ -68,7 +68,7 @@ func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[Acquire
 		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind())
 }
 
-// PermitRelease gives back the permits of a hold, of which Count may be 0 where it is not known.
+// PermitRelease gives back the permits of a hold. Its Count may be 0 if unknown.
 func PermitRelease(p Permits, h PermitHold) *Call[ReleaseReply] {
 	if err := check("permit_release", p.check(), checkID(h.ID),
 		checkCount(h.Count, 0, MaxPermits)); err != nil {
@@ -78,7 +78,7 @@ func PermitRelease(p Permits, h PermitHold) *Call[ReleaseReply] {
 		p.Free, p.Leases, h.ID, h.Count, p.Channel, p.kind())
 }
 
-// PermitReleaseOne gives back one permit by its name in the set, which may be anything: Redisson's
+// PermitReleaseOne gives back one permit by its name in the set, which may be anything: Redisson's names
 // are 16 random bytes.
 func PermitReleaseOne(p Permits, permit string) *Call[ReleaseReply] {
 	if err := check("permit_release", p.check()); err != nil {
@@ -88,8 +88,8 @@ func PermitReleaseOne(p Permits, permit string) *Call[ReleaseReply] {
 		p.Free, p.Leases, permit, -1, p.Channel, p.kind())
 }
 
-// PermitRenew renews the leases of holds that have count permits each, of one slot on a cluster: ids[i] in
-// the set leases[i], to ttls[i] ms from now, which is the same with every renewal of a hold.
+// PermitRenew renews the leases of holds with count permits each, of one slot on a cluster: ids[i] in the
+// set leases[i], to ttls[i] ms from now. The TTL must be the same with every renewal of a hold.
 func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewStatus] {
 	if len(leases) == 0 || len(ids) != len(leases) || len(ttls) != len(leases) {
 		return refuse[[]RenewStatus](fmt.Errorf(
@@ -115,7 +115,7 @@ func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewS
 	return call
 }
 
-// PermitCapacity sets how many permits there are in all. Its reply's Value is how many are free.
+// PermitCapacity sets the total number of permits. The reply's Value is how many are free.
 func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
 	if err := check("permit_capacity", p.check(), r.check(),
 		checkCount(capacity, 0, MaxCount)); err != nil {
@@ -125,8 +125,8 @@ func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
 		r.with([]any{p.Free, r.Key, p.Leases}, capacity, p.Channel, p.kind())...)
 }
 
-// PermitDelete takes the semaphore away, unless permits are held: then the status is Busy, and the reply's
-// Value how many.
+// PermitDelete deletes the semaphore. If permits are held, the status is Busy, and the reply's Value is
+// how many.
 func PermitDelete(p Permits, r Request) *Call[CountReply] {
 	if err := check("permit_delete", p.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
@@ -134,8 +134,8 @@ func PermitDelete(p Permits, r Request) *Call[CountReply] {
 	return newCall(&permitDeleteScript, 3, decodeCount, r.with([]any{p.Free, r.Key, p.Leases})...)
 }
 
-// PermitInspect tells who holds permits: one holder for each permit, by its name in the set. Where
-// the slot is being moved it does not look what stands at the key of the free ones.
+// PermitInspect asks who holds permits. It returns one holder for each permit, by its name in the set.
+// While the slot is being migrated it does not check the key of the free permits.
 func PermitInspect(p Permits) *Call[InspectReply] {
 	if err := check("permit_inspect", p.check()); err != nil {
 		return refuse[InspectReply](err)

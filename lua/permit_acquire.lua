@@ -15,17 +15,16 @@
 --      second number is -1 if no capacity was set yet
 --    1 held: taken by this call
 --    2 already: this hold id has them, by an earlier copy of this call, for that time
--- or the error HOLDFASTCAPACITY <n> if there will never be as many, n being all there are. A
--- capacity of zero is a pause, in which one waits.
--- Publishes how many are left, if some of those are from expired leases.
+-- or the error HOLDFASTCAPACITY <n> if the capacity is only n, so that there will never be
+-- as many. A capacity of zero is a pause, in which callers wait. Publishes how many are
+-- left, if some of those come from expired leases.
 --
--- What is free and what is in the set add up to the capacity, always. A permit whose time
--- has come is free as well, though it still stands in the set: it is moved over when it is
--- needed, and with it up to 500 others, so that neither one call nor the set has to deal
--- with all that a crashed program left. They are removed by rank, which takes no list.
--- The first write is INCRBY, which Redis refuses at full memory. The two writes behind it
--- can be forbidden to this user, and are undone then: otherwise permits would be lost, or
--- made from nothing.
+-- The free permits and those in the set always add up to the capacity. A permit whose lease
+-- has ended is free as well, though still in the set: it is moved when it is needed, with up
+-- to 500 others, so that neither one call nor the set has to cope with everything that a
+-- crashed program left. Permits are removed by rank, which needs no list. The first write is
+-- INCRBY, which Redis refuses at full memory. The two writes after it can be forbidden to
+-- this user, and are then undone: otherwise permits would be lost, or created from nothing.
 local permits, leases = KEYS[1], KEYS[2]
 local id, count = ARGV[1], tonumber(ARGV[2])
 local time = redis.call('TIME')
@@ -76,7 +75,7 @@ for from = 0, count - 1, 500 do
     return added
   end
 end
--- Redisson can give a semaphore an expiry: then both keys go together.
+-- Redisson can give a semaphore an expiry: then both keys expire together.
 local life = redis.call('PTTL', permits)
 if life > 0 then
   redis.call('PEXPIRE', leases, life)

@@ -1,4 +1,4 @@
--- Sets how many permits there are in all.
+-- Sets the total number of permits.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -18,10 +18,10 @@
 --    3 done
 -- Publishes how many are free now, if there are any.
 --
--- What is free becomes the capacity less all that stand in the set, which is below zero
--- when more are held than there are to be: then nobody gets any until enough came back.
--- Though the number is absolute, a copy that comes late would undo a later change. The first
--- write is ZADD, which Redis refuses at full memory.
+-- The free permits become the capacity minus all in the set. That is below zero if more are
+-- held than the capacity: then nobody gets any until enough were given back. Although the
+-- number is absolute, a late copy would undo a later change. The first write is ZADD, which
+-- Redis refuses at full memory.
 local capacity = tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -1,4 +1,4 @@
--- Takes a semaphore away whose permits have leases, if nobody holds any.
+-- Deletes a semaphore whose permits have leases, if nobody holds any.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -11,15 +11,15 @@
 --
 -- Returns {status, permits that are held, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: so many are held, nor will a copy of this call delete anything
+--   0 busy: that many are held; no copy of this call will delete anything
 --    2 already: done by an earlier copy of this call; nothing deleted
 --    3 done, whether it was there or not
--- Publishes nothing: who waits for permits goes on waiting, for a capacity.
+-- Publishes nothing: waiters go on waiting, for a capacity.
 --
--- Whoever holds permits goes on believing in them until the next renewal: with a capacity
--- that is set anew before that, more would be believed to be held than there are.
--- GETEX is the first write because Redis accepts it at full memory and because it changes
--- nothing; after it the others are accepted too.
+-- Without this check a holder would treat its permits as live until the next renewal. With a
+-- capacity set again before that, more would be held than there are. GETEX is the first write
+-- because Redis accepts it at full memory and because it changes nothing; after it Redis
+-- accepts the others too.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then

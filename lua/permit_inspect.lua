@@ -1,4 +1,4 @@
--- Tells who holds permits, for operators and for diagnosis.
+-- Reports who holds permits, for operators and for diagnosis.
 --
 -- KEYS[1]  leases
 -- KEYS[2]  permits; may be left out

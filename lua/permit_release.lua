@@ -9,17 +9,17 @@
 --
 -- Returns {status, receivers, server time in us}:
 --   3 done: receivers of the message, as far as this node knows; -1: not published
---   4 gone: the hold is not there, or its lease is over; nothing written or published
+--   4 gone: the hold does not exist, or its lease has ended; nothing written or published
 -- Publishes how many are free now, if there are any.
 --
--- A lease that is over is not given back here: the permits are free already, and whoever
--- needs them moves them over. So a release that comes late, or twice, changes nothing.
--- The first permit stands for all: they have one expiry, and of one expiry it comes first
--- in the set, so nobody who collects expired permits takes another one before it.
--- The time is read before the hold is looked at: "not there, at this time" then proves
--- that an acquisition whose not-after lies behind it will never take any.
--- ZREM is the first write because Redis accepts it at full memory, and after a first
--- write it accepts the INCRBY too.
+-- After the end of the lease nothing is given back here: the permits are free already,
+-- and the next caller that needs them moves them. So a late or repeated release changes
+-- nothing. The first permit stands for all. They have the same expiry, and among those it
+-- comes first in the set, so a script that collects expired permits takes no other one
+-- before it. The time is read before the hold is looked up: "not there, at this time"
+-- then proves that an acquisition whose not-after is before it will never take any. ZREM
+-- is the first write because Redis accepts it at full memory, and after a first write it
+-- accepts the INCRBY too.
 local permits, leases = KEYS[1], KEYS[2]
 local id, count = ARGV[1], tonumber(ARGV[2])
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
--- Renews the leases of many holds of as many permits each.
+-- Renews the leases of many holds with the same number of permits.
 --
 -- KEYS[i]      leases
 -- ARGV[1]      how many permits each hold has
@@ -9,14 +9,14 @@
 -- over; -1 conflict: the key is no sorted set; -2 Redis refused for another reason.
 -- Publishes nothing.
 --
--- Every call is a pcall: one bad key must not cost the others their leases.
--- A lease that is over is not revived: its permits count as free. XX creates nothing. A copy
--- that is read late gives the lease from then on, which is no less than what is believed in:
--- the lease of a hold is the same each time. The later of two expiries (GT) is not taken:
--- after a step back of the server's clock that would be the one from before the step, and
--- the permits of who dies then would be kept for the step and the lease.
--- ZADD alone is refused at full memory. The range that ends before it begins removes
--- nothing, but is a first write that is accepted, after which ZADD is too.
+-- Every call is a pcall: one bad key must not cost the others their leases. An expired lease
+-- is not revived: its permits count as free. XX creates nothing. A late copy sets the lease
+-- from its arrival on, which is no less than the holder relies on, because the lease of a
+-- hold is the same each time. The later of two expiries (GT) is not used: after a step back
+-- of the server's clock that would be the one from before the step, and the permits of a
+-- holder that then dies would be kept for the step plus the lease. ZADD alone is refused at
+-- full memory. Removing an empty range changes nothing, but is a first write that Redis
+-- accepts, and then it accepts ZADD too.
 local time = redis.call('TIME')
 local now = (time[1] * 1000000 + time[2]) / 1000
 local count, open = tonumber(ARGV[1]), false

@@ -2,9 +2,9 @@ package lua
 
 import "fmt"
 
-// The scripts of a lock that is held by a quorum of independent nodes. Each works at one node; what
-// their answers mean together is the caller's business. They share a reply, so that what a node is to
-// be asked at one time can go in one pipeline.
+// The scripts of a lock that is held by a quorum of independent nodes. Each works at one node; the
+// caller decides what their answers mean together. They share a reply type, so that all requests to a
+// node at one time can go in one pipeline.
 
 var (
 	quorumAcquireScript = newScript("quorum_acquire")
@@ -12,30 +12,31 @@ var (
 	quorumStepScript    = newScript("quorum_step")
 )
 
-// Young is the status of a vote that was refused because the server was started too short a time ago.
+// Young is the status of a vote that was refused because the server was started too recently.
 const Young Status = -2
 
 // QuorumReply is the answer of one node.
 type QuorumReply struct {
-	AcquireReply      // Fence: the token that was accepted, or the least that the node would accept
+	AcquireReply      // Fence: the accepted token, or the least that the node would accept
 	Accepted     bool // the token that was sent is stored; of a hold that stands elsewhere, or a higher one
 	Kept         []RenewStatus
 	Seen         InspectReply
 }
 
-// QuorumAcquireArgs says what [QuorumAcquire] takes, and for whom.
+// QuorumAcquireArgs are the arguments of [QuorumAcquire].
 type QuorumAcquireArgs struct {
 	Lock, Token string
-	ID          string // hold id; of this attempt only
+	ID          string // hold id, used only for this attempt
 	Lease       int64  // ms
-	NotAfter    int64  // server time in µs, after which nothing must happen any more
-	Fence       int64  // the token that is proposed; 0: none
+	NotAfter    int64  // server time in µs, after which the call has no effect
+	Fence       int64  // the proposed token; 0: none
 	Window      int64  // µs that it may be ahead of the node's clock; negative: it is taken as it is
-	FenceTTL    int64  // ms for which an unused token is kept at least; negative: for ever
-	LeastUptime int64  // s that the server must have been up; 0: not looked at
+	FenceTTL    int64  // ms for which an unused token is kept at least; negative: no expiry
+	LeastUptime int64  // s that the server must have been up; 0: not checked
 }
 
-// QuorumAcquire takes the lock at one node if it is free there: Held, Already, Busy, Late or Young.
+// QuorumAcquire takes the lock at one node if it is free there. Status: Held, Already, Busy, Late or
+// Young.
 func QuorumAcquire(a QuorumAcquireArgs) *Call[QuorumReply] {
 	if err := check("quorum_acquire",
 		checkKey("lock", a.Lock), checkKey("token", a.Token), checkID(a.ID),
@@ -61,7 +62,8 @@ type QuorumHold struct {
 	Fence           int64
 }
 
-// QuorumKeep renews holds at one node and raises their tokens there: Kept has one answer for each.
+// QuorumKeep renews holds at one node and raises their tokens there. Kept has one answer for each
+// hold.
 func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 	if len(holds) == 0 {
 		return refuse[QuorumReply](fmt.Errorf("lua: quorum_keep: no holds"))
@@ -86,7 +88,7 @@ func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 	}, args...)
 }
 
-// QuorumStepArgs says what [QuorumStep] writes.
+// QuorumStepArgs are the arguments of [QuorumStep].
 type QuorumStepArgs struct {
 	Lock, Token, ID string
 	Count           int64 // levels of the hold
@@ -94,10 +96,10 @@ type QuorumStepArgs struct {
 	TTL             int64 // ms that the lock lives from now: at least, or with Leave exactly
 	Fence           int64
 	FenceTTL        int64
-	Leave           bool // a level less
+	Leave           bool // one level less
 }
 
-// QuorumStep writes the levels of a hold at one node: Done, Already or Gone.
+// QuorumStep writes the levels of a hold at one node. Status: Done, Already or Gone.
 func QuorumStep(a QuorumStepArgs) *Call[QuorumReply] {
 	if err := check("quorum_step",
 		checkKey("lock", a.Lock), checkKey("token", a.Token), checkID(a.ID), checkStep(a.Count, a.Op),
@@ -127,7 +129,7 @@ func QuorumInspect(lock, token, channel string) *Call[QuorumReply] {
 	})
 }
 
-// adapt makes a call's reply one of another type.
+// adapt converts a call's reply to another type.
 func adapt[A, B any](c *Call[A], turn func(A) B) *Call[B] {
 	turned := func(reply A, err error) (B, error) {
 		if err != nil {

@@ -18,23 +18,23 @@
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call
 -- accepted is 1 if this call stored the proposal, or if it is the token of a hold that
--- stands elsewhere and a higher one is stored; then token is the proposal, else the least
--- that this node would take. Spare is how many numbers right below that one nobody had for
--- all that this node knows, 1023 at most. Publishes nothing.
+-- stands elsewhere and a higher one is stored; then token is the proposal. Otherwise token
+-- is the least that this node would accept. Spare is how many numbers right below that
+-- token nobody had as far as this node knows, 1023 at most. Publishes nothing.
 --
 -- A proposal is accepted if it is above the stored token and not behind the clock. So it
--- is above all that was confirmed here before, and above what a server that forgot
--- everything had confirmed a guard time ago, for that was not much ahead of the clock
--- either. It is written only while the hold stands: who came before is over by then.
--- A copy's proposal is not accepted again: what is stored by then may be somebody else's,
--- though it were the same number, because of which the first one was not accepted.
--- The numbers between the stored token and the new one were never given out, and are not
--- going to be. Where none is stored, or one that somebody counts from 1, nobody knows.
--- Where the stored one is ahead of the clock, as that of a client with a slower network is
--- for a moment, a few are left free, up to where a proposal may be too. They are so few that
--- the clock catches up with those who take them, since an acquisition takes longer.
--- All that may be refused for the data at the keys is read before the first write, which
--- is HSET, because Redis refuses that at full memory.
+-- is above everything that was confirmed here before. It is also above everything that a
+-- server that lost its data had confirmed a guard time ago or earlier, because that was
+-- not far ahead of the clock either. It is written only while the hold stands: any earlier
+-- hold has ended by then. A copy's proposal is not accepted again: the stored token may by
+-- then be another hold's, even if it is the same number, which was the reason not to
+-- accept the first copy's. The numbers between the stored token and the new one were never
+-- issued, and never will be. If none is stored, or one that somebody counts from 1, that
+-- is unknown. If the stored token is ahead of the clock, as that of a client with a slower
+-- network is for a moment, a few numbers are left free, up to the limit for proposals.
+-- They are so few that the clock catches up with the callers that take them, because an
+-- acquisition takes longer. Everything that may be refused because of the data at the keys
+-- is read before the first write, HSET, which Redis refuses at full memory.
 local lock, token, id, fence_ttl = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[6])
 local raise, window = ARGV[4], tonumber(ARGV[5])
 local time = redis.call('TIME')
@@ -67,7 +67,7 @@ local newer = wish > stored
 local accepted = newer and (window < 0 or (now <= wish and wish <= now + window))
 if not mine then
   redis.call('HSET', lock, id, 1)
-  -- Where an administrator took a command away from this user: a lock without expiry
+  -- An administrator may have forbidden a command to this user: a lock without expiry
   -- would be held for ever.
   local expires = redis.pcall('PEXPIRE', lock, ARGV[2])
   if type(expires) ~= 'number' then

@@ -7,15 +7,15 @@
 -- ARGV[3i]    TTL that the lock must have now at least, ms
 -- ARGV[3i+1]  fencing token of the hold
 --
--- Returns one number per hold: 1 renewed, and its token is stored; 0 gone: the hold is not
--- there; -1 conflict: something else is at a key; -2 Redis refused for another reason.
+-- Returns one number per hold: 1 renewed, and its token is stored; 0 gone: the hold does
+-- not exist; -1 conflict: something else is at a key; -2 Redis refused for another reason.
 -- Publishes nothing.
 --
--- Only where the hold stands is its token written: elsewhere it would prove nothing, since
--- somebody who came before may still be about to be granted there.
--- Every call is a pcall: one bad key must not cost the others their leases. PEXPIRE comes
--- first, which Redis accepts at full memory; after it SET passes too. It creates nothing: a
--- hold that is gone stays gone. A nested hold may have been given a longer lease since.
+-- Its token is written only where the hold stands: elsewhere it would prove nothing,
+-- because an earlier hold may still be granted there. Every call is a pcall: one bad key
+-- must not cost the others their leases. PEXPIRE comes first, because Redis accepts it at
+-- full memory; after it Redis accepts SET too. It creates nothing: a hold that is gone
+-- stays gone. A nested hold may have been given a longer lease since.
 local fence_ttl = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

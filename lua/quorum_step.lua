@@ -5,16 +5,17 @@
 -- ARGV[1]  hold id
 -- ARGV[2]  count of the levels
 -- ARGV[3]  operation number of the hold, higher with each re-entry and inner release
--- ARGV[4]  TTL, ms: what the lock gets at least (a level more), or gets (a level less)
+-- ARGV[4]  TTL, ms: the least that the lock gets (one level more), or what it gets (one
+-- level less)
 -- ARGV[5]  fencing token of the hold
 -- ARGV[6]  life of an unused token, ms; negative: for ever
--- ARGV[7]  1: a level less
+-- ARGV[7]  1: one level less
 --
 -- Returns {status, 1, token, 0, server time in us, 0}: 3 done; 2 already: this operation or
 -- a later one was seen; 4 gone: the hold is not there, nothing written. Publishes nothing.
 --
--- It is Reenter and Leave in one (see there), and raises the stored token like everything
--- that is sent for a hold: a node whose grant came late counts from then on.
+-- It is Reenter and Leave in one (see there), and raises the stored token like every
+-- request for a hold: a node whose grant came late counts from then on.
 local lock, token, id, op, ttl = KEYS[1], KEYS[2], ARGV[1], ARGV[3], ARGV[4]
 local raise, fence_ttl = ARGV[5], tonumber(ARGV[6])
 local time = redis.call('TIME')

@@ -1,4 +1,4 @@
--- Writes how many levels a hold has: one more than before, or as many as there are by now.
+-- Writes how many levels a hold has: one more than before, or the current number.
 --
 -- KEYS[1]  lock
 -- ARGV[1]  hold id
@@ -7,14 +7,13 @@
 -- ARGV[4]  least TTL that the lock must have now, ms; 0 leaves every TTL as it is
 --
 -- Returns 3 done; 2 already: this operation or a later one was seen, nothing written;
--- 4 gone: the hold is not there, nothing written. Publishes nothing.
+-- 4 gone: the hold does not exist, nothing written. Publishes nothing.
 --
 -- The count is written, not incremented, and only with a new operation number: a copy of
--- this call, however late, cannot count twice or bring back an old count.
--- HSET is the first write because Redis refuses it at full memory, and a level that was
--- refused must leave no trace. The TTL only ever grows here: an inner lease may be
--- shorter than the outer one. With 0, PEXPIRE must not be called at all: it would delete
--- a lock that lost its expiry.
+-- this call, however late, cannot count twice or restore an old count. HSET is the first
+-- write because Redis refuses it at full memory, and a refused level must leave no trace.
+-- The TTL only grows here: an inner lease may be shorter than the outer one. With 0,
+-- PEXPIRE must not be called at all: it would delete a lock that lost its expiry.
 local lock, id, op, ttl = KEYS[1], ARGV[1], ARGV[3], ARGV[4]
 local hold = redis.call('HMGET', lock, id, id .. ':n')
 if not hold[1] then

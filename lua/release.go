@@ -4,12 +4,12 @@ import "github.com/holdfast-go/holdfast/internal/store"
 
 var releaseScript = newScript("release")
 
-// ReleaseArgs says what [Release] ends, and who is told.
+// ReleaseArgs are the arguments of [Release].
 type ReleaseArgs struct {
 	Lock, ID string
 	Channel  string // on which the waiters listen
 	Sharded  bool   // publish by SPUBLISH, as clusters do
-	WantNow  bool   // tell the server's time, at the cost of one call inside the script
+	WantNow  bool   // return the server's time, at the cost of one call inside the script
 }
 
 // ReleaseReply is the answer to [Release] and its like.
@@ -21,7 +21,7 @@ type Releaser struct {
 	invalid       error
 }
 
-// PrepareRelease takes Lock and Channel.
+// PrepareRelease uses Lock and Channel.
 func PrepareRelease(a ReleaseArgs) *Releaser {
 	return &Releaser{
 		lock: a.Lock, channel: a.Channel,
@@ -29,7 +29,7 @@ func PrepareRelease(a ReleaseArgs) *Releaser {
 	}
 }
 
-// Call ends a hold, whatever count stands, and wakes the waiters.
+// Call ends a hold, whatever its count, and wakes the waiters.
 func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
 	err := p.invalid
 	if err == nil {
@@ -46,7 +46,7 @@ func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
 	return &Call[ReleaseReply]{script: &releaseScript, args: args, ints: releaseReply}
 }
 
-// publishBy is the command by which a release is told.
+// publishBy is the command that publishes a release.
 func publishBy(sharded bool) any {
 	if sharded {
 		return "SPUBLISH"
@@ -54,12 +54,12 @@ func publishBy(sharded bool) any {
 	return "PUBLISH"
 }
 
-// Release ends a hold, whatever count stands, and wakes the waiters.
+// Release ends a hold, whatever its count, and wakes the waiters.
 func Release(a ReleaseArgs) *Call[ReleaseReply] {
 	return PrepareRelease(a).Call(a.ID, a.Sharded, a.WantNow)
 }
 
-// releaseNumbers is how many numbers answer a release.
+// releaseNumbers is how many numbers a release returns.
 const releaseNumbers = 3
 
 func releaseReply(v []int64) (ReleaseReply, error) {

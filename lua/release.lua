@@ -1,4 +1,4 @@
--- Ends a hold, whatever count stands, and wakes who waits for the lock.
+-- Ends a hold, whatever its count, and wakes the lock's waiters.
 --
 -- KEYS[1]  lock
 -- ARGV[1]  hold id
@@ -9,15 +9,14 @@
 --
 -- Returns {status, receivers, server time in us or 0}:
 --   3 done: receivers of the message, as far as this node knows; -1: not published
---   4 gone: the hold is not there, nothing written or published
+--   4 gone: the hold does not exist, nothing written or published
 -- Publishes '0', once, if it was the hold that ended.
 --
--- The time is read before the hold is looked at: "not there, at this time" then proves
--- that an acquisition whose not-after lies behind it will never take the lock.
--- Only this hold and its operation number are in the hash, and without fields there is none:
--- so one call both finds the hold and deletes the lock.
--- PUBLISH goes through pcall: it can be forbidden to this user, and the lock that is
--- free by then must be told so. Waiters poll.
+-- The time is read before the hold is looked up: "not there, at this time" then proves that
+-- an acquisition whose not-after is before it will never take the lock. The hash contains
+-- only this hold and its operation number, and an empty hash is deleted, so one call both
+-- finds the hold and deletes the lock. PUBLISH goes through pcall: it can be forbidden to
+-- this user, and the caller must still learn that the lock is free. Waiters poll.
 local now = 0
 if ARGV[4] == '1' then
   local time = redis.call('TIME')

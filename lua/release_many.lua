@@ -1,5 +1,5 @@
--- Ends a hold of each of several locks, and wakes who waits for them: many calls of release in one,
--- of one caller who is done with all or of many callers.
+-- Ends a hold of each of several locks, and wakes their waiters: many calls of release in one, of one caller that
+-- releases all of them or of many callers.
 --
 -- KEYS[i]     lock
 -- ARGV[1]     PUBLISH or SPUBLISH
@@ -7,7 +7,7 @@
 -- ARGV[2i+1]  channel
 --
 -- Returns the three numbers of release.lua for each lock, without the time, or
---   -9 apart: nothing was written for this lock; release tells what is the matter
+--   -9 apart: nothing was written for this lock; release gives the reason
 -- Publishes '0' for every hold that ended.
 local answers = {}
 for i = 1, #KEYS do

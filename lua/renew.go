@@ -7,20 +7,20 @@ var (
 	renewOneScript = newScriptOfOne("renew")
 )
 
-// RenewStatus is what became of the renewal of one hold.
+// RenewStatus is the outcome of the renewal of one hold.
 type RenewStatus int64
 
 // The answers of [Renew].
 const (
 	Renewed       RenewStatus = 1
-	RenewGone     RenewStatus = 0  // the hold is not there
-	RenewConflict RenewStatus = -1 // something else than a hash stands at the key
-	RenewFailed   RenewStatus = -2 // Redis refused; the hold may be there
+	RenewGone     RenewStatus = 0  // the hold does not exist
+	RenewConflict RenewStatus = -1 // the key holds something other than a hash
+	RenewFailed   RenewStatus = -2 // Redis refused; the hold may exist
 )
 
-// Renew lengthens the leases of many holds, of one slot on a cluster: ids[i] at locks[i],
-// to ttls[i] ms from now at least. For a hold that never nested the TTL must be its lease,
-// or less from some renewal on, but never more again: then no late copy shortens it.
+// Renew lengthens the leases of many holds, of one slot on a cluster: ids[i] at locks[i], to ttls[i] ms from now at
+// least. For a hold that never nested, the TTL must be its lease, or less from some renewal on, but never more again:
+// then no late copy shortens it.
 func Renew(locks, ids []string, ttls []int64) *Call[[]RenewStatus] {
 	if len(locks) == 0 || len(ids) != len(locks) || len(ttls) != len(locks) {
 		return refuse[[]RenewStatus](fmt.Errorf(
@@ -36,7 +36,7 @@ func Renew(locks, ids []string, ttls []int64) *Call[[]RenewStatus] {
 			checkKey("lock", locks[i]), checkID(id), checkTTL("TTL", ttls[i])); err != nil {
 			return refuse[[]RenewStatus](err)
 		}
-		if ttl != ttls[i] { // nearly always the client's lease
+		if ttl != ttls[i] { // usually all have the client's lease
 			ttl = ttls[i]
 		}
 		args = append(args, id, ttl)
@@ -60,7 +60,7 @@ func renewReply(values []int64, size int) ([]RenewStatus, error) {
 	return answers, nil
 }
 
-// decodeRenew is renewReply for scripts of other primitives, which are not asked about thousands.
+// decodeRenew is renewReply for scripts of other primitives, which renew fewer holds.
 func decodeRenew(value any, size int) ([]RenewStatus, error) {
 	r := newReader(value, size)
 	answers := make([]RenewStatus, size)

@@ -9,22 +9,21 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Status is what became of a call.
+// Status is the outcome of a call.
 type Status = store.Status
 
-// The statuses, each with the number by which the scripts tell it.
+// The statuses. The numbers are those that the scripts return.
 const (
-	Late    = store.Late    // read after its not-after; nothing was written
+	Late    = store.Late    // it arrived after its not-after; nothing was written
 	Busy    = store.Busy    // another holds the lock; nothing was written
 	Held    = store.Held    // taken by this call
 	Already = store.Already // done by an earlier copy of this call; nothing was written
 	Done    = store.Done    // done by this call
-	Gone    = store.Gone    // the hold is not there; nothing was written
-	Apart   = store.Apart   // one of several in a script: nothing was done for it, it has to be sent by itself
+	Gone    = store.Gone    // the hold does not exist; nothing was written
+	Apart   = store.Apart   // one of several in a script: nothing was done for it, it must be sent by itself
 )
 
-// reader takes the values of a reply apart and keeps the first error, so that a decoder
-// reads like the reply it decodes.
+// reader reads the values of a reply and keeps the first error, so that a decoder looks like the reply it decodes.
 type reader struct {
 	values []any
 	err    error
@@ -58,8 +57,8 @@ func (r *reader) int(i int) int64 {
 
 func (r *reader) status(i int) Status { return Status(r.int(i)) }
 
-// fence reads a fencing token: a number, or a string where Lua has no such number or where
-// the stored one is passed on as it is, or nothing if none is stored.
+// fence reads a fencing token: a number, or a string if the number is too large for Lua or the stored text is passed
+// on, or nothing if none is stored.
 func (r *reader) fence(i int) int64 {
 	switch v := r.values[i].(type) {
 	case nil:
@@ -75,8 +74,8 @@ func (r *reader) fence(i int) int64 {
 	}
 }
 
-// ttl reads a TTL in milliseconds. Whoever gave a key one of more than 292 years, which a
-// Duration cannot hold, does not mind a shorter answer.
+// ttl reads a TTL in milliseconds. One of more than 292 years, which a Duration cannot hold, is shortened, which does
+// no harm.
 func (r *reader) ttl(i int) time.Duration { return milliseconds(r.int(i)) }
 
 func milliseconds(n int64) time.Duration {

@@ -6,22 +6,22 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Request is how a script knows that it was carried out before. It is for what has no place for an id in
-// Redisson's layout. The set of a name's requests lies in the name's slot.
+// Request lets a script recognise that it was carried out before, where Redisson's layout has no place for
+// an id. The set of a name's requests lies in the name's slot.
 //
-// A request is remembered until no copy of it can come any more, whether it changed something or not: a
-// copy of one that was refused would be carried out otherwise, when what was in its way is gone.
+// A request is remembered until no copy of it can arrive any more, whether it changed something or not.
+// Otherwise a copy of a refused request would be carried out when the obstacle is gone.
 type Request struct {
 	Key      string // of the set
-	ID       string // of this request only
-	NotAfter int64  // server time in µs, after which nothing must happen any more
+	ID       string // used only for this request
+	NotAfter int64  // server time in µs, after which the call has no effect
 	Until    int64  // server time in µs, until which it may be sent again under its id; not-after if later
 
-	// Settled are earlier requests of the name that were answered, so that they are not sent again.
+	// Settled are earlier requests of the name that were answered, so they are not sent again.
 	Settled []Settled
 }
 
-// Settled is a request that was answered. It has to be remembered until the not-after of its last copy only.
+// Settled is a request that was answered. It must be remembered only until the not-after of its last copy.
 type Settled = store.Settled
 
 func (r Request) check() error {
@@ -32,8 +32,8 @@ func (r Request) check() error {
 	return errors.Join(errs...)
 }
 
-// with are the arguments of a script: its keys, what all requests have, the script's own, and what is
-// settled.
+// with returns the arguments of a script: its keys, those common to all requests, the script's own, and the
+// settled requests.
 func (r Request) with(keys []any, own ...any) []any {
 	args := make([]any, 0, len(keys)+3+len(own)+2*len(r.Settled))
 	args = append(append(args, keys...), r.ID, r.NotAfter, max(r.Until, r.NotAfter))

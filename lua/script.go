@@ -11,7 +11,7 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-// include starts the line of a script that stands for a fragment.
+// include starts the line of a script that is replaced by a fragment.
 const include = "--!include "
 
 // script is the text of one Lua script and the digest by which Redis knows it. Both are
@@ -22,13 +22,13 @@ type script struct {
 	sha    any
 }
 
-// newScript reads the script of that name. It panics if there is none: the files are part
-// of the program, and the first test that imports the package finds it out.
+// newScript reads the script of that name. It panics if there is none: the files are part of the program, so the
+// first test that imports the package detects it.
 func newScript(name string) script {
 	return scriptOf(literalKeys(expand(name + ".lua")))
 }
 
-// newScriptOfOne is the script of that name, which serves any number of keys, for one key.
+// newScriptOfOne is the script of that name, written for any number of keys, adapted to one key.
 func newScriptOfOne(name string) *script {
 	one := scriptOf(literalKeys(strings.ReplaceAll(expand(name+".lua"), "KEYS[i]", "KEYS[1]")))
 	return &one
@@ -39,8 +39,8 @@ func scriptOf(source string) script {
 	return script{source: source, sha: hex.EncodeToString(digest[:])}
 }
 
-// literalKeys writes KEYS[n] wherever a script uses a name that it gives to that key, and leaves the naming out.
-// Some hosted servers look for the keys of a call in the text of the script, and refuse those held in variables.
+// literalKeys replaces the names that a script gives to its keys by KEYS[n], and drops the assignments. Some
+// hosted servers look for the keys of a call in the text of the script, and refuse keys held in variables.
 func literalKeys(text string) string {
 	keys := make(map[string]string)
 	var b strings.Builder
@@ -50,7 +50,7 @@ func literalKeys(text string) string {
 	return b.String()
 }
 
-// takeNames notes which names a line gives to keys, and returns what else the line says.
+// takeNames records which names a line gives to keys, and returns the rest of the line.
 func takeNames(line string, keys map[string]string) string {
 	list, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "local ")
 	left, right, assigns := strings.Cut(list, " = ")
@@ -82,7 +82,7 @@ func isKey(expression string) bool {
 	return ok && closed && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// replaceNames puts keys in the place of their names. Strings, and fields of tables, are left alone.
+// replaceNames replaces the names of keys by the keys. It leaves strings and fields of tables alone.
 func replaceNames(line string, keys map[string]string) string {
 	for at := 0; at < len(line); {
 		end := at + 1
@@ -107,9 +107,8 @@ func inName(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// expand returns the text of a file with its fragments put in, and without the lines that
-// are only there for readers. It knows nothing of Lua's long strings and long comments;
-// the scripts have none, and a test keeps it so.
+// expand returns the text of a file with its fragments inserted, and without the lines that are only for
+// readers. It does not know Lua's long strings and long comments; the scripts have none, and a test checks that.
 func expand(file string) string {
 	text, err := files.ReadFile(file)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Func returns a call that is carried out by a function, which has its own ways to Redis: to many nodes,
-// say. It must keep to the context's deadline, and may be called again.
+// Func returns a call that is carried out by a function with its own connections to Redis, for instance to
+// many nodes. It must respect the context's deadline, and may be called again.
 func Func[R any](run func(ctx context.Context) (R, error)) *Call[R] {
 	return With(func(ctx context.Context, _ Conn) (R, error) { return run(ctx) })
 }
 
-// With is Func for a call that is several, one after the other, over the connection of Run or RunAll.
+// With is Func for several calls, one after the other, over the connection of Run or RunAll.
 func With[R any](run func(ctx context.Context, conn Conn) (R, error)) *Call[R] {
 	return &Call[R]{run: run}
 }
 
-// OrElse names the call that stands in while the slot of the keys is being moved: Redis then answers a
-// script of several keys, of which one is not there, with TRYAGAIN for as long as that lasts. A script
-// of one key always runs. It stands in as well where a server refuses the script for what it is. It returns c.
+// OrElse sets the call that stands in while the slot of the keys is being migrated: Redis then answers a
+// script of several keys, one of them absent, with TRYAGAIN for as long as that takes. A script of one key
+// always runs. The call also stands in where a server refuses the script itself. OrElse returns c.
 func (c *Call[R]) OrElse(single *Call[R]) *Call[R] {
 	c.orElse = single
 	return c
 }
 
-// standIn is what is to be sent after an error, or nil.
+// standIn returns the call to send after an error, or nil.
 func (c *Call[R]) standIn(err error) *Call[R] {
 	refused := Refused(err) && !forbidden(err)
 	switch {
@@ -56,11 +56,11 @@ func functions[R any](calls []*Call[R]) bool {
 	return false
 }
 
-// runFunctions runs the calls that are functions side by side, and with them what else there is.
+// runFunctions runs the calls that are functions concurrently, and the others beside them.
 func runFunctions[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
 	var wg sync.WaitGroup
 	var sent []*Call[R]
-	conn, _ := client.(Conn) // those that make pipelines run single commands as well
+	conn, _ := client.(Conn) // clients that make pipelines run single commands as well
 	for _, c := range calls {
 		if c.run == nil {
 			sent = append(sent, c)
@@ -74,7 +74,7 @@ func runFunctions[R any](ctx context.Context, client Pipeliner, calls []*Call[R]
 	wg.Wait()
 }
 
-// runStandIns runs what stands in for calls that were refused.
+// runStandIns runs the stand-ins of refused calls.
 func runStandIns[R any](ctx context.Context, client Pipeliner, calls []*Call[R]) {
 	var refused, singles []*Call[R]
 	for _, c := range calls {

@@ -11,27 +11,26 @@ var (
 	leaveScript   = newScript("leave")
 )
 
-// ReenterArgs says what [Reenter] writes.
+// ReenterArgs are the arguments of [Reenter].
 type ReenterArgs struct {
 	Lock, ID string
 	Count    int64 // levels of the hold
 	Op       int64 // operation number: above every earlier one of this hold
-	TTL      int64 // ms that the lock must live from now at least; 0: as long as it does
+	TTL      int64 // ms that the lock must live from now at least; 0: no change
 }
 
-// LeaveArgs says what [Leave] writes.
+// LeaveArgs are the arguments of [Leave].
 type LeaveArgs struct {
 	Lock, ID string
-	Count    int64 // levels that are left
+	Count    int64 // remaining levels
 	Op       int64 // operation number: above every earlier one of this hold
-	TTL      int64 // ms that the lock lives from now: the longest lease of what is left
+	TTL      int64 // ms that the lock lives from now: the longest lease of the remaining levels
 }
 
 // StepReply is the answer to [Reenter] and [Leave].
 type StepReply = store.StepReply
 
-// Reenter writes how many levels a hold has. It may lengthen the lease that stands, never
-// shorten it.
+// Reenter writes how many levels a hold has. It may lengthen the lease, never shorten it.
 func Reenter(a ReenterArgs) *Call[StepReply] {
 	return step("reenter", &reenterScript, a, checkLeastTTL(a.TTL))
 }
