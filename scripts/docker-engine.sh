@@ -1,12 +1,13 @@
 #!/bin/sh
-# Makes sure that a Docker engine answers and that it has an image of a server, made of the machine's
-# own so that none has to be pulled, and prints what to export for the tests that run containers:
+# Makes sure that a Docker engine answers and that it has an image of a server, made from the
+# machine's own server so that none has to be pulled, and prints what to export for the tests that run
+# containers:
 #
 #	if exports=$(scripts/docker-engine.sh); then eval "$exports"; fi
 #
-# Where no engine answers it installs docker.io and starts dockerd in the background, if it may: as
-# root, with apt-get. Where that cannot be done it fails with a sentence that says why. The engine is
-# left running; its process id is in /var/run/docker.pid.
+# If no engine answers, it installs docker.io and starts dockerd in the background, if it may: as
+# root, with apt-get. If it cannot, it fails with a sentence that says why. The engine keeps running;
+# its process id is in /var/run/docker.pid.
 set -eu
 
 image=holdfast/redis:local
@@ -25,15 +26,15 @@ install_engine() {
 	command -v apt-get >/dev/null || return 1
 	{
 		apt-get -qq update || true
-		# The package must not start the service, which fails where nothing runs services: in
-		# runlevel 1 it is kept off.
+		# The package must not start the service, which fails on a machine without services: in
+		# runlevel 1 it does not.
 		RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
 			install --no-install-recommends docker.io
 	} >&2
 }
 
 # start tries dockerd with some options. It needs no packet filter: the tests reach a container's port
-# by dockerd's own proxy. A test that is killed must not take the engine along, hence setsid.
+# through dockerd's own proxy. setsid keeps a killed test from killing the engine.
 start() {
 	setsid dockerd --iptables=false --ip6tables=false "$@" </dev/null >"$log" 2>&1 &
 	daemon=$!
@@ -49,10 +50,10 @@ start() {
 	return 1
 }
 
-# pack writes a tar of the machine's own server and what it is linked with.
+# pack writes a tar of the machine's own server and its libraries.
 pack() {
 	loaded=$(ldd "$1" | sed -n 's/^.*=> *\(\/[^ ]*\) .*$/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*$/\1/p')
-	# The paths are those of libraries: there are no spaces in them.
+	# These are paths of libraries, which contain no spaces.
 	# shellcheck disable=SC2086
 	tar -C / -chf - --transform "s|^${1#/}\$|usr/bin/redis-server|" "${1#/}" \
 		$(printf '%s\n' $loaded | sed 's|^/||')
@@ -73,7 +74,7 @@ if [ "$(uname -s)" != Linux ] || ! server=$(command -v redis-server || command -
 	exit 0
 fi
 server=$(readlink -f "$server")
-# As in the official images: any command can be given, and without one it serves every address.
+# As in the official images: any command can be given, and the default one listens on every address.
 pack "$server" | docker import -c 'ENV PATH=/usr/bin' -c 'EXPOSE 6379' \
 	-c 'CMD ["redis-server", "--bind", "*", "--protected-mode", "no", "--save", ""]' - "$image" >&2 ||
 	fail "the image of $server could not be made"
@@ -82,7 +83,7 @@ said=$(docker run --rm --network=none "$image" redis-server --version) ||
 echo "docker-engine: $image: $said" >&2
 
 echo "export HOLDFAST_DOCKER_IMAGES=$image"
-# On a machine that is itself a container the tests would look for the engine at the gateway.
+# On a machine that is itself a container, the tests would look for the engine at the gateway.
 case ${DOCKER_HOST:-} in tcp://*) ;; *) echo "export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1" ;; esac
 # Its image would have to be pulled.
 echo "export TESTCONTAINERS_RYUK_DISABLED=true"

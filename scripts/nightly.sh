@@ -1,7 +1,7 @@
 #!/bin/sh
-# What takes hours, and so is for a nightly workflow: the longest histories, on every kind of site, and the tests
-# of make test over and over, none of them a second time because it failed. Everything is run though something
-# before it failed; what failed is said at the end.
+# Runs what takes hours, for a nightly workflow: the longest histories, on every kind of site, and the tests of make
+# test over and over, without repeating failed ones. A failure does not stop the rest; the failures are listed at the
+# end.
 set -eu
 cd "$(dirname "$0")/.."
 

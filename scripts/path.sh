@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How many functions and files of ours one warm Lock and unlock of a free lock run through.
+# Counts the functions and files of ours through which one warm Lock and unlock of a free lock run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)

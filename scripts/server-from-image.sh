@@ -1,13 +1,12 @@
 #!/bin/sh
-# Takes the server out of a Docker image, so that tests can run, freeze and kill it as a process of
-# their own:
+# Extracts the server from a Docker image, so that tests can run, freeze and kill it as a process of their own:
 #
 #	scripts/server-from-image.sh IMAGE PROGRAM BANNER DIR
 #	scripts/server-from-image.sh valkey/valkey:8 valkey-server 'Valkey server v=8.' valkey
 #
-# Prints the path of a program that runs it (for HOLDFAST_REDIS_SERVER), after checking that what
-# it says of itself begins with BANNER. The image's libraries rarely fit the host, so the program
-# runs on the image's own dynamic loader and C library.
+# Prints the path of a program that runs it (for HOLDFAST_REDIS_SERVER), after checking that its version text begins
+# with BANNER. The image's libraries rarely fit the host, so the program runs on the image's own dynamic loader and C
+# library.
 set -eu
 
 image=$1 program=$2 banner=$3

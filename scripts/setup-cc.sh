@@ -4,7 +4,7 @@ set -eu
 
 [ "$(uname -s)" != Darwin ] || exit 0
 
-# works compiles a header of the C library too: a compiler without it is of no use to cgo.
+# works also compiles a header of the C library: cgo needs it too.
 works() {
 	cc=$(go env CC)
 	# CC may carry flags.

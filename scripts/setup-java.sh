@@ -5,7 +5,7 @@ set -eu
 
 install=$(dirname "$0")/install.sh
 
-# works asks the compiler: what is called java may be a runtime alone.
+# works asks the compiler: a program called java may be only a runtime.
 works() {
 	command -v java >/dev/null && command -v mvn >/dev/null || return 1
 	version=$(javac -version 2>&1) || return 1
@@ -13,7 +13,7 @@ works() {
 	[ "${version%%[!0-9]*}" -ge 17 ] 2>/dev/null
 }
 
-# What a distribution calls its default is older than 17 on some, and 17 is gone from others.
+# On some distributions the default is older than 17; others no longer have 17.
 works || { "$install" jdk || true; works; } || { "$install" jdk17 || true; works; } || {
 	echo "setup-java: the tests against Redisson need a JDK, 17 or newer, and Maven (java, javac, mvn on PATH)." >&2
 	exit 1

@@ -47,7 +47,7 @@ if [ -n "${HOLDFAST_REDIS_IMAGE:-}" ]; then
 fi
 
 use_from_path
-# That it may not install is no failure yet.
+# Failing to install is not fatal yet.
 "$(dirname "$0")/install.sh" redis || true
 use_from_path
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs what depends on the server on each of the servers that scripts/fetch-servers.sh fetches: the oldest Redis
-# that is supported and the newest Valkey, beside the server that `make test` finds. No race detector: what it
-# would find has nothing to do with the server, and it would double the time. As with scripts/test.sh, HOLDFAST_EVENTS
-# is where the events are kept, and HOLDFAST_RERUNS how often a test that failed is run again.
+# Runs the tests that depend on the server on each server that scripts/fetch-servers.sh fetches: the oldest supported
+# Redis and the newest Valkey, beside the server that `make test` finds. It uses no race detector: races do not depend
+# on the server, and it would double the time. As with scripts/test.sh, HOLDFAST_EVENTS says where to keep the events,
+# and HOLDFAST_RERUNS how often to rerun a failed test.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -3,9 +3,9 @@
 #
 #	scripts/test.sh fast|slow
 #
-# scripts/suite says which tests are in which half. A test that failed is run once more, alone, and both runs are
-# printed: what fails alone as well has failed, and the count says how many did not. HOLDFAST_RERUNS=0 turns that
-# off. HOLDFAST_EVENTS names a folder to keep the events of go test -json in, for a count over several runs.
+# scripts/suite says which tests are in which half. A failed test is run once more, alone, and both runs are printed:
+# a test that fails again has failed, and the count says how many did not. HOLDFAST_RERUNS=0 turns that off.
+# HOLDFAST_EVENTS names a folder for the events of go test -json, for a count over several runs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,8 +18,8 @@ events=$(cd "${HOLDFAST_EVENTS:-$scratch}" && pwd)
 go build -buildvcs=false -o "$scratch/suite" ./scripts/suite
 failed=0
 
-# tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR. Vet runs with make lint; and nobody debugs these
-# programs, which are linked sooner without what a debugger needs.
+# tests DIR NAME PACKAGES FLAGS... runs packages of the module in DIR. Vet runs with make lint. These programs are not
+# debugged, and link faster without debug information.
 tests() {
 	dir=$1 name=$2 which=$3
 	shift 3
@@ -33,7 +33,7 @@ modules=$("$scratch/suite" modules "$half")
 packages=$("$scratch/suite" packages "$half")
 for module in $modules; do
 	(cd "$module" && go vet ./...)
-	# One package at a time is load enough for what counts round trips.
+	# One package at a time is load enough for tests that count round trips.
 	tests "$module" "$(basename "$module")" ./... -p 1 -timeout 5m
 done
 
@@ -42,7 +42,7 @@ case $half in
 fast) tests . main "$packages" -race -p 3 -parallel 4 -timeout 15m ;;
 slow)
 	tests . main "$packages" -race -p 2 -timeout 20m
-	# Where a server was chosen, that one is meant.
+	# If a server was chosen, use that one.
 	if [ -z "${HOLDFAST_REDIS_SERVER:-}${HOLDFAST_REDIS_IMAGE:-}" ]; then
 		HOLDFAST_EVENTS=$events scripts/test-servers.sh || failed=1
 	fi

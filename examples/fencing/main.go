@@ -1,12 +1,12 @@
-// Command fencing shows what a fencing token is for: storage that refuses older tokens than it has seen turns
-// away a holder that does not know yet that it lost its lock. The storage is an SQL database (SQLite, in this
-// process), the lock any lock of this module; nothing has to be installed.
+// Command fencing shows the use of a fencing token: storage that refuses older tokens than it has seen
+// rejects a holder that does not know yet that it lost its lock. The storage is an SQL database (SQLite, in
+// this process), the lock any lock of this module; nothing has to be installed.
 //
 //	cd examples/fencing && go run .
 //	REDIS_URL=redis://localhost:6379 go run .
 //
 // It is a module of its own, because the database is a large dependency that the locks do not have. It exits
-// non-zero if anything is not as it says.
+// non-zero if any check fails.
 package main
 
 import (
@@ -62,7 +62,7 @@ func run(ctx context.Context) (err error) {
 	return sleeper(ctx, rdb, accounts)
 }
 
-// sleeper is the story: a holder sleeps between reading and writing, for longer than its lease.
+// sleeper is the scenario: a holder sleeps between reading and writing, for longer than its lease.
 func sleeper(ctx context.Context, rdb redis.UniversalClient, accounts *store) (err error) {
 	first, err := newHolder("first", rdb, accounts)
 	if err != nil {
@@ -80,8 +80,8 @@ func sleeper(ctx context.Context, rdb redis.UniversalClient, accounts *store) (e
 		return err
 	}
 	fmt.Println("The first holder now stops, for longer than its lease: a long pause, a suspended machine")
-	// A lease that nobody renews stands for a process that cannot. Its context would end, and this holder
-	// does not look at it, as a process does not that was stopped between looking and writing.
+	// A lease that is not renewed stands for a process that cannot renew. Its context would end, but this
+	// holder does not check it, like a process that was stopped between checking and writing.
 	if err := second.withdraw(ctx, 30); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func newHolder(name string, rdb redis.UniversalClient, accounts *store) (*holder
 	return &holder{name, client, rlock.New(client, "account:"+account, rlock.FixedLease(lease)), accounts}, nil
 }
 
-// withdrawal is what a holder has in hand between reading and writing.
+// withdrawal is a holder's state between reading and writing.
 type withdrawal struct {
 	*holder
 	balance int64
@@ -154,12 +154,12 @@ func (h *holder) begin(ctx context.Context) (*withdrawal, error) {
 	return &withdrawal{h, balance, hold.Fence, unlock}, nil
 }
 
-// finish writes under the token that was held when the balance was read.
+// finish writes with the token under which the balance was read.
 func (w *withdrawal) finish(ctx context.Context, amount int64) error {
 	return w.accounts.write(ctx, account, w.balance-amount, w.fence)
 }
 
-// withdraw is the whole of it, as it should be.
+// withdraw does both steps at once, as intended.
 func (h *holder) withdraw(ctx context.Context, amount int64) error {
 	w, err := h.begin(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // The whole program, which checks itself.
 func TestFencing(t *testing.T) { require.NoError(t, run(t.Context())) }
 
-// The storage takes equal and greater tokens, of whoever holds the lock now, and refuses older ones, to
-// read for a write as well as to write.
+// The storage accepts equal and greater tokens, whoever holds the lock, and refuses older ones, for a read that
+// precedes a write as well as for the write.
 func TestTheStoreRefusesOlderTokens(t *testing.T) {
 	ctx := t.Context()
 	s, err := openStore(ctx, filepath.Join(t.TempDir(), "test.db"))

@@ -12,7 +12,7 @@ import (
 // ErrStale refuses a write whose fencing token is older than one that the storage has seen.
 var ErrStale = errors.New("a newer holder has written since")
 
-// store keeps balances, and beside each the newest fencing token that wrote it.
+// store keeps balances, each with the newest fencing token that wrote it.
 type store struct{ db *sql.DB }
 
 // openStore opens the database of a file.
@@ -34,14 +34,14 @@ func openStore(ctx context.Context, file string) (*store, error) {
 
 func (s *store) close() error { return s.db.Close() }
 
-// open makes an account, which nobody has written under a lock.
+// open creates an account, which nobody has written under a lock yet.
 func (s *store) open(ctx context.Context, id string, balance int64) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO account (id, balance, fence) VALUES (?, ?, 0)`, id, balance)
 	return err
 }
 
-// read returns a balance. Whoever reads to write later shows the token as well: from then on no older
-// holder can write what the reader did not see.
+// read returns a balance. A caller that reads in order to write later passes its token too: from then on no older
+// holder can write what this reader did not see.
 func (s *store) read(ctx context.Context, id string, fence int64) (balance int64, err error) {
 	err = s.db.QueryRowContext(ctx,
 		`UPDATE account SET fence = ? WHERE id = ? AND fence <= ? RETURNING balance`, fence, id, fence,
@@ -49,7 +49,7 @@ func (s *store) read(ctx context.Context, id string, fence int64) (balance int64
 	return balance, s.told(id, fence, err)
 }
 
-// write sets a balance. The comparison is part of the statement that writes, so nothing comes between.
+// write sets a balance. The comparison is part of the statement that writes, so nothing can come between them.
 func (s *store) write(ctx context.Context, id string, balance, fence int64) error {
 	err := s.db.QueryRowContext(ctx,
 		`UPDATE account SET balance = ?, fence = ? WHERE id = ? AND fence <= ? RETURNING id`,

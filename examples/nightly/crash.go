@@ -27,13 +27,13 @@ func dies(ctx context.Context, url, name string) error {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	err = errors.Join(err, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed; that is no news
+	_ = cmd.Wait() // it was killed, as intended
 	fmt.Print(line)
 	fmt.Println("and dies; another takes over within", lease)
 	return err
 }
 
-// doomed is the machine that dies: it runs the job as the others do, and is killed while it does.
+// doomed is the machine that dies: it runs the job like the others, and is killed meanwhile.
 func doomed(ctx context.Context) error {
 	return oneMachine(ctx, "machine D", os.Getenv(urlEnv), os.Getenv(nightEnv))
 }

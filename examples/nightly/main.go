@@ -1,6 +1,6 @@
-// Command nightly runs a job that must run once a night, on machines that all have it in their crontab:
-// one of them runs it, one that comes late finds it done, and if the one that runs it dies, another
-// takes over. What needs its result waits for it on a latch. It exits non-zero if anything is not so.
+// Command nightly runs a job that must run once a night, on machines that all have it in their crontab.
+// One of them runs it, a late one finds it done, and if the one that runs it dies, another takes over. A
+// program that needs the result waits for it on a latch. It exits non-zero if any check fails.
 //
 //	go run ./examples/nightly
 //	REDIS_URL=redis://localhost:6379 go run ./examples/nightly
@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// lease is how long the others wait for a machine that is gone. It is short, so that this can be
+	// lease is how long the others wait for a dead machine. It is short, so that the wait can be
 	// watched; the default is 30 s.
 	lease = time.Second
 
-	// patience bounds the whole run: nothing here takes anywhere near as long.
+	// patience bounds the whole run; no step takes anywhere near as long.
 	patience = time.Minute
 )
 
@@ -105,7 +105,7 @@ func oneMachine(ctx context.Context, who, url, name string) error {
 	return m.twoOClock(ctx)
 }
 
-// machine is one of those that have the job in their crontab: a process of its own, elsewhere.
+// machine is one of the machines with the job in their crontab: a process of its own.
 type machine struct {
 	who, name string
 	rdb       *redis.Client // has the books as well: any database would do
@@ -120,7 +120,7 @@ func newMachine(who, url, name string) (*machine, error) {
 		return nil, fmt.Errorf("%s: %w", urlEnv, err)
 	}
 	rdb := redis.NewClient(opts)
-	// Machines that wait for one another are what is wanted here, and nothing to log.
+	// Here it is intended that machines wait for one another, so nothing need be logged.
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		Lease: lease, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -137,9 +137,9 @@ func (m *machine) close() {
 	_ = m.rdb.Close()
 }
 
-// twoOClock is what cron starts on every machine. The lock makes one at a time of them, and what is
-// written down when the job is done makes one in all: a lock alone would let the second machine in when
-// the first is through.
+// twoOClock is what cron starts on every machine. The lock makes sure that one machine runs at a time,
+// and the record written when the job is done makes sure that it runs once: with only a lock the second
+// machine would run it after the first.
 func (m *machine) twoOClock(ctx context.Context) error {
 	return m.lock.Do(ctx, func(ctx context.Context) error {
 		done, err := m.rdb.Exists(ctx, m.name+":done").Result()
@@ -160,8 +160,8 @@ func (m *machine) twoOClock(ctx context.Context) error {
 	})
 }
 
-// closeTheBooks is the job. It looks at its context between its steps, because that ends when the lock is
-// lost, and another machine may have it then.
+// closeTheBooks is the job. It checks its context between its steps, because the context ends when the
+// lock is lost, and another machine may hold the lock then.
 func (m *machine) closeTheBooks(ctx context.Context) error {
 	fmt.Println(m.who, "closes the books")
 	for range 5 {
@@ -178,7 +178,7 @@ func (m *machine) closeTheBooks(ctx context.Context) error {
 	return nil
 }
 
-// check looks whether the job was done once. It is not part of what an application needs.
+// check verifies that the job ran once. An application does not need it.
 func (m *machine) check(ctx context.Context) error {
 	times, err := m.rdb.GetDel(ctx, m.name+":times").Int()
 	if err != nil {

@@ -27,7 +27,7 @@ func switchedOff(ctx context.Context, url, name string) error {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	err = errors.Join(err, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed; that is no news
+	_ = cmd.Wait() // it was killed, as intended
 	fmt.Print(line)
 	fmt.Println("and is switched off; its printers come back within", lease)
 	return err

@@ -1,6 +1,6 @@
-// Command printers shares three printers among the computers of an office: however many want to print, no
-// more than three documents are printed at a time, and a computer that is switched off in the middle of
-// a document gives its printer back. It exits non-zero if anything is not so.
+// Command printers shares three printers among the computers of an office: however many want to print, at
+// most three documents are printed at a time, and a computer that is switched off in the middle of a
+// document gives its printer back. It exits non-zero if any check fails.
 //
 //	go run ./examples/printers
 //	REDIS_URL=redis://localhost:6379 go run ./examples/printers
@@ -27,11 +27,11 @@ import (
 const (
 	printers = 3
 
-	// lease is how long a printer stays taken by a computer that is gone. It is short, so that this can be
+	// lease is how long a printer stays taken by a dead computer. It is short, so that the wait can be
 	// watched; the default is 30 s.
 	lease = time.Second
 
-	// patience bounds the whole run: nothing here takes anywhere near as long.
+	// patience bounds the whole run; no step takes anywhere near as long.
 	patience = time.Minute
 )
 
@@ -76,7 +76,7 @@ func office(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, c.close()) }()
 		computers = append(computers, c)
 	}
-	// Every computer may say how many there are: it is an absolute number.
+	// Every computer may set the number of printers, because it is absolute.
 	if err := computers[0].pool.SetCapacity(ctx, printers); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func office(ctx context.Context) (err error) {
 	return room.check()
 }
 
-// computer is one of those that print: a process of its own, elsewhere.
+// computer is one of the computers that print: a process of its own.
 type computer struct {
 	who    string
 	rdb    *redis.Client
@@ -129,16 +129,15 @@ func (c *computer) print(ctx context.Context, document int) error {
 		fmt.Printf("%s computer prints document %d; %d of %d printers are busy here\n",
 			c.who, document, busy, printers)
 		select {
-		case <-time.After(300 * time.Millisecond): // longer than nothing, shorter than a lease
+		case <-time.After(300 * time.Millisecond): // shorter than a lease
 			return nil
-		case <-ctx.Done(): // the permit is lost, and another may have the printer
+		case <-ctx.Done(): // the permit is lost, and another computer may use the printer
 			return context.Cause(ctx)
 		}
 	})
 }
 
-// room is where the printers stand. It is not part of what an application needs: it looks whether
-// everything is as it should be.
+// room holds the printers. An application does not need it: it checks that the limit is kept.
 type room struct {
 	mu        sync.Mutex // guards all below
 	busy      int

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// holderEnv makes this program a holder: it locks the name in it, prints its fencing token, and holds
-// until it is killed.
+// holderEnv makes this program a holder: it locks the name in the variable, prints its fencing token, and holds the
+// lock until it is killed.
 const holderEnv = "QUICKSTART_HOLDER"
 
 func holdUntilKilled(ctx context.Context) error {
@@ -38,7 +38,7 @@ func holdUntilKilled(ctx context.Context) error {
 	})
 }
 
-// startHolder starts this program again as a holder and returns once it holds, with its token.
+// startHolder starts this program again as a holder and returns its token once it holds the lock.
 func (d *demo) startHolder(ctx context.Context) (*exec.Cmd, int64, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command quickstart shows, in about ten seconds, what a holdfast lock does, and checks it as it goes:
-// nested locking, renewal, waiting and hand-off between two clients, a hold that is lost and says so, a
-// holder that is killed, and fencing tokens through all of it. It exits non-zero if anything is not so.
+// Command quickstart shows, in about ten seconds, what a holdfast lock does, and checks each step:
+// nested locking, renewal, waiting and hand-off between two clients, a hold that is lost and reports
+// it, a holder that is killed, and fencing tokens throughout. It exits non-zero if any check fails.
 //
 //	go run ./examples/quickstart
 //	REDIS_URL=redis://localhost:6379 go run ./examples/quickstart
 //
-// Without REDIS_URL it starts a Redis-compatible server in this process. A cluster is named by a URL
-// with more addresses (redis://a:6379?addr=b:6379), a Sentinel by one with the name of its master
+// Without REDIS_URL it starts a Redis-compatible server in this process. For a cluster give a URL with
+// more addresses (redis://a:6379?addr=b:6379), for Sentinel one with the name of its master
 // (redis://sentinel:26379?master_name=mymaster).
 package main
 
@@ -22,10 +22,10 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// lease is short, so that what takes leases can be watched. The default is 30 s.
+// lease is short, so that steps that take several leases can be watched. The default is 30 s.
 const lease = 1500 * time.Millisecond
 
-// patience bounds the whole run: nothing here takes anywhere near as long.
+// patience bounds the whole run; no step takes anywhere near as long.
 const patience = time.Minute
 
 func main() {
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// demo is what the steps share.
+// demo is shared by the steps.
 type demo struct {
 	*timeline
 	redis  *server

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// The program is what a newcomer runs first, so it is run here as it is, on every kind of Redis that its
+// The quickstart is what a newcomer runs first, so the test runs it unchanged, on every kind of Redis that its
 // documentation names.
 func TestQuickstart(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "quickstart")

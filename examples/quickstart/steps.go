@@ -61,7 +61,7 @@ func (d *demo) renewal(ctx context.Context) error {
 	})
 }
 
-// handOff has another client wait for the lock and measures how long its turn takes to come.
+// handOff makes another client wait for the lock and measures how long it takes to get it.
 func (d *demo) handOff(ctx context.Context) (err error) {
 	other, err := rlock.NewClient(d.redis.rdb, options(nil))
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *demo) untilSomebodyWaits(ctx context.Context) error {
 	}
 }
 
-// loss deletes the key of one hold, and looks at it and at another hold of the same client.
+// loss deletes the key of one hold, and checks that hold and another one of the same client.
 func (d *demo) loss(ctx context.Context) (err error) {
 	bystander := rlock.New(d.client, d.name+":bystander")
 	calm, unlockCalm, err := bystander.Lock(ctx)
@@ -173,7 +173,7 @@ func (d *demo) killed(ctx context.Context) error {
 	if err := holder.Process.Kill(); err != nil {
 		return err
 	}
-	_ = holder.Wait() // it was killed; that is no news
+	_ = holder.Wait() // it was killed, as intended
 	killed := time.Now()
 	d.say("it is killed with SIGKILL")
 	return d.lock.Do(ctx, func(ctx context.Context) error {
@@ -181,13 +181,13 @@ func (d *demo) killed(ctx context.Context) error {
 		if err := d.note(ctx); err != nil {
 			return err
 		}
-		// A waiter looks when the lease it saw is over; the slack is for a busy machine.
+		// A waiter asks again when the lease that it saw has ended; the slack is for a busy machine.
 		return d.check(after < 2*lease, "the lock is free again %s later; the lease is %v",
 			ms(after), lease)
 	})
 }
 
-// fencing looks at the tokens of all holds so far.
+// fencing checks the tokens of all holds so far.
 func (d *demo) fencing(context.Context) error {
 	growing := len(d.fences) > 1
 	for i := 1; i < len(d.fences); i++ {
@@ -204,7 +204,8 @@ func (d *demo) note(ctx context.Context) error {
 	return err
 }
 
-// counted is how many levels Redis counts. A nested Lock waits for nothing: the count follows some milliseconds behind.
+// counted returns the number of levels in Redis. A nested Lock waits for nothing: the count follows some milliseconds
+// later.
 func (d *demo) counted(ctx context.Context, id string, depth int) (count int, err error) {
 	for range 100 {
 		if count, err = d.redis.rdb.HGet(ctx, d.name, id).Int(); err != nil || count == depth {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// quiet keeps the library's own log out of the timeline, which tells the same in order.
+// quiet keeps the library's own log out of the timeline, which reports the same events.
 var quiet = slog.New(slog.DiscardHandler)
 
 // timeline prints what happens and when.
@@ -24,7 +24,7 @@ func (t *timeline) say(format string, args ...any) {
 	fmt.Printf("%8.3fs  %s\n", time.Since(t.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// check says what was found, and returns an error if it is not so.
+// check prints a finding, and returns an error unless ok.
 func (t *timeline) check(ok bool, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if !ok {

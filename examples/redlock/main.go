@@ -1,6 +1,6 @@
-// Command redlock shows, in about fifteen seconds, a lock over five independent Redis servers, one of which is
-// frozen and another killed and restarted empty while the lock is held. It prints a timeline, checks what it
-// shows, and exits non-zero if anything is not so.
+// Command redlock shows, in about fifteen seconds, a lock over five independent Redis servers, one of which is frozen
+// and another killed and restarted empty while the lock is held. It prints a timeline, checks each step, and exits
+// non-zero if any check fails.
 //
 //	go run ./examples/redlock
 //
@@ -24,8 +24,8 @@ import (
 
 const (
 	size     = 5
-	lease    = 3 * time.Second // short, so that what takes leases can be watched; the default is 30 s
-	patience = time.Minute     // for the whole run: nothing here takes anywhere near as long
+	lease    = 3 * time.Second // short, so that steps that take leases can be watched; the default is 30 s
+	patience = time.Minute     // for the whole run; no step takes anywhere near as long
 	name     = "demo:order:1001"
 )
 
@@ -38,13 +38,13 @@ func main() {
 	}
 }
 
-// demo is what the steps share.
+// demo is shared by the steps.
 type demo struct {
 	*timeline
 	nodes  []*node
 	client *redlock.Client
 	lock   *rlock.Lock
-	rival  *rlock.Lock // of another client, as another process would have it
+	rival  *rlock.Lock // of another client, like another process's
 	fences []int64     // of every hold, in the order of the holds
 	held   context.Context
 	unlock func() error

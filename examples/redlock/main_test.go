@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// The program is run here as its documentation says.
+// The test runs the program as its documentation says.
 func TestRedlock(t *testing.T) {
 	if _, err := program(); err != nil {
 		if os.Getenv("HOLDFAST_REDIS_IMAGE") == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// node is a Redis server of this program's own, without any data on disk, and a client of it.
+// node is a Redis server that this program started, without data on disk, and a client of it.
 type node struct {
 	number int
 	port   int
@@ -39,7 +39,7 @@ func startNode(ctx context.Context, number int) (*node, error) {
 	return n, nil
 }
 
-// program finds the server's.
+// program finds the server program.
 func program() (string, error) {
 	if path := os.Getenv("HOLDFAST_REDIS_SERVER"); path != "" {
 		return path, nil
@@ -78,18 +78,18 @@ func (n *node) start(ctx context.Context) error {
 
 func (n *node) running() bool { return n.cmd != nil }
 
-// kill ends the server with SIGKILL: what it knew is gone.
+// kill ends the server with SIGKILL: its data is gone.
 func (n *node) kill() error {
 	if n.cmd == nil {
 		return nil
 	}
 	err := n.cmd.Process.Kill()
-	_ = n.cmd.Wait() // it was killed; that is no news
+	_ = n.cmd.Wait() // it was killed, as intended
 	n.cmd = nil
 	return err
 }
 
-// freeze stops the server: its connections stay open, and nothing is carried out.
+// freeze stops the server: its connections stay open, and it executes nothing.
 func (n *node) freeze() error { return n.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // thaw lets it run again.

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// young asks for the lock at once, and until it can be had.
+// young asks for the lock at once, and again until it gets the lock.
 func (d *demo) young(ctx context.Context) error {
 	_, _, err := d.lock.TryLock(ctx)
 	if err := d.check(errors.Is(err, redlock.ErrRestarted) && errors.Is(err, rlock.ErrUnavailable),
@@ -48,7 +48,7 @@ func (d *demo) take(ctx context.Context) error {
 	return d.standsOn(ctx, 1, 2, 3, 4, 5)
 }
 
-// freeze stops a server, and goes on.
+// freeze stops a server, and checks that the hold goes on.
 func (d *demo) freeze(ctx context.Context) error {
 	if err := d.nodes[4].freeze(); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (d *demo) note(ctx context.Context, lock *rlock.Lock) error {
 	return err
 }
 
-// stillHeld waits for renewals, and looks at the hold.
+// stillHeld waits for renewals, and checks the hold.
 func (d *demo) stillHeld(ctx context.Context, renewals int64) error {
 	for until := d.renewals.Load() + renewals; d.renewals.Load() < until; {
 		if err := sleep(ctx, lease/60); err != nil {
@@ -151,7 +151,7 @@ func (d *demo) stillHeld(ctx context.Context, renewals int64) error {
 	return d.check(left > 0, "held and renewed; valid for another %v", left.Round(time.Millisecond))
 }
 
-// standsOn waits until just these nodes have the lock, and says so.
+// standsOn waits until exactly these nodes have the lock, and prints so.
 func (d *demo) standsOn(ctx context.Context, want ...int) error {
 	for {
 		var at []int

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// chapters is how many parts a report has.
+// chapters is the number of parts of a report.
 const chapters = 4
 
 var (
@@ -21,7 +21,7 @@ var (
 	errStale = errors.New("a report of an earlier maker was turned away")
 )
 
-// desk is what one process has of the report: its client, the lock, and the cache.
+// desk is one process's access to the report: its client, the lock, and the cache.
 type desk struct {
 	rdb  redis.UniversalClient
 	lock *rwlock.Lock
@@ -36,7 +36,7 @@ func newDesk(rdb redis.UniversalClient, name string) (d *desk, done func() error
 	return &desk{rdb: rdb, lock: rwlock.New(client, name), key: name + ":cache"}, client.Close, nil
 }
 
-// serve reads the report together with whoever else reads it.
+// serve reads the report concurrently with other readers.
 func (d *desk) serve(ctx context.Context) error {
 	return d.lock.Read().Do(ctx, func(ctx context.Context) error {
 		_, err := d.read(ctx)
@@ -55,13 +55,13 @@ func (d *desk) read(ctx context.Context) (version int, err error) {
 			return 0, errTorn
 		}
 		version = text
-		time.Sleep(time.Millisecond) // it is a long chapter
+		time.Sleep(time.Millisecond) // a long chapter
 	}
 	return version, nil
 }
 
-// make writes a version, alone, and reads it back: with the read side held before the write side is let go,
-// nobody can have written in between.
+// make writes a version, alone, and reads it back. It takes the read side before it releases the write side,
+// so nobody can have written in between.
 func (d *desk) make(ctx context.Context, version int) (err error) {
 	writing, unlock, err := d.lock.Write().Lock(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *desk) make(ctx context.Context, version int) (err error) {
 	return err
 }
 
-// store keeps a chapter unless a later maker, one with a higher fencing token, was there before.
+// store keeps a chapter unless a later maker, one with a higher fencing token, has written before.
 var store = redis.NewScript(`
 	local newest = redis.call('HGET', KEYS[1], 'fence')
 	if newest and (#newest > #ARGV[1] or #newest == #ARGV[1] and newest > ARGV[1]) then
@@ -99,7 +99,7 @@ var store = redis.NewScript(`
 	redis.call('HSET', KEYS[1], 'fence', ARGV[1], ARGV[2], ARGV[3])
 	return 1`)
 
-// write writes chapter by chapter, so that who reads in the middle of it would see two versions.
+// write writes chapter by chapter, so a reader in the middle of it would see two versions.
 func (d *desk) write(ctx context.Context, version int, fence int64) error {
 	for chapter := range chapters {
 		kept, err := store.Run(ctx, d.rdb, []string{d.key}, fence, chapterName(chapter), version).Int()
@@ -116,8 +116,8 @@ func (d *desk) write(ctx context.Context, version int, fence int64) error {
 
 func chapterName(chapter int) string { return "chapter " + strconv.Itoa(chapter) }
 
-// turnedAway lets a maker lose its lock without noticing in time, as one does whose machine stands still, and
-// write after the next one did.
+// turnedAway makes a maker lose its lock without noticing in time, like one whose machine is stopped, and
+// write after the next maker did.
 func (d *desk) turnedAway(ctx context.Context) error {
 	stale, unlock, err := d.lock.Write().Lock(ctx)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Command reports shows a read-write lock at work on a familiar problem: a report that is expensive to make
-// is kept in a cache, many processes serve it, and now and then one of them makes it anew.
+// Command reports shows a read-write lock on a familiar problem: a report that is expensive to make is kept
+// in a cache, many processes serve it, and now and then one of them makes it again.
 //
-// The report is in several keys, and whoever serves it has to see all of one version. So serving takes the
-// read side, which any number of servers hold at one time, and making takes the write side. Who has made a
-// report reads it back while it goes over to reading, before anybody else can make another one; and a report
-// that comes from a maker who lost its lock is turned away by its fencing token.
+// The report is in several keys, and a server of the report must see all of one version. So serving takes
+// the read side, which any number of servers hold at the same time, and making takes the write side. A maker
+// reads its report back while it changes from writing to reading, before anybody else can make another one.
+// The fencing token rejects a report from a maker that lost its lock.
 //
 //	go run ./examples/reports
 //	REDIS_URL=redis://localhost:6379 go run ./examples/reports
 //
 // Without REDIS_URL it starts a Redis-compatible server in this process. It exits non-zero if a server ever
-// saw parts of two versions, or if anything else is not as it should be.
+// saw parts of two versions, or if any other check fails.
 package main
 
 import (
@@ -30,9 +30,9 @@ import (
 
 const (
 	servers  = 6                // processes that serve the report; here they are clients of one process
-	versions = 5                // times it is made anew
+	versions = 5                // number of times it is made
 	patience = time.Minute      // bounds the whole run
-	lease    = 10 * time.Second // of a hold, after which a server that died is out of a maker's way
+	lease    = 10 * time.Second // of a hold; a dead server blocks makers for this long
 )
 
 func main() {
@@ -81,7 +81,7 @@ func run(ctx context.Context) (err error) {
 	return rdb.Del(ctx, maker.key).Err()
 }
 
-// serve has servers read the report until they are stopped.
+// serve makes servers read the report until they are stopped.
 func serve(
 	ctx context.Context, rdb redis.UniversalClient, name string,
 ) (served func() int, stop func() error, err error) {
@@ -128,6 +128,6 @@ func serve(
 func options() *rlock.ClientOptions {
 	return &rlock.ClientOptions{
 		Lease: lease, MaxPoll: 200 * time.Millisecond, FenceTTL: patience,
-		Logger: slog.New(slog.DiscardHandler), // what it would log is part of the show
+		Logger: slog.New(slog.DiscardHandler), // what it would log is part of the demonstration
 	}
 }

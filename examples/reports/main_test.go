@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// The program is run as it is, on the server inside it and on a real one.
+// The program runs unchanged, on the server inside it and on a real one.
 func TestReports(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "reports")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()

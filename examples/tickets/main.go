@@ -1,6 +1,6 @@
-// Command tickets sells seats to people who queue at a window, each a process of its own: whoever came first
-// is served first, wherever it runs. One of them is killed in the queue and one walks away; the others
-// keep their places. It exits non-zero if anything is not so.
+// Command tickets sells seats to people who queue at a window, each a process of its own. They are served in
+// the order in which they came, wherever they run. One of them is killed in the queue and one walks away;
+// the others keep their places. It exits non-zero if any check fails.
 //
 //	go run ./examples/tickets
 //	REDIS_URL=redis://localhost:6379 go run ./examples/tickets
@@ -24,7 +24,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// patience bounds the whole run: nothing here takes anywhere near as long.
+// patience bounds the whole run; no step takes anywhere near as long.
 const patience = time.Minute
 
 const urlEnv = "REDIS_URL"
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// window opens when six people queue, of whom two do not stay.
+// window opens when six people queue, two of whom do not stay.
 func window(ctx context.Context) (err error) {
 	url := os.Getenv(urlEnv)
 	if url == "" {
@@ -60,7 +60,7 @@ func window(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, show.close()) }()
 
-	// Who holds the lock is at the window. Until it opens that is the one behind it.
+	// The holder of the lock is the person at the window. Until the window opens, this process holds it.
 	held, unlock, err := show.queue.Lock(ctx)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func window(ctx context.Context) (err error) {
 	return show.sold(ctx, people)
 }
 
-// box is what sells: the queue, and a number in Redis that is read and written in two steps.
+// box sells the seats: the queue, and a number in Redis that is read and written in two steps.
 type box struct {
 	rdb    *redis.Client
 	client *rlock.Client
@@ -112,7 +112,7 @@ func open(url, name string) (*box, error) {
 
 func (b *box) close() error { return errors.Join(b.client.Close(), b.rdb.Close()) }
 
-// line waits until so many stand in the queue, in all processes.
+// line waits until that many people queue, in all processes.
 func (b *box) line(ctx context.Context, people int) error {
 	for {
 		info, err := b.queue.Inspect(ctx)
@@ -130,7 +130,7 @@ func (b *box) line(ctx context.Context, people int) error {
 	}
 }
 
-// sell gives the next seat to whoever is at the window.
+// sell gives the next seat to the person at the window.
 func (b *box) sell(ctx context.Context) (seat int, err error) {
 	err = b.queue.Do(ctx, func(ctx context.Context) error {
 		seat, err = b.rdb.Get(ctx, b.seats).Int()
@@ -143,7 +143,7 @@ func (b *box) sell(ctx context.Context) (seat int, err error) {
 	return seat, err
 }
 
-// sold waits for those who stayed, and checks that they have the seats of their places.
+// sold waits for the people who stayed, and checks that their seats match their places.
 func (b *box) sold(ctx context.Context, people []*visitor) error {
 	var served []string
 	for i, v := range people {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	personEnv = "TICKETS_PERSON" // set for those who queue
+	personEnv = "TICKETS_PERSON" // set for the processes that queue
 	nameEnv   = "TICKETS_NAME"
 )
 
-// person queues, buys, and says which seat it has. It walks away when its input ends.
+// person queues, buys, and prints its seat. It walks away when its input ends.
 func person(ctx context.Context) (err error) {
 	show, err := open(os.Getenv(urlEnv), os.Getenv(nameEnv))
 	if err != nil {
@@ -72,21 +72,21 @@ func arrive(ctx context.Context, url, name, who string) (*visitor, error) {
 	return v, errors.Join(ctx.Err(), v.cmd.Start())
 }
 
-// kill ends the process without its knowing.
+// kill ends the process without warning.
 func (v *visitor) kill() {
 	v.gone = true
 	_ = v.cmd.Process.Kill()
-	_ = v.cmd.Wait() // its status is no news
+	_ = v.cmd.Wait() // it was killed, as intended
 }
 
-// leave has it give up, in its own time.
+// leave makes it give up, in its own time.
 func (v *visitor) leave() {
 	v.gone = true
 	_ = v.in.Close()
 	_ = v.cmd.Wait()
 }
 
-// seat is what it has bought.
+// seat returns the seat that it bought.
 func (v *visitor) seat(ctx context.Context) (int, error) {
 	line, err := v.out.ReadString('\n')
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// bank is where the balances are. It knows nothing of locks; a transfer is several writes, between which
-// anybody can die. All it does for those who use locks is to refuse a write that comes with an older
-// fencing token than the last one.
+// bank stores the balances. It knows nothing of locks. A transfer is several writes, and a clerk can die between any
+// two of them. The bank supports locks only by refusing a write with an older fencing token than the last one.
 type bank struct {
 	rdb  *redis.Client
-	name string // of the keys, of which all are in one slot
+	name string // of the keys, all in one slot
 }
 
-// plan is a transfer that somebody is carrying out: what the balances will be, so that it can be carried
-// out again by anybody. It stands at both accounts before the first balance is written.
+// plan is a transfer in progress: the balances that it will set, so that any clerk can carry it out again. It is
+// stored at both accounts before the first balance is written.
 type plan struct {
 	From, To int
 	Balances [2]int64
@@ -26,7 +25,7 @@ type plan struct {
 
 var errStale = errors.New("an older token than the last one")
 
-// put is refused by a token that is older than the account's.
+// put refuses a token that is older than the account's.
 var put = redis.NewScript(`
 local last = redis.call('HGET', KEYS[1], 'fence')
 if last and tonumber(last) > tonumber(ARGV[2]) then
@@ -79,7 +78,7 @@ func (b *bank) total(ctx context.Context) (total int64, err error) {
 	return total, nil
 }
 
-// solvent is an account with money on it, and another one.
+// solvent returns an account with money in it, and another one.
 func (b *bank) solvent(ctx context.Context) (from, to int, err error) {
 	for i := range accounts {
 		balance, err := b.balance(ctx, i)
@@ -90,7 +89,7 @@ func (b *bank) solvent(ctx context.Context) (from, to int, err error) {
 	return 0, 0, errors.New("there is no money left")
 }
 
-// announce writes a plan down at both of its accounts.
+// announce stores a plan at both of its accounts.
 func (b *bank) announce(ctx context.Context, p plan) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -99,7 +98,7 @@ func (b *bank) announce(ctx context.Context, p plan) error {
 	return b.rdb.MSet(ctx, b.key("plan", p.From), text, b.key("plan", p.To), text).Err()
 }
 
-// planned is what was announced at an account and not forgotten, nil if there is nothing.
+// planned returns the plan that is announced at an account, or nil.
 func (b *bank) planned(ctx context.Context, account int) (*plan, error) {
 	text, err := b.rdb.Get(ctx, b.key("plan", account)).Bytes()
 	if errors.Is(err, redis.Nil) {

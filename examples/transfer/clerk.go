@@ -13,12 +13,12 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// clerk is one of those who move money: a process of its own, elsewhere.
+// clerk moves money: a process of its own.
 type clerk struct {
 	bank    *bank
 	client  *rlock.Client
 	random  *rand.Rand
-	settled int // transfers of others that it has finished
+	settled int // transfers of others that it finished
 }
 
 func newClerk(url, name string) (*clerk, error) {
@@ -44,12 +44,12 @@ func (c *clerk) lock(account int) *rlock.Lock {
 	return rlock.New(c.client, c.bank.name+":account:"+strconv.Itoa(account))
 }
 
-// errUnfinished is a transfer that somebody has left half done.
+// errUnfinished is a transfer that another clerk left half done.
 type errUnfinished struct{ plan plan }
 
 func (errUnfinished) Error() string { return "somebody has left a transfer half done" }
 
-// transfer moves money, if there is enough. What it finds unfinished on its way it finishes first.
+// transfer moves money, if there is enough. It first finishes any unfinished transfer that it finds.
 func (c *clerk) transfer(ctx context.Context, from, to int, amount int64) error {
 	for {
 		err := c.with(ctx, from, to, func(ctx context.Context, fences [2]int64) error {
@@ -59,7 +59,7 @@ func (c *clerk) transfer(ctx context.Context, from, to int, amount int64) error 
 		if !errors.As(err, &left) {
 			return err
 		}
-		// Its other account is not locked here, and must not be waited for while these two are.
+		// Its other account is not locked here. Waiting for it while these two are locked could deadlock.
 		if err := c.finish(ctx, left.plan); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (c *clerk) carryOut(ctx context.Context, p plan, fences [2]int64) error {
 	return c.bank.forget(ctx, p)
 }
 
-// finish carries out a transfer that somebody has left, unless somebody else did so meanwhile.
+// finish carries out a transfer that another clerk left, unless a third one has done so meanwhile.
 func (c *clerk) finish(ctx context.Context, p plan) error {
 	return c.with(ctx, p.From, p.To, func(ctx context.Context, fences [2]int64) error {
 		still, err := c.bank.planned(ctx, p.From)

@@ -9,8 +9,8 @@ import (
 	"os/exec"
 )
 
-// lastTransfer is all that the clerk does who dies: half a transfer. When the money has left one account and
-// has not come to the other one, it tells which account it has left, and the fencing token for that.
+// lastTransfer is all that the dying clerk does: half a transfer. When the money has left one account and not reached
+// the other, it prints which account it has left, and the fencing token for that.
 func lastTransfer(ctx context.Context) error {
 	c, err := newClerk(os.Getenv(urlEnv), os.Getenv(bankEnv))
 	if err != nil {
@@ -37,8 +37,8 @@ func lastTransfer(ctx context.Context) error {
 	})
 }
 
-// death has a clerk come to the bank who dies with a transfer half done. It returns what
-// that clerk wrote last: to which account, with which fencing token.
+// death starts a clerk that dies with a transfer half done. It returns that clerk's last write: the account and the
+// fencing token.
 func (d *diary) death(ctx context.Context, url, name string) (account int, fence int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *diary) death(ctx context.Context, url, name string) (account int, fence
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	err = errors.Join(err, cmd.Process.Kill())
-	_ = cmd.Wait() // it was killed; that is no news
+	_ = cmd.Wait() // it was killed, as intended
 	if err != nil {
 		return 0, 0, err
 	}

@@ -17,7 +17,7 @@ func (d *diary) say(format string, args ...any) {
 	fmt.Printf("%8.3fs  %s\n", time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// check says what was found, and returns an error if it is not so.
+// check prints a finding, and returns an error unless ok.
 func (d *diary) check(ok bool, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if !ok {
@@ -28,7 +28,7 @@ func (d *diary) check(ok bool, format string, args ...any) error {
 	return nil
 }
 
-// work has everybody move money between accounts at random, and looks at the total.
+// work makes all clerks move money between accounts at random, and checks the total.
 func (d *diary) work(ctx context.Context, staff []*clerk) error {
 	began, done := time.Now(), make(chan error)
 	for _, c := range staff {

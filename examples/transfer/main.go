@@ -1,7 +1,7 @@
-// Command transfer moves money between accounts, each transfer under a lock on both of them: four clerks
-// at a time, in all directions, while a fifth one dies with a transfer half done. Whoever needs one of
-// its accounts next finds what it was about, and finishes it. The total is the same at the end, and the
-// program exits non-zero if anything is not so.
+// Command transfer moves money between accounts, each transfer under a lock on both of them. Four clerks
+// work at a time, in all directions, while a fifth dies with a transfer half done. The next clerk that
+// needs one of its accounts finds its plan and finishes it. The total is the same at the end, and the
+// program exits non-zero if any check fails.
 //
 //	go run ./examples/transfer
 //	REDIS_URL=redis://localhost:6379 go run ./examples/transfer
@@ -9,7 +9,7 @@
 // Without REDIS_URL it starts a Redis-compatible server in this process.
 //
 // Two locks taken one after the other would deadlock as soon as one clerk moves money from account 1 to
-// account 2 and another one from 2 to 1. Package multilock takes both or none.
+// account 2 and another from 2 to 1. Package multilock takes both or none.
 package main
 
 import (
@@ -30,11 +30,11 @@ const (
 	clerks    = 4
 	transfers = 25 // by each of them, before the death and after it
 
-	// lease is how long the accounts of a clerk who died stay locked. It is short, so that this can be
+	// lease is how long the accounts of a dead clerk stay locked. It is short, so that the wait can be
 	// watched; the default is 30 s.
 	lease = time.Second
 
-	// patience bounds the whole run: nothing here takes anywhere near as long.
+	// patience bounds the whole run; no step takes anywhere near as long.
 	patience = time.Minute
 )
 
@@ -110,7 +110,7 @@ func day(ctx context.Context) (err error) {
 	return d.closing(ctx, staff[0])
 }
 
-// closing looks at what is left when everybody went home.
+// closing checks the balances after all work has ended.
 func (d *diary) closing(ctx context.Context, c *clerk) error {
 	total, err := d.bank.total(ctx)
 	if err != nil {

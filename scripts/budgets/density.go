@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// argued are the packages in which goroutines meet, each with the least lines of comment that it has for a hundred
-// lines of code. Thirty are the aim: where there is a race, the comment argues it. A package that is below has what it
-// has now, so that it cannot get worse.
+// argued are the packages in which goroutines meet, each with its least number of comment lines per hundred lines of
+// code. The target is thirty: a race needs a comment that argues it. A package below the target has its present
+// density as its limit, so that it cannot get worse.
 var argued = map[string]int{
 	"internal/localqueue": 30,
 	"internal/store":      30,
@@ -46,7 +46,7 @@ func (d densities) add(dir string, source []byte) {
 	}
 }
 
-// sparse are the packages with too few lines of comment.
+// sparse returns the packages with too few lines of comment.
 func (d densities) sparse() (breaches []string) {
 	for _, dir := range slices.Sorted(maps.Keys(d)) {
 		if at := d[dir]; 100*at.comment < argued[dir]*at.code {

@@ -1,6 +1,6 @@
-// Command budgets checks what no linter of the toolbox checks in our words: how long files and
-// functions may be, that every package says what it is, and that packages with concurrency argue for it. It reads the
-// tree below the working directory, prints one line per breach and exits with 1 if there is one. Tests may be long.
+// Command budgets checks what our linters cannot: the length of files and functions, that every package has a
+// comment, and that packages with concurrency argue for it. It reads the tree below the working directory, prints one
+// line per breach and exits with 1 if there is one. Tests may be long.
 package main
 
 import (
@@ -68,13 +68,13 @@ func check(tree fs.FS) ([]string, error) {
 	return slices.Concat(breaches, packages.missing(), density.sparse()), err
 }
 
-// ignored reports whether the go command, too, would pass over a directory of this name.
+// ignored reports whether the go command would also skip a directory of this name.
 func ignored(dir string) bool {
 	return dir == "testdata" || dir == "vendor" ||
 		len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
 }
 
-// checkWidths returns the lines of one file that are wider than a screen beside another.
+// checkWidths returns the lines of one file that are too wide for two files side by side on a screen.
 func checkWidths(name string, source []byte) (breaches []string) {
 	number := 0
 	for line := range bytes.Lines(source) {
@@ -88,8 +88,8 @@ func checkWidths(name string, source []byte) (breaches []string) {
 	return breaches
 }
 
-// checkLengths returns the breaches in one file. A function counts from its first line to its
-// closing brace, without its comment: an argument for safety is never too long.
+// checkLengths returns the breaches in one file. A function counts from its first line to its closing brace, without
+// its comment: an argument for safety is never too long.
 func checkLengths(fset *token.FileSet, file *ast.File, source []byte) []string {
 	breaches := checkWidths(fset.Position(file.Pos()).Filename, source)
 	if lines := bytes.Count(source, []byte("\n")); lines > maxFileLines {
@@ -110,7 +110,7 @@ func checkLengths(fset *token.FileSet, file *ast.File, source []byte) []string {
 	return breaches
 }
 
-// packageComments knows the packages seen, in order, and which of them have a package comment.
+// packageComments records the packages seen, in order, and which of them have a package comment.
 type packageComments struct {
 	dirs []string
 	has  map[string]bool

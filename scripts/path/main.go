@@ -1,5 +1,5 @@
-// Command path runs one warm Lock and unlock of a free lock, and writes which statements of ours that ran through, for
-// make path, which counts functions and files. It has to be built with coverage.
+// Command path runs one warm Lock and unlock of a free lock, and writes which of our statements were executed, for
+// make path, which counts functions and files. It must be built with coverage.
 package main
 
 import (

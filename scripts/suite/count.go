@@ -9,19 +9,19 @@ import (
 	"os"
 )
 
-// event is what go test -json says about a test, or about a package if Test is empty.
+// event is an event of go test -json about a test, or about a package if Test is empty.
 type event struct {
 	Action, Package, Test string
 }
 
-// tally is how tests ended.
+// tally counts the outcomes of tests.
 type tally struct {
 	passed, failed, skipped int
-	again                   int // failed, and passed when they were run once more
+	again                   int // failed, and passed in a second run
 }
 
-// count prints how the tests in files ended, in one line of its own. It is an error if one failed, or if there
-// was none: whoever counts must not take silence for success.
+// count prints the outcomes of the tests in files, on one line of its own. It returns an error if a test failed, or
+// if there was none: no output must not count as success.
 func count(files []string, out io.Writer) error {
 	var sum tally
 	for _, name := range files {
@@ -56,10 +56,10 @@ func count(files []string, out io.Writer) error {
 	return nil
 }
 
-// tallyOf counts the tests of one run, subtests too. A test that was run again counts once, as it ended last. A
-// package that failed for another reason than its tests (it did not compile, or ended early) counts as a failure.
+// tallyOf counts the tests of one run, including subtests. A test that ran again counts once, with its last outcome.
+// A package that failed for another reason than its tests (it did not compile, or ended early) counts as a failure.
 func tallyOf(events io.Reader) (tally, error) {
-	ends := make(map[event]string)    // by test: how it ended last
+	ends := make(map[event]string)    // by test: its last outcome
 	failed := make(map[event]bool)    // tests that failed once
 	broken := make(map[string]bool)   // packages whose last end was a failure
 	explained := make(map[string]int) // packages: tests of theirs that failed

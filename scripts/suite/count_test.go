@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counted returns what is printed for the events of some runs.
+// counted returns the output for the events of some runs.
 func counted(t *testing.T, runs ...string) (string, error) {
 	t.Helper()
 	var files []string

@@ -1,11 +1,11 @@
-// Command suite says which tests belong to which of the two commands that run them, and counts what they ran:
+// Command suite says which of the two test commands runs which tests, and counts what they ran:
 //
 //	suite packages fast|slow     the packages of the module that `make test` runs, or `make test-all`
-//	suite modules fast|slow      the same, of the modules that stand beside it: their folders
+//	suite modules fast|slow      the same for the modules beside it: their folders
 //	suite count FILE...          the tests in the events of go test -json, as "N passed, N failed"
 //
-// What needs minutes (histories, mutants, crash points, the fault matrix, topologies, Java, containers) is slow
-// and stands below integration. Everything else is fast, so that no package is in neither.
+// Tests that take minutes (histories, mutants, crash points, the fault matrix, topologies, Java, containers)
+// are slow and are below integration. All others are fast, so no package is in neither half.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// module is the path of the module that the locks are in.
+// module is the path of the module with the locks.
 const module = "github.com/holdfast-go/holdfast"
 
 // A half of the tests is what one of the two commands runs.
@@ -34,10 +34,10 @@ var beside = map[half][]string{
 	slow: {"bench"}, // every contender in every situation, briefly
 }
 
-// longest are the packages whose tests take longest. They are begun first: begun last, they would run alone.
+// longest lists the packages whose tests take longest. They start first: started last, they would run alone.
 var longest = []string{module + "/rlock", module + "/lua", module + "/redlock"}
 
-// rank is when a package is begun: the lower, the sooner.
+// rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {
 	if at := slices.Index(longest, path); at >= 0 {
 		return at

@@ -20,8 +20,8 @@ import (
 
 const root = "../.."
 
-// Every test in the tree is run by one of the two commands, on the machines that they are for: its module is
-// known here, its package is in one half, and no build constraint leaves its file out of both.
+// One of the two commands runs every test in the tree, on its machines: each module is listed here, each package is
+// in one half, and no build constraint excludes a file from both.
 func TestEveryTestIsRunByOneOfTheTwo(t *testing.T) {
 	runs := make(map[string]half) // by folder of a package or module
 	for _, which := range []half{fast, slow} {
@@ -82,7 +82,7 @@ func builds(t *testing.T, name string) bool {
 	return true
 }
 
-// The halves are what the commands are told.
+// The names of the halves are the commands' arguments.
 func TestTheHalvesByName(t *testing.T) {
 	for folder, want := range map[string]half{
 		"rlock": fast, "scripts/suite": fast, "integration": slow, "integration/history": slow,
