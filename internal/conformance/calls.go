@@ -45,7 +45,7 @@ func doReleasesOnPanic(t *testing.T, lab Lab) {
 	free(t, lab.Lock(1, n))
 }
 
-// What t.FailNow does inside Do.
+// This is the effect of t.FailNow inside Do.
 func doReleasesOnGoexit(t *testing.T, lab Lab) {
 	n := name(t)
 	gone := make(chan struct{})

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Client makes a client, quiet unless opts say otherwise, whose traffic is counted. It is closed with the
-// test, whatever it holds by then.
+// Client makes a client, quiet by default, whose traffic is counted. It is closed with the test, whatever it still
+// holds.
 func Client(t testing.TB, addr string, sent *redistest.Meter, opts rlock.ClientOptions) *rlock.Client {
 	t.Helper()
 	if opts.Logger == nil {

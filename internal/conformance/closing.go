@@ -50,7 +50,7 @@ func closeReleases(t *testing.T, lab Lab) {
 	require.NoError(t, lab.Close(0), "a second Close does nothing")
 }
 
-// One waits for another client, the others behind it in line.
+// One caller waits for another client; the others queue behind it.
 func closeEndsWaits(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(1, n))

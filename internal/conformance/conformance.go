@@ -11,47 +11,47 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// limit bounds every wait for something that has to happen. Nothing is measured against it.
+// limit bounds every wait for something that must happen. Nothing is measured against it.
 const limit = time.Minute
 
 const (
-	// calm is the lease of a case that is not about leases: none is over because the machine is busy.
+	// calm is the lease of a case that is not about leases: none ends because the machine is busy.
 	calm = time.Minute
 	// brief is the lease of a case that waits for leases: long enough to be renewed on a busy machine.
 	brief = 2 * time.Second
 )
 
-// Lock is what the suite looks at: a lock, and what is known of a hold without asking Redis.
+// Lock is the subject of the suite: a lock, and what is known of a hold without asking Redis.
 type Lock interface {
 	rlock.Locker
 	Held(ctx context.Context) (rlock.Hold, error)
 }
 
-// Lacks says what a kind of lock cannot do; the cases that need it are left out.
+// Lacks says what a kind of lock cannot do; the suite skips the cases that need it.
 type Lacks uint
 
 const (
-	// Reentry: a Lock with the context of a live hold waits as any other does.
+	// Reentry: a Lock with the context of a live hold waits like any other.
 	Reentry Lacks = 1 << iota
 	// Fencing: holds have no tokens of their own (readers, permits).
 	Fencing
-	// Knowledge: Held answers nothing of use.
+	// Knowledge: Held returns nothing useful.
 	Knowledge
-	// Tries: TryLock may be busy although nobody holds (a fair lock whose line is not empty).
+	// Tries: TryLock may be busy although nobody holds the lock (a fair lock whose queue is not empty).
 	Tries
-	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes them all.
+	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes all of them.
 	Exclusion
 )
 
-// Lab is what one case works with.
+// Lab is what one case uses.
 type Lab struct {
 	// Lock makes a handle on the lock of that name. Client is 0 or 1.
 	Lock func(client int, name string, opts ...rlock.Option) Lock
-	// Close closes a client. The lab closes both at the end of the test all the same.
+	// Close closes a client. The lab closes both at the end of the test in any case.
 	Close func(client int) error
 	// Sent counts what the clients have sent so far, in any unit.
 	Sent func() int64
-	// Lease is what both clients were made with: what the case asked for.
+	// Lease is the lease of both clients, as the case requested.
 	Lease time.Duration
 	Lacks Lacks
 }
@@ -62,7 +62,7 @@ type contract struct {
 	check func(t *testing.T, lab Lab)
 }
 
-// Run checks all of the contract that the lock does not lack. Open makes a lab whose clients have a lease.
+// Run checks the whole contract except what the lock lacks. Open makes a lab whose clients have that lease.
 func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
 	for _, part := range []struct {
 		lease     time.Duration
@@ -86,14 +86,14 @@ func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
 // name returns a lock's name that no other case of any run has.
 func name(t *testing.T) string { return unique(t.Name()) }
 
-// within returns a context for what has to succeed, so that a failure is a failure and not a hang.
+// within returns a context for a call that must succeed, so that a hang becomes a failure.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// take locks, and fails the test if that fails.
+// take locks, and fails the test if Lock fails.
 func take(t *testing.T, ctx context.Context, l rlock.Locker) (context.Context, func() error) {
 	t.Helper()
 	held, unlock, err := l.Lock(ctx)
@@ -102,7 +102,7 @@ func take(t *testing.T, ctx context.Context, l rlock.Locker) (context.Context, f
 	return held, unlock
 }
 
-// busy asserts that the lock is held by somebody that is not in a fresh context.
+// busy asserts that the lock is held by a hold that a fresh context does not carry.
 func busy(t *testing.T, l rlock.Locker, why string) {
 	t.Helper()
 	ctx := within(t)
@@ -111,7 +111,7 @@ func busy(t *testing.T, l rlock.Locker, why string) {
 	refused(t, ctx, same, unlock)
 }
 
-// free asserts that a fresh context can have the lock at once.
+// free asserts that a fresh context can take the lock at once.
 func free(t *testing.T, l rlock.Locker) {
 	t.Helper()
 	_, unlock, err := l.TryLock(within(t))
@@ -119,16 +119,16 @@ func free(t *testing.T, l rlock.Locker) {
 	require.NoError(t, unlock())
 }
 
-// soonFree asserts that the lock comes free. A wait that ended may have had an attempt under way, which
-// then has the lock for the moment that it takes to give it back.
+// soonFree asserts that the lock becomes free. A wait that ended may have had an attempt under way, which
+// holds the lock until it has given it back.
 func soonFree(t *testing.T, l rlock.Locker) {
 	t.Helper()
 	_, unlock := take(t, within(t), l)
 	require.NoError(t, unlock())
 }
 
-// answered has a wait end after d, and then another one after twice that, for as long as it ended before Redis
-// had answered at all: that is ErrUnavailable, as it should be, and not what any case is about.
+// answered makes a wait end after d, and repeats it with twice that while it ended before Redis had answered
+// at all: that is ErrUnavailable, as it should be, and no case is about it.
 func answered(wait func(d time.Duration) error) error {
 	for d := 100 * time.Millisecond; ; d *= 2 {
 		if err := wait(d); !errors.Is(err, rlock.ErrUnavailable) || d > limit {
@@ -137,8 +137,8 @@ func answered(wait func(d time.Duration) error) error {
 	}
 }
 
-// sendsNothing asserts that do has nothing sent. What others send meanwhile (a renewal, what an earlier call left
-// to do) is told from it by doing it again: they stop.
+// sendsNothing asserts that do sends nothing. Other traffic (a renewal, the rest of an earlier call) is
+// excluded by repeating do until that traffic has stopped.
 func sendsNothing(t *testing.T, lab Lab, do func(), why string) {
 	t.Helper()
 	var sent int64
@@ -153,8 +153,8 @@ func sendsNothing(t *testing.T, lab Lab, do func(), why string) {
 	t.Fatalf("%d was sent: %s", sent, why)
 }
 
-// refused asserts what comes with every error: the context that was given, and an unlock that is safe
-// to call and changes nothing.
+// refused asserts what comes with every error: the context that was given, and an unlock that is safe to call
+// and changes nothing.
 func refused(t *testing.T, given, got context.Context, unlock func() error) {
 	t.Helper()
 	require.True(t, given == got, "an error returns the context that was given")
@@ -162,7 +162,7 @@ func refused(t *testing.T, given, got context.Context, unlock func() error) {
 	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 }
 
-// only asserts that err is one thing and nothing else of the vocabulary.
+// only asserts that err matches want and nothing else of the vocabulary.
 func only(t *testing.T, err, want error) {
 	t.Helper()
 	for _, word := range []error{
@@ -188,7 +188,7 @@ func ended(t *testing.T, ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// await receives what a goroutine has to send.
+// await receives what a goroutine sends.
 func await[T any](t *testing.T, from <-chan T, what string) T {
 	t.Helper()
 	select {

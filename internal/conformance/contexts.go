@@ -22,7 +22,7 @@ var contexts = []contract{
 
 var errReason = errors.New("the caller's reason")
 
-// Nothing is sent, also not for a lock that ctx carries.
+// Nothing is sent, even for a lock that ctx carries.
 func overBefore(t *testing.T, lab Lab) {
 	lock := lab.Lock(0, name(t))
 	free(t, lock) // connections are made, scripts are known
@@ -57,8 +57,8 @@ func overBefore(t *testing.T, lab Lab) {
 	}
 }
 
-// The wait ends with the context, wherever the waiter stands: behind its own client, or at the head of
-// its line, waiting for another client.
+// The wait ends with the context, wherever the waiter is: behind its own client, or at the head of its queue, waiting
+// for another client.
 func endedWait(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
@@ -90,7 +90,7 @@ func endedWait(t *testing.T, lab Lab) {
 	soonFree(t, lab.Lock(1, n))
 }
 
-// A wait that an option ended is nobody's context's end.
+// A wait that MaxWait ended does not match a context's error.
 func endedByMaxWait(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))

@@ -23,8 +23,8 @@ var exclusion = []contract{
 
 func unique(prefix string) string { return prefix + ":" + strconv.FormatUint(rand.Uint64(), 16) }
 
-// The counter is a plain variable: the race detector is a second witness. Handles are made anew all the
-// time, because what is excluded is the name.
+// The counter is a plain variable, so the race detector checks too. Handles are made anew all the time, because the
+// name is what excludes.
 func nobodyElseIsInside(t *testing.T, lab Lab) {
 	const workers, rounds = 3, 15
 	n, ctx := name(t), within(t)
@@ -108,7 +108,7 @@ func differentNames(t *testing.T, lab Lab) {
 	free(t, b)
 }
 
-// Rule 2 of the package comment: what they share is A, and B excludes them.
+// Rule 2 of the package comment: they share A, and B excludes them.
 func goroutinesExcludeOnB(t *testing.T, lab Lab) {
 	a, b := lab.Lock(0, name(t)), name(t)
 	inA, unlockA := take(t, within(t), a)
@@ -135,7 +135,7 @@ func goroutinesExcludeOnB(t *testing.T, lab Lab) {
 	require.NoError(t, unlockA())
 }
 
-// By release, hand-off inside a client and over clients; a re-entry keeps the token.
+// Tokens grow by release, by hand-off inside a client and across clients; a re-entry keeps the token.
 func tokensGrow(t *testing.T, lab Lab) {
 	const workers, rounds = 4, 5
 	n, ctx := name(t), within(t)

@@ -29,7 +29,7 @@ func oneMoreLevel(t *testing.T, lab Lab) {
 	var unlocks []func() error
 	var first rlock.Hold
 	for depth := 1; depth <= 4; depth++ {
-		lock := lab.Lock(0, n) // another handle each time: the name counts
+		lock := lab.Lock(0, n) // another handle each time: only the name counts
 		enter := lock.Lock
 		if depth%2 == 0 {
 			enter = lock.TryLock
@@ -139,7 +139,7 @@ func unlockAfterTheEnd(t *testing.T, lab Lab) {
 	free(t, lab.Lock(1, n))
 }
 
-// etcd's #22082: a stale unlock that goes by the owner frees the owner's next hold.
+// etcd's #22082: a stale unlock that names only the owner frees the owner's next hold.
 func unlockOfThePast(t *testing.T, lab Lab) {
 	n := name(t)
 	lock := lab.Lock(0, n)
@@ -152,7 +152,7 @@ func unlockOfThePast(t *testing.T, lab Lab) {
 	require.NoError(t, unlock())
 }
 
-// Whoever has the context has the lock: two goroutines meet inside, which only works if neither waits.
+// Every goroutine with the context holds the lock: two meet inside, which only works if neither waits.
 func insideTogether(t *testing.T, lab Lab) {
 	n := name(t)
 	held, unlock := take(t, within(t), lab.Lock(0, n))

@@ -18,7 +18,7 @@ var periods = []contract{
 	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
 
-// The other client's wait is the clock: it goes on for some leases and never gets in.
+// The other client's wait is the clock: it lasts some leases and never gets the lock.
 func renewedBeyond(t *testing.T, lab Lab) {
 	n := name(t)
 	held, unlock := take(t, within(t), lab.Lock(0, n))
@@ -41,7 +41,7 @@ func renewedAfterTheEnd(t *testing.T, lab Lab) {
 	soonFree(t, lab.Lock(1, n))
 }
 
-// The waiter comes in when the lease is over, and by then the holder knows.
+// The waiter gets the lock when the lease has ended, and by then the holder knows.
 func fixedLeaseEnds(t *testing.T, lab Lab) {
 	n := name(t)
 	held, unlock := take(t, within(t), lab.Lock(0, n, rlock.FixedLease(lab.Lease)))
@@ -61,7 +61,7 @@ func maxHoldEnds(t *testing.T, lab Lab) {
 	require.NoError(t, next())
 }
 
-// The work failed and the lock was lost on the way: neither hides the other, on one line.
+// The work failed and the lock was lost meanwhile: neither error hides the other, on one line.
 func doJoinsTheErrors(t *testing.T, lab Lab) {
 	lock := lab.Lock(0, name(t), rlock.FixedLease(lab.Lease))
 	err := lock.Do(within(t), func(ctx context.Context) error {

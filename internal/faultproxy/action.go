@@ -14,8 +14,8 @@ type Exchange struct {
 	raw     []byte
 }
 
-// forward sends the request to Redis. What Redis answers goes to reply, or to the client if
-// reply is nil.
+// forward sends the request to Redis. Redis's answer goes to reply, or to the client if reply is
+// nil.
 func (x *Exchange) forward(reply func(raw []byte)) {
 	if reply == nil {
 		reply = x.conn.deliver
@@ -23,15 +23,15 @@ func (x *Exchange) forward(reply func(raw []byte)) {
 	x.conn.forward(x.request, x.raw, reply)
 }
 
-// Pass lets the request and its reply through. It is for rules that exempt something from the
-// rules after them, or that only count.
+// Pass lets the request and its reply through. Use it for rules that exempt a request from later
+// rules, or that only count.
 func Pass(x *Exchange) {
 	x.rule.fire()
 	x.forward(nil)
 }
 
-// DropReply has the request carried out and loses its reply. The connection stays open, and the
-// client hears nothing more on it, though what it sends is still carried out.
+// DropReply executes the request and loses its reply. The connection stays open, and the client
+// receives nothing more on it, although later requests are still executed.
 func DropReply(x *Exchange) {
 	x.forward(func([]byte) {
 		x.conn.mute()
@@ -39,7 +39,7 @@ func DropReply(x *Exchange) {
 	})
 }
 
-// CutAfter has the request carried out and cuts the connection instead of replying.
+// CutAfter executes the request and cuts the connection instead of replying.
 func CutAfter(x *Exchange) {
 	x.forward(func([]byte) {
 		x.conn.cut()
@@ -48,7 +48,7 @@ func CutAfter(x *Exchange) {
 }
 
 // CutBefore cuts the connection instead of forwarding the request. Earlier requests on it are
-// answered before.
+// answered first.
 func CutBefore(x *Exchange) {
 	x.conn.deafen()
 	x.conn.afterPending(func() {
@@ -57,15 +57,15 @@ func CutBefore(x *Exchange) {
 	})
 }
 
-// DropRequest loses the request. The connection stays open, and nothing gets through on it any
-// more, but for the replies to earlier requests.
+// DropRequest loses the request. The connection stays open, and nothing more gets through on it
+// except the replies to earlier requests.
 func DropRequest(x *Exchange) {
 	x.conn.deafen()
 	x.conn.afterPending(x.conn.mute)
 	x.rule.fire()
 }
 
-// AnswerError answers with an error, such as "CROSSSLOT ...", instead of having the request carried out.
+// AnswerError answers with an error, such as "CROSSSLOT ...", instead of executing the request.
 func AnswerError(text string) Action {
 	instead := newRequest([][]byte{[]byte("PING")}, 0, 0) // it keeps the reply's place among the others
 	return func(x *Exchange) {
@@ -76,9 +76,8 @@ func AnswerError(text string) Action {
 	}
 }
 
-// HoldRequest holds the request back until the gate opens, and with it what follows on its
-// connection; other connections go on. It is carried out even if the client has hung up
-// meanwhile.
+// HoldRequest holds back the request, and later ones on its connection, until the gate opens;
+// other connections go on. The request is executed even if the client has hung up meanwhile.
 func HoldRequest(gate *Gate) Action {
 	return func(x *Exchange) {
 		x.rule.fire()
@@ -92,8 +91,8 @@ func HoldRequest(gate *Gate) Action {
 	}
 }
 
-// HoldReply has the request carried out and holds its reply back until the gate opens, and with
-// it what follows on its connection.
+// HoldReply executes the request and holds back its reply, and later ones on its connection,
+// until the gate opens.
 func HoldReply(gate *Gate) Action {
 	return func(x *Exchange) {
 		x.forward(func(raw []byte) {
@@ -106,8 +105,8 @@ func HoldReply(gate *Gate) Action {
 	}
 }
 
-// Late loses the request as [DropRequest] does, and when the gate opens has it carried out all
-// the same, over a connection of its own. The reply is lost.
+// Late loses the request as [DropRequest] does, and when the gate opens executes it after all,
+// over a connection of its own. The reply is lost.
 func Late(gate *Gate) Action {
 	return func(x *Exchange) {
 		x.conn.proxy.injectLater(gate, x.raw)
@@ -121,8 +120,8 @@ func Duplicate(x *Exchange) {
 	x.forward(func([]byte) { x.rule.fire() })
 }
 
-// DuplicateLater lets the request and its reply through, and when the gate opens has the request
-// carried out once more, over a connection of its own. The second reply is lost.
+// DuplicateLater lets the request and its reply through, and when the gate opens executes the
+// request once more, over a connection of its own. The second reply is lost.
 func DuplicateLater(gate *Gate) Action {
 	return func(x *Exchange) {
 		x.conn.proxy.injectLater(gate, x.raw)
@@ -133,7 +132,7 @@ func DuplicateLater(gate *Gate) Action {
 	}
 }
 
-// Delay forwards the request d later, and with it what follows on its connection.
+// Delay forwards the request d later, and thereby delays later ones on its connection.
 func Delay(d time.Duration) Action {
 	return func(x *Exchange) {
 		x.rule.fire()
@@ -143,7 +142,7 @@ func Delay(d time.Duration) Action {
 	}
 }
 
-// CutReplyAt has the request carried out, passes on the first n bytes of the reply, and cuts the
+// CutReplyAt executes the request, passes on the first n bytes of the reply, and cuts the
 // connection.
 func CutReplyAt(n int) Action {
 	return func(x *Exchange) {
@@ -155,12 +154,12 @@ func CutReplyAt(n int) Action {
 	}
 }
 
-// CutRequestAt forwards the first n bytes of the request and cuts the connection. Unless that is
-// all of it, Redis never carries it out.
+// CutRequestAt forwards the first n bytes of the request and cuts the connection. Unless those
+// are all of it, Redis never executes it.
 func CutRequestAt(n int) Action {
 	return func(x *Exchange) {
 		x.conn.deafen()
-		x.conn.afterPending(x.conn.mute) // should Redis answer, that is not for the client
+		x.conn.afterPending(x.conn.mute) // an answer of Redis is not for the client
 		x.conn.send(x.raw[:min(n, len(x.raw))])
 		x.conn.afterPending(func() {
 			x.conn.cut()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// conn is one client's connection and the one to Redis that belongs to it. One goroutine passes
-// on what the client sends, another what Redis answers.
+// conn is one client's connection and the corresponding one to Redis. One goroutine passes on the client's requests,
+// another Redis's replies.
 type conn struct {
 	proxy  *Proxy
 	number int
@@ -23,14 +23,14 @@ type conn struct {
 
 	mu      sync.Mutex // guards what follows; never held over I/O or another lock
 	replies replies
-	deaf    bool // nothing is forwarded to Redis any more
-	silent  bool // nothing is passed to the client any more
-	holed   bool // both, and not even the end of the connection is
+	deaf    bool // nothing more is forwarded to Redis
+	silent  bool // nothing more is passed to the client
+	holed   bool // both, and the end of the connection is lost too
 	count   int  // requests
 }
 
-// clock tells when the bytes at hand arrived, so that latency does not add up over requests that
-// were sent together.
+// clock records when the present bytes arrived, so that latency does not add up over requests that were sent
+// together.
 type clock struct {
 	net.Conn
 	at time.Time
@@ -119,8 +119,7 @@ func (c *conn) complete() []func() {
 	return c.replies.complete()
 }
 
-// linger keeps a silent connection open when Redis has hung up: the client is not to hear of
-// that either.
+// linger keeps a silent connection open when Redis has hung up: the client must not notice that either.
 func (c *conn) linger() {
 	c.mu.Lock()
 	silent := c.silent
@@ -137,7 +136,7 @@ func (c *conn) linger() {
 	}
 }
 
-// complain reports what is not RESP: a test must not take the proxy's mistake for a fault.
+// complain reports bytes that are not RESP: a test must not mistake a bug of the proxy for a fault.
 func (c *conn) complain(what string, err error) {
 	if errors.Is(err, errMalformed) && !errors.Is(err, io.EOF) {
 		c.proxy.t.Errorf("faultproxy: connection %d: %s: %v", c.number, what, err)

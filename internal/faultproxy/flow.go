@@ -2,7 +2,7 @@ package faultproxy
 
 import "time"
 
-// forward sends a request to Redis and has its answers go to reply.
+// forward sends a request to Redis and passes its answers to reply.
 func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
 	c.mu.Lock()
 	if c.deaf {
@@ -14,10 +14,10 @@ func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
 	c.send(raw)
 }
 
-// send writes to Redis. An error needs no care here: Redis has gone, which passReplies sees too.
+// send writes to Redis. It ignores errors: Redis has gone, which passReplies notices too.
 func (c *conn) send(raw []byte) { _, _ = c.server.Write(raw) }
 
-// deliver writes to the client, unless it is to hear nothing more.
+// deliver writes to the client, unless the client must receive nothing more.
 func (c *conn) deliver(raw []byte) {
 	c.mu.Lock()
 	silent := c.silent
@@ -26,7 +26,7 @@ func (c *conn) deliver(raw []byte) {
 		return
 	}
 	if _, err := c.client.Write(raw); err != nil {
-		c.mute() // it has hung up; what it sent is carried out all the same
+		c.mute() // it has hung up; its requests are executed all the same
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *conn) isDeaf() bool {
 	return c.deaf
 }
 
-// afterPending calls f when all requests that were forwarded have been answered.
+// afterPending calls f when all forwarded requests have been answered.
 func (c *conn) afterPending(f func()) {
 	c.mu.Lock()
 	now := c.replies.whenIdle(f)
@@ -58,8 +58,8 @@ func (c *conn) afterPending(f func()) {
 	}
 }
 
-// cut hangs up on the client. Redis sees the end of the connection after all that was forwarded,
-// so that this is carried out.
+// cut hangs up on the client. Redis sees the end of the connection after all forwarded requests,
+// so those are executed.
 func (c *conn) cut() {
 	c.deafen()
 	c.mute()
@@ -67,7 +67,8 @@ func (c *conn) cut() {
 	_ = c.server.CloseWrite()
 }
 
-// clientGone passes the end of the client's bytes on, unless it is lost with everything else.
+// clientGone forwards the end of the client's connection, unless it is lost with everything
+// else.
 func (c *conn) clientGone() {
 	c.mu.Lock()
 	holed := c.holed
@@ -103,7 +104,7 @@ func (c *conn) isSubscriber() bool {
 	return c.replies.listening() || c.replies.subscribing()
 }
 
-// await waits until the gate opens; it is false if the connection was closed before.
+// await waits until the gate opens. It returns false if the connection was closed before.
 func (c *conn) await(gate *Gate) bool {
 	select {
 	case <-gate.opened:
@@ -124,7 +125,7 @@ func (c *conn) sleep(d time.Duration) bool {
 	}
 }
 
-// pace keeps what arrived at a time until the proxy's latency has passed.
+// pace delays what arrived at a time by the proxy's latency.
 func (c *conn) pace(arrived time.Time) bool {
 	d := time.Duration(c.proxy.latency.Load())
 	if d <= 0 {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Listeners' ports are chosen just below the range from which the kernel takes those of outgoing
-// connections, so that none of these sits on the port while new connections are refused.
+// Listeners' ports are chosen just below the range from which the kernel takes the ports of outgoing connections, so
+// that no such connection occupies the port while new connections are refused.
 const (
 	firstPort = 30000
 	lastPort  = 32767
@@ -29,7 +29,7 @@ func listenSomewhere() (net.Listener, error) {
 	return nil, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, last)
 }
 
-// accept serves a listener until that is closed.
+// accept serves a listener until the listener is closed.
 func (p *Proxy) accept(listener net.Listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

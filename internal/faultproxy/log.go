@@ -7,14 +7,14 @@ const maxLog = 1 << 16
 // log remembers the latest requests. Its owner guards it.
 type log struct {
 	requests []Request
-	next     int // where the next one goes once the log is full
+	next     int // index of the next one once the log is full
 	dropped  int
 }
 
 func (l *log) add(request Request) {
 	if request.command == "eval" || request.command == "eval_ro" {
-		// The script is the bulk of the request, and its SHA1 tells it just as well. All
-		// arguments share the request's memory, so the others are copied to let it go.
+		// The script is the bulk of the request, and its SHA1 identifies it as well. All arguments share the
+		// request's memory, so the others are copied to free it.
 		args := make([][]byte, len(request.Args))
 		for i, arg := range request.Args {
 			if i != 1 {

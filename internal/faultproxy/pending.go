@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// expectation is a forwarded request that was not answered yet.
+// expectation is a forwarded request that is not answered yet.
 type expectation struct {
 	command string
-	args    []string // of HELLO, SUBSCRIBE and its kin
-	left    int      // answers to come, 0 as long as that depends on earlier answers
+	args    []string // of HELLO, SUBSCRIBE and related commands
+	left    int      // answers to come, 0 while that depends on earlier answers
 	reply   func(raw []byte)
 	after   []func() // to be called when the last answer has passed
 }
 
-// replies knows what a connection's replies belong to. Its owner guards it.
+// replies matches a connection's replies to its requests. Its owner guards it.
 type replies struct {
 	pending    []*expectation
 	resp3      bool
@@ -70,18 +70,18 @@ func (p *replies) claim(v *value) (e *expectation, last bool) {
 	if e.command == "reset" && v.kind != '-' {
 		*p = replies{pending: p.pending, subscribed: newReplies().subscribed}
 	}
-	// A command that subscribes gets no answer in line but an error, which is its only one.
+	// A subscribing command gets no answer in order except an error, which is its only one.
 	return e, true
 }
 
-// complete ends the first pending request and returns what waited for that.
+// complete ends the first pending request and returns the functions that waited for that.
 func (p *replies) complete() (after []func()) {
 	after = p.pending[0].after
 	p.pending = p.pending[1:]
 	return after
 }
 
-// outOfBand tells whether v can be a confirmation of the kind that word names, rather than an
+// outOfBand reports whether v can be a confirmation of the kind named by word, rather than an
 // array that happens to begin with that word.
 func (p *replies) outOfBand(v *value, word string) bool {
 	if v.kind == '>' {
@@ -95,7 +95,7 @@ func (p *replies) confirm(v *value, word, subscribe string, undo bool) (*expecta
 	var e *expectation
 	if len(p.pending) > 0 && p.pending[0].command == word {
 		e = p.pending[0]
-		if e.left == 0 { // leave everything: one answer for each channel, or one for none
+		if e.left == 0 { // unsubscribe from all: one answer for each channel, or one for none
 			e.left = max(1, len(p.subscribed[subscribe]))
 		}
 		if len(e.args) > 0 && !slices.Contains(e.args, channel) {
@@ -114,7 +114,7 @@ func (p *replies) confirm(v *value, word, subscribe string, undo bool) (*expecta
 	return e, e.left == 0
 }
 
-// isMessage tells whether v is a published message.
+// isMessage reports whether v is a published message.
 func (p *replies) isMessage(v *value) bool {
 	switch v.word() {
 	case "message", "pmessage", "smessage":
@@ -123,7 +123,7 @@ func (p *replies) isMessage(v *value) bool {
 	return false
 }
 
-// listening tells whether the connection is subscribed to anything.
+// listening reports whether the connection is subscribed to anything.
 func (p *replies) listening() bool {
 	for _, channels := range p.subscribed {
 		if len(channels) > 0 {
@@ -133,8 +133,8 @@ func (p *replies) listening() bool {
 	return false
 }
 
-// subscribing tells whether a request to subscribe was forwarded and not answered yet: the server
-// may have carried it out, and others see that before its answer passes here.
+// subscribing reports whether a request to subscribe was forwarded and not answered yet: the
+// server may have executed it, and others see that before its answer passes here.
 func (p *replies) subscribing() bool {
 	return slices.ContainsFunc(p.pending, func(e *expectation) bool {
 		_, undo, ok := subscription(e.command)
@@ -142,8 +142,8 @@ func (p *replies) subscribing() bool {
 	})
 }
 
-// whenIdle has f called when everything that is pending has been answered, unless nothing is:
-// then that is up to the caller.
+// whenIdle calls f when all pending requests have been answered. If none is pending it returns
+// true, and the caller must act itself.
 func (p *replies) whenIdle(f func()) (now bool) {
 	if len(p.pending) == 0 {
 		return true

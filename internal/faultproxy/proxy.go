@@ -34,8 +34,8 @@ type Proxy struct {
 	ended     bool
 }
 
-// Start starts a proxy on a free loopback port in front of the server at upstream. When the test
-// ends the proxy cuts all connections and has ended when the test has.
+// Start starts a proxy on a free loopback port in front of the server at upstream. At the end of
+// the test the proxy cuts all connections and stops.
 func Start(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	p := &Proxy{
@@ -55,8 +55,8 @@ func Start(t testing.TB, upstream string) *Proxy {
 // Addr returns the address for clients, host and port.
 func (p *Proxy) Addr() string { return p.addr }
 
-// On adds a rule: what match matches is treated by action, once unless [Rule.Times] says
-// otherwise. Of several rules that could apply the one added first does.
+// On adds a rule: action is applied to a request that match matches, once unless [Rule.Times]
+// says otherwise. Of several rules that match, the one added first applies.
 func (p *Proxy) On(match Match, action Action) *Rule {
 	rule := &Rule{match: match, action: action, times: 1, changed: make(chan struct{})}
 	p.mu.Lock()
@@ -71,7 +71,7 @@ func (p *Proxy) record(request Request) {
 	p.log.add(request)
 }
 
-// decide finds the rule that applies to a request, nil if none does.
+// decide returns the rule that applies to a request, or nil.
 func (p *Proxy) decide(request Request) *Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +91,7 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	upstream, err := net.DialTimeout("tcp", p.upstream, dialLimit)
 	if err != nil {
-		_ = client.Close() // as near as can be to what a dead server looks like
+		_ = client.Close() // as close as possible to a dead server
 		return
 	}
 	c := &conn{
@@ -109,7 +109,7 @@ func (p *Proxy) serve(client net.Conn) {
 	delete(p.conns, c)
 }
 
-// engulf takes a new connection if the proxy is a blackhole: Redis is not to know of it.
+// engulf takes a new connection if the proxy is a blackhole: Redis must not see it.
 func (p *Proxy) engulf(client net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +138,7 @@ func (p *Proxy) register(c *conn) bool {
 	return true
 }
 
-// injectLater has a request carried out on a connection of its own once the gate opens.
+// injectLater executes a request on a connection of its own once the gate opens.
 func (p *Proxy) injectLater(gate *Gate, raw []byte) {
 	p.running.Go(func() {
 		select {
@@ -170,7 +170,7 @@ func (p *Proxy) inject(raw []byte) error {
 	return err
 }
 
-// stop cuts everything and waits until nothing of the proxy runs any more.
+// stop cuts everything and waits until no goroutine of the proxy is left.
 func (p *Proxy) stop() {
 	p.mu.Lock()
 	p.ended = true

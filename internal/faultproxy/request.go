@@ -37,15 +37,15 @@ func newRequest(args [][]byte, conn, index int) Request {
 // Command returns the command's name in lower case.
 func (r Request) Command() string { return r.command }
 
-// IsScript tells whether the request runs a script.
+// IsScript reports whether the request runs a script.
 func (r Request) IsScript() bool { return r.sha != "" }
 
-// SHA returns the SHA1 of the script that the request runs, whether it brings the script along
-// or names it; it is empty for other commands.
+// SHA returns the SHA1 of the script that the request runs, whether it contains the script or names it; it is empty
+// for other commands.
 func (r Request) SHA() string { return r.sha }
 
-// Match decides whether a request is meant. It is called while the proxy stands still, so it
-// must not call the proxy.
+// Match reports whether a rule applies to a request. It is called with the proxy's lock held, so it must not call the
+// proxy.
 type Match = func(Request) bool
 
 // AnyScript matches every run of a script.
@@ -63,7 +63,7 @@ func Command(name string) Match {
 	return func(r Request) bool { return r.command == name }
 }
 
-// And matches what all of the given functions match.
+// And matches requests that all of the given functions match.
 func And(matches ...Match) Match {
 	return func(r Request) bool {
 		for _, match := range matches {
@@ -75,7 +75,7 @@ func And(matches ...Match) Match {
 	}
 }
 
-// Nth matches the k-th request, from 1, that match matches. It counts what it is asked about:
+// Nth matches the k-th request, from 1, that match matches. It counts only the requests that it is asked about:
 // requests that an earlier rule took do not count, and each use needs a matcher of its own.
 func Nth(k int, match Match) Match {
 	var seen atomic.Int64

@@ -9,22 +9,22 @@ import (
 	"strconv"
 )
 
-// maxDepth bounds the nesting of replies: deeper ones are damage.
+// maxDepth bounds the nesting of replies: a deeper one is corrupt.
 const maxDepth = 32
 
 var errMalformed = errors.New("malformed RESP")
 
-// value is one reply, push or message as it came over the wire.
+// value is one reply, push or message, as received.
 type value struct {
 	raw   []byte
-	kind  byte      // the byte that tells its type; attributes in front do not count
+	kind  byte      // the byte that gives its type, after any attributes
 	words [2][]byte // the first two elements, if it is an aggregate of strings
-	marks [2]span   // where they are in raw
+	marks [2]span   // their positions in raw
 }
 
 type span struct{ from, to int }
 
-// readValue reads one value, with the attributes in front of it if there are any.
+// readValue reads one value, with any attributes before it.
 func readValue(r *bufio.Reader) (*value, error) {
 	v := &value{}
 	if err := v.read(r, 0, 0); err != nil {
@@ -99,7 +99,7 @@ func (v *value) bulk(r *bufio.Reader, n, depth, index int) error {
 		return nil
 	}
 	from := len(v.raw)
-	// Piece by piece: a damaged length must not cost that much memory.
+	// In pieces: a corrupt length must not allocate that much memory.
 	for left := n + 2; left > 0; {
 		at := len(v.raw)
 		v.raw = append(v.raw, make([]byte, min(left, 1<<16))...)
@@ -127,7 +127,7 @@ func (v *value) mark(depth, index, from, to int) {
 	}
 }
 
-// word returns the first element of an aggregate in lower case: what a push is about.
+// word returns the first element of an aggregate in lower case: the kind of a push.
 func (v *value) word() string {
 	if v.kind != '>' && v.kind != '*' {
 		return ""
@@ -163,7 +163,7 @@ func readRequest(r *bufio.Reader) (raw []byte, args [][]byte, err error) {
 		}
 		spans = append(spans, span{len(v.raw) - size - 2, len(v.raw) - 2})
 	}
-	// Only now does raw stand still.
+	// Only now does raw no longer move.
 	args = make([][]byte, len(spans))
 	for i, s := range spans {
 		args[i] = v.raw[s.from:s.to:s.to]

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// waitLimit bounds every wait of a test for something that is about to happen.
+// waitLimit bounds every wait of a test for something that must happen.
 const waitLimit = 15 * time.Second
 
-// Rule says what happens to certain requests. A rule is made by [Proxy.On].
+// Rule applies an action to certain requests. [Proxy.On] makes rules.
 type Rule struct {
 	match  Match
 	action Action
@@ -21,8 +21,8 @@ type Rule struct {
 	changed chan struct{} // closed and replaced when fired grows
 }
 
-// Times sets how often the rule applies in all: once unless said otherwise, always if n is -1,
-// and never again if it applied n times already.
+// Times sets how often the rule applies in all: once by default, always if n is -1, and never
+// again if it has applied n times already.
 func (r *Rule) Times(n int) *Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,9 +30,9 @@ func (r *Rule) Times(n int) *Rule {
 	return r
 }
 
-// Fired returns how often the rule's action has happened. It counts when the fault is in place:
-// for a lost, cut or held reply when Redis has carried out the request, for a lost or held
-// request when that has reached the proxy, for [Duplicate] when Redis has answered the copy too.
+// Fired returns how often the rule's action has happened. An action counts when the fault is in
+// place: for a lost, cut or held reply when Redis has executed the request, for a lost or held
+// request when it has reached the proxy, for [Duplicate] when Redis has answered the copy too.
 func (r *Rule) Fired() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *Rule) Wait(t testing.TB, n int) {
 	}
 }
 
-// take tells whether the rule applies to a request, and counts it if so.
+// take reports whether the rule applies to a request, and counts it if so.
 func (r *Rule) take(request Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,10 +2,10 @@ package faultproxy
 
 import "time"
 
-// Blackhole switches a state on or off in which nothing gets through: connections stay open,
-// new ones are accepted, and every byte is lost in both directions, the end of a connection
-// included. Requests that were forwarded before are carried out. Switching it off cuts the
-// connections that lost bytes.
+// Blackhole switches a state on or off in which nothing gets through: connections stay open, new
+// ones are accepted, and every byte is lost in both directions, as is the end of a connection.
+// Requests that were forwarded before are executed. Switching it off cuts the connections that
+// lost bytes.
 func (p *Proxy) Blackhole(on bool) {
 	p.mu.Lock()
 	p.blackhole = on
@@ -50,7 +50,7 @@ func (p *Proxy) Refuse(on bool) {
 	p.accept(listener)
 }
 
-// CutAll cuts all connections. Requests that were forwarded before are carried out.
+// CutAll cuts all connections. Requests that were forwarded before are executed.
 func (p *Proxy) CutAll() {
 	for _, c := range p.snapshot() {
 		c.cut()
@@ -70,12 +70,12 @@ func (p *Proxy) CutSubscribers() {
 // else on the subscribers' connections gets through.
 func (p *Proxy) SwallowMessages(on bool) { p.swallow.Store(on) }
 
-// Latency makes everything take d longer in each direction; on a connection that never pauses it
+// Latency delays everything by d in each direction; on a connection that never pauses the delay
 // can be up to twice that.
 func (p *Proxy) Latency(d time.Duration) { p.latency.Store(int64(d)) }
 
-// Requests returns how many requests have matched since the proxy was started, lost ones
-// included. Scripts that requests brought along are not kept: see [Request.SHA].
+// Requests returns how many requests have matched since the proxy was started, including lost
+// ones. Scripts inside requests are not kept: see [Request.SHA].
 func (p *Proxy) Requests(match Match) int {
 	p.t.Helper()
 	p.mu.Lock()

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Alone runs fn outside of any test, for programs that need servers: what fn is given stands in for a test, to which
-// servers and proxies belong. They end with it. It reports whether all went well; what did not is printed.
+// Alone runs fn outside of any test, for programs that need servers. The argument of fn stands in for a test: it owns
+// servers and proxies, which end with it. Alone reports whether all went well, and prints what did not.
 func Alone(fn func(t testing.TB)) (ok bool) {
 	l := &alone{}
 	done := make(chan struct{})
-	go func() { // which a failure ends, as it would a test's
+	go func() { // a failure ends it, as it would end a test's
 		defer close(done)
 		defer l.clean()
 		fn(l)
@@ -23,7 +23,7 @@ func Alone(fn func(t testing.TB)) (ok bool) {
 	return !l.failed.Load()
 }
 
-// alone stands in for a test. The embedded interface is nil: what is not written here is not called.
+// alone stands in for a test. The embedded interface is nil: only the methods below may be called.
 type alone struct {
 	testing.TB
 	cleanups []func()

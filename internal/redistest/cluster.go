@@ -21,7 +21,7 @@ type ClusterLab struct {
 	ids   []string
 }
 
-// Cluster starts a cluster of the given number of primaries, which share the slots evenly in
+// Cluster starts a cluster with the given number of primaries, which share the slots evenly in
 // ascending order, and waits until all of them agree that it works. There are no replicas, hence
 // no failover.
 func Cluster(t testing.TB, primaries int, opts ...Option) *ClusterLab {
@@ -52,8 +52,8 @@ func (l *ClusterLab) join(t testing.TB) {
 	for i, node := range l.nodes {
 		first, last := l.share(i)
 		ask(t, node, func(ctx context.Context, rdb *redis.Client) (string, error) {
-			// Nodes with equal epochs settle that later by raising some: tell them apart now,
-			// while they know nobody.
+			// Nodes with equal epochs settle that later by raising some. Set them apart now,
+			// before the nodes meet.
 			if err := rdb.Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
 				return "", err
 			}
@@ -62,7 +62,7 @@ func (l *ClusterLab) join(t testing.TB) {
 			}
 			return rdb.ClusterAddSlotsRange(ctx, first, last).Result()
 		})
-		// Everybody meets everybody: to leave it to gossip takes seconds.
+		// Every node meets every other one: leaving it to gossip takes seconds.
 		for _, other := range l.nodes[:i] {
 			ask(t, node, func(ctx context.Context, rdb *redis.Client) (string, error) {
 				return rdb.ClusterMeet(ctx, "127.0.0.1", portOf(other)).Result()
@@ -76,7 +76,7 @@ func (l *ClusterLab) share(i int) (first, last int) {
 	return i * slots / len(l.nodes), (i+1)*slots/len(l.nodes) - 1
 }
 
-// agrees tells whether every node sees all nodes connected and all slots served.
+// agrees reports whether every node sees all nodes connected and all slots served.
 func (l *ClusterLab) agrees(t testing.TB) bool {
 	t.Helper()
 	for _, node := range l.nodes {

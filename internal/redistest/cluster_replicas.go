@@ -16,9 +16,9 @@ type ReplicatedClusterLab struct {
 	ids      []string
 }
 
-// ReplicatedCluster starts a cluster of so many primaries and as many replicas, and waits until every
-// replica has caught up and everybody knows everybody. A primary that dies is replaced by its replica when
-// the others have missed it for the node timeout, which is 5 s unless opts say otherwise, or at once by
+// ReplicatedCluster starts a cluster with that many primaries and as many replicas, and waits until every
+// replica has caught up and all nodes know one another. A dead primary is replaced by its replica when the
+// others have missed it for the node timeout, which is 5 s by default, or at once by
 // [ReplicatedClusterLab.Promote].
 func ReplicatedCluster(t testing.TB, primaries int, opts ...Option) *ReplicatedClusterLab {
 	t.Helper()
@@ -63,7 +63,7 @@ func (l *ReplicatedClusterLab) add(t testing.TB, i int, opts []Option) {
 	}, "the node did not become a replica")
 }
 
-// complete tells whether every node knows the role of every other one, and the replicas are up to date.
+// complete reports whether every node knows the role of every other one, and the replicas are up to date.
 func (l *ReplicatedClusterLab) complete(t testing.TB) bool {
 	t.Helper()
 	for _, replica := range l.replicas {
@@ -108,8 +108,8 @@ func (l *ReplicatedClusterLab) Client(t testing.TB) *redis.ClusterClient {
 	return rdb
 }
 
-// Promote has the replica of node i take over its slots, whether node i lives or not, and waits until all
-// nodes that live have heard of it. A node i that lives, or is restarted, becomes the replica's replica.
+// Promote makes the replica of node i take over its slots, whether node i is up or not, and waits until
+// all nodes that are up know it. If node i is up, or is restarted, it becomes the replica's replica.
 func (l *ReplicatedClusterLab) Promote(t testing.TB, i int) {
 	t.Helper()
 	l.takeOver(t, l.replicas[i], l.ids[i])
@@ -139,7 +139,7 @@ func (l *ReplicatedClusterLab) takeOver(t testing.TB, node *Server, id string) {
 	}, "not every node heard of the failover")
 }
 
-// serves tells whether a node holds the one with that id for a primary that has slots.
+// serves reports whether a node regards the node with that id as a primary with slots.
 func (l *ReplicatedClusterLab) serves(t testing.TB, node *Server, id string) bool {
 	t.Helper()
 	for line := range strings.Lines(l.known(t, node)) {
@@ -151,7 +151,7 @@ func (l *ReplicatedClusterLab) serves(t testing.TB, node *Server, id string) boo
 	return false
 }
 
-// Agrees tells whether every node sees every other one connected and all slots served.
+// Agrees reports whether every node sees every other one connected and all slots served.
 func (l *ReplicatedClusterLab) Agrees(t testing.TB) bool {
 	t.Helper()
 	for _, node := range l.Servers() {

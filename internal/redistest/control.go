@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The methods below may be called by any goroutine, as programs that inject faults do; what goes
-// wrong fails the test that started the server.
+// The methods below may be called by any goroutine, as programs that inject faults do; an error
+// fails the test that started the server.
 
 // Kill ends the server with SIGKILL and returns once it is gone. What it did not write to disk
 // is lost.
@@ -16,8 +16,8 @@ func (s *Server) Kill() {
 }
 
 // Restart starts a killed server again, on the same port, with the same arguments and in the
-// same directory, and returns once it answers. It comes back empty unless its arguments made it
-// write to disk.
+// same directory, and returns once it answers. It is empty unless its arguments made it write to
+// disk.
 func (s *Server) Restart() {
 	s.owner().Helper()
 	if s.backend.alive() {
@@ -28,19 +28,19 @@ func (s *Server) Restart() {
 }
 
 // Stop freezes the server with SIGSTOP: connections stay open and accept bytes, nothing is
-// carried out, and time goes on for the keys. It returns once the server stands still.
+// executed, and time goes on for the keys. It returns once the server stands still.
 func (s *Server) Stop() {
 	s.owner().Helper()
 	s.report("stop", s.backend.freeze())
 }
 
-// Continue lets a stopped server run again: it carries out what it was sent meanwhile.
+// Continue lets a stopped server run again: it executes the requests that it received meanwhile.
 func (s *Server) Continue() {
 	s.owner().Helper()
 	s.report("continue", s.backend.thaw())
 }
 
-// owner returns the test that started the server, and so may disturb it.
+// owner returns the test that started the server, and may therefore disturb it.
 func (s *Server) owner() testing.TB {
 	if s.t == nil {
 		panic("redistest: the shared server is for all tests: start one that may be disturbed")

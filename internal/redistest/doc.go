@@ -4,14 +4,14 @@
 // [Shared] for all tests of a binary), a server with a [Replica], a cluster ([Cluster]) or a
 // primary watched by Sentinels ([Sentinel]). Nothing has to run beforehand and nothing is left
 // behind: servers end with the test that started them and, on Linux, with the test binary
-// itself, however that ends.
+// itself, however it ends.
 //
-// The server program is the one that HOLDFAST_REDIS_SERVER names; else, if
-// HOLDFAST_REDIS_IMAGE names an image, that image in Docker; else redis-server or valkey-server
-// on PATH; else a current Redis image in Docker. Where none of these can be had, the test fails
-// with a sentence that says what to install. No test is ever skipped: a suite that passes
-// because it did not run is worse than one that fails.
+// The server program is the one that HOLDFAST_REDIS_SERVER names; otherwise, if
+// HOLDFAST_REDIS_IMAGE names an image, that image in Docker; otherwise redis-server or
+// valkey-server on PATH; otherwise a current Redis image in Docker. If none of these is
+// available, the test fails with a sentence that says what to install. No test is ever skipped:
+// a suite that passes because it did not run is worse than one that fails.
 //
-// A [Server] can be killed, stopped, continued and restarted on its port, which is how tests
-// reach crashes and pauses of Redis. Faults of the network belong to package faultproxy.
+// A [Server] can be killed, stopped, continued and restarted on its port, so tests can cover
+// crashes and pauses of Redis. Package faultproxy covers faults of the network.
 package redistest

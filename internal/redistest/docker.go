@@ -23,11 +23,11 @@ const (
 	dockerLimit = 30 * time.Second
 )
 
-// usedDocker tells whether this binary ever started a container.
+// usedDocker records whether this binary ever started a container.
 var usedDocker atomic.Bool
 
 // docked is a server that runs in a container. On Linux it shares the host's network, so that
-// servers reach one another where clients reach them; elsewhere its port is mapped, which does
+// servers reach one another where clients reach them; elsewhere its port is mapped, which works
 // for a single server but not for clusters, replicas and Sentinels.
 type docked struct {
 	image  string
@@ -39,7 +39,7 @@ type docked struct {
 }
 
 func newContainer(image string, port int, dir string, args []string) (b backend, err error) {
-	// Without a daemon testcontainers panics as often as it returns an error.
+	// Without a daemon testcontainers sometimes panics instead of returning an error.
 	defer func() {
 		if problem := recover(); problem != nil {
 			b, err = nil, fmt.Errorf("%w (Docker: %v)", errNoServer, problem)
@@ -55,7 +55,7 @@ func newContainer(image string, port int, dir string, args []string) (b backend,
 		_ = docker.Close()
 		return nil, fmt.Errorf("%w (Docker: %w)", errNoServer, err)
 	}
-	// An engine that is named but does not answer is passed over for the one at the usual place.
+	// If the named engine does not answer, the one at the usual place is tried.
 	if want := os.Getenv("DOCKER_HOST"); want != "" && docker.DaemonHost() != want {
 		_ = docker.Close()
 		return nil, fmt.Errorf("%w (Docker: DOCKER_HOST is %s, and no engine answers there)",
@@ -81,7 +81,7 @@ func (d *docked) start() error {
 	ctr, err := testcontainers.Run(ctx, d.image,
 		testcontainers.WithCmd(append([]string{"redis-server"}, d.args...)...),
 		testcontainers.WithConfigModifier(func(c *container.Config) {
-			// What the server writes has to be removable by us.
+			// We must be able to remove the server's files.
 			c.User = fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())
 		}),
 		testcontainers.WithHostConfigModifier(d.configureHost))
@@ -95,7 +95,7 @@ func (d *docked) configureHost(host *container.HostConfig) {
 		host.NetworkMode = "host"
 		return
 	}
-	// A port that Docker chose would change with every restart.
+	// A port chosen by Docker would change with every restart.
 	port := network.MustParsePort(strconv.Itoa(d.port) + "/tcp")
 	host.PortBindings = network.PortMap{port: []network.PortBinding{{
 		HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(d.port),
@@ -166,11 +166,11 @@ func (d *docked) output() string {
 		return err.Error()
 	}
 	defer func() { _ = logs.Close() }()
-	text, _ := io.ReadAll(logs) // what could be read is what there is to tell
+	text, _ := io.ReadAll(logs) // show whatever could be read
 	return tail(text)
 }
 
-// dockerLeaks names the goroutines that testcontainers keeps for as long as the binary runs: its
+// dockerLeaks names the goroutines that testcontainers keeps as long as the binary runs: its
 // connection to the container that cleans up after a killed test, and idle HTTP connections.
 func dockerLeaks() []goleak.Option {
 	return []goleak.Option{

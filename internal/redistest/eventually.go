@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Eventually waits until condition holds, and fails the test if it does not within limit. The
-// condition is asked every few milliseconds, always by the calling goroutine, and once more when
-// the limit has passed.
+// Eventually waits until condition holds, and fails the test if it does not within limit. It checks the condition
+// every few milliseconds, always on the calling goroutine, and once more when the limit has passed.
 func Eventually(t testing.TB, limit time.Duration, condition func() bool, message string) {
 	t.Helper()
 	deadline := time.Now().Add(limit)

@@ -16,8 +16,8 @@ const (
 var errNoServer = errors.New("no Redis server to be had: install redis-server or valkey-server, " +
 	"or start Docker, or set " + serverVariable + " to the path of the program")
 
-// newBackend decides what the server runs on. Someone who names a program or an image wants
-// that one, whatever else is installed.
+// newBackend decides what the server runs on. A program or an image that is named explicitly takes precedence over
+// whatever is installed.
 func newBackend(port int, dir string, args []string) (backend, error) {
 	if program := os.Getenv(serverVariable); program != "" {
 		path, err := exec.LookPath(program)

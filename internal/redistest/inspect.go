@@ -12,8 +12,8 @@ import (
 
 const inspectLimit = 10 * time.Second
 
-// ask runs one of the helpers' own commands on a connection that ends with it, so that it
-// leaves no trace in CLIENT LIST.
+// ask runs one of the helpers' own commands on a connection that it closes, so that it leaves no trace in CLIENT
+// LIST.
 func ask[T any](
 	t testing.TB, s *Server, command func(context.Context, *redis.Client) (T, error),
 ) T {
@@ -54,8 +54,8 @@ func (s *Server) Keys(t testing.TB) []string {
 	})
 }
 
-// Calls returns how often command was carried out since the server's start, those called by
-// scripts included. A subcommand is written as "client|list".
+// Calls returns how often command was executed since the server's start, including calls from scripts. A subcommand
+// is written as "client|list".
 func (s *Server) Calls(t testing.TB, command string) int64 {
 	t.Helper()
 	fields := s.Info(t, "commandstats")

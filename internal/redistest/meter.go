@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Meter counts what connections send that its Dial opened. The zero Meter is ready to use.
+// Meter counts what is sent on connections that its Dial opened. The zero Meter is ready to use.
 type Meter struct {
 	bytes   atomic.Int64
 	dials   atomic.Int64
@@ -27,14 +27,14 @@ func (m *Meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 	return metered{conn, m}, nil
 }
 
-// Sent is zero while nothing was sent nor even dialled, and grows with whatever is.
+// Sent is zero while nothing was sent or dialled, and grows with everything that is.
 func (m *Meter) Sent() int64 { return m.dials.Load() + m.bytes.Load() }
 
 // Writes counts the writes, of one command or of many.
 func (m *Meter) Writes() int64 { return m.writes.Load() }
 
-// Scripts counts the writes with scripts in them: clients of clusters and Sentinels ask of their own accord
-// where everything is.
+// Scripts counts the writes that contain scripts: clients of clusters and Sentinels send other commands of their own
+// accord.
 func (m *Meter) Scripts() int64 { return m.scripts.Load() }
 
 type metered struct {

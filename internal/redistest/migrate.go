@@ -10,8 +10,8 @@ import (
 
 const moveLimit = 10 * time.Second
 
-// SetSlotMigrating begins the migration of a slot from one node to another: keys that are still
-// at from are served there, absent ones are asked for at to.
+// SetSlotMigrating begins the migration of a slot from one node to another: keys that are still at from are served
+// there; absent ones are redirected to to.
 func (l *ClusterLab) SetSlotMigrating(t testing.TB, slot, from, to int) {
 	t.Helper()
 	l.setSlot(t, to, slot, "importing", l.ids[from])
@@ -43,7 +43,7 @@ func (l *ClusterLab) MoveKeys(t testing.TB, slot, from, to int, keys ...string) 
 // FinishSlot ends a migration: every node learns that the slot is served by to.
 func (l *ClusterLab) FinishSlot(t testing.TB, slot, to int) {
 	t.Helper()
-	// The new node first: should it be the last to know, a slot is nobody's for a moment.
+	// The new node first: if it were the last to know, nobody would own the slot for a moment.
 	l.setSlot(t, to, slot, "node", l.ids[to])
 	for i := range l.nodes {
 		if i != to {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Monitor records every command that a server carries out, in the order of execution, those
-// called by scripts included.
+// Monitor records every command that a server executes, in the order of execution, including those called by scripts.
 type Monitor struct {
 	conn net.Conn
 	done chan struct{} // closed when run has returned
@@ -19,8 +18,8 @@ type Monitor struct {
 	lines []string
 }
 
-// Monitor starts recording and stops when the test ends. What was sent before Monitor returned is
-// not recorded, what is sent afterwards is.
+// Monitor starts recording and stops when the test ends. Commands sent before Monitor returned are not recorded,
+// later ones are.
 func (s *Server) Monitor(t testing.TB) *Monitor {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", s.Addr(), inspectLimit)
@@ -67,9 +66,8 @@ func (m *Monitor) run(reader *bufio.Reader) {
 	}
 }
 
-// Lines returns what was recorded so far, as MONITOR writes it: time, database and address (or
-// "lua"), and the quoted arguments. A command's line can be later than its reply: look with
-// [Eventually].
+// Lines returns the record so far, as MONITOR writes it: time, database and address (or "lua"), and the quoted
+// arguments. A command's line can arrive later than its reply: use [Eventually].
 func (m *Monitor) Lines() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Servers' ports are chosen below the range from which the kernel takes the local ports of
-// outgoing connections (32768 and up on Linux): such a connection could otherwise sit on a
-// killed server's port when it is restarted. A cluster node also needs its port + busOffset.
+// Servers' ports are chosen below the range from which the kernel takes the local ports of outgoing connections
+// (32768 and up on Linux): such a connection could otherwise occupy a killed server's port when it is restarted. A
+// cluster node also needs its port + busOffset.
 const (
 	firstPort = 10000
 	lastPort  = 19999

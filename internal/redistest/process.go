@@ -52,9 +52,8 @@ func (p *process) start() error {
 	return nil
 }
 
-// run starts the program and waits for its end on one thread: the kernel kills a child with
-// Pdeathsig when the thread that started it exits, not the process, so that thread has to live
-// as long as the child.
+// run starts the program and waits for its end on one thread. The kernel kills a child with Pdeathsig when the thread
+// that started it exits, not the process, so that thread must live as long as the child.
 func (c *child) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -108,8 +107,7 @@ func (p *process) freeze() error {
 	return Freeze(p.current().cmd.Process)
 }
 
-// Freeze stops a process with SIGSTOP and returns when all of it stands still: the signal is only queued when
-// it was sent.
+// Freeze stops a process with SIGSTOP and returns when all of it stands still: sending the signal only queues it.
 func Freeze(p *os.Process) error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -142,7 +140,7 @@ func tail(text []byte) string {
 	return string(text[max(0, len(text)-enough):])
 }
 
-// backoff paces polling: quick at first, never slower than a test would notice.
+// backoff paces polling: fast at first, never slower than a test would notice.
 type backoff struct{ next time.Duration }
 
 func newBackoff() *backoff { return &backoff{next: 2 * time.Millisecond} }

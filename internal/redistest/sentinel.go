@@ -26,9 +26,9 @@ type SentinelLab struct {
 	sentinels []*Server
 }
 
-// Sentinel starts a primary, a replica and three Sentinels of which two have to agree, and which
-// hold the primary for dead after 500 ms, and waits until all know one another. The options are
-// those of the primary and the replica.
+// Sentinel starts a primary, a replica and three Sentinels, and waits until all know one
+// another. Two Sentinels must agree, and they consider the primary dead after 500 ms. The
+// options apply to the primary and the replica.
 func Sentinel(t testing.TB, opts ...Option) *SentinelLab {
 	t.Helper()
 	primary := Start(t, opts...)
@@ -61,7 +61,7 @@ sentinel parallel-syncs %[1]s 1
 	return startFor(t, config{dir: dir, head: []string{file, "--sentinel"}})
 }
 
-// ready tells whether every Sentinel sees the others and the replica.
+// ready reports whether every Sentinel sees the others and the replica.
 func (l *SentinelLab) ready(t testing.TB) bool {
 	t.Helper()
 	for _, sentinel := range l.sentinels {
@@ -100,13 +100,13 @@ func (l *SentinelLab) Client(t testing.TB) *redis.Client {
 	return rdb
 }
 
-// Servers returns the two data servers, whatever their roles are by now.
+// Servers returns the two data servers, whatever their present roles.
 func (l *SentinelLab) Servers() []*Server { return append([]*Server(nil), l.servers...) }
 
 // Sentinels returns the three Sentinels.
 func (l *SentinelLab) Sentinels() []*Server { return append([]*Server(nil), l.sentinels...) }
 
-// Primary returns the server that the first Sentinel holds for the primary.
+// Primary returns the server that the first Sentinel considers the primary.
 func (l *SentinelLab) Primary(t testing.TB) *Server {
 	t.Helper()
 	state := l.state(t, l.sentinels[0])
@@ -121,7 +121,7 @@ func (l *SentinelLab) Primary(t testing.TB) *Server {
 }
 
 // Failover makes the Sentinels promote the replica, and returns the new primary once all of them
-// know it and it takes writes. The old primary becomes its replica some time later.
+// know it and it accepts writes. The old primary becomes its replica some time later.
 func (l *SentinelLab) Failover(t testing.TB) *Server {
 	t.Helper()
 	old := l.Primary(t)
@@ -130,7 +130,8 @@ func (l *SentinelLab) Failover(t testing.TB) *Server {
 	return l.WaitFailover(t, old)
 }
 
-// order asks a Sentinel for a failover, which it refuses while it has not seen a good replica.
+// order asks a Sentinel for a failover. The Sentinel refuses while it has not seen a good
+// replica.
 func (l *SentinelLab) order(t testing.TB) bool {
 	t.Helper()
 	return ask(t, l.sentinels[0], func(ctx context.Context, rdb *redis.Client) (bool, error) {
@@ -138,8 +139,8 @@ func (l *SentinelLab) order(t testing.TB) bool {
 	})
 }
 
-// WaitFailover waits until the primary is another one than old, all Sentinels know it, and it
-// takes writes; it returns the new primary. It is for failovers that a fault brings about.
+// WaitFailover waits until the primary is a server other than old, all Sentinels know it, and it
+// accepts writes; it returns the new primary. Use it for failovers that a fault causes.
 func (l *SentinelLab) WaitFailover(t testing.TB, old *Server) *Server {
 	t.Helper()
 	Eventually(t, failoverLimit, func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startLimit bounds one start of a server; pulling an image is bounded on its own.
+// startLimit bounds one start of a server; pulling an image has its own limit.
 const startLimit = 30 * time.Second
 
 // backend is what a server runs on: a child process or a container.
@@ -24,9 +24,9 @@ type backend interface {
 	freeze() error // returns once the program no longer runs
 	thaw() error
 	alive() bool
-	pid() int // 0 where it is not known
+	pid() int // 0 if unknown
 	close() error
-	output() string // the end of what the program wrote, for messages
+	output() string // the end of the program's output, for messages
 }
 
 // Server is a Redis server that belongs to a test.
@@ -49,17 +49,17 @@ type config struct {
 	head []string // instead of the default arguments: a Sentinel's
 	dir  string
 	port int
-	bus  bool // the port + 10000 has to be free as well
+	bus  bool // the port + 10000 must be free as well
 }
 
 // WithArgs adds arguments for the server program, for instance "--appendonly", "yes". They come
-// last and win over the defaults.
+// last and override the defaults.
 func WithArgs(args ...string) Option {
 	return func(c *config) { c.args = append(c.args, args...) }
 }
 
-// WithDir makes the server work in dir, which stays when the server is gone. Without it the
-// server has a directory of its own that is removed with it.
+// WithDir makes the server work in dir, which remains afterwards. By default the server has its
+// own directory, which is removed with it.
 func WithDir(dir string) Option { return func(c *config) { c.dir = dir } }
 
 // WithPort makes the server listen on port instead of a free one.
@@ -91,8 +91,8 @@ func startFor(t testing.TB, c config) *Server {
 	return s
 }
 
-// launch starts a server. A port that looked free can be taken by another test binary before
-// the server binds it, so a few ports are tried unless the caller wants a certain one.
+// launch starts a server. Another test binary can take a port that looked free before the
+// server binds it, so launch tries a few ports unless the caller requires a certain one.
 func launch(c config) (*Server, error) {
 	attempts := 5
 	if c.port != 0 {
@@ -166,10 +166,10 @@ func (s *Server) boot() error {
 		s.Addr(), startLimit, last, s.backend.output())
 }
 
-// greet checks that the server answers, and that it is ours: where two binaries raced for the
+// greet checks that the server answers, and that it is ours: if two binaries raced for the
 // port, the other one's server would answer as well.
 func (s *Server) greet() error {
-	// Refused connections are the rule at first, and a client would log every one.
+	// Refused connections are normal at first, and a client would log every one.
 	conn, err := net.DialTimeout("tcp", s.Addr(), time.Second)
 	if err != nil {
 		return err
@@ -198,8 +198,8 @@ func (s *Server) greet() error {
 }
 
 // admin returns a client for the helpers' own commands, which the caller closes. As many failed
-// dials as the pool is large would leave a goroutine of go-redis that outlives Close by a second,
-// hence the pool's size.
+// dials as the pool is large would leave a goroutine of go-redis that outlives Close by a
+// second, hence the pool's size.
 func (s *Server) admin() *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: s.Addr(), Protocol: 2, DisableIdentity: true, PoolSize: 10,
@@ -217,7 +217,7 @@ func (s *Server) Port() int { return s.port }
 func (s *Server) Dir() string { return s.dir }
 
 // Version returns the version of Redis that the server implements, for instance 7 and 2; a
-// Valkey server tells the Redis version that it stands for.
+// Valkey server reports the Redis version with which it is compatible.
 func (s *Server) Version() (major, minor int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ var shared struct {
 }
 
 // Shared returns the one server that all tests of the binary may use. The first call starts it
-// and [Main] ends it. Tests keep apart by the names of their keys; none of them may kill, stop or
-// flush it, or count its commands: that is what [Start] is for.
+// and [Main] ends it. Tests use different keys; none of them may kill, stop or flush the server,
+// or count its commands: use [Start] for that.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
@@ -46,7 +46,7 @@ func stopShared() error {
 }
 
 // Main runs the tests of a package, ends the shared server, fails if goroutines are left, and
-// exits. It is all that a TestMain has to do:
+// exits. A TestMain needs nothing else:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 func Main(m *testing.M, leakOptions ...goleak.Option) {
@@ -72,7 +72,7 @@ func run(m *testing.M, leakOptions []goleak.Option) int {
 	return 0
 }
 
-// findLeaks looks longer than goleak does by itself: a go-redis client that could not connect
+// findLeaks waits longer than goleak does by default: a go-redis client that could not connect
 // has a goroutine that sleeps for a second before it sees that the client was closed.
 func findLeaks(options []goleak.Option) error {
 	deadline := time.Now().Add(5 * time.Second)
@@ -84,7 +84,7 @@ func findLeaks(options []goleak.Option) error {
 	}
 }
 
-// Key returns a name for a key that no other test of any run has, for use on the shared server.
+// Key returns a key's name that no other test of any run uses, for the shared server.
 func Key(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("%s:%016x", t.Name(), rand.Uint64())

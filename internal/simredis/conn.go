@@ -17,8 +17,8 @@ import (
 var errMalformed = errors.New("malformed request")
 
 // conn is one connection. Three goroutines serve it, so that the client can always send and the
-// server can always reply, whatever the other does: receive, execute and reply, in the order in
-// which a request passes them.
+// server can always reply, whatever the other does: receive, execute and reply. A request passes
+// them in that order.
 type conn struct {
 	server *Server
 	number int
@@ -38,7 +38,7 @@ func newConn(s *Server, number int, pipe net.Conn) *conn {
 	return c
 }
 
-// sink is what miniredis writes to.
+// sink receives what miniredis writes.
 type sink conn
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -64,13 +64,14 @@ func (c *conn) receive() {
 	}
 }
 
-// execute carries requests out until there are none left, which can be long after the client
-// hung up, or the server ends.
+// execute executes requests until there are none left, which can be long after the client hung
+// up, or the server ends.
 func (c *conn) execute() {
 	defer c.end()
 	for subscribed := false; ; {
 		args, ok := c.in.pop()
-		// Before it is carried out: a connection that is cut after it is subscribed all the same.
+		// Recorded before execution: a connection that is cut afterwards is subscribed all the
+		// same.
 		subscribed = subscribed || ok && strings.HasSuffix(strings.ToLower(args[0]), "subscribe")
 		if !ok || !c.server.await() || !c.obey(args) {
 			if subscribed {
@@ -81,7 +82,7 @@ func (c *conn) execute() {
 	}
 }
 
-// obey does with a request what the verdict over it says; it is false if the connection ends.
+// obey applies the verdict over a request. It returns false if the connection ends.
 func (c *conn) obey(args []string) bool {
 	switch verdict := c.server.decide(c.number, args); verdict {
 	case Pass:
@@ -91,7 +92,7 @@ func (c *conn) obey(args []string) bool {
 		c.dispatch(args)
 	case DropRequest:
 		c.silent.Store(true)
-		for ok := true; ok; { // the client is not to notice
+		for ok := true; ok; { // the client must not notice
 			_, ok = c.in.pop()
 		}
 		return false
@@ -115,8 +116,8 @@ func (c *conn) dispatch(args []string) {
 	c.peer.Flush()
 }
 
-// unsubscribe ends the goroutines that miniredis has for a subscriber: it does so by itself only
-// for the connections that it serves.
+// unsubscribe ends the goroutines that miniredis has for a subscriber: miniredis does so itself
+// only for the connections that it serves.
 func (c *conn) unsubscribe() {
 	c.silent.Store(true)
 	for _, command := range []string{"DISCARD", "UNSUBSCRIBE", "PUNSUBSCRIBE"} {
@@ -130,7 +131,7 @@ func (c *conn) end() {
 	c.server.forget(c)
 }
 
-// reply sends what there is to send, and hangs up after the last of it.
+// reply sends the replies, and hangs up after the last one.
 func (c *conn) reply() {
 	defer func() { _ = c.pipe.Close() }()
 	for {
@@ -139,7 +140,7 @@ func (c *conn) reply() {
 			return
 		}
 		if _, err := c.pipe.Write(bytes); err != nil {
-			return // the client has hung up, which receive sees as well
+			return // the client has hung up, which receive notices as well
 		}
 	}
 }

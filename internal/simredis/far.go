@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// FarOptions returns options for a client that is far away: dialling takes a round trip, and so does every
-// exchange. Pieces that are under way at one time do not delay one another.
+// FarOptions returns options for a distant client: dialling takes a round trip, and so does every exchange. Pieces
+// that are under way at the same time do not delay one another.
 func (s *Server) FarOptions(roundTrip time.Duration) *redis.Options {
 	opts := s.Options()
 	opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -36,13 +36,13 @@ func (s *Server) dialFar(oneWay time.Duration) (net.Conn, error) {
 	return &socket{Conn: client}, nil
 }
 
-// piece is what was read at one time, and when it arrives.
+// piece is what one read returned, and when it arrives.
 type piece struct {
 	at    time.Time
 	bytes []byte
 }
 
-// carry brings everything from one end to the other, that much later.
+// carry copies everything from one end to the other, after delay.
 func (s *Server) carry(from, to net.Conn, delay time.Duration) {
 	way := newQueue[piece]()
 	s.running.Go(func() {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// socket is the client's end of a pipe. When the other end is closed it fails as a socket does,
-// and not as a pipe: clients and applications tell errors apart.
+// socket is the client's end of a pipe. When the other end is closed, it fails like a socket, not like a pipe:
+// clients and applications distinguish the errors.
 type socket struct {
 	net.Conn
 	closed atomic.Bool
@@ -43,7 +43,7 @@ func (s *socket) Close() error {
 	return s.Conn.Close()
 }
 
-// translate turns the error of a closed pipe into what the end that closed it makes of it.
+// translate turns the error of a closed pipe into a socket's: net.ErrClosed if this end closed it, else remote.
 func (s *socket) translate(err, remote error) error {
 	if !errors.Is(err, io.ErrClosedPipe) {
 		return err

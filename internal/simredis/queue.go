@@ -2,7 +2,7 @@ package simredis
 
 import "sync"
 
-// queue is an endless buffer between two goroutines: what stands for the buffers of the network.
+// queue is an unbounded buffer between two goroutines, in place of the network's buffers.
 type queue[T any] struct {
 	mu     sync.Mutex // guards what follows
 	wake   *sync.Cond
@@ -26,7 +26,7 @@ func (q *queue[T]) push(item T) {
 	}
 }
 
-// pop waits for an item; it is false once the queue is closed and empty.
+// pop waits for an item. It returns false once the queue is closed and empty.
 func (q *queue[T]) pop() (item T, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -29,8 +29,8 @@ type Server struct {
 	ended   bool
 }
 
-// New starts an empty server. When the test ends, or the bubble, it closes the clients that
-// [Server.Client] made and joins all of its goroutines.
+// New starts an empty server. When the test or the bubble ends, it closes the clients that [Server.Client] made
+// and joins all of its goroutines.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
@@ -39,7 +39,7 @@ func New(t testing.TB) *Server {
 	}
 	close(s.thawed)
 	s.redis.ClockTTL(true)
-	// Dial is the way to start a miniredis that does not listen; the connection is of no use.
+	// Dial is the way to start a miniredis that does not listen; the connection itself is not used.
 	first, err := s.redis.Dial()
 	if err != nil {
 		t.Fatalf("simredis: %v", err)
@@ -52,15 +52,15 @@ func New(t testing.TB) *Server {
 // Options returns fresh options for a client of the server.
 func (s *Server) Options() *redis.Options {
 	return &redis.Options{
-		// Never dialed, but numeric: to resolve a name would leave the bubble.
+		// Never dialed, but numeric: resolving a name would leave the bubble.
 		Addr: "127.0.0.1:6379",
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
 			return s.Dial()
 		},
-		// Nobody waits for a connection: go-redis keeps the timers of those who do, and a bubble's timer is fatal
-		// to whoever has it next outside.
+		// No call waits for a connection: go-redis reuses the timers of such waits, and a bubble's timer is fatal
+		// to a later user outside.
 		PoolSize: 4096,
-		// What miniredis does not know anyway.
+		// miniredis does not know these commands anyway.
 		DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
@@ -77,7 +77,7 @@ func (s *Server) Client() *redis.Client {
 	return rdb
 }
 
-// Miniredis returns the server's engine, to look at keys and to prepare them.
+// Miniredis returns the server's engine, to inspect and prepare keys.
 func (s *Server) Miniredis() *miniredis.Miniredis { return s.redis }
 
 // Dial connects to the server.
@@ -97,7 +97,7 @@ func (s *Server) Dial() (net.Conn, error) {
 	return &socket{Conn: client}, nil
 }
 
-// SetFault has fault decide over every request from now on; nil lets all of them pass.
+// SetFault makes fault decide about every request from now on; nil lets all of them pass.
 func (s *Server) SetFault(fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,8 @@ func (s *Server) decide(conn int, args []string) Verdict {
 	return fault(conn, args)
 }
 
-// Freeze stops the server as SIGSTOP would: connections stay open and accept bytes, nothing is
-// carried out, and time goes on for the keys.
+// Freeze stops the server as SIGSTOP would: connections stay open and accept bytes, nothing is executed, and time
+// goes on for the keys.
 func (s *Server) Freeze() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Server) Freeze() {
 	}
 }
 
-// Thaw lets a frozen server go on: it carries out what it was sent meanwhile.
+// Thaw lets a frozen server go on: it executes the requests that it received meanwhile.
 func (s *Server) Thaw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func (s *Server) frozenLocked() bool {
 	}
 }
 
-// await waits while the server is frozen; it is false if the server ends.
+// await waits while the server is frozen. It returns false if the server ends.
 func (s *Server) await() bool {
 	s.mu.Lock()
 	thawed := s.thawed
@@ -160,7 +160,7 @@ func (s *Server) await() bool {
 	}
 }
 
-// sleep waits for d; it is false if the server ends before.
+// sleep waits for d. It returns false if the server ends before.
 func (s *Server) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -187,7 +187,7 @@ func (s *Server) forget(c *conn) {
 	delete(s.conns, c)
 }
 
-// stop ends the server and waits until nothing of it runs any more.
+// stop ends the server and waits until no goroutine of it is left.
 func (s *Server) stop() {
 	s.mu.Lock()
 	clients := s.clients
