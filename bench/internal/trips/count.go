@@ -48,12 +48,23 @@ func Count(ctx context.Context, program *redisson.Program) ([]Row, error) {
 		rows[i] = Row{o.Title, o.Least, map[string][]int{}}
 	}
 	for _, column := range Columns {
+		isJava := column == contender.Redisson
+		if isJava && program == nil {
+			continue
+		}
+		var java *bench // one JVM for all, which takes long to start
+		if isJava {
+			var err error
+			if java, err = open(column, 1, program); err != nil {
+				return nil, err
+			}
+			defer func() { _ = java.close() }()
+		}
 		for i, o := range operations {
-			isJava := column == contender.Redisson
-			if isJava && (program == nil || o.kind == "") || !isJava && o.by[column] == "" {
+			if isJava && o.kind == "" || !isJava && o.by[column] == "" {
 				continue
 			}
-			counts, err := one(ctx, o, column, program)
+			counts, err := one(ctx, o, column, java)
 			if column != contender.Ours && errors.Is(err, errNever) {
 				counts, err = []int{Never}, nil // a message was lost, which some wait for without end
 			}
@@ -83,7 +94,37 @@ func (b *bench) close() error {
 	return errors.Join(errs...)
 }
 
-func one(ctx context.Context, o Operation, column string, program *redisson.Program) (counts []int, err error) {
+// open starts servers and what is to be between, and for Redisson a JVM.
+func open(column string, nodes int, program *redisson.Program) (b *bench, err error) {
+	b = &bench{column: column}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	var addrs []string
+	for range nodes {
+		server, err := redisd.Start()
+		if err != nil {
+			return b, err
+		}
+		b.closers, addrs = append(b.closers, server.Close), append(addrs, server.Addr())
+	}
+	if b.relay, err = distance.Open(apart, addrs); err != nil {
+		return b, err
+	}
+	b.closers = append(b.closers, b.relay.Close)
+	if program != nil {
+		if b.java, err = program.Start(b.relay.Addrs()[0], 2); err != nil {
+			return b, err
+		}
+		b.closers = append(b.closers, b.java.Close)
+	}
+	return b, nil
+}
+
+// one counts an operation, on a bench of its own if there is none.
+func one(ctx context.Context, o Operation, column string, b *bench) (counts []int, err error) {
 	// Not a deadline: some shorten their leases to what is left of it.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -94,25 +135,11 @@ func one(ctx context.Context, o Operation, column string, program *redisson.Prog
 			err = errors.Join(err, errNever)
 		}
 	}()
-	b := &bench{column: column}
-	defer func() { err = errors.Join(err, b.close()) }()
-	var addrs []string
-	for range max(o.nodes, 1) {
-		server, err := redisd.Start()
-		if err != nil {
+	if b == nil {
+		if b, err = open(column, max(o.nodes, 1), nil); err != nil {
 			return nil, err
 		}
-		b.closers, addrs = append(b.closers, server.Close), append(addrs, server.Addr())
-	}
-	if b.relay, err = distance.Open(apart, addrs); err != nil {
-		return nil, err
-	}
-	b.closers = append(b.closers, b.relay.Close)
-	if column == contender.Redisson {
-		if b.java, err = program.Start(b.relay.Addrs()[0], 2); err != nil {
-			return nil, err
-		}
-		b.closers = append(b.closers, b.java.Close)
+		defer func() { err = errors.Join(err, b.close()) }()
 	}
 	hands, err := o.hands(ctx, b)
 	if err != nil {
