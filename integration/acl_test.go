@@ -21,7 +21,7 @@ var aclKeys = []any{
 	"~app:*", "~redisson_lock_token:{app:*", "&redisson_lock__channel:{app:*",
 }
 
-// aclCommands is all that locks on a single node send, and what their scripts call.
+// aclCommands are all commands that locks on a single node send, or that their scripts call.
 var aclCommands = []any{
 	"+evalsha", "+eval", "+subscribe", "+unsubscribe",
 	"+time", "+hgetall", "+hmget", "+hlen", "+hset", "+hdel",
@@ -29,7 +29,7 @@ var aclCommands = []any{
 	"+info", // for a warning if Redis evicts keys; without it there is none
 }
 
-// aclUser makes a user that may do so much and no more, and a client of its own for it.
+// aclUser makes a user with exactly these rights, and a client for it.
 func aclUser(t *testing.T, server *redistest.Server, rules ...any) *redis.Client {
 	t.Helper()
 	args := append([]any{"ACL", "SETUSER", "locks", "reset", "on", ">secret"}, rules...)
@@ -41,7 +41,7 @@ func aclUser(t *testing.T, server *redistest.Server, rules ...any) *redis.Client
 	return rdb
 }
 
-// aclDenied is what the server refused, by its own account.
+// aclDenied is what the server refused, by its own log.
 func aclDenied(t *testing.T, server *redistest.Server) (denied []string) {
 	t.Helper()
 	entries, err := server.Client(t).Do(context.Background(), "ACL", "LOG").Slice()
@@ -61,8 +61,8 @@ func aclDenied(t *testing.T, server *redistest.Server) (denied []string) {
 	return denied
 }
 
-// Need 20: an application whose user may touch its own keys alone, and call what locks need: all that a lock
-// can do works, and the server had nothing to refuse. Nor is there a right in the list that is not used.
+// Need 20: an application whose user may only use its own keys, and only call what locks need: everything
+// that a lock can do works, and the server refused nothing. Nor does the list contain an unused right.
 func TestAUserWithNoMoreRightsThanLocksNeed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -100,7 +100,7 @@ func TestAUserWithNoMoreRightsThanLocksNeed(t *testing.T) {
 	}
 }
 
-// The control: the server's log tells of a right that is lacking, also where the lock works without it.
+// The control: the server's log shows a missing right, even where the lock works without it.
 func TestALackingRightShowsInTheServersLog(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

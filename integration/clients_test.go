@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// life is what every lock must be able to do, whatever client it was made from: it is taken, re-entered,
-// renewed, waited for, woken by a message, and handed on.
+// life checks what every lock must do, whatever client it was made from: be taken, re-entered, renewed, waited for,
+// woken by a message, and handed on.
 func life(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	opts := rlock.ClientOptions{Lease: 1200 * time.Millisecond, MaxPoll: never}
@@ -42,7 +42,7 @@ func life(t *testing.T, rdb redis.UniversalClient, name string) {
 	require.Empty(t, events2.losses())
 }
 
-// grudge is a hook of the application that refuses, or holds up, whatever goes through its client.
+// grudge is a hook of the application that refuses, or delays, everything that goes through its client.
 type grudge struct{}
 
 func (grudge) DialHook(next redis.DialHook) redis.DialHook {
@@ -109,7 +109,7 @@ func TestClientsOfASingleNode(t *testing.T) {
 	})
 }
 
-// What a REDIS_URL says is what the locks use.
+// The locks use the settings of a REDIS_URL.
 func TestClientOfAURL(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -146,8 +146,8 @@ func TestClientOfAUnixSocket(t *testing.T) {
 	life(t, rdb, "unix")
 }
 
-// faults.md 27: an application that blocks its whole pool, as BLPOP does, delays no renewal and no other
-// call of its locks.
+// faults.md 27: an application that blocks its whole pool, as BLPOP does, delays neither a renewal nor any other call
+// of its locks.
 func TestAnExhaustedPoolDoesNotDisturbLocks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

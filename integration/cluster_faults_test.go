@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G9: a node that is gone, or that answers nothing, is no reason to renew the locks of the others a
-// moment later than usual. Its own locks are reported lost before their validity ends (G2).
+// G9: a node that is down, or does not answer, must not delay the renewal of locks on the other
+// nodes. Its own locks are reported lost before their validity ends (G2).
 func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 	for name, fault := range map[string]func(*redistest.Server){
 		"killed": (*redistest.Server).Kill, "frozen": (*redistest.Server).Stop,
@@ -75,7 +75,7 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 	}
 }
 
-// expires waits until a hold is reported lost because its validity is over.
+// expires waits until a hold is reported lost because its validity has ended.
 func expires(t testing.TB, ctx context.Context) {
 	t.Helper()
 	select {
@@ -89,7 +89,7 @@ func expires(t testing.TB, ctx context.Context) {
 }
 
 // The connections for renewal are made when they are first needed, and so is their map of the slots,
-// which any node may be asked for. A frozen one must not cost the holds of the others their renewal.
+// for which any node may be asked. A frozen one must not cost the holds of the others their renewal.
 func TestTheFirstRenewalDoesNotAskAFrozenNode(t *testing.T) {
 	t.Parallel()
 	const lease, clients = 3 * time.Second, 8
@@ -129,7 +129,7 @@ func longestGap(e *events, name string) time.Duration {
 	return longest
 }
 
-// G5: what could not be released is released when the node is back.
+// G5: a hold that could not be released is released when the node is back.
 func TestALockOfAFrozenNodeIsReleasedWhenItThaws(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)

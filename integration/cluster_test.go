@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Need 20: the whole life of a lock between two processes on a cluster, whatever its name looks like. MaxPoll
-// lies beyond the test, so that who waits can only be woken by a message (G6): SPUBLISH on Redis 7.
+// Need 20: the whole life of a lock between two processes on a cluster, whatever its name looks like. MaxPoll exceeds
+// the test, so that only a message can wake a waiter (G6): SPUBLISH on Redis 7.
 func TestClusterLockLife(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 3)
@@ -46,7 +46,7 @@ func TestClusterLockLife(t *testing.T) {
 			require.NoError(t, ctx.Err())
 
 			waiter := waiting(t, events2, there)
-			next := waiting(t, events2, there) // behind the first, in its process: gets it by hand-off
+			next := waiting(t, events2, there) // queues behind the first, in its process: gets it by hand-off
 			node := lab.Node(lab.NodeFor(t, keys.Slot(name)))
 			subscribed(t, node, name)
 			require.NoError(t, unlock())
@@ -63,7 +63,7 @@ func TestClusterLockLife(t *testing.T) {
 	require.Len(t, nodes, 3, "the names are to lie on all nodes")
 }
 
-// G14, need 20: Redisson's rule for companion keys puts them into another slot than such names. Nothing is sent.
+// G14, need 20: Redisson's rule for companion keys puts those of such names into another slot. Nothing is sent.
 func TestClusterRefusesNamesWhoseKeysFallApart(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 1)
@@ -86,7 +86,7 @@ func TestClusterRefusesNamesWhoseKeysFallApart(t *testing.T) {
 			require.ErrorAs(t, err, &argument)
 			require.ErrorAs(t, lock.Break(ctx), &argument)
 			after := lab.Node(0).Info(t, "stats")["total_connections_received"]
-			// The two questions came over a connection each; nothing else came.
+			// The two questions each used a new connection; there was no other one.
 			require.Equal(t, number(t, before)+1, number(t, after))
 		})
 	}
@@ -105,7 +105,7 @@ func TestASingleNodeTakesNamesWhoseKeysFallApart(t *testing.T) {
 	}
 }
 
-// G9: hundreds of holds over many slots and all nodes live through many short leases.
+// G9: hundreds of holds over many slots and all nodes are kept through many short leases.
 func TestClusterRenewsHundredsOfLocksOverManySlots(t *testing.T) {
 	t.Parallel()
 	const locks, periods = 300, 6

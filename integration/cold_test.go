@@ -23,11 +23,11 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// turn takes something once and gives it back; came is called when it is there.
+// turn takes something once and gives it back; it calls came when it has it.
 type turn func(ctx context.Context, came func()) error
 
-// coldKind is a primitive out of the cold. Setup is called once for each name, by a client of its own; client
-// makes a process's part; start, if there is one, is called when everybody is about to wait.
+// coldKind is a primitive at its first use. Setup is called once for each name, by a client of its own; client makes
+// a process's part; start, if set, is called when all are about to wait.
 type coldKind struct {
 	name   string
 	setup  func(ctx context.Context, client *rlock.Client, name string) error
@@ -95,7 +95,7 @@ var coldKinds = []coldKind{
 	},
 }
 
-// arrivals notes the longest time between two that came.
+// arrivals records the longest time between two arrivals.
 type arrivals struct {
 	mu      sync.Mutex // guards all below
 	last    time.Time
@@ -111,8 +111,8 @@ func (a *arrivals) came() {
 	a.count++
 }
 
-// everybody has each turn taken once by so many goroutines, all at once, and returns the longest time in which
-// nobody came.
+// everybody takes each turn once on that many goroutines, all at once, and returns the longest time without an
+// arrival.
 func everybody(t *testing.T, ctx context.Context, turns []turn, goroutines int, start func()) time.Duration {
 	t.Helper()
 	a := arrivals{last: time.Now()}
@@ -128,11 +128,10 @@ func everybody(t *testing.T, ctx context.Context, turns []turn, goroutines int, 
 	return a.longest
 }
 
-// The first turns of fresh names and fresh clients come by a message or within the process: nobody waits for a
-// poll, which is an hour, or for the end of a lease, which is another (defect B1). The fair lock has times of
-// its own, of two seconds and more, for which its package's test looks exactly. The table is the longest time in
-// which nobody came in; it is told, and what is held against it is only that it is nowhere near the poll: whoever waits
-// longer than that has missed its wake-up.
+// The first turns of fresh names and fresh clients come by a message or within the process. No waiter needs a poll,
+// which is an hour, or the end of a lease, which is another (defect B1). The fair lock has intervals of its own, of
+// two seconds and more, which its package's test checks exactly. The table prints the longest time without an
+// arrival. The test only requires that it is nowhere near the poll: a longer wait means a missed wake-up.
 func TestFirstTurnsOutOfTheCold(t *testing.T) {
 	server := redistest.Start(t)
 	var table strings.Builder
@@ -181,8 +180,7 @@ func cold(t *testing.T, server *redistest.Server, kind coldKind, clients, gorout
 	return longest
 }
 
-// A redlock tells nobody of its release: its waiters try again at random times, which MaxPoll bounds. So it has
-// a table of its own.
+// A redlock announces no release: its waiters retry at random times, which MaxPoll bounds. So it has its own table.
 func TestFirstTurnsOfARedlock(t *testing.T) {
 	servers := []*redistest.Server{redistest.Start(t), redistest.Start(t), redistest.Start(t)}
 	var table strings.Builder

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/opendefect"
 )
 
-// Defect C7: whoever imports rlock gets, besides the modules that a program with a lock is made from, all those that
-// our tests are, and theirs: each stands in go.sum, and every scanner of dependencies reports on it.
+// Defect C7: a module that imports rlock gets, besides the modules that a program with a lock is made from, all those
+// of our tests, and theirs: each is in go.sum, and every scanner of dependencies reports on it.
 func TestAConsumerGetsNoModulesOfOurTests(t *testing.T) {
 	opendefect.Shows(t, "C7", `^54 of 60 modules are no part of the program: .*testcontainers`, func() error {
 		consumer := newConsumer(t)
@@ -71,7 +71,7 @@ func (c consumer) write(name, text string) {
 	require.NoError(c.t, os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600))
 }
 
-// list is what go list prints, without repetitions.
+// list is the output of go list, without repetitions.
 func (c consumer) list(args ...string) []string {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), "go", append([]string{"list"}, args...)...)

@@ -19,8 +19,8 @@ import (
 // where there is one.
 const dockerVariable = "HOLDFAST_DOCKER"
 
-// imagesVariable names other images than the official ones, in a list with spaces, for machines that cannot
-// pull: scripts/docker-engine.sh makes one of the machine's own server.
+// imagesVariable lists other images than the official ones, separated by spaces, for machines that cannot pull:
+// scripts/docker-engine.sh makes one from the machine's own server.
 const imagesVariable = "HOLDFAST_DOCKER_IMAGES"
 
 // The life of a lock on official images, each in a container.
@@ -42,9 +42,9 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// noDocker says in a few words why there is no Docker engine, or nothing if there is one.
+// noDocker says briefly why there is no Docker engine; "" if there is one.
 func noDocker() (missing string) {
-	// Without an engine testcontainers panics as often as it returns an error.
+	// Without an engine testcontainers sometimes panics instead of returning an error.
 	defer func() {
 		if problem := recover(); problem != nil {
 			missing = firstLine("no Docker engine answers", problem)

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Need 15: a failover to a replica that had not heard of the lock, the hazard that the documentation tells of.
-// Another client gets the lock at once; the holder learns of it within a renewal period and a command's
-// limit, and what it writes until then carries the lower token.
+// Need 15: a failover to a replica that had not received the lock, the hazard that the documentation describes.
+// Another client gets the lock at once. The holder learns of it within a renewal period and a command's limit, and
+// what it writes until then carries the lower token.
 func TestALossyFailoverIsToldAsALoss(t *testing.T) {
 	t.Parallel()
 	const lease = 3 * time.Second
@@ -36,7 +36,7 @@ func TestALossyFailoverIsToldAsALoss(t *testing.T) {
 	holder, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
 	other, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
 
-	// The replica keeps what it has, and hears of nothing more.
+	// The replica keeps its data, and receives nothing more.
 	ctx := context.Background()
 	require.NoError(t, replica.Client(t).ReplicaOf(ctx, "127.0.0.1", "1").Err())
 	mine := rlock.New(holder, "failover")

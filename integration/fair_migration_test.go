@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// While a slot is being moved a fair lock has no queue, but it is a lock: it is taken, renewed, entered again
-// and released key by key, whichever of its keys have moved, and each hold has a greater token than the last.
-// When the slot has arrived the queue is there again, without anybody in it who left meanwhile.
+// While a slot is being migrated a fair lock has no queue, but it is still a lock: it is taken, renewed, re-entered
+// and released key by key, whichever of its keys have moved, and each hold has a greater token than the last. When
+// the slot has arrived the queue works again, without waiters that left meanwhile.
 func TestFairLockDuringASlotMigration(t *testing.T) {
 	t.Parallel()
 	for name, carried := range map[string][]string{

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// lossOnEvery takes three locks away from their holder: one is deleted, one is another's now, and one is
-// of another type. Each is told as lost, and what stands at the keys is left alone.
+// lossOnEvery takes three locks from their holder: one key is deleted, one belongs to another hold, and one has
+// another type. Each is reported lost, and the contents of the keys are left alone.
 func lossOnEvery(t *testing.T, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	const lease = 6 * time.Second

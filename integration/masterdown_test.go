@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// downReplica starts a replica that serves nobody while it is without its primary.
+// downReplica starts a replica that serves nobody while it has no primary.
 func downReplica(t *testing.T, primary *redistest.Server) *redistest.Server {
 	t.Helper()
 	replica := redistest.Replica(t, primary, redistest.WithArgs("--replica-serve-stale-data", "no"))
@@ -22,7 +22,7 @@ func downReplica(t *testing.T, primary *redistest.Server) *redistest.Server {
 	return replica
 }
 
-// down waits until a replica has seen that its link is cut.
+// down waits until a replica has noticed that its link is cut.
 func down(t *testing.T, replica *redistest.Server) {
 	t.Helper()
 	rdb := replica.Client(t)
@@ -32,8 +32,8 @@ func down(t *testing.T, replica *redistest.Server) {
 	}, "the replica serves stale data")
 }
 
-// following is a client whose new connections go to the server that it was aimed at last, as those of a
-// Sentinel client or behind a changed address do.
+// following returns a client whose new connections go to the server that it was aimed at last, like those of a
+// Sentinel client or behind a changed address.
 func following(t *testing.T, first *redistest.Server) (rdb *redis.Client, aim func(*redistest.Server)) {
 	t.Helper()
 	var target atomic.Pointer[redistest.Server]
@@ -48,9 +48,9 @@ func following(t *testing.T, first *redistest.Server) (rdb *redis.Client, aim fu
 	return rdb, target.Store
 }
 
-// The primary dies, clients go over to its replica, and that was not promoted yet: it answers MASTERDOWN to
-// everything. New attempts are told so, waits go on, a renewal is tried again while the hold is valid, and
-// what could not be released is when the replica is a primary. No hold is lost.
+// The primary dies and clients switch to its replica, which is not promoted yet and answers MASTERDOWN to everything.
+// New attempts return that, waits go on, a renewal is retried while the hold is valid, and a failed release is
+// repeated once the replica is a primary. No hold is lost.
 func TestAReplicaWithoutItsPrimaryIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
@@ -106,8 +106,8 @@ func TestAReplicaWithoutItsPrimaryIsWaitedFor(t *testing.T) {
 	require.False(t, exists(t, replica, kept.Name()) || exists(t, replica, wanted.Name()))
 }
 
-// Nobody promotes it: a hold is over when its validity is and says why, and a call that may wait for ever
-// gives up when it was refused for a lease.
+// Nobody promotes it: a hold ends when its validity ends and says why, and a call without a time limit gives up when
+// it was refused for a lease.
 func TestAReplicaThatStaysWithoutItsPrimaryEndsTheHoldInTime(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)

@@ -24,9 +24,9 @@ type clockServer struct {
 	file string
 }
 
-// newClockServer starts a server with testdata/clock.c in it. That takes Linux and a C compiler. The latter
-// is there where these tests are run with the race detector, so that its lack is a failure in continuous
-// integration and a reason to skip elsewhere.
+// newClockServer starts a server with testdata/clock.c in it. That takes Linux and a C compiler. The
+// compiler exists wherever these tests run with the race detector, so its absence is a failure in
+// continuous integration and a reason to skip elsewhere.
 func newClockServer(t *testing.T) *clockServer {
 	t.Helper()
 	program := clockProgram(t)
@@ -89,8 +89,8 @@ func (s *clockServer) ahead(d time.Duration) {
 	require.NoError(s.t, file.Close())
 }
 
-// now is the server's time. The server reads its clock once per turn of its loop: what is asked by the
-// second command is as new as the setting.
+// now is the server's time. The server reads its clock once per iteration of its loop: the answer to the
+// second command reflects the setting.
 func (s *clockServer) now() time.Time {
 	s.t.Helper()
 	rdb := s.Client(s.t)
@@ -100,8 +100,9 @@ func (s *clockServer) now() time.Time {
 	return now
 }
 
-// The server's clock is set ahead by more than the lease: to Redis the hold is over, and another gets the
-// lock at once. Nothing can prevent that, but the owner knows with its next renewal, and tokens grow.
+// The server's clock is set ahead by more than the lease: for Redis the hold has ended, and another client
+// gets the lock at once. Nothing can prevent that, but the owner learns of it with its next renewal, and
+// tokens grow.
 func TestAServerClockSetAheadEndsTheHoldWithTheNextRenewal(t *testing.T) {
 	const (
 		lease = 9 * time.Second
@@ -136,8 +137,8 @@ func TestAServerClockSetAheadEndsTheHoldWithTheNextRenewal(t *testing.T) {
 	require.NoError(t, leave(), "the loser's unlock did not touch it")
 }
 
-// Steps that are smaller than what is left of the lease, either way, cost nobody a hold, and nobody the way
-// in; and they end no wait too late.
+// Steps smaller than the rest of the lease, either way, cost no hold, do not keep a caller from getting the
+// lock, and end no wait too late.
 func TestSmallStepsOfTheServerClockCostNothing(t *testing.T) {
 	const lease = 4500 * time.Millisecond
 	server := newClockServer(t)
@@ -164,15 +165,15 @@ func TestSmallStepsOfTheServerClockCostNothing(t *testing.T) {
 	require.False(t, exists(t, server.Server, lock.Name()))
 }
 
-// The server's clock is set back while a hold stands that nobody renews: Redis keeps it for as much longer,
-// and not longer than that, and who waits gets in then.
+// The server's clock is set back while a hold exists that is not renewed: Redis keeps it for that much
+// longer, and no longer, and then a waiter gets the lock.
 func TestAServerClockSetBackKeepsADeadHoldAsMuchLonger(t *testing.T) {
 	const lease, back = 2 * time.Second, 3 * time.Second
 	server := newClockServer(t)
 	client, events := newClient(t, server.Client(t), rlock.ClientOptions{Lease: lease})
 	lock := rlock.New(client, "back")
 	owner, _ := held(t, lock)
-	_, err := lock.Export(owner) // nobody has it now, and it stays for its lease
+	_, err := lock.Export(owner) // no process has it now, and it stays for its lease
 	require.NoError(t, err)
 	dead := time.Now()
 	waiter := waiting(t, events, lock)

@@ -17,13 +17,13 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// crowd is what the turns of many waiters cost.
+// crowd is the cost of the turns of many waiters.
 type crowd struct{ turns, acquire, handoff, release int }
 
 func (c crowd) perTurn() float64 { return float64(c.acquire+c.handoff+c.release) / float64(c.turns) }
 
-// crowdTurns has so many callers of each of some clients wait for one lock, then lets them in, and counts
-// the scripts that were run from the first unlock on.
+// crowdTurns makes waiters callers of each of some clients wait for one lock, then lets them in, and counts the
+// scripts that ran from the first unlock on.
 func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	t.Helper()
 	server := redistest.Start(t)
@@ -60,8 +60,8 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	return c
 }
 
-// ran checks that what ends with a script is runs: of eight turns at least, but for the last of each client, and for
-// what is sent twice because the server does not know it yet.
+// ran checks that scripts end only runs: of eight turns at least, except the last of each client and except what is
+// sent twice because the server does not know it yet.
 func (c crowd) ran(t *testing.T, clients int) {
 	t.Helper()
 	require.GreaterOrEqual(t, c.handoff+c.release, clients, "each client lets go: %+v", c)
@@ -71,8 +71,8 @@ func (c crowd) ran(t *testing.T, clients int) {
 	require.LessOrEqual(t, c.acquire, 3*clients*releases, "a release wakes one waiter of each process: %+v", c)
 }
 
-// Need 22: what Redis does for a turn does not grow with the number of waiters of a process: they pass the lock on
-// among themselves, and now and then there is a release, an attempt before it is heard of, and one after.
+// Need 22: what a turn costs Redis does not grow with the number of waiters of a process: they pass the lock among
+// themselves, and now and then there is a release, an attempt before it is heard of, and one after.
 func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 	t.Parallel()
 	few, many := crowdTurns(t, 1, 10), crowdTurns(t, 1, 200)
@@ -80,18 +80,18 @@ func TestATurnCostsNoMoreWithTwoHundredWaiters(t *testing.T) {
 	require.LessOrEqual(t, many.perTurn(), few.perTurn()+0.2)
 }
 
-// Need 22: nor does a release wake a herd: of each process that waits only the first in line asks, once when
-// it is told and once more if it asked while it was told.
+// Need 22: nor does a release wake a herd: of each waiting process only the first waiter asks, once when it is told
+// and once more if it was asking when it was told.
 func TestAReleaseWakesOneWaiterOfEachProcess(t *testing.T) {
 	t.Parallel()
 	const clients = 4
 	crowdTurns(t, clients, 50).ran(t, clients)
 }
 
-// One processor, and goroutines that never let go of it: renewals are late, but not by so much that a hold
-// is lost, and nobody is inside with another.
+// One processor, and goroutines that never yield it: renewals are late, but not so late that a hold is lost, and no
+// two holders are inside together.
 //
-// It is not parallel, so that the processor is taken from nobody else.
+// It is not parallel, so that no other test loses its processor.
 func TestABusyProcessorCostsNoHold(t *testing.T) {
 	server := redistest.Start(t)
 	client, events := newClient(t, server.Client(t), rlock.ClientOptions{Lease: 6 * time.Second})
@@ -115,8 +115,8 @@ func TestABusyProcessorCostsNoHold(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
-// A subscriber that cannot keep up with what others publish is thrown out by the server, again and again.
-// Whoever waits listens anew, and gets in without having to poll.
+// The server disconnects a subscriber that cannot keep up with what others publish, again and again. A waiter then
+// subscribes again, and gets the lock without a poll.
 func TestASubscriberThrownOutForBeingSlowIsStillWoken(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithArgs("--client-output-buffer-limit", "pubsub 16kb 0 0"))

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// A disk that takes no snapshot is one more refusal (need 21): a server that should save takes no writes
-// while it cannot. The tests of refusals run it as they run the others.
+// A disk that takes no snapshot is one more refusal (need 21): a server that must save accepts no writes while it
+// cannot. The tests of refusals run it as they run the others.
 func init() {
 	refusals["a disk that takes no snapshot"] = refusal{
 		says: "MISCONF", inflict: refusalDisk,
@@ -23,7 +23,7 @@ func init() {
 
 const refusalSnapshot = "snapshot.rdb"
 
-// refusalDisk has the server try to save where a directory is in the way.
+// refusalDisk makes the server try to save where a directory is in the way.
 func refusalDisk(t *testing.T, server *redistest.Server, admin *redis.Client) func() {
 	dir := filepath.Join(server.Dir(), refusalSnapshot)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in the way"), 0o700))
@@ -34,7 +34,7 @@ func refusalDisk(t *testing.T, server *redistest.Server, admin *redis.Client) fu
 	}
 }
 
-// refusalSaves has the server save until that ends as it should.
+// refusalSaves makes the server save until that ends as wanted.
 func refusalSaves(t *testing.T, server *redistest.Server, admin *redis.Client, want string) {
 	t.Helper()
 	redistest.Eventually(t, limit, func() bool {

@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Need 21: a server that evicts what it pleases forgets holds, and their tokens with them. The owner learns
-// it with the next renewal, long before validity would be over, and the next token is greater all the same.
+// Need 21: a server that evicts at will forgets holds, and their tokens too. The owner learns of it with the next
+// renewal, long before validity would end, and the next token is still greater.
 func TestAnEvictedHoldIsReportedWithTheNextRenewal(t *testing.T) {
 	for _, policy := range []string{"volatile-ttl", "volatile-lru", "allkeys-lru", "allkeys-random"} {
 		t.Run(policy, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAnEvictedHoldIsReportedWithTheNextRenewal(t *testing.T) {
 			fence := alive(t, lock, ctx).Fence
 			require.NoError(t, admin.ConfigSet(context.Background(), "maxmemory", "1").Err())
 			redistest.Eventually(t, limit, func() bool {
-				// A write is what makes room be made; this one finds none.
+				// A write makes Redis look for memory; this one finds none.
 				_ = admin.Set(context.Background(), "new", "1", 0).Err()
 				return len(server.Keys(t)) == 0
 			}, "nothing is evicted")
@@ -52,8 +52,8 @@ func TestAnEvictedHoldIsReportedWithTheNextRenewal(t *testing.T) {
 	}
 }
 
-// A server comes back with what it knew before the hold began, as after a restart from a snapshot, or a
-// failover to a replica that had not heard of it: the older token that it knows is no obstacle.
+// A server comes back with its state from before the hold began, as after a restart from a snapshot, or a failover to
+// a replica that had not received it: the older token there is no obstacle.
 func TestAServerThatComesBackWithAnOlderStateForgetsTheHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G2, G10, bug 20: the clocks of a client and of its server lie an hour apart, either way. Leases are
-// what was asked for, holds are renewed, fixed leases end in time for both, and waiters get in.
+// G2, G10, bug 20: the clocks of a client and of its server differ by an hour, either way. Leases are as requested,
+// holds are renewed, fixed leases end in time for both, and waiters get the lock.
 func TestAnHourBetweenTheClocksChangesNoLease(t *testing.T) {
 	const lease, fixed = 6 * time.Second, 2 * time.Second
 	server := newClockServer(t)
@@ -58,8 +58,8 @@ func TestAnHourBetweenTheClocksChangesNoLease(t *testing.T) {
 	}
 }
 
-// Bug 20: no script tells Redis a time of day to end a key at; a clock that is wrong could not be worse for
-// anybody than there.
+// Bug 20: no script gives Redis a time of day at which a key ends: that is where a wrong clock would do the most
+// harm.
 func TestScriptsNameNoTimeOfDay(t *testing.T) {
 	scripts, err := filepath.Glob("../lua/*.lua")
 	require.NoError(t, err)

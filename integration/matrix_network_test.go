@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// bustle has several goroutines of two clients lock one name, nested, and checks that nobody else was
-// inside. Failures of Redis, which the tests bring about, are counted; each goroutine has its successes.
+// bustle makes several goroutines of two clients lock one name, nested, and checks that no two are inside.
+// Failures of Redis, which the tests cause, are counted; each goroutine must succeed often enough.
 func bustle(t *testing.T, rdb redis.UniversalClient, lease time.Duration, name string, turns int) {
 	t.Helper()
 	var workers sync.WaitGroup
@@ -56,8 +56,8 @@ func bustle(t *testing.T, rdb redis.UniversalClient, lease time.Duration, name s
 	t.Logf("%d calls had to be told that Redis is unavailable", failed.Load())
 }
 
-// Every request takes some time, and each another: far below a command's limit, so nothing fails and no
-// hold is lost, and exclusion is exclusion.
+// Every request takes a different time, far below a command's limit, so nothing fails, no hold is lost, and
+// exclusion holds.
 func TestJitterCostsNoHold(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -134,8 +134,8 @@ func dribble(t *testing.T, upstream string) (addr string) {
 	return listener.Addr().String()
 }
 
-// A path that passes three bytes at a time is slow, but nothing is wrong with it: no reply is misread for
-// arriving in pieces, and no hold is lost.
+// A path that passes three bytes at a time is slow but works: no reply is misread because it arrives in
+// pieces, and no hold is lost.
 func TestAPathThatDribblesCostsNoHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -160,8 +160,8 @@ func TestAPathThatDribblesCostsNoHold(t *testing.T) {
 	require.False(t, exists(t, server, lock.Name()))
 }
 
-// Ordinary connections are killed all the time. A call may have to be told so, but what it began is done
-// once or not at all, nobody is inside with another, and what is held stays held.
+// Ordinary connections are killed all the time. A call may return an error, but its effect happens once or
+// not at all, no two are inside together, and a hold stays held.
 func TestConnectionsKilledInALoop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -200,8 +200,8 @@ func TestConnectionsKilledInALoop(t *testing.T) {
 	}, "a hold is left that nobody has")
 }
 
-// Need 21: the scripts vanish before every single request, so that each call has to bring its script along:
-// within the life of a lock nobody notices.
+// Need 21: the scripts vanish before every single request, so that each call has to send its script in
+// full: the life of a lock does not change.
 func TestScriptsVanishBetweenAnyTwoCalls(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -15,14 +15,14 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// refusal is a state in which Redis answers, but does not do what it is asked. Inflict begins it and returns
-// what ends it.
+// refusal is a state in which Redis answers but refuses requests. Inflict begins it and returns a function
+// that ends it.
 type refusal struct {
 	says    string // in the error; empty where the connection can be gone before it was read
 	since   int    // the major version of Redis from which on the server refuses
-	final   bool   // it is no passing state, as far as anybody can tell: a waiting call returns
+	final   bool   // not a passing state, as far as anybody can tell: a waiting call returns
 	args    []string
-	user    string // that the clients are
+	user    string // of the clients
 	prepare func(t *testing.T, admin *redis.Client)
 	inflict func(t *testing.T, server *redistest.Server, admin *redis.Client) (heal func())
 }
@@ -30,7 +30,7 @@ type refusal struct {
 var refusals = map[string]refusal{
 	"no permission": {says: "NOPERM", final: true, inflict: refusalOf(
 		[]any{"ACL", "SETUSER", "default", "-@scripting"}, []any{"ACL", "SETUSER", "default", "+@scripting"})},
-	// Its connections are ended as well, so that the next ones are refused at the door.
+	// Its connections are ended as well, so the next ones are refused at authentication.
 	"a user that is gone": {says: "WRONGPASS", final: true, user: "locks",
 		prepare: func(t *testing.T, admin *redis.Client) { refusalUser(t, admin) },
 		inflict: func(t *testing.T, _ *redistest.Server, admin *redis.Client) func() {
@@ -55,7 +55,7 @@ func refusalUser(t *testing.T, admin *redis.Client) {
 		"ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all").Err())
 }
 
-// refusalOf is one that a command begins and another one ends.
+// refusalOf is a refusal that one command begins and another ends.
 func refusalOf(ill, well []any) func(*testing.T, *redistest.Server, *redis.Client) func() {
 	return func(t *testing.T, _ *redistest.Server, admin *redis.Client) func() {
 		require.NoError(t, admin.Do(context.Background(), ill...).Err())
@@ -63,7 +63,7 @@ func refusalOf(ill, well []any) func(*testing.T, *redistest.Server, *redis.Clien
 	}
 }
 
-// refusalTooMany ends all connections but the administrator's, and takes no new ones.
+// refusalTooMany ends all connections except the administrator's, and accepts no new ones.
 func refusalTooMany(t *testing.T, _ *redistest.Server, admin *redis.Client) func() {
 	ctx := context.Background()
 	require.NoError(t, admin.ConfigSet(ctx, "maxclients", "1").Err())
@@ -111,8 +111,7 @@ func refusalLoading(t *testing.T, server *redistest.Server, admin *redis.Client)
 	return restart.Wait
 }
 
-// refusalAdmin is a client with one connection, which is there before anything is refused, and which
-// repeats nothing.
+// refusalAdmin is a client with one connection, made before anything is refused, which repeats nothing.
 func refusalAdmin(t *testing.T, server *redistest.Server) *redis.Client {
 	t.Helper()
 	opts := server.Options()
@@ -123,8 +122,8 @@ func refusalAdmin(t *testing.T, server *redistest.Server) *redis.Client {
 	return admin
 }
 
-// Need 21: Redis refuses in mid-run, for longer than a renewal period and less than validity: new attempts
-// are told what it said, waits go on unless it looks final, and no hold is lost.
+// Need 21: Redis refuses for longer than a renewal period and less than validity: new attempts return the
+// refusal, waits go on unless it looks final, and no hold is lost.
 func TestARefusalThatPassesCostsNoHold(t *testing.T) {
 	for name, r := range refusals {
 		t.Run(name, func(t *testing.T) {
@@ -185,10 +184,10 @@ func refused(t *testing.T, err error, says string) {
 	require.ErrorContains(t, err, says)
 }
 
-// Redis refuses for good: the hold is over when its validity is, not before, and says what was refused.
-// When Redis is well again the lock is free as soon as the lease has passed.
+// Redis refuses for good: the hold ends when its validity ends, not before, and its error names the refusal.
+// When Redis works again the lock is free as soon as the lease has ended.
 func TestARefusalForGoodEndsTheHoldInTime(t *testing.T) {
-	// The script of renewals goes on where one lock fails, and has no words for why.
+	// The script of renewals continues when one lock fails, and cannot say why.
 	for name, says := range map[string]string{
 		"no permission": "NOPERM", "too few replicas": "", "a script without end": "BUSY",
 	} {

@@ -13,11 +13,12 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// While a slot is being moved, every script of several keys that are not all in one place is answered
-// with TRYAGAIN, for as long as it lasts (interleaving 17; faults.md 0.7). Scripts of one key work.
+// While a slot is being migrated, every script of several keys that are not all on one node is
+// answered with TRYAGAIN, for as long as that takes (interleaving 17; faults.md 0.7). Scripts of one
+// key work.
 const migrationLease = 1200 * time.Millisecond
 
-// move is a slot on its way from one node to another.
+// move is a slot in migration from one node to another.
 type move struct {
 	*redistest.ClusterLab
 	slot, from, to int
@@ -111,7 +112,7 @@ func TestAFreeNameIsAcquiredDuringASlotMigration(t *testing.T) {
 			take(other, name)
 		}
 	}
-	// TryLock has one attempt, and it is to be enough.
+	// TryLock has one attempt, which must suffice.
 	lock := rlock.New(client, m.name("try"))
 	ctx, unlock, err := lock.TryLock(context.Background())
 	require.NoError(t, err)
@@ -129,9 +130,9 @@ func TestAFreeNameIsAcquiredDuringASlotMigration(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
-// Hand-off is a script of two keys: while the slot moves, plain release takes its place at once, and
-// waiters of this process and of others get in by their poll at the latest. When the slot has moved
-// they are woken by messages again, although the server ended their subscriptions.
+// Hand-off is a script of two keys: while the slot migrates, a plain release replaces it at once, and
+// waiters of this process and of others get the lock by their poll at the latest. When the slot has
+// moved messages wake them again, although the server ended their subscriptions.
 func TestWaitersGetInDuringAndAfterASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
@@ -174,7 +175,7 @@ func TestWaitersGetInDuringAndAfterASlotMigration(t *testing.T) {
 	require.Empty(t, otherEvents.losses())
 }
 
-// A hold changes hands while its slot moves: whether its key went already or not, it must not vanish.
+// A hold changes hands while its slot migrates: whether its key has moved or not, it must not vanish.
 func TestAnExportedHoldIsImportedDuringASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
@@ -205,8 +206,8 @@ func TestAnExportedHoldIsImportedDuringASlotMigration(t *testing.T) {
 	require.Empty(t, otherEvents.losses())
 }
 
-// A replica has to confirm, and the key is already where the slot goes: the script is redirected, and
-// WAIT has to follow it there.
+// A replica must confirm, and the key has already moved: the script is redirected, and WAIT must
+// follow it there.
 func TestReplicatedHoldsLiveThroughASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)

@@ -48,8 +48,8 @@ func numbered(prefix string, n int) []string {
 	return numbers
 }
 
-// REGRESSIONS.md is true: it has a row for each need and each bug, the tests in it are there and say in their
-// comments what they are for, and what a comment names has a row with tests.
+// REGRESSIONS.md is true: it has a row for each need and each bug, the tests in it exist and say in their
+// comments what they are for, and every number in a comment has a row with tests.
 func TestTheRegressionListIsTrue(t *testing.T) {
 	page, err := os.ReadFile("REGRESSIONS.md")
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func regressionTests(t *testing.T, number, cell string) []string {
 	return tests
 }
 
-// regressionNumbers returns what a comment names, as "bug 11".
+// regressionNumbers returns the numbers that a comment names, such as "bug 11".
 func regressionNumbers(comment string) []string {
 	var numbers []string
 	for _, named := range regressionNamed.FindAllStringSubmatch(comment, -1) {
@@ -114,7 +114,7 @@ func regressionNumbers(comment string) []string {
 	return numbers
 }
 
-// What the list calls open is what tests say of themselves by package opendefect.
+// What the list calls open, the tests declare open by package opendefect.
 func TestTheRegressionListSaysWhichDefectsAreOpen(t *testing.T) {
 	page, err := os.ReadFile("REGRESSIONS.md")
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ func replicaOf(t testing.TB, primary *redistest.Server) *redistest.Server {
 	return replica
 }
 
-// confirming waits until a replica confirms writes. The primary sends it commands only after its first
-// ACK, which can come a second after the replica believes that it has caught up.
+// confirming waits until a replica confirms writes. The primary sends it commands only after its first ACK,
+// which can come a second after the replica considers itself up to date.
 func confirming(t testing.TB, primary *redistest.Server, key string) {
 	t.Helper()
 	ctx := context.Background()
@@ -74,8 +74,8 @@ func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 }
 
 // Need 15: a renewal that no replica confirmed does not count: a failover would lose it. So a replica that stays
-// frozen ends every hold of such a client, within validity, although the primary still has the key. That
-// is the price of MinReplicas. Nothing is counted twice on the way, and what is left is released.
+// frozen ends every hold of such a client, within validity, although the primary still has the key. That is the
+// price of MinReplicas. Nothing is counted twice meanwhile, and what is left is released.
 func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
@@ -114,7 +114,7 @@ func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
 	}, "acquisitions do not recover")
 }
 
-// A replica that is away for less than validity costs nobody a lock.
+// A replica that is down for less than validity costs no lock.
 func TestAReplicaThatThawsInTimeCostsNothing(t *testing.T) {
 	t.Parallel()
 	const lease = 6 * time.Second
@@ -133,8 +133,8 @@ func TestAReplicaThatThawsInTimeCostsNothing(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
-// G8 with MinReplicas: the owner is done whatever the replica says; the next in line is told why it has
-// not got the lock, and the lock is free.
+// G8 with MinReplicas: the owner's unlock succeeds whatever the replica says; the next waiter learns why it did
+// not get the lock, and the lock is free.
 func TestAnUnconfirmedHandOffIsTakenBack(t *testing.T) {
 	t.Parallel()
 	primary := redistest.Start(t)
@@ -162,7 +162,7 @@ func TestAnUnconfirmedHandOffIsTakenBack(t *testing.T) {
 	replica.Continue()
 }
 
-// Need 15: who does not ask for replicas does not pay for them.
+// Need 15: a client that does not ask for replicas does not pay for them.
 func TestWithoutMinReplicasNoWaitIsSent(t *testing.T) {
 	t.Parallel()
 	for want, replicas := range map[bool]int{false: 0, true: 1} {

@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A third of it is longer than a failover takes here, and the old primary, which nobody tells of its
-// fate for eight seconds or more, stays a primary for longer than the third.
+// A third of it is longer than a failover takes here, and the old primary, which nobody tells that it was
+// deposed for eight seconds or more, stays a primary for longer than the third.
 const sentinelLease = 12 * time.Second
 
-// pttl is what is left of a lock's lease on a server.
+// pttl is the rest of a lock's lease on a server.
 func pttl(t testing.TB, server *redistest.Server, name string) time.Duration {
 	t.Helper()
 	rdb := redis.NewClient(server.Options())
@@ -27,9 +27,9 @@ func pttl(t testing.TB, server *redistest.Server, name string) time.Duration {
 	return left
 }
 
-// Interleaving 3: the deposed primary lives on and answers whoever still has a connection to it. The
-// holder's renewals must reach the new primary all the same, before the lease there runs out; a hold that
-// is renewed on the old one only would be believed in without bound, and this test waits for just that.
+// Interleaving 3: the deposed primary lives on and answers every client that still has a connection to it.
+// The holder's renewals must still reach the new primary, before the lease there ends. A hold that is
+// renewed only on the old one would be treated as live without bound, which this test checks.
 func TestRenewalsFollowAFailoverAlthoughTheOldPrimaryAnswers(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Sentinel(t)
@@ -67,8 +67,8 @@ func TestRenewalsFollowAFailoverAlthoughTheOldPrimaryAnswers(t *testing.T) {
 	require.False(t, exists(t, next, lock.Name()))
 }
 
-// The primary stops answering. Either the renewals reach the next one in time, or the hold is reported
-// lost while nobody else can have it yet (G2); in any case others get the lock later (bug 55).
+// The primary stops answering. Either the renewals reach the next one in time, or the hold is reported lost
+// while nobody else can have it yet (G2); in any case others get the lock later (bug 55).
 func TestAPrimaryThatFreezesIsReplaced(t *testing.T) {
 	for name, lease := range map[string]time.Duration{
 		"longer than the failover": sentinelLease, "shorter than the failover": 900 * time.Millisecond,

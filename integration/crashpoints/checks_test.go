@@ -15,16 +15,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
-// found is what a pair came to.
+// found is the result of a pair.
 type found struct {
 	fired   int
 	fresh   time.Duration // how long a fresh client waited after it
-	starved bool          // the subject got no processor, or Redis was away, for so long that a loss is no wonder
-	words   []string      // of the calls of which the table wants to know: those that failed
+	starved bool          // the subject got no processor, or Redis was down, for so long that a loss is expected
+	words   []string      // of the calls that the table reports: those that failed
 	cut     int64
 }
 
-// check holds everything against what was promised.
+// check compares all observations with the guarantees.
 func (l *lab) check() found {
 	l.t.Helper()
 	f := found{fired: l.fired, cut: l.cut}
@@ -42,8 +42,8 @@ func (l *lab) check() found {
 	return f
 }
 
-// patience is how long others may wait for the lock when the subject is done: for the end of its lease only
-// if that lease is a short one.
+// patience is how long others may wait for the lock when the subject is done: only a short lease may have
+// to end first.
 func (l *lab) patience() time.Duration { return shortLease(l.lease) + maxPoll + slack }
 
 func shortLease(lease time.Duration) time.Duration {
@@ -53,7 +53,7 @@ func shortLease(lease time.Duration) time.Duration {
 	return lease
 }
 
-// fresh has a client that nobody knew before take the lock, and says how long that took.
+// fresh lets a new client take the lock, and returns how long that took.
 func (l *lab) fresh() time.Duration {
 	l.t.Helper()
 	fresh := newRival(l.t, "fresh", l.server.Options())
@@ -70,7 +70,7 @@ func (l *lab) fresh() time.Duration {
 	return took
 }
 
-// stays are everybody's, each as it was reported last.
+// stays are those of all processes, each as it was last reported.
 func (l *lab) stays() []stay {
 	known := make(map[int]stay)
 	for _, r := range l.reports {
@@ -95,9 +95,9 @@ func (l *lab) stays() []stay {
 	return all
 }
 
-// forgiven is until when two may believe at a time: a Redis that came back without its data has forgotten
-// holds, which the subject believes in until the lease that was confirmed last is over. The rival's end in
-// a moment anyway.
+// forgiven is the time until which two stays may overlap: a Redis that came back without its data has
+// forgotten holds, which the subject treats as live until the last confirmed lease has ended. The rival's
+// stay ends in a moment anyway.
 func (l *lab) forgiven() time.Duration {
 	if l.action == redisEmpty {
 		return l.killed + l.lease
@@ -105,7 +105,7 @@ func (l *lab) forgiven() time.Duration {
 	return 0
 }
 
-// checkCalls looks at how every call of the subject ended, and when.
+// checkCalls checks how every call of the subject ended, and when.
 func (l *lab) checkCalls() (starved bool, words []string) {
 	l.t.Helper()
 	var stall time.Duration
@@ -134,7 +134,7 @@ func (l *lab) checkCalls() (starved bool, words []string) {
 	return starved, words
 }
 
-// allowed are the words that a call may end with.
+// allowed are the outcomes that a call may have.
 func (l *lab) allowed(c *callReport, starved bool) []string {
 	switch {
 	case strings.HasSuffix(c.Name, " after"):
@@ -156,7 +156,7 @@ func (l *lab) allowed(c *callReport, starved bool) []string {
 	return words
 }
 
-// checkProof asks for what shows that an action hit what it was for, besides its having happened.
+// checkProof requires evidence that an action had its intended effect, beyond having been carried out.
 func (l *lab) checkProof() {
 	l.t.Helper()
 	if l.action == pubsubKill && (l.point == crash.Subscribed || l.point == crash.Wake) {
@@ -168,7 +168,7 @@ func (l *lab) checkProof() {
 	}
 }
 
-// checkRemains waits until Redis has nothing but the token, and nobody is subscribed.
+// checkRemains waits until Redis has nothing but the token, and no subscriptions.
 func (l *lab) checkRemains() {
 	l.t.Helper()
 	token := keys.Prefix("redisson_lock_token", lockName)
@@ -195,7 +195,7 @@ func overlap(stays []stay, forgiven time.Duration) string {
 	return ""
 }
 
-// disorder describes the first stay whose token is not above that of one that was over before.
+// disorder describes the first stay whose token is not above that of a stay that had ended before.
 func disorder(stays []stay) string {
 	for _, a := range stays {
 		for _, b := range stays {

@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/crash"
 )
 
-// Every point times every action: the strike falls once, nobody overlaps, nothing stays behind, and the
-// lock can be had again.
+// Every point times every action: the strike happens once, no stays overlap, nothing is left behind, and the lock can
+// be taken again.
 func TestPairs(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // guards results
@@ -46,9 +46,9 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// table has a line per point and a column per action: how often the strike fell, "-" where the pair has no
-// sense, "." where it did not run or failed; "~" marks a process
-// that was starved, so that a loss was let pass where it is a failure otherwise.
+// table has a line per point and a column per action: how often the strike happened, "-" where the pair makes no
+// sense, "." where it did not run or failed; "~" marks a process that was starved, so that a loss was tolerated which
+// is a failure otherwise.
 func table(results map[crash.Point]map[action]found) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%-16s", "")
@@ -81,7 +81,7 @@ func table(results map[crash.Point]map[action]found) string {
 	return b.String()
 }
 
-// What is left out is known and has a reason; what is not has a way to its point.
+// Every omitted pair is listed with a reason; every other one has a way to its point.
 func TestPairsWithoutSense(t *testing.T) {
 	t.Parallel()
 	left := 0

@@ -69,7 +69,7 @@ func (l *lab) start() {
 	l.cmd = exec.Command(os.Args[0])
 	l.cmd.Env = append(os.Environ(), subjectEnv+"="+string(text))
 	l.cmd.Stderr = os.Stderr
-	l.in, err = l.cmd.StdinPipe() // whose end ends the subject, should this process die
+	l.in, err = l.cmd.StdinPipe() // its end ends the subject if this process dies
 	require.NoError(l.t, err)
 	out, err := l.cmd.StdoutPipe()
 	require.NoError(l.t, err)
@@ -92,7 +92,7 @@ func (l *lab) start() {
 	})
 }
 
-// run goes through the pair until the subject has ended.
+// run follows the pair until the subject has ended.
 func (l *lab) run() {
 	l.t.Helper()
 	if l.course.scenario == waiting {
@@ -118,7 +118,7 @@ func (l *lab) run() {
 	}
 }
 
-// stuck gives up on the subject, and has it write down where its goroutines stand.
+// stuck gives up on the subject, and makes it print the stacks of its goroutines.
 func (l *lab) stuck() {
 	l.t.Helper()
 	_ = l.cmd.Process.Signal(syscall.SIGQUIT)
@@ -144,7 +144,7 @@ func (l *lab) hear(r report) {
 	l.reports = append(l.reports, r)
 	switch r.Kind {
 	case passed:
-		// A waiter that was told "busy" after it had subscribed is woken by nothing but a message.
+		// Only a message wakes a waiter that was told "busy" after it had subscribed.
 		l.passed[r.Point]++
 		if l.point == crash.Wake && r.Point == crash.Acquire.Reply && l.passed[crash.Subscribed] > 0 {
 			l.release()
@@ -160,7 +160,7 @@ func (l *lab) hear(r report) {
 	}
 }
 
-// release ends the hold that the rival began with, and leaves the rest to contend.
+// release ends the rival's first hold, and lets the rival contend from then on.
 func (l *lab) release() {
 	if st := l.rival.first; st != nil {
 		l.rival.first = nil
@@ -169,8 +169,8 @@ func (l *lab) release() {
 	}
 }
 
-// checkKey makes sure that the strike falls where it is meant to: that the lock is there or is not. It can
-// only be told while the subject stands still.
+// checkKey makes sure that the strike happens in the intended state: that the lock exists or does not. That can be
+// checked only while the subject stands still.
 func (l *lab) checkKey() {
 	l.t.Helper()
 	switch l.action {
@@ -209,7 +209,7 @@ func (l *lab) strike() {
 		require.NoError(l.t, l.direct.ScriptFlush(ctx).Err())
 		l.say("go")
 	case kill:
-		return // nobody is left to be told anything
+		return // no process is left to be told anything
 	}
 	l.say("healed")
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// TestMain is also the subject's: this test binary, started again with a pair in its environment. Ten
-// pairs run at a time, however few processors there are: nearly all they do is wait for leases to pass.
-// Whoever gives -parallel has it their way.
+// TestMain is also the subject's: this test binary, started again with a pair in its environment. Ten pairs run at a
+// time, however few processors there are, because they mostly wait for leases to end. An explicit -parallel takes
+// precedence.
 func TestMain(m *testing.M) {
 	if os.Getenv(subjectEnv) != "" {
 		subjectMain()

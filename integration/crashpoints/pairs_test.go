@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/crash"
 )
 
-// action is what goes wrong at a point.
+// action is the fault at a point.
 type action string
 
 const (
@@ -16,9 +16,9 @@ const (
 	cancel     action = "cancel"      // the context of the calls under way ends
 	kill       action = "kill"        // the process dies by SIGKILL
 	stop       action = "stop"        // the process is stopped for more than a lease, and continued
-	drop       action = "drop"        // nothing more is heard: before sending nothing is sent, after it the reply is lost
+	drop       action = "drop"        // silence: before sending nothing is sent, after it the reply is lost
 	redisEmpty action = "redis-empty" // Redis is killed, and comes back without its data
-	redisAOF   action = "redis-aof"   // Redis is killed, and comes back with them
+	redisAOF   action = "redis-aof"   // Redis is killed, and comes back with its data
 	pubsubKill action = "pubsub-kill" // all subscriptions are cut
 	flush      action = "flush"       // Redis forgets all scripts
 )
@@ -29,8 +29,8 @@ func actions() []action {
 	}
 }
 
-// transparent actions cost time and nothing else: every call has to end as if nothing had happened. A Redis
-// that comes back with its data in a fraction of a lease is among them.
+// transparent actions only cost time: every call must end as if nothing had happened. A Redis that comes
+// back with its data in a fraction of a lease is among them.
 func (a action) transparent() bool {
 	switch a {
 	case fail, delay, drop, redisAOF, pubsubKill, flush:
@@ -40,8 +40,8 @@ func (a action) transparent() bool {
 }
 
 // lease is the subject's. Where a loss would be a failure it is longer, so that a loaded machine is not
-// taken for a fault of ours; and where nothing may be left to the end of a lease, it is so long that this
-// would show.
+// mistaken for a bug; and where nothing may be left until the end of a lease, it is so long that this would
+// show.
 func (a action) lease(s scenario) time.Duration {
 	switch {
 	case !a.transparent() && a != cancel:
@@ -52,7 +52,7 @@ func (a action) lease(s scenario) time.Duration {
 	return 30 * time.Second
 }
 
-// isExchange reports whether the point is one of a request, and of which side.
+// isExchange reports whether the point is one of a request, and on which side.
 func isExchange(p crash.Point) (send, reply bool) {
 	for _, x := range []crash.Exchange{crash.Acquire, crash.Reenter, crash.Leave, crash.Count,
 		crash.Release, crash.Handoff, crash.Adopt, crash.Renew, crash.Reclaim} {
@@ -61,7 +61,7 @@ func isExchange(p crash.Point) (send, reply bool) {
 	return send, reply
 }
 
-// senseless says why a pair is left out; "" if it is not.
+// senseless says why a pair is omitted; "" if it is not.
 func senseless(p crash.Point, a action) string {
 	send, reply := isExchange(p)
 	switch {
@@ -73,7 +73,7 @@ func senseless(p crash.Point, a action) string {
 	return ""
 }
 
-// scenario is what the subject goes through; see the methods of subject of these names.
+// scenario is what the subject does; see the methods of subject with these names.
 type scenario string
 
 const (
@@ -81,21 +81,21 @@ const (
 	nested    scenario = "nested"    // lock, re-enter with a longer lease, leave, unlock
 	counted   scenario = "counted"   // the same with no lease of its own, until Redis was told
 	waiting   scenario = "waiting"   // lock while the rival holds
-	line      scenario = "line"      // two wait behind a holder of the same client, who hands on
+	line      scenario = "line"      // two wait behind a holder of the same client, which hands on
 	renewal   scenario = "renewal"   // hold until long after a renewal
 	transfer  scenario = "transfer"  // export, import by another client
 	abandoned scenario = "abandoned" // an acquisition that its context ends before the reply is read
 	closing   scenario = "closing"   // Close, with a hold and a waiter
 )
 
-// course is the way to a point: the scenario, and at which passing of the point the strike falls.
+// course is the way to a point: the scenario, and at which passing of the point the strike happens.
 type course struct {
 	scenario scenario
 	passing  int
 }
 
-// grant is the passing at which a client that is new asks in earnest: the first time it only learns what
-// time it is on the server.
+// grant is the passing at which a new client's request can succeed: the first one only learns the server's
+// time.
 const grant = 2
 
 func courseTo(p crash.Point) course {
@@ -126,7 +126,7 @@ func courseTo(p crash.Point) course {
 	return course{}
 }
 
-// lockName is the name that all contend for: every pair has a Redis of its own.
+// lockName is the lock of every pair: each has its own Redis.
 const lockName = "struck"
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// report is a line that the subject writes: what it went through and when.
+// report is a line that the subject writes: an event and its time.
 type report struct {
 	Kind  string        // one of the kinds below
 	At    time.Duration // by the clock that all processes share
@@ -27,12 +27,12 @@ const (
 	resumed = "resumed" // the process was stopped, and runs again
 	stayed  = "stayed"  // a stay as it is known by now; a later one of the same id replaces it
 	called  = "called"  // a call has returned
-	stalled = "stalled" // for how long the process got no processor, at the worst
-	leaked  = "leaked"  // goroutines that are left at the end
+	stalled = "stalled" // how long the process got no processor, at worst
+	leaked  = "leaked"  // goroutines left at the end
 	done    = "done"
 )
 
-// stay is for how long somebody believed to hold: the first and the last moment of which it is certain.
+// stay is a time during which a hold was treated as live: the first and the last certain moment.
 type stay struct {
 	Who      string
 	ID       int
@@ -49,7 +49,7 @@ type callReport struct {
 	Error string
 }
 
-// word is an error in one word of the vocabulary; "alien" is what is none of it.
+// word is an error as one word of the vocabulary; "alien" is any other error.
 func word(err error) string {
 	if err == nil {
 		return "nil"
@@ -69,7 +69,7 @@ func word(err error) string {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "alien" // nobody here has a deadline that ends before all is over
+		return "alien" // no deadline here ends before all is over
 	case errors.Is(err, context.Canceled) && (said == "busy" || said == "unavailable"):
 		return "canceled"
 	case err == context.Canceled: // before anything was sent

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// rivalLease is so long that a waiter behind the rival is not woken by its end.
+// rivalLease is so long that its end does not wake a waiter behind the rival.
 const rivalLease = 6 * time.Second
 
 // rival is another client, with connections of its own, that contends for the lock.
@@ -30,8 +30,8 @@ type rival struct {
 	mu    sync.Mutex // guards all below
 	ids   int
 	stays map[int]stay
-	words map[string]int // that its calls ended with
-	last  time.Duration  // when it got in last
+	words map[string]int // the outcomes of its calls
+	last  time.Duration  // when it last got the lock
 }
 
 func newRival(t *testing.T, who string, options *redis.Options) *rival {
@@ -62,7 +62,7 @@ func (r *rival) enter(ctx context.Context, patience time.Duration) (*staying, er
 	st := &staying{lock: r.lock}
 	var err error
 	st.held, st.unlock, err = r.lock.Lock(ctx)
-	if !timer.Stop() && err == nil { // the context would end the stay with it
+	if !timer.Stop() && err == nil { // otherwise the context would end with the stay
 		cancel(nil)
 		return nil, st.unlock()
 	}
@@ -101,7 +101,7 @@ func (r *rival) contend() {
 		for {
 			st, err := r.enter(context.Background(), 200*time.Millisecond)
 			if st != nil {
-				time.Sleep(3 * time.Millisecond) // so that another one inside would show
+				time.Sleep(3 * time.Millisecond) // so that another holder would show
 				st.leave()
 				err = st.unlock()
 			}
@@ -125,7 +125,7 @@ func (r *rival) count(err error) {
 	r.words[w]++
 }
 
-// since reports whether the rival got in after a moment.
+// since reports whether the rival got the lock after at.
 func (r *rival) since(at time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// play goes through the scenario. A step that fails ends it: what comes of the rest is known.
+// play runs the scenario. A step that fails ends it: the results of the rest are known.
 func (s *subject) play() {
 	map[scenario]func(){
 		plain: s.plain, nested: s.nested, counted: s.counted, waiting: s.plain, line: s.line, renewal: s.renewal,
@@ -44,8 +44,8 @@ func (s *subject) nested() {
 	s.exit("unlock", "nil", st)
 }
 
-// counted stays in an inner level until the request was struck that tells Redis of it, which may go on while the
-// levels are left.
+// counted stays in an inner level until the request was struck that reports it to Redis. That request may go on
+// while the levels are left.
 func (s *subject) counted() {
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {
@@ -61,7 +61,7 @@ func (s *subject) counted() {
 			time.Sleep(time.Millisecond)
 		}
 		switch s.Action {
-		case redisEmpty, redisAOF, pubsubKill, flush: // of which the parent looks where they fall
+		case redisEmpty, redisAOF, pubsubKill, flush: // the parent checks where these happen
 			s.await(s.going)
 		}
 		_ = s.call("leave", "nil", leave)
@@ -70,7 +70,7 @@ func (s *subject) counted() {
 	s.exit("unlock", "nil", st)
 }
 
-// line has two calls wait behind a hold of the same client.
+// line makes two calls wait behind a hold of the same client.
 func (s *subject) line() {
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {
@@ -83,7 +83,7 @@ func (s *subject) line() {
 	waiters.Wait()
 }
 
-// waiters starts calls that wait in line; standing waits until all of them do, or are done.
+// waiters starts calls that queue; standing waits until all of them do, or are done.
 func (s *subject) waiters(n int, want string) (waiters *sync.WaitGroup, standing func()) {
 	waiters = new(sync.WaitGroup)
 	stood := s.passings(crash.Enqueue)
@@ -106,7 +106,7 @@ func (s *subject) waiters(n int, want string) (waiters *sync.WaitGroup, standing
 	}
 }
 
-// renewal holds until a renewal was struck and there was time for another two.
+// renewal holds until a renewal was struck and two more had time to follow.
 func (s *subject) renewal() {
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {
@@ -149,8 +149,8 @@ func (s *subject) transfer() {
 	}
 }
 
-// abandoned has its context end when Redis has granted the lock, and never hears of that, so that the hold
-// has to be reclaimed.
+// abandoned ends its context when Redis has granted the lock, and never receives the grant, so the hold has to
+// be reclaimed.
 func (s *subject) abandoned() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -171,8 +171,8 @@ func (s *subject) abandoned() {
 	s.plain()
 }
 
-// closing closes the client while one call holds and another waits. The holder goes on until its hold
-// ends by that.
+// closing closes the client while one call holds and another waits. The holder goes on until Close ends its
+// hold.
 func (s *subject) closing() {
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// staying is a stay that is going on.
+// staying is a stay in progress.
 type staying struct {
 	stay
 	tell   func(stay)
@@ -16,12 +16,11 @@ type staying struct {
 	held   context.Context
 	unlock func() error
 	end    chan struct{} // closed by leave
-	ended  chan struct{} // closed when nobody looks any more
+	ended  chan struct{} // closed when nobody checks any more
 }
 
-// begin notes the first moment that is certain, and from then on the last one. It returns nil if the
-// hold is over already. What is believed is what Held says: a process that was stopped cannot be told
-// anything, and has to ask.
+// begin records the first certain moment, and from then on the last one. It returns nil if the hold has ended
+// already. Held decides whether the hold is live: a process that was stopped cannot be told anything, and has to ask.
 func (st *staying) begin() *staying {
 	from := stamp.Now()
 	hold, err := st.lock.Held(st.held)
@@ -66,7 +65,7 @@ func (st *staying) look() bool {
 	return true
 }
 
-// leave ends the stay: from here on nothing is believed.
+// leave ends the stay: from here on the hold does not count as live.
 func (st *staying) leave() {
 	close(st.end)
 	<-st.ended
@@ -91,7 +90,7 @@ func (s *subject) begin(st *staying) *staying {
 	st.Who, st.ID = "subject", s.ids
 	s.mu.Unlock()
 	st.tell = func(state stay) { s.tell(report{Kind: stayed, Stay: &state}) }
-	if st.begin() == nil { // over before anything was done with it
+	if st.begin() == nil { // over before it was used
 		_ = s.call("unlock of what is over", "nil", st.unlock)
 		return nil
 	}
@@ -104,7 +103,7 @@ func (s *subject) exit(name, want string, st *staying) {
 	_ = s.call(name, want, st.unlock)
 }
 
-// work is what the lock is held for: a moment, or so long that it spans a restart of Redis.
+// work is what the holder does: it stays a moment, or so long that it spans a restart of Redis.
 func (s *subject) work(st *staying) {
 	span := 20 * time.Millisecond
 	if s.Action == redisEmpty || s.Action == redisAOF {
@@ -113,7 +112,7 @@ func (s *subject) work(st *staying) {
 	s.workFor(st, span)
 }
 
-// workFor ends when the hold is lost. The end of the context that was given to Lock is not that.
+// workFor ends when the hold is lost, but not at the end of the context that was given to Lock.
 func (s *subject) workFor(st *staying, span time.Duration) {
 	select {
 	case <-st.ended:

@@ -12,15 +12,15 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
-// refusal is an error that Redis answers with.
+// refusal is an error reply of Redis.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// RedisError makes it one of go-redis.
+// RedisError makes it an error of go-redis.
 func (refusal) RedisError() {}
 
-// strike is what happens at every point: nothing, except at one passing of one of them.
+// strike is called at every point. It does nothing, except at one passing of one of them.
 func (s *subject) strike(p crash.Point) error {
 	s.tell(report{Kind: passed, Point: p})
 	if s.before != nil {
@@ -51,7 +51,7 @@ func (s *subject) fall(p crash.Point) error {
 		case reply:
 			return os.ErrDeadlineExceeded
 		}
-		return errors.New("struck") // to be ignored
+		return errors.New("struck") // will be ignored
 	case drop:
 		if send {
 			return os.ErrDeadlineExceeded
@@ -67,14 +67,14 @@ func (s *subject) fall(p crash.Point) error {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case stop:
-		// The signal may be taken by another thread, a little later.
+		// The signal may reach another thread, a little later.
 		for start := stamp.Now(); stamp.Now()-start < s.Lease; time.Sleep(10 * time.Millisecond) {
 			if stamp.Now()-start < s.Lease/2 {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			}
 		}
 		s.tell(report{Kind: resumed})
-	default: // what is done to Redis is the parent's part
+	default: // actions on Redis are the parent's part
 		s.await(s.going)
 	}
 	return nil

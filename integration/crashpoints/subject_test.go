@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// subjectEnv holds, as JSON, what a subject is to do.
+// subjectEnv contains a subject's task, as JSON.
 const subjectEnv = "HOLDFAST_TEST_CRASHPOINT"
 
 type orders struct {
@@ -39,10 +39,10 @@ type subject struct {
 	ctx    context.Context // of the scenario's calls
 	cancel context.CancelFunc
 	going  chan struct{} // closed when the parent has done its part of the strike
-	healed chan struct{} // closed when nothing is wrong any more
+	healed chan struct{} // closed when no fault is left
 	struck chan struct{} // closed when the strike is over
 
-	before func(crash.Point) error // what a scenario does at a point, apart from the strike
+	before func(crash.Point) error // what a scenario does at a point, besides the strike
 
 	out    sync.Mutex // guards standard output
 	mu     sync.Mutex // guards all below
@@ -92,7 +92,7 @@ func (s *subject) newClient() *rlock.Client {
 	return client
 }
 
-// after is what the same process has to be capable of when all is well again: to get the lock.
+// after checks that the same process can take the lock when the fault is over.
 func (s *subject) after() {
 	s.await(s.struck)
 	s.await(s.healed)
@@ -108,7 +108,7 @@ func (s *subject) after() {
 	}
 }
 
-// await waits for c, but not for ever: that nothing came shows in what is missing from the reports.
+// await waits for c, but not for ever: if nothing comes, the reports show what is missing.
 func (s *subject) await(c <-chan struct{}) {
 	select {
 	case <-c:
@@ -116,7 +116,7 @@ func (s *subject) await(c <-chan struct{}) {
 	}
 }
 
-// listen hears what the parent says, and ends with it.
+// listen reads the parent's commands, and ends with the parent.
 func (s *subject) listen() {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		switch lines.Text() {
@@ -142,7 +142,7 @@ func (s *subject) beat() {
 	}
 }
 
-// tell writes a report at once, so that it outlives this process.
+// tell writes a report at once, so that it survives this process.
 func (s *subject) tell(r report) {
 	r.At = stamp.Now()
 	text, err := json.Marshal(r)
@@ -154,7 +154,7 @@ func (s *subject) tell(r report) {
 	_, _ = os.Stdout.Write(append(text, '\n'))
 }
 
-// call reports what fn came to.
+// call reports the outcome of fn.
 func (s *subject) call(name, want string, fn func() error) error {
 	start := stamp.Now()
 	err := fn()
@@ -166,8 +166,8 @@ func (s *subject) call(name, want string, fn func() error) error {
 	return err
 }
 
-// leaks reports goroutines that are left. A go-redis client that could not connect has one that sleeps
-// for a second before it sees that the client was closed.
+// leaks reports goroutines that are left. A go-redis client that could not connect has one that sleeps for a second
+// before it sees that the client was closed.
 func (s *subject) leaks(known goleak.Option) {
 	for end := stamp.Now() + slack; ; {
 		err := goleak.Find(known)

@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/integration/failover"
 )
 
-// Defects B2 and B3: what a failover may cost, at every kind of one. A machine that is busy with other things is
-// allowed for, by how late it wakes up who only sleeps; a call is several such steps, here and in servers.
+// Defects B2 and B3: the permitted cost of every kind of failover. The limits allow for a busy machine by how late it
+// wakes a goroutine that only sleeps; a call is several such steps, here and in servers.
 func TestWhatAFailoverCosts(t *testing.T) {
 	type run struct {
 		kind  failover.Kind

@@ -8,38 +8,38 @@ import (
 	"time"
 )
 
-// Figures are what a failover has cost the users of a library.
+// Figures are what a failover cost the users of a library.
 type Figures struct {
 	Library string
 	Kind    Kind
 	Lease   time.Duration
 
-	Serves time.Duration // from the fault until the replica took writes
+	Serves time.Duration // from the fault until the replica accepted writes
 
-	// Holds that were lost, and those of them that were valid for two seconds or more after the replica served.
+	// Holds that were lost, and how many of those were valid for two seconds or more after the replica served.
 	Lost, LostInTime int
-	// Turns is how often the contended names were entered.
+	// Turns is how often the contended names were locked.
 	Turns int
 
-	// From the moment at which the replica served: the first new lock of a client that had waiters, and the
-	// slowest first one of those that had none.
+	// From the moment at which the replica served: the first new lock of a client with waiters, and the slowest first
+	// one of the clients without.
 	FirstWaiters, FirstOthers time.Duration
 
-	// For how long nobody got a contended name, from that moment on.
+	// How long nobody got a contended name, from that moment on.
 	StallMedian, StallLongest time.Duration
 	Stalled                   int // names that nobody got for over two seconds
 
-	// Two believed in one lock; how often that was not explained by a write that Redis lost; and for how long the
-	// longest of them lasted.
+	// Overlaps of two holds of one lock; how many of them were not explained by a write that Redis lost; and the
+	// duration of the longest.
 	Overlaps, Unexplained int
 	OverlapLongest        time.Duration
 
-	Late    time.Duration // how late the machine woke somebody up meanwhile, at worst
+	Late    time.Duration // how late the machine woke a sleeper meanwhile, at worst
 	Deposed int64         // script calls, of all libraries, that the old primary answered after the replica served
 }
 
-// RenewalPeriod is the time within which a holder is to be told of a loss: until the next renewal, and for as long
-// as that takes.
+// RenewalPeriod is the time within which a holder must learn of a loss: until the next renewal, plus the time that
+// the renewal takes.
 func RenewalPeriod(lease time.Duration) time.Duration { return lease/3 + min(lease/6, 3*time.Second) }
 
 func (f *Figures) stalls(each []time.Duration) {

@@ -31,7 +31,7 @@ func newClient(t testing.TB, rdb redis.UniversalClient, lease time.Duration) *rl
 	return client
 }
 
-// nameOn is a name that the given node of a cluster serves.
+// nameOn returns a name that the given node of a cluster serves.
 func nameOn(t testing.TB, lab *redistest.ReplicatedClusterLab, node int) string {
 	t.Helper()
 	for i := range 1000 {
@@ -51,8 +51,8 @@ func on(t testing.TB, server *redistest.Server) *redis.Client {
 	return rdb
 }
 
-// defect B2: a client that nobody of waits at a primary that dies learns of its replica from the errors, or from
-// the silence, in time to renew what it holds there.
+// defect B2: a client without waiters at a primary that dies learns of its replica from the errors, or from the
+// silence, in time to renew its holds there.
 func TestAHoldOutlivesThePrimaryThoughNobodyWaitsThere(t *testing.T) {
 	for name, die := range map[string]func(*redistest.Server){
 		"killed": (*redistest.Server).Kill, "stopped": (*redistest.Server).Stop,
@@ -86,7 +86,7 @@ func TestAHoldOutlivesThePrimaryThoughNobodyWaitsThere(t *testing.T) {
 	}
 }
 
-// promote has the replica of node i take over though that does not answer.
+// promote makes the replica of node i take over although node i does not answer.
 func promote(t testing.TB, lab *redistest.ReplicatedClusterLab, i int) {
 	t.Helper()
 	replica := on(t, lab.Replica(i))
@@ -97,8 +97,8 @@ func promote(t testing.TB, lab *redistest.ReplicatedClusterLab, i int) {
 	}, "the replica was not promoted")
 }
 
-// defect B3: the deposed primary goes on answering for seconds. What is released there stays on the new primary,
-// unless it is released again.
+// defect B3: the deposed primary goes on answering for seconds. A hold that is released there stays on the new
+// primary, unless it is released again.
 func TestAReleaseAtADeposedPrimaryIsRepeated(t *testing.T) {
 	t.Parallel()
 	const lease = time.Minute
@@ -122,8 +122,8 @@ func TestAReleaseAtADeposedPrimaryIsRepeated(t *testing.T) {
 	require.Equal(t, "master", old.Info(t, "replication")["role"], "nobody had to wait for its end")
 }
 
-// defect B3: connections to the deposed primary are given up when the Sentinels point to another one, and not
-// when they are old or it is told of its fate, which here is seconds later.
+// defect B3: connections to the deposed primary are given up when the Sentinels name another one, not only when they
+// are old or the primary is told that it was deposed, which here is seconds later.
 func TestTheDeposedPrimaryIsLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	const lease = time.Minute
@@ -145,7 +145,7 @@ func TestTheDeposedPrimaryIsLeftAtOnce(t *testing.T) {
 	}
 }
 
-// order has a Sentinel begin a failover.
+// order makes a Sentinel begin a failover.
 func order(t testing.TB, lab *redistest.SentinelLab) {
 	t.Helper()
 	sentinel := on(t, lab.Sentinels()[0])

@@ -18,20 +18,20 @@ type Library struct {
 	Open func(rdb redis.UniversalClient, lease time.Duration) (Client, error)
 }
 
-// Client is what one process has of a library.
+// Client is one process's client of a library.
 type Client interface {
-	// Lock waits for a name and has it renewed until it is unlocked. An error is the end of an attempt.
+	// Lock waits for a name, which is renewed until it is unlocked. An error ends the attempt.
 	Lock(ctx context.Context, name string) (Held, error)
 	Close() error
 }
 
-// Held is a hold. Its holder may ask at any time.
+// Held is a hold. Its methods may be called at any time.
 type Held interface {
-	// Told is closed when its holder is told that it has lost.
+	// Told is closed when the holder is told of a loss.
 	Told() <-chan struct{}
-	// Until is how long it may be believed in.
+	// Until is how long the hold may be relied on.
 	Until() time.Time
-	// Unlock ends it. The error says that it was lost, or that nothing could be learned of it.
+	// Unlock ends it. The error says that it was lost, or that its state is unknown.
 	Unlock() error
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	holds     = 100 // names that nobody waits for
+	holds     = 100 // names without waiters
 	contended = 50  // names that are wanted all the time
 	long      = 5   // names besides, each held for seconds: a lost acquisition of theirs has time to be told of
 	crowded   = 3   // clients that contend, and hold half of the holds
@@ -21,11 +21,11 @@ const (
 
 	before  = 2 * time.Second // the fault
 	after   = 4 * time.Second // the replica serves, at least
-	replica = time.Second     // what Redis may not have replicated in time when a primary goes
+	replica = time.Second     // of writes before the loss of a primary may not have been replicated
 )
 
-// Run has each library's clients hold and contend while the primary goes, all at once, and returns the figures in
-// the order of the libraries.
+// Run makes each library's clients hold and contend while the primary is lost, all at once, and returns the figures
+// in the order of the libraries.
 func Run(t testing.TB, site *Site, lease time.Duration, libraries ...Library) []Figures {
 	t.Helper()
 	var runs []*run
@@ -60,7 +60,7 @@ func Run(t testing.TB, site *Site, lease time.Duration, libraries ...Library) []
 	return all
 }
 
-// waitUntil waits until nothing more is to be expected: every name was entered, and every hold was renewed or lost.
+// waitUntil waits until the run is settled: every name was locked, and every hold was renewed or lost.
 func waitUntil(runs []*run, served time.Time, lease time.Duration) {
 	last := served.Add(lease + lease/3 + 5*time.Second)
 	for now := time.Now(); now.Before(last); now = time.Now() {
@@ -75,7 +75,7 @@ func waitUntil(runs []*run, served time.Time, lease time.Duration) {
 	}
 }
 
-// watchLateness notes how late a timer is at worst.
+// watchLateness records how late a timer is at worst.
 func watchLateness(ctx context.Context) *atomic.Int64 {
 	const step = 10 * time.Millisecond
 	var worst atomic.Int64
@@ -99,7 +99,7 @@ type run struct {
 	witness *witness
 	holds   []*keep
 	short   []string
-	fresh   []string // a name for each quiet client to take when the replica serves
+	fresh   []string // a name for each quiet client to lock when the replica serves
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -108,11 +108,11 @@ type run struct {
 	first []time.Time
 }
 
-// keep is one of the holds that nobody waits for.
+// keep is one of the holds without waiters.
 type keep struct {
 	held   Held
 	told   <-chan struct{}
-	struck time.Time // until when it was valid as the primary went
+	struck time.Time // until when it was valid at the loss of the primary
 }
 
 func (k *keep) lost() bool {
@@ -175,7 +175,7 @@ func newRun(t testing.TB, site *Site, library Library, lease time.Duration) *run
 	return r
 }
 
-// contend takes a name again and again.
+// contend locks a name again and again.
 func (r *run) contend(client Client, name string, length time.Duration) {
 	for r.ctx.Err() == nil {
 		held, err := client.Lock(r.ctx, name)
@@ -192,18 +192,18 @@ func (r *run) contend(client Client, name string, length time.Duration) {
 		}
 		timer.Stop()
 		r.witness.leave(stay)
-		_ = held.Unlock() // what it says is told too late to matter here
+		_ = held.Unlock() // too late for its result to matter here
 	}
 }
 
-// note keeps how long holds are valid as the primary goes.
+// note records how long each hold is valid at the loss of the primary.
 func (r *run) note() {
 	for _, k := range r.holds {
 		k.struck = k.held.Until()
 	}
 }
 
-// newcomers has those who wait for nothing take a new name.
+// newcomers makes the clients without waiters lock a new name.
 func (r *run) newcomers() {
 	for i, client := range r.quiet {
 		r.wg.Go(func() { r.arrive(client, r.fresh[i]) })
@@ -225,7 +225,7 @@ func (r *run) arrive(client Client, name string) {
 	}
 }
 
-// settled reports that every name was entered since the failover, and every hold renewed or lost.
+// settled reports that every name was locked since the failover, and every hold renewed or lost.
 func (r *run) settled(served time.Time) bool {
 	for _, name := range r.short {
 		if !r.witness.entered(name, served.Add(after/2)) {
@@ -278,8 +278,8 @@ func (r *run) figures(struck, served time.Time) Figures {
 	return f
 }
 
-// explained reports that Redis may have lost what the first of the two wrote: it was taken just before the primary
-// went, or while another one served already.
+// explained reports that Redis may have lost the write of the first of the two: it was granted just before the
+// primary was lost, or while another one already served.
 func explained(o overlap, struck, served time.Time) bool {
 	return o.first.After(struck.Add(-replica)) && o.first.Before(served.Add(3*time.Second))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// Kind is a topology and what befalls its primary.
+// Kind is a topology and the way in which its primary is lost.
 type Kind string
 
 // The kinds.
@@ -25,18 +25,18 @@ const (
 	SentinelStopped  Kind = "Sentinel, SIGSTOP"
 )
 
-// Kinds are all of them.
+// Kinds are all kinds.
 var Kinds = []Kind{
 	ClusterKilled, ClusterStopped, ClusterCommanded, SentinelPlanned, SentinelKilled, SentinelStopped,
 }
 
 const (
-	patience    = 60 * time.Second // of a wait for what has to happen
-	nodeTimeout = "2000"           // ms after which a cluster misses a node
-	victim      = 1                // the primary of a cluster that goes
+	patience    = 60 * time.Second // of a wait for what must happen
+	nodeTimeout = "2000"           // ms after which a cluster considers a node down
+	victim      = 1                // the primary of a cluster that is lost
 )
 
-// Site is servers, of which one primary will go.
+// Site is a set of servers, one primary of which will be lost.
 type Site struct {
 	t        testing.TB
 	kind     Kind
@@ -75,7 +75,7 @@ func (s *Site) Client() redis.UniversalClient {
 	return s.sentinel.Client(s.t)
 }
 
-// Name makes a name that the primary serves which will go.
+// Name returns a name that the primary to be lost serves.
 func (s *Site) Name() string {
 	for {
 		name := fmt.Sprintf("failover:%d", s.names.Add(1))
@@ -85,7 +85,7 @@ func (s *Site) Name() string {
 	}
 }
 
-// strike has the primary go.
+// strike makes the primary fail.
 func (s *Site) strike() {
 	switch s.kind {
 	case ClusterKilled, SentinelKilled:
@@ -106,7 +106,7 @@ func (s *Site) order(server *redistest.Server, command ...any) {
 		"the failover did not begin")
 }
 
-// serves returns when the replica takes writes.
+// serves waits until the replica accepts writes, and returns that moment.
 func (s *Site) serves(probe string) time.Time {
 	opts := s.next.Options()
 	opts.MaxRetries = -1
@@ -122,7 +122,7 @@ func (s *Site) serves(probe string) time.Time {
 	}
 }
 
-// deposed reports that the old primary lives on as one by its own account.
+// deposed reports that the old primary goes on and still considers itself a primary.
 func (s *Site) deposed() bool { return s.kind == SentinelPlanned }
 
 // scripts is how many script calls the old primary has answered, 0 if it does not answer.

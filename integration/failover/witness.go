@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// witness notes who believed in which lock from when until when. It asks nobody, and has one clock.
+// witness records who treated which lock as held, from when until when. It asks nobody, and has one clock.
 type witness struct {
 	mu    sync.Mutex // guards stays
 	stays map[string][]*stay
 }
 
-// stay is one belief.
+// stay is the time of one hold, as its holder saw it.
 type stay struct {
 	from, to time.Time // to is zero while it lasts
 }
@@ -34,7 +34,7 @@ func (w *witness) leave(s *stay) {
 	s.to = time.Now()
 }
 
-// entered reports whether anybody entered after an instant.
+// entered reports whether anybody got the lock after an instant.
 func (w *witness) entered(name string, after time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *witness) entered(name string, after time.Time) bool {
 	return len(stays) > 0 && stays[len(stays)-1].from.After(after)
 }
 
-// first is when somebody entered one of the names first, after an instant.
+// first returns when one of the names was first locked after an instant.
 func (w *witness) first(names []string, after time.Time) (first time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *witness) first(names []string, after time.Time) (first time.Time) {
 	return first
 }
 
-// stall is the longest time, from an instant on, for which nobody entered a name.
+// stall is the longest time, from an instant on, for which nobody got a name.
 func (w *witness) stall(name string, from, end time.Time) (longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,14 +70,14 @@ func (w *witness) stall(name string, from, end time.Time) (longest time.Duration
 	return max(longest, end.Sub(last))
 }
 
-// overlap is a time for which two believed in one lock.
+// overlap is a time during which two treated one lock as held.
 type overlap struct {
 	name          string
-	first, second time.Time // when they entered
+	first, second time.Time // when each got it
 	lasted        time.Duration
 }
 
-// overlaps are all of them. What lasts still lasts until end.
+// overlaps returns all of them. Stays in progress last until end.
 func (w *witness) overlaps(end time.Time) (all []overlap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// count is how often a name was entered.
+// count is how often a name was locked.
 func (w *witness) count(name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // settle bounds how long the remains of a run may take to go, once nothing keeps them.
 const settle = 15 * time.Second
 
-// paused waits until no client is in a call. One that does not pause is stuck.
+// paused waits until no client is in a call. A client that does not pause is stuck.
 func (r *run) paused(limit time.Duration) error {
 	for _, s := range r.seats {
 		line, err := s.current().hear(limit)
@@ -36,13 +36,13 @@ func (r *run) emptied() error {
 	return within(err, "keys", left)
 }
 
-// isToken tells whether a key is that of a fencing token, which outlives the holds of its name.
+// isToken reports whether a key is that of a fencing token, which outlives the holds of its name.
 func isToken(key string) bool {
 	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
 	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
 }
 
-// audit closes the clients and looks for what is left of them, in themselves and in Redis.
+// audit closes the clients and checks that nothing is left of them, in themselves and in Redis.
 func (r *run) audit() error {
 	if err := r.sayAll(sayClose); err != nil {
 		return err
@@ -73,7 +73,8 @@ func (r *run) audit() error {
 	return within(err, "connections", left)
 }
 
-// gone asks until nothing is listed any more, and returns what still is at the end of the limit.
+// gone polls until nothing is listed any more, and returns what is still listed at the end of the
+// limit.
 func (r *run) gone(limit time.Duration, list func() ([]string, error)) (left []string, err error) {
 	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
 		left, err = list()
@@ -90,7 +91,7 @@ func within(err error, what string, left []string) error {
 	return err
 }
 
-// fail notes down that a fault could not be injected, which fails the run.
+// fail records that a fault could not be injected, which fails the run.
 func (r *run) fail(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,8 +104,8 @@ func (r *run) failure() error {
 	return r.err
 }
 
-// lenient is the test that the server and the proxies belong to. A late request that meets a connection
-// that another fault cuts is not delivered, which is what networks do: it is counted.
+// lenient is the test to which the server and the proxies belong. A late request is not delivered if
+// another fault cuts its connection, as on a network: it is counted.
 type lenient struct {
 	testing.TB
 	undelivered atomic.Int64

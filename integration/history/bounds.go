@@ -11,7 +11,7 @@ type Loss struct {
 	Name        string        // whose holds; "" for all
 	From, Until time.Duration // at some time from one to the other
 	Certain     bool          // it did; else it may have done so
-	By          string        // the client process whose own doing it was; "" if it was none of theirs
+	By          string        // the client process that caused it; "" if none did
 }
 
 func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
@@ -20,10 +20,10 @@ func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
 type Bounds struct {
 	Losses  []Loss
 	Reply   time.Duration // how long a grant may be on its way to its holder
-	Telling time.Duration // how long a holder may go on believing, besides the time that it stood still
+	Telling time.Duration // how long a holder may still treat a lost hold as live, besides the time that it was stopped
 }
 
-// Late describes the holders that went on believing for too long after their hold was lost.
+// Late describes the holders that treated their hold as live for too long after its loss.
 func (b Bounds) Late(holds []Hold) (found []string) {
 	for _, h := range granted(holds) {
 		for _, l := range b.Losses {
@@ -38,8 +38,8 @@ func (b Bounds) Late(holds []Hold) (found []string) {
 	return found
 }
 
-// LongestTelling is how long after a loss its holder believed, at most, and how many holds were lost while
-// they were believed in.
+// LongestTelling is how long after a loss a holder treated its hold as live, at most, and how many live holds
+// were lost.
 func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	for _, h := range granted(holds) {
 		hit := false
@@ -55,11 +55,11 @@ func (b Bounds) LongestTelling(holds []Hold) (longest time.Duration, lost int) {
 	return longest, lost
 }
 
-// excuses tells whether two holds may overlap: the earlier one was lost before the later one began, perhaps
-// while its grant was on its way, and is over in time. A process that breaks a lock ends its own hold first, so
-// there is no excuse for that, unless it only then got to know of the hold.
+// excuses reports whether two holds may overlap: the earlier one was lost before the later one began, perhaps
+// while its grant was on its way, and ends in time. A process that breaks a lock ends its own hold first, so
+// there is no excuse for that, unless it learned of the hold only then.
 func (b Bounds) excuses(earlier, later Hold) bool {
-	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other one was made
+	if later.grantStart < earlier.grantStart { // a turn of a grant that was lost before the other was made
 		earlier, later = later, earlier
 	}
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
@@ -70,9 +70,9 @@ func (b Bounds) excuses(earlier, later Hold) bool {
 	})
 }
 
-// mixes tells whether the order of two holds is not known: one was lost at about the time at which both
-// were granted, so the one that was granted first may have been heard of last. Or it was lost, and is passed on
-// until that is found out.
+// mixes reports whether the order of two holds is unknown: one was lost at about the time at which both were
+// granted, so the grant of the first may have arrived last. Or it was lost, and is passed on until that is
+// discovered.
 func (b Bounds) mixes(earlier, later Hold) bool {
 	return slices.ContainsFunc(b.Losses, func(l Loss) bool {
 		return l.of(later) && l.From <= earlier.Start && later.grantCalled <= l.Until

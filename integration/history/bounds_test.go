@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// by says whose a hold is.
+// by sets the owner of a hold.
 func by(client string, h Hold) Hold {
 	h.Client, h.Called = client+"/0", h.Start
 	return h
@@ -46,7 +46,7 @@ func TestLossesAreToldInTime(t *testing.T) {
 	require.Equal(t, 20*time.Nanosecond, longest)
 }
 
-// Only what follows from a loss is excused, and only for as long as it takes to hear of one.
+// Only the consequences of a loss are excused, and only for as long as it takes to learn of one.
 func called(at time.Duration, h Hold) Hold {
 	h.Called = at
 	return h
@@ -81,8 +81,8 @@ func TestOverlapsAfterALoss(t *testing.T) {
 	}
 }
 
-// Of two holds that a loss lies between, the one that was granted first may be heard of last. Whoever asked
-// after the loss came later for certain.
+// If a loss lies between two holds, the grant of the first may arrive last. A request sent after the loss certainly
+// came later.
 func TestOrderAfterALoss(t *testing.T) {
 	t.Parallel()
 	b := Bounds{Losses: []Loss{{Name: "a", From: 100, Until: 110, Certain: true}}, Telling: 50}
@@ -110,7 +110,7 @@ func TestRecordOfBreaks(t *testing.T) {
 	}
 }
 
-// Where Redis is made to forget, a run in which a loss was told too late has failed.
+// Where Redis is made to forget, a run in which a loss was reported too late has failed.
 func TestRecordOfALossToldTooLate(t *testing.T) {
 	t.Parallel()
 	h := Hold{Client: "3", Name: "a", ID: "id:1", Fence: 7, Start: 100, End: 900}

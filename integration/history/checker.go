@@ -16,17 +16,17 @@ type Hold struct {
 	Client string        // which process, and which of its goroutines
 	Called time.Duration // when Lock was
 	Start  time.Duration // after Lock had returned
-	End    time.Duration // the last moment at which it was certainly believed in
+	End    time.Duration // the last moment at which it was certainly live
 
-	From    string        // the id of the exported hold that it was; "" if it was none
-	Stalled time.Duration // how long its goroutine stood still meanwhile, in all
+	From    string        // the id of the exported hold that it continues; "" if none
+	Stalled time.Duration // how long its goroutine was stopped meanwhile, in all
 
 	// Of the first turn of its grant: a lock that is passed on inside a process is one hold for Redis, and Redis
-	// is not asked whether it still knows it. Set by granted.
+	// is not asked whether it still exists. Set by granted.
 	grantCalled, grantStart time.Duration
 }
 
-// granted has every hold know the beginning of its grant, which is that of the first hold by its id.
+// granted sets the beginning of each hold's grant, which is that of the first hold with its id.
 func granted(holds []Hold) []Hold {
 	first := make(map[string]Hold, len(holds))
 	for _, h := range holds {
@@ -47,8 +47,8 @@ func (h Hold) process() string {
 	return name
 }
 
-// believed tells whether the hold was ever believed in. A process that was stopped between the grant
-// and the return of Lock may learn of a hold when it is over.
+// believed reports whether the hold was ever treated as live. A process that was stopped between the grant and
+// the return of Lock may learn of a hold when it has ended.
 func (h Hold) believed() bool { return h.End > h.Start }
 
 func (h Hold) String() string {
@@ -68,9 +68,8 @@ func byName(holds []Hold) map[string][]Hold {
 	return names
 }
 
-// Overlaps sweeps over the believed intervals of every name and describes every two of which one begins
-// before the other has ended, unless that is in bounds. Touching is no overlap: the moments that are
-// recorded lie inside.
+// Overlaps sweeps over the live intervals of every name and describes every two of which one begins before the
+// other has ended, unless that is within bounds. Touching is no overlap: the recorded moments lie inside.
 func (b Bounds) Overlaps(holds []Hold) (found []string) {
 	b.sweep(holds, func(earlier, later Hold) {
 		if !b.excuses(earlier, later) {
@@ -81,7 +80,7 @@ func (b Bounds) Overlaps(holds []Hold) (found []string) {
 	return found
 }
 
-// Excused is how many overlaps are in bounds: how often somebody was inside who had lost the lock.
+// Excused is how many overlaps are within bounds: how often a holder was inside that had lost the lock.
 func (b Bounds) Excused(holds []Hold) (n int) {
 	b.sweep(holds, func(earlier, later Hold) {
 		if b.excuses(earlier, later) {
@@ -93,7 +92,7 @@ func (b Bounds) Excused(holds []Hold) (n int) {
 
 func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
 	for _, of := range byName(holds) {
-		var open []Hold // those that were begun and have not ended
+		var open []Hold // holds that have begun and not ended
 		for _, h := range of {
 			if !h.believed() {
 				continue
@@ -107,9 +106,9 @@ func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
 	}
 }
 
-// Disorder describes every hold whose token is not above that of the hold believed in before it, and
-// every token that was used twice, and every hold id that two processes had, whether anybody believed in them
-// or not. A hold that was exported goes on under another id, once, with the token that it had.
+// Disorder describes every hold whose token is not above that of the live hold before it, every token that was
+// used twice, and every hold id that two processes had, whether it was live or not. An exported hold continues
+// under another id, once, with its token.
 func (b Bounds) Disorder(holds []Hold) (found []string) {
 	ids := make(map[string]Hold, len(holds))
 	for _, of := range byName(holds) {
@@ -147,10 +146,10 @@ type Call struct {
 	Client           string
 	Op               string
 	Called, Returned time.Duration
-	Outcome          string // "ok", or what the error was
+	Outcome          string // "ok", or the error
 }
 
-// LongestWait returns how long the calls that returned after a moment went on after it, at most.
+// LongestWait returns how long calls that returned after a moment went on after it, at most.
 func LongestWait(calls []Call, after time.Duration) (longest time.Duration, of Call) {
 	for _, c := range calls {
 		if waited := c.Returned - max(c.Called, after); waited > longest {
@@ -160,7 +159,7 @@ func LongestWait(calls []Call, after time.Duration) (longest time.Duration, of C
 	return longest, of
 }
 
-// Failures describes the calls that began after a moment and did not end well.
+// Failures describes the calls that began after a moment and failed.
 func Failures(calls []Call, after time.Duration) (found []string) {
 	for _, c := range calls {
 		if c.Called >= after && c.Outcome != outcomeOK {
@@ -171,7 +170,7 @@ func Failures(calls []Call, after time.Duration) (found []string) {
 	return found
 }
 
-// Leftovers returns the keys that are neither of those that may stay.
+// Leftovers returns the keys that may not stay.
 func Leftovers(keys []string, mayStay func(string) bool) []string {
 	var left []string
 	for _, key := range keys {

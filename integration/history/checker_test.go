@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hold is one of "a", from one moment to another.
+// hold is a hold of "a", from one moment to another.
 func hold(fence int64, from, to time.Duration) Hold {
 	return Hold{Name: "a", ID: fmt.Sprint(fence, from, to), Fence: fence, Client: "c", Start: from, End: to}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// What a client process is told, in its environment.
+// The configuration of a client process, in its environment.
 const (
 	envAddr    = "HOLDFAST_HISTORY_ADDR" // its presence makes a process a client
 	envNumber  = "HOLDFAST_HISTORY_NUMBER"
@@ -35,24 +35,24 @@ const (
 	envLinger  = "HOLDFAST_HISTORY_LINGER"  // the same
 )
 
-// ownName is what the goroutines of one client contend for among themselves.
+// ownName is the name for which only the goroutines of one client contend.
 func ownName(number int) string { return fmt.Sprint("history-own-", number) }
 
 // names are what the clients contend for: few enough for queues in every process.
 var names = []string{"history-a", "history-b", "history-c", "history-d", "history-e"}
 
-// What a client process is told later, line by line.
+// The commands to a client process, line by line.
 const (
 	sayRoam  = "roam"  // operations of every kind, until "pause"
 	sayLive  = "live"  // a number of operations, each of which must succeed
 	sayPause = "pause" // finish what is under way
-	sayClose = "close" // close the client, tell what is left, and end
+	sayClose = "close" // close the client, report what is left, and end
 
 	sayImport = "import" // name id token: take over a hold that another client exported
 )
 
-// Client runs this process as a client if it was started as one, and then does not return. Programs
-// that call Run, or tests of them, call it first.
+// Client runs this process as a client if it was started as one, and then does not return. A program that
+// calls Run, or a test of it, calls Client first.
 func Client() {
 	if os.Getenv(envAddr) == "" {
 		return
@@ -81,7 +81,7 @@ type client struct {
 	out io.Writer
 }
 
-// passage is an exported hold on its way.
+// passage is an exported hold in transit.
 type passage struct{ name, id, token string }
 
 func newClient(out io.Writer) (*client, error) {
@@ -118,8 +118,8 @@ func newClient(out io.Writer) (*client, error) {
 	return c, err
 }
 
-// dialFrom gives every client an address of its own, so that whoever looks at the connections can tell
-// whose they are. Only Linux has all of 127/8.
+// dialFrom gives every client its own address, so that connections can be attributed to clients. Only Linux
+// has all of 127/8.
 func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: time.Second}
 	if runtime.GOOS == "linux" {
@@ -128,8 +128,7 @@ func dialFrom(number int) func(context.Context, string, string) (net.Conn, error
 	return dialer.DialContext
 }
 
-// runClient does what it is told, until it is told to close. The end of its input means that the run is
-// dead.
+// runClient follows commands until it is told to close. The end of its input means that the run is dead.
 func runClient(in io.Reader, out io.Writer) error {
 	c, err := newClient(out)
 	if err != nil {
@@ -171,8 +170,8 @@ func runClient(in io.Reader, out io.Writer) error {
 	return errors.New("the run has ended")
 }
 
-// offer leaves an exported hold to the next worker that has nothing to do. If there are too many of them, or
-// nobody works any more, it runs out.
+// offer leaves an exported hold to the next idle worker. If there are too many of them, or no worker runs
+// any more, its lease runs out.
 func (c *client) offer(argument string) {
 	f := parse(argument)
 	select {
@@ -188,7 +187,7 @@ func (c *client) start(work func(*worker)) {
 	}
 }
 
-// close closes the client and tells how many goroutines are left besides this one, and what they do.
+// close closes the client and reports how many goroutines are left besides this one, and what they do.
 func (c *client) close() error {
 	if err := c.rlock.Close(); err != nil {
 		return err // which would name locks that were not unlocked
@@ -216,6 +215,6 @@ func (c *client) tell(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := io.WriteString(c.out, line); err != nil {
-		os.Exit(1) // nobody listens any more
+		os.Exit(1) // nobody reads any more
 	}
 }

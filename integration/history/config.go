@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Site is what the clients lock on.
+// Site is the kind of servers that hold the locks.
 type Site string
 
 // The sites. Only a single server has a proxy in front of it for every client: the nodes of the others
-// tell clients their own addresses.
+// give clients their own addresses.
 const (
 	Single   Site = "single"
 	Cluster  Site = "cluster"  // three primaries
 	Sentinel Site = "sentinel" // a primary, its replica, and three Sentinels
 )
 
-// Config says how much a run does. All of it follows from the seed but for what the scheduler of the
-// machine decides, so a seed repeats the faults and not the history.
+// Config configures a run. The seed decides everything except what the machine's scheduler decides, so a
+// seed repeats the faults but not the history.
 type Config struct {
 	Acquisitions int // while faults are injected
 	Faults       int // at least as many as there are kinds
@@ -27,32 +27,32 @@ type Config struct {
 	Lease        time.Duration
 	Clients      int           // processes
 	Workers      int           // goroutines in each
-	Limit        time.Duration // for the acquisitions and faults; what was not reached by then fails the run
+	Limit        time.Duration // for the acquisitions and faults; the run fails if it is not done by then
 	Log          func(format string, args ...any)
 
 	Site    Site     // Single by default
-	Forgets bool     // Redis is made to forget, and nothing else happens to it; on a single server
+	Forgets bool     // Redis is made to forget, and no other fault happens; on a single server
 	Linger  bool     // workers stay inside for long; always so where Redis forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
 }
 
 const (
 	warmUp     = 200              // acquisitions
-	warmUpSlow = 20               // of those who linger
-	warmUpTime = 20 * time.Second // within which they are made, or the machine is too slow to test anything
+	warmUpSlow = 20               // of lingering workers
+	warmUpTime = 20 * time.Second // a machine that is slower than this is too slow to test anything
 	liveEach   = 25               // operations of each worker in the liveness phase
 )
 
-// bound is how long a call may go on after the faults have ended: a lease that a dead or cut-off holder
-// left behind, a poll, and what a loaded machine takes for a queue of holders.
+// bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected
+// holder left behind, a poll, and what a loaded machine takes for a queue of holders.
 func (c Config) bound() time.Duration { return 2*c.Lease + 13*time.Second }
 
-// telling is how long after Redis forgot a hold its holder may believe in it: a renewal period and a
-// command's limit, and once more that limit, because the renewal may meet a server that has only just come
-// back, or a machine that has other things to do.
+// telling is how long after Redis forgot a hold its holder may treat it as live: a renewal period and a
+// command's limit, and that limit once more, because the renewal may meet a server that has only just come
+// back, or a machine that is busy.
 func (c Config) telling() time.Duration { return c.Lease/3 + 2*(c.Lease/6) }
 
-// kinds are the faults of the run.
+// kinds returns the faults of the run.
 func (c Config) kinds() []fault {
 	all := siteKinds[c.Site]
 	if c.Forgets {
@@ -64,7 +64,7 @@ func (c Config) kinds() []fault {
 	return slices.DeleteFunc(slices.Clone(all), func(f fault) bool { return !slices.Contains(c.Kinds, f.name) })
 }
 
-// warmUp is how many acquisitions show that the clients are at work.
+// warmUp is how many acquisitions show that the clients work.
 func (c Config) warmUp() int {
 	if c.Linger {
 		return warmUpSlow
@@ -72,7 +72,7 @@ func (c Config) warmUp() int {
 	return warmUp
 }
 
-// fill puts defaults in place of zero values.
+// fill replaces zero values by defaults.
 func (c Config) fill() (Config, error) {
 	if c.Lease == 0 {
 		c.Lease = 900 * time.Millisecond

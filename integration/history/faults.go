@@ -12,7 +12,7 @@ import (
 )
 
 // fault is a kind of fault. inject returns how often it happened: a lost reply needs a request, which a
-// client that waits may not send.
+// waiting client may not send.
 type fault struct {
 	name   string
 	inject func(*run, *rand.Rand) int
@@ -49,22 +49,22 @@ var anywhere = []fault{
 	{"client killed", killClient},
 }
 
-// stops are faults of a server that nobody replaces for it.
+// stops are faults of a server that is not replaced.
 var stops = []fault{
 	{"server stopped briefly", stopServer(3, 7)},
 	{"server stopped for long", stopServer(11, 16)},
 }
 
-// releases matches the requests of which a late copy could do the most harm.
+// releases matches the requests whose late copies could do the most harm.
 func releases(r faultproxy.Request) bool { return faultproxy.Script(lua.SHA("release"))(r) }
 
-// between is a duration from a to b tenths of the lease.
+// between returns a duration from a to b tenths of the lease.
 func (r *run) between(random *rand.Rand, a, b int) time.Duration {
 	return r.cfg.Lease * time.Duration(10*a+random.IntN(10*(b-a)+1)) / 100
 }
 
-// fired waits until a rule has fired so often, or for two leases. It ends the rule and returns how often
-// it fired.
+// fired waits until a rule has fired n times, or for two leases. It ends the rule and returns how often it
+// fired.
 func (r *run) fired(rule *faultproxy.Rule, n int) int {
 	for end := time.Now().Add(2 * r.cfg.Lease); rule.Fired() < n && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
@@ -73,7 +73,7 @@ func (r *run) fired(rule *faultproxy.Rule, n int) int {
 	return min(rule.Fired(), n)
 }
 
-// onScripts does something to one to three requests of one client, the next ones that match.
+// onScripts applies an action to one to three requests of one client, the next ones that match.
 func onScripts(action faultproxy.Action) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		n := 1 + random.IntN(3)
@@ -82,8 +82,8 @@ func onScripts(action faultproxy.Action) func(*run, *rand.Rand) int {
 	}
 }
 
-// gated holds back what a request or its copy would do, for up to two leases: beyond every not-after,
-// and beyond the hold itself.
+// gated holds back the effect of a request or its copy, for up to two leases: beyond every not-after, and
+// beyond the hold itself.
 func gated(
 	match faultproxy.Match, action func(*faultproxy.Gate) faultproxy.Action,
 ) func(*run, *rand.Rand) int {
@@ -110,7 +110,7 @@ func delayed(r *run, random *rand.Rand) int {
 	return min(r.fired(rule, 1), 1)
 }
 
-// latency slows the whole path of one client, by less than the time that a command has, or by more.
+// latency slows the whole path of one client, by less than the limit of a command, or by more.
 func latency(r *run, random *rand.Rand) int {
 	s := r.seats[random.IntN(len(r.seats))]
 	s.proxy.Latency(r.between(random, 0, 2) / 2)
@@ -133,8 +133,8 @@ func blackhole(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// fade holds the reply to a renewal back for nearly as long as one may take, and cuts the client off once it
-// has it, for longer than a lease: so what its holders heard last they heard late.
+// fade delays the reply to a renewal by nearly as much as allowed, and once the client has it, cuts the
+// client off for longer than a lease: so its last confirmation was a late one.
 func fade(r *run, random *rand.Rand) int {
 	s, gate := r.seats[random.IntN(len(r.seats))], faultproxy.NewGate()
 	rule := s.proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.HoldReply(gate))
@@ -184,11 +184,11 @@ func flushScripts(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// stopClient stops a client process for so many tenths of its lease.
+// stopClient stops a client process for from to to tenths of its lease.
 func stopClient(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		s := r.seats[random.IntN(len(r.seats))]
-		if !s.seize() { // it stands still, or is being replaced
+		if !s.seize() { // it is stopped already, or being replaced
 			return 0
 		}
 		if err := s.current().signal(syscall.SIGSTOP); err != nil {
@@ -204,7 +204,7 @@ func stopClient(from, to int) func(*run, *rand.Rand) int {
 	}
 }
 
-// killClient kills a client process, and lets another one take its seat.
+// killClient kills a client process, and starts another in its seat.
 func killClient(r *run, random *rand.Rand) int {
 	s := r.seats[random.IntN(len(r.seats))]
 	if !s.seize() {
@@ -218,7 +218,7 @@ func killClient(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// stopServer stops Redis for so many tenths of a lease. What it was sent meanwhile it carries out when it
+// stopServer stops Redis for from to to tenths of a lease. It executes what it received meanwhile when it
 // runs again.
 func stopServer(from, to int) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {

@@ -20,8 +20,7 @@ var siteKinds = map[Site][]fault{
 	Sentinel: append([]fault{{"failover", failOver}}, anywhere...),
 }
 
-// migrateSlot moves the slot of a name to another node, and takes its time where keys are half here and
-// half there.
+// migrateSlot moves the slot of a name to another node, and pauses while the keys are half here and half there.
 func migrateSlot(r *run, random *rand.Rand) int {
 	slot := keys.Slot(names[random.IntN(len(names))])
 	from := r.cluster.NodeFor(r.t, slot)
@@ -35,8 +34,8 @@ func migrateSlot(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// failOver has the Sentinels promote the replica when that has everything: the primary takes no writes any
-// more, and is told of its fate before it would take some again. So nothing is forgotten.
+// failOver makes the Sentinels promote the replica when it is up to date: the old primary accepts no more writes, and
+// is told that it was deposed before it would accept any again. So nothing is forgotten.
 func failOver(r *run, _ *rand.Rand) int {
 	ctx, old := context.Background(), r.sentinel.Primary(r.t)
 	admin := r.admins[0]
@@ -62,7 +61,7 @@ func failOver(r *run, _ *rand.Rand) int {
 	return 1
 }
 
-// promote orders a failover, and once more should it not come about: a Sentinel that cannot reach the replica
+// promote orders a failover, and a second one if the first does not happen: a Sentinel that cannot reach the replica
 // in time gives up.
 func (r *run) promote(old *redistest.Server) *redistest.Server {
 	const patience = 10 * time.Second // more than a Sentinel has

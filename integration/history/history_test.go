@@ -21,7 +21,7 @@ var (
 	linger = flag.Bool("history.linger", false, "short runs have holders that stay for long")
 )
 
-// run carries out a run, or a short one if that was asked for.
+// run carries out a run, or a short one if requested.
 func run(t *testing.T, cfg history.Config) *history.Report {
 	t.Helper()
 	cfg.Seed, cfg.Limit, cfg.Log = *seed, 150*time.Second, t.Logf
@@ -45,9 +45,8 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// G1, G2, G3, G4, G5, G6, G13: under every kind of fault that leaves Redis its memory, nobody believes in
-// a hold that another believes in, tokens grow, and once the faults are over everybody gets in and
-// nothing is left.
+// G1, G2, G3, G4, G5, G6, G13: under every kind of fault that leaves Redis its data, no two holds are live
+// at one time, tokens grow, and once the faults are over every caller gets the lock and nothing is left.
 func TestHistoryUnderFaults(t *testing.T) {
 	report := run(t, history.Config{Acquisitions: 5000, Faults: 25})
 	if *short != "" {
@@ -59,8 +58,8 @@ func TestHistoryUnderFaults(t *testing.T) {
 	require.Positive(t, report.Unlocks["max-hold:lost"], "no hold was held for as long as it may be")
 }
 
-// G2, G13: what Redis forgets, the holder hears of within a renewal period and a command's limit. Whoever
-// gets the lock meanwhile has a greater token, so that storage can turn the other away.
+// G2, G13: if Redis forgets a hold, its holder learns of it within a renewal period and a command's limit.
+// A client that gets the lock meanwhile has a greater token, so storage can reject the first.
 func TestHistoryWhereRedisForgets(t *testing.T) {
 	report := run(t, history.Config{
 		Acquisitions: 240, Faults: 40, Lease: 1200 * time.Millisecond, Forgets: true,
@@ -79,7 +78,7 @@ func TestHistoryOnOtherSites(t *testing.T) {
 	}
 }
 
-// A run that would not contain every kind of fault, or no acquisitions, is refused: it would prove little.
+// A run without every kind of fault, or without acquisitions, is refused: it would prove little.
 func TestVoidRunsAreRefused(t *testing.T) {
 	for _, cfg := range []history.Config{
 		{Acquisitions: 5000, Faults: 5}, {Faults: 100},

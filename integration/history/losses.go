@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
-// losses make Redis forget: holds, tokens, or all it knows.
+// losses make Redis forget: holds, tokens, or all data.
 var losses = []fault{
 	{"lock deleted", losing(deletion(false, lockKey))},
 	{"token deleted", losing(deletion(true, tokenKey))},
@@ -22,8 +22,8 @@ var losses = []fault{
 func lockKey(name string) string  { return name }
 func tokenKey(name string) string { return keys.Prefix("redisson_lock_token", name) }
 
-// losing notes down which holds were lost, and when. Do returns the name whose hold is lost, "" for those
-// of all names; and false if none is.
+// losing records which holds were lost, and when. Do returns the name whose hold is lost, "" for those of all names;
+// and false if none is.
 func losing(do func(*run, *rand.Rand) (name string, lost bool, err error)) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		from := stamp.Now()
@@ -38,8 +38,8 @@ func losing(do func(*run, *rand.Rand) (name string, lost bool, err error)) func(
 	}
 }
 
-// deletion deletes keys of one name, as an administrator does or an eviction that meets just them. Holds
-// that lost no more than their token are not lost.
+// deletion deletes keys of one name, like an administrator or an eviction of just these. Holds that lost only their
+// token are not lost.
 func deletion(
 	harmless bool, of ...func(string) string,
 ) func(*run, *rand.Rand) (string, bool, error) {
@@ -57,8 +57,7 @@ func flush(r *run, _ *rand.Rand) (string, bool, error) {
 	return "", true, r.admins[0].FlushAll(context.Background()).Err()
 }
 
-// evict leaves the server no memory at all until it has evicted every key that has an expiry, which locks
-// and tokens have.
+// evict leaves the server no memory until it has evicted every key with an expiry, which locks and tokens have.
 func evict(r *run, _ *rand.Rand) (string, bool, error) {
 	ctx, admin := context.Background(), r.admins[0]
 	var left []string

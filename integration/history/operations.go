@@ -11,14 +11,14 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// operation is something that a worker does with a lock.
+// operation is what a worker does with a lock.
 type operation struct {
 	name   string
 	weight int // how often, compared to the others
 	do     func(w *worker, op string, on locks)
 }
 
-// operations are all that a worker does under faults, besides what it imports.
+// operations are all that a worker does under faults, besides importing.
 var operations = []operation{
 	{"lock", 38, func(w *worker, op string, on locks) {
 		w.enter(context.Background(), op, on.plain, on.plain.Lock, w.span())
@@ -47,9 +47,9 @@ var operations = []operation{
 	{"break", 3, (*worker).breakIn},
 }
 
-// choose picks an operation. Where Redis forgets there is no fixed lease: nobody renews that, so nobody
-// hears of its loss. Where it does not, nobody takes a lock away from another process, which would hear of
-// that too late to stay without an overlap.
+// choose picks an operation. Where Redis forgets there is no fixed lease: it is not renewed, so its holder
+// would not learn of a loss. Where it does not, no worker takes a lock from another process, which would
+// learn of that too late to avoid an overlap.
 func (w *worker) choose() operation {
 	skipped, total := "break", 0
 	if w.client.forgets {
@@ -94,7 +94,7 @@ func (w *worker) live() {
 	w.enter(context.Background(), "live", lock, lock.Lock, time.Duration(w.random.IntN(2000))*time.Microsecond)
 }
 
-// within is inside by Do.
+// within takes the lock by Do.
 func (w *worker) within(op string, on locks) {
 	c, span := Call{Client: w.name, Op: op, Called: stamp.Now()}, w.span()
 	var s *stay
@@ -111,7 +111,7 @@ func (w *worker) within(op string, on locks) {
 	w.left(s, begun, err)
 }
 
-// export takes the lock, and lets go of it in a way that another process can take it over.
+// export takes the lock, and exports it for another process.
 func (w *worker) export(op string, on locks) {
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := on.plain.Lock(context.Background())
@@ -147,8 +147,8 @@ func (w *worker) take(p passage) {
 	}
 }
 
-// own takes a lock that no other process wants, and now and then somebody of this process takes it away
-// meanwhile. That ends the hold here before others of this process can have it, so no two may overlap.
+// own takes a lock that no other process wants, and now and then another worker of this process breaks it
+// meanwhile. That ends the hold here before another worker can get the lock, so no two may overlap.
 func (w *worker) own(op string, _ locks) {
 	lock := w.locks[w.client.own].plain
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
@@ -170,7 +170,7 @@ func (w *worker) own(op string, _ locks) {
 	w.left(s, begun, unlock())
 }
 
-// breakIn takes a lock away from whoever has it, which is a loss like the others.
+// breakIn takes a lock from its holder, which is a loss like the others.
 func (w *worker) breakIn(_ string, on locks) { w.takeAway(on.plain) }
 
 func (w *worker) takeAway(lock *rlock.Lock) bool {

@@ -18,12 +18,12 @@ type process struct {
 	name string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	told chan string   // what it says besides its record; closed when all that it wrote was taken
-	gone chan struct{} // closed when it has ended, and its status is there
+	told chan string   // its output besides its record; closed when all of it was read
+	gone chan struct{} // closed when it has ended, and err is set
 	err  error         // that status
 }
 
-// launch starts this very program as a client that dials addr.
+// launch starts this program as a client that dials addr.
 func launch(number, generation int, addr string, cfg Config, r *record) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +39,7 @@ func launch(number, generation int, addr string, cfg Config, r *record) (*proces
 		envForgets+"="+strconv.FormatBool(cfg.Forgets), envLinger+"="+strconv.FormatBool(cfg.Linger),
 		envSeed+"="+strconv.FormatUint(cfg.Seed+uint64(number)<<32+uint64(generation)<<40, 10))
 	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil { // whose end ends the client, should this process die
+	if p.in, err = p.cmd.StdinPipe(); err != nil { // its end ends the client if this process dies
 		return nil, err
 	}
 	out, err := p.cmd.StdoutPipe()
@@ -81,7 +81,7 @@ func (p *process) say(order string) error {
 	return nil
 }
 
-// hear returns what the process says next, besides its record.
+// hear returns the next output of the process, besides its record.
 func (p *process) hear(limit time.Duration) (string, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -98,7 +98,7 @@ func (p *process) hear(limit time.Duration) (string, error) {
 
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// kill ends the process with SIGKILL, and returns when all that it wrote was taken.
+// kill ends the process with SIGKILL, and returns when all its output was read.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	for range p.told {
@@ -106,8 +106,8 @@ func (p *process) kill() {
 	<-p.gone
 }
 
-// ended waits for the process's own end, which must be without an error: the race detector reports by
-// the status.
+// ended waits for the process to end by itself, which must be without an error: the race detector reports by the
+// status.
 func (p *process) ended(limit time.Duration) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

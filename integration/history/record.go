@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
-// record is what the client processes tell, put together. All methods are safe for concurrent use.
+// record merges the reports of the client processes. All methods are safe for concurrent use.
 type record struct {
 	mu      sync.Mutex // guards all below
 	holds   []Hold
@@ -20,11 +20,11 @@ type record struct {
 	bounds  Bounds
 	bad     []string
 
-	strict bool                             // losses are told in time; set before there are any
+	strict bool                             // losses are reported in time; set before there are any
 	export func(from *process, line string) // passes an exported hold on; set before there are any
 }
 
-// turn is what tells holds apart: those to whom one grant is passed have its id, and a token each.
+// turn identifies a hold: the turns of one grant share its id, and have a token each.
 type turn struct {
 	id    string
 	fence int64
@@ -43,7 +43,7 @@ func newRecord() *record {
 	return &record{open: make(map[turn]open), unlocks: make(map[string]int)}
 }
 
-// take notes down a line that a client process wrote.
+// take records a line that a client process wrote.
 func (r *record) take(p *process, line string) {
 	f := parse(line)
 	r.mu.Lock()
@@ -86,7 +86,7 @@ func (r *record) take(p *process, line string) {
 	}
 }
 
-// lost notes down that Redis forgot something.
+// lost records that Redis forgot something.
 func (r *record) lost(l Loss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,17 +95,17 @@ func (r *record) lost(l Loss) {
 
 func (r *record) lostLocked(l Loss, outcome string) {
 	switch outcome {
-	case outcomeNotHeld: // and so nothing was taken away
+	case outcomeNotHeld: // so nothing was taken from a holder
 		return
-	case outcomeUnavailable: // it may be, some time later, but only who held it then
+	case outcomeUnavailable: // it may be, some time later, but only from the holder of that time
 		l.Until += r.bounds.Telling
 	}
 	r.bounds.Losses = append(r.bounds.Losses, l)
 }
 
-// killed ends the holds of a process that was alive at a moment, and then killed. All that it wrote was
-// taken before. It had not begun to unlock them, since it tells that first, and its death is what ended
-// its belief, or the validity that it knew of.
+// killed ends the holds of a process that was alive at a moment, and then killed. All its output was
+// taken before. It had not begun to unlock them, because it reports that first. So its death ended
+// them, or the end of the validity that it knew of.
 func (r *record) killed(p *process, alive time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *record) acquisitions() int {
 	return len(r.holds) + len(r.open)
 }
 
-// verdict is what is wrong with the record as a whole, nil if nothing is.
+// verdict returns what is wrong with the record as a whole, or nil.
 func (r *record) verdict() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,8 +138,8 @@ func (r *record) verdict() error {
 	return nil
 }
 
-// glance looks at the latest holds, so that a run that has failed already can end. What is told of the
-// last seconds may lack what another process, which may stand still, has to tell of them.
+// glance checks the latest holds, so that a run that has failed already can end. Reports of the last
+// seconds may be incomplete, because another process may be stopped.
 func (r *record) glance() error {
 	const some, settled = 1000, 3 * time.Second
 	r.mu.Lock()
@@ -147,7 +147,7 @@ func (r *record) glance() error {
 	latest := slices.Clone(r.holds[max(0, len(r.holds)-some):])
 	now := stamp.Now()
 	return r.judgeLocked(slices.DeleteFunc(latest, func(h Hold) bool {
-		return h.End > now-settled || h.From != "" // and who was imported may have a token from before
+		return h.End > now-settled || h.From != "" // an imported hold may have an older token
 	}))
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told makes a record of what one client said.
+// told makes a record of the output of one client.
 func told(lines ...string) (*record, *process) {
 	r, p := newRecord(), &process{name: "client-0.0"}
 	for _, line := range lines {
@@ -34,8 +34,8 @@ func TestRecordOfAHold(t *testing.T) {
 	require.Equal(t, 1, r.count("lock:ok", "lock:lost"))
 }
 
-// The holds of a killed process end with it, or with the validity that it knew of, and stay in the record:
-// whoever got the lock before that would overlap.
+// The holds of a killed process end with it, or with the validity that it knew of, and stay in the record: a hold
+// granted before that would overlap.
 func TestRecordOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ validUntil, alive, want time.Duration }{{900, 500, 500}, {400, 500, 400}} {

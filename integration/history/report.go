@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Report is the figures of a run.
+// Report contains the figures of a run.
 type Report struct {
 	Config       Config
 	Duration     time.Duration
@@ -18,20 +18,20 @@ type Report struct {
 	Calls        map[string]int // by operation and outcome
 	Unlocks      map[string]int // by outcome
 	Faults       map[string]int // by kind
-	Undelivered  int            // late requests that another fault took away
+	Undelivered  int            // late requests that another fault prevented
 	Overlaps     int
-	Stale        int           // times that somebody was inside who had lost the lock, within bounds
-	Lost         int           // holds that Redis forgot while they were believed in
-	Telling      time.Duration // how long after that they were believed in, at most
+	Stale        int           // overlaps with a holder that had lost the lock, within bounds
+	Lost         int           // live holds that Redis forgot
+	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
 	LongestWait  time.Duration // of a call that went on after the faults had ended
-	Waiter       Call          // whose it was
+	Waiter       Call          // its call
 	LongestLive  time.Duration // of a call in the liveness phase
 	Keys         int           // left besides tokens
 	Goroutines   int           // left in the clients
 }
 
-// take puts down the figures of a record.
+// take copies the figures of a record.
 func (r *Report) take(of *record) {
 	of.mu.Lock()
 	defer of.mu.Unlock()

@@ -22,15 +22,15 @@ type run struct {
 	record  *record
 	report  *Report
 	t       testing.TB
-	late    sync.WaitGroup // what faults still have to end
+	late    sync.WaitGroup // faults that still have to end
 	exports atomic.Int64   // holds on their way from process to process, so far
 
 	mu  sync.Mutex // guards err
 	err error      // of a fault that could not be injected
 }
 
-// Run carries out a run and returns its figures, and what was wrong with it. The report is there in any
-// case, as far as it got.
+// Run carries out a run and returns its figures, and what was wrong with it. It always returns a report,
+// even of an incomplete run.
 func Run(t testing.TB, cfg Config) (*Report, error) {
 	t.Helper()
 	report := &Report{Config: cfg, Faults: make(map[string]int)}
@@ -57,7 +57,7 @@ func Run(t testing.TB, cfg Config) (*Report, error) {
 	return report, errors.Join(err, r.failure(), r.record.verdict())
 }
 
-// clear kills what still runs. After a run that went well there is nothing.
+// clear kills what still runs. After a successful run there is nothing.
 func (r *run) clear() {
 	r.late.Wait()
 	for _, s := range r.seats {
@@ -86,7 +86,7 @@ func (r *run) phases() error {
 	return nil
 }
 
-// warmUp starts the clients and waits until they are at work.
+// warmUp starts the clients and waits until they work.
 func (r *run) warmUp() error {
 	for _, s := range r.seats {
 		if err := r.occupy(s); err != nil {
@@ -101,9 +101,9 @@ func (r *run) warmUp() error {
 	return nil
 }
 
-// inject spreads the faults over the acquisitions: the next one comes when its share of them was made,
-// or after two leases, since faults are what makes them rare. All kinds have their turn before any of
-// them comes again, and those that never happened, for want of what they are to meet, have it until they do.
+// inject spreads the faults over the acquisitions: the next one comes when its share of them was made, or
+// after two leases, because faults make acquisitions rare. Every kind comes once before any of them comes
+// again. A kind that did not happen, because it met nothing, is repeated until it does.
 func (r *run) inject() error {
 	random := rand.New(rand.NewPCG(r.cfg.Seed, 1))
 	from, end := r.record.acquisitions(), time.Now().Add(r.cfg.Limit)
@@ -161,7 +161,7 @@ func (r *run) heal() error {
 	return r.emptied()
 }
 
-// liveness has every worker do operations that must all succeed, now that nothing is wrong.
+// liveness makes every worker do operations that must all succeed, because no fault is left.
 func (r *run) liveness() error {
 	from := stamp.Now()
 	if err := r.sayAll(fmt.Sprintf("%s %d", sayLive, liveEach)); err != nil {

@@ -13,7 +13,7 @@ import (
 type seat struct {
 	number int
 	addr   string            // what the process dials
-	proxy  *faultproxy.Proxy // which is there; nil where the site has none
+	proxy  *faultproxy.Proxy // in front of the server; nil where the site has none
 
 	mu         sync.Mutex // guards all below
 	process    *process
@@ -58,8 +58,7 @@ func (r *run) occupy(s *seat) error {
 	return p.say(sayRoam)
 }
 
-// export passes a hold that a process let go to the process of another seat. If that is gone by then, the
-// hold runs out in nobody's hands.
+// export passes an exported hold to the process of another seat. If that process is gone, the hold's lease runs out.
 func (r *run) export(from *process, exported string) {
 	seats := make([]*seat, 0, len(r.seats))
 	for _, s := range r.seats {
@@ -83,10 +82,10 @@ func (r *run) replace(s *seat) error {
 	return r.occupy(s)
 }
 
-// background does something that heal waits for.
+// background runs do; heal waits for it.
 func (r *run) background(do func()) { r.late.Go(do) }
 
-// lasting ends a fault later, while others happen: after so many tenths of a lease.
+// lasting ends a fault later, while others happen: after from to to tenths of a lease.
 func (r *run) lasting(random *rand.Rand, from, to int, end func()) {
 	d := r.between(random, from, to)
 	r.background(func() {

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// ground is the site of a run: its servers, and what belongs to them.
+// ground is the site of a run: its servers and their admin clients.
 type ground struct {
-	servers  []*redistest.Server // those that have keys
+	servers  []*redistest.Server // the servers that hold keys
 	admins   []*redis.Client     // straight to each of them
 	cluster  *redistest.ClusterLab
 	sentinel *redistest.SentinelLab
@@ -55,8 +55,8 @@ func (r *run) build(lab *lenient) {
 	}
 }
 
-// calm makes the Sentinels hold no primary for dead that is only slow to answer: a failover that nobody
-// prepared would forget what the replica has not heard of.
+// calm keeps the Sentinels from considering a slow primary dead: an unprepared failover would forget what
+// the replica has not received.
 func (r *run) calm(primary string) {
 	for _, s := range r.sentinel.Sentinels() {
 		rdb := redis.NewClient(&redis.Options{Addr: s.Addr()})
@@ -67,8 +67,8 @@ func (r *run) calm(primary string) {
 	}
 }
 
-// dial makes the client that a process of the run locks with. Servers without a proxy in front of them take
-// no connection from any address but the usual one, since they have no password.
+// dial makes the client with which a process of the run locks. Servers without a proxy accept connections
+// only from the usual address, because they have no password.
 func dial(site Site, addr string, number int) (redis.UniversalClient, error) {
 	addrs := strings.Split(addr, ",")
 	switch site {

@@ -16,12 +16,12 @@ type stay struct {
 	op         string
 	lock       *rlock.Lock
 	held       context.Context
-	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was told
-	looked     time.Duration // when it was last seen to be there
+	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was reported
+	looked     time.Duration // when it was last seen to exist
 	lost       bool
 }
 
-// visit stays inside for a while. It reports false if there was nothing to stay in any more.
+// visit stays inside for a while. It reports false if the hold had ended already.
 func (s *stay) visit(span time.Duration, nest bool) bool {
 	if !s.begin() {
 		return false
@@ -31,7 +31,7 @@ func (s *stay) visit(span time.Duration, nest bool) bool {
 	return true
 }
 
-// begin tells of the hold. It reports false if that was over before anybody could believe in it.
+// begin reports the hold. It returns false if the hold ended before it was treated as live.
 func (s *stay) begin() bool {
 	hold, err := s.lock.Held(s.held)
 	if err != nil {
@@ -43,22 +43,22 @@ func (s *stay) begin() bool {
 	return true
 }
 
-// wheelTick is how much earlier than ValidUntil the context of a hold may end: timers round down. What
-// ended that way is released, so another may have it before ValidUntil.
+// wheelTick is how much earlier than ValidUntil the context of a hold may end: timers round down. A hold
+// that ended that way is released, so another may get the lock before ValidUntil.
 const wheelTick = 10 * time.Millisecond
 
-// learn notes down how long the hold is certain to go on. The clock is read before the time that is left,
-// so that a pause in between brings the end forward.
+// learn records how long the hold is certain to go on. The clock is read before the remaining time, so
+// that a pause in between brings the end forward.
 func (s *stay) learn(hold rlock.Hold) {
 	now := stamp.Now()
 	s.validUntil = now + time.Until(hold.ValidUntil) - wheelTick
 }
 
-// stalled is how much later than planned a look may come before that counts as standing still.
+// stalled is the delay of a check beyond which the worker counts as stopped.
 const stalled = 20 * time.Millisecond
 
-// look notes down how long the hold was believed in: until now, if it is still there; and else, if its
-// validity ended, for as long as it was certain to go on.
+// look records how long the hold was live: until now, if it still exists; otherwise, if its validity
+// ended, for as long as it was certain to go on.
 func (s *stay) look() {
 	if s.lost {
 		return
@@ -88,15 +88,15 @@ func (s *stay) look() {
 	}
 }
 
-// same checks that a hold is the one that was begun, and has so many levels.
+// same checks that a hold is the one that was begun, and has count levels.
 func (s *stay) same(hold rlock.Hold, count int) {
 	if hold.ID != s.ID || hold.Fence != s.Fence || hold.Count != count {
 		s.worker.bad("hold %s with token %d became %+v at depth %d", s.ID, s.Fence, hold, count)
 	}
 }
 
-// remain stays inside for a while, or until the hold is lost, and maybe goes in once more meanwhile. At
-// last it looks whether it is still inside.
+// remain stays inside for a while, or until the hold is lost, and may re-enter meanwhile. At the end it
+// checks whether the hold is still live.
 func (s *stay) remain(span time.Duration, nest bool) {
 	if nest && s.worker.random.IntN(5) == 0 {
 		s.nest()
@@ -121,7 +121,7 @@ func (s *stay) remain(span time.Duration, nest bool) {
 	s.look()
 }
 
-// nest enters the lock again, by the context that carries it.
+// nest re-enters the lock, by the context that carries it.
 func (s *stay) nest() {
 	inner, unlock, err := s.lock.Lock(s.held)
 	if err != nil {
@@ -138,5 +138,5 @@ func (s *stay) nest() {
 	if err := unlock(); err != nil {
 		s.worker.outcome("inner-unlock", err)
 	}
-	s.looked = stamp.Now() // it did not stand still
+	s.looked = stamp.Now() // it was not stopped
 }

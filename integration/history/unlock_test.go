@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G2: the last unlock ends the context before it sends the release, so that nobody who goes by the context
-// is inside when the next one may be. Histories can not show it, since their holders stop by themselves
-// before they unlock.
+// G2: the last unlock ends the context before it sends the release, so that no holder that respects the context is
+// inside when the next one may be. Histories cannot show it, because their holders stop by themselves before they
+// unlock.
 func TestContextEndsBeforeTheReleaseIsSent(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := faultproxy.Start(t, server.Addr())

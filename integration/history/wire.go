@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a client process tells the run, one line each. Lines are short enough for a pipe to take them
-// whole, so that a process that is killed leaves no half of one behind.
+// The reports of a client process to the run, one line each. Lines are short enough for a pipe to take them
+// atomically, so a killed process leaves no partial line.
 const (
 	lineHold   = "hold"   // client name id fence called start valid-until from
 	lineEnd    = "end"    // id token end stalled: it is about to unlock, or has lost the hold
@@ -16,12 +16,12 @@ const (
 	lineBreak  = "break"  // name outcome called returned
 	lineCall   = "call"   // client op outcome called returned
 	lineUnlock = "unlock" // outcome
-	lineBad    = "bad"    // what must never be, in words
+	lineBad    = "bad"    // what must never happen, in words
 	linePaused = "paused" // none of its goroutines is in a call
 	lineLeft   = "left"   // goroutines after Close, and what they are
 )
 
-// Outcomes of a call in one word. Whatever is none of these fails the run.
+// Outcomes of a call in one word. Any other outcome fails the run.
 const (
 	outcomeOK          = "ok"
 	outcomeBusy        = "busy"
@@ -52,7 +52,7 @@ func callLine(c Call) string {
 	return fmt.Sprintln(lineCall, c.Client, c.Op, c.Outcome, int64(c.Called), int64(c.Returned))
 }
 
-// fields takes a line apart. The first number that is none is remembered.
+// fields splits a line. The first invalid number is remembered.
 type fields struct {
 	words []string
 	err   error

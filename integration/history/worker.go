@@ -12,8 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// tick is how often a holder looks whether it still holds: the precision of an interval that ends
-// with a loss.
+// tick is how often a holder checks that it still holds: the precision of an interval that ends with a loss.
 const tick = 3 * time.Millisecond
 
 // worker is one goroutine of a client process.
@@ -32,8 +31,8 @@ func newWorker(c *client, name string, random *rand.Rand) *worker {
 	return w
 }
 
-// span is how long to stay inside: mostly for a moment, now and then beyond a renewal, rarely for longer
-// than the lease. Who lingers does all of that more often.
+// span is how long to stay inside: mostly a moment, now and then beyond a renewal, rarely longer than the lease. A
+// lingering worker stays longer more often.
 func (w *worker) span() time.Duration {
 	lease, kind := w.client.lease, w.random.IntN(1000)
 	if w.client.linger {
@@ -60,7 +59,7 @@ func (w *worker) span() time.Duration {
 
 type lockFunc func(context.Context) (context.Context, func() error, error)
 
-// enter takes the lock, stays inside for a while, and leaves; and tells of all of it.
+// enter takes the lock, stays inside for a while, leaves, and reports all of it.
 func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lockFunc, span time.Duration) {
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := take(ctx)
@@ -70,8 +69,8 @@ func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lo
 	}
 }
 
-// arrive tells of a call that has returned, or has come to call what it was given. Without an error it
-// begins a stay.
+// arrive reports a call that has returned, or has called the function that it was given. Without an error it begins a
+// stay.
 func (w *worker) arrive(c Call, lock *rlock.Lock, held context.Context, err error) *stay {
 	c.Returned = stamp.Now()
 	c.Outcome = w.outcome(c.Op, err)
@@ -84,11 +83,11 @@ func (w *worker) arrive(c Call, lock *rlock.Lock, held context.Context, err erro
 	}}
 }
 
-// left tells how a stay was unlocked.
+// left reports how a stay was unlocked.
 func (w *worker) left(s *stay, begun bool, err error) {
 	outcome := w.outcome("unlock", err)
 	if s.op == "live" && outcome == outcomeLost && stamp.Now()-s.Start > w.client.lease/4 {
-		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay so much later
+		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay that much later
 	}
 	w.client.tell(fmt.Sprintln(lineUnlock, s.op+":"+outcome))
 	if outcome == outcomeOK && !begun {
@@ -104,7 +103,7 @@ var allowed = map[string][]string{
 	"do":           {outcomeUnavailable},
 	"export":       {outcomeUnavailable},
 	"own":          {outcomeUnavailable},
-	"import":       {outcomeUnavailable, outcomeNotHeld}, // not held: it ran out on the way
+	"import":       {outcomeUnavailable, outcomeNotHeld}, // not held: its lease ran out in transit
 	"try":          {outcomeUnavailable, outcomeBusy},
 	"max-wait":     {outcomeUnavailable, outcomeBusy},
 	"deadline":     {outcomeUnavailable, outcomeBusy, outcomeOver},
@@ -116,7 +115,7 @@ var allowed = map[string][]string{
 	"live":         {outcomeUnavailable}, // which the run counts as a failure
 }
 
-// outcome is an error in one word. One that the operation may not end with is told as well.
+// outcome is an error in one word. It also reports an error that the operation must not return.
 func (w *worker) outcome(op string, err error) string {
 	word := "unexpected"
 	switch {

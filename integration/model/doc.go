@@ -1,3 +1,3 @@
-// Package model checks an argument, not code: what doc.go of package redlock says of fencing tokens over a quorum,
-// as a small world of which every state is looked at.
+// Package model checks an argument, not code: the argument of package redlock's doc.go about fencing tokens over a
+// quorum, as a small world whose states are searched exhaustively.
 package model

@@ -8,38 +8,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The rules by which fencing tokens are made over a quorum, as a small world of which every state is
-// looked at: three nodes with clocks of their own, and holds whose requests are under way for as long as
-// they like, or for ever, and whose replies may be lost. (A reply that is late changes nothing for anybody
-// but the client, whose next request can be as late.) The wrong ways to do it are here as well.
+// The rules by which fencing tokens are made over a quorum, as a small world whose states are searched
+// exhaustively: three nodes with clocks of their own, and holds whose requests are under way for any time,
+// or for ever, and whose replies may be lost. (A late reply changes nothing for anybody but the client,
+// whose next request can be as late.) Wrong rules are here as well.
 
 // rules are the right ones if every field is false.
 type rules struct {
 	confirmAnywhere bool // a node stores a token, and confirms it, though the hold does not stand there
-	noConfirm       bool // the highest token that a quorum asked for is believed in at once
+	noConfirm       bool // the highest token that a quorum asked for is used at once
 	anyOlder        bool // a node accepts a token that is behind its clock
 	anyNewer        bool // a node accepts a token however far it is ahead of its clock
 	anyStored       bool // a node accepts a token that is not above the stored one
-	noGuard         bool // a node that was restarted votes at once
+	noGuard         bool // a restarted node votes at once
 	plainStragglers bool // a grant that comes after the quorum counts without the token being stored
 
-	blindRange  bool // a hold's tokens are as many as it may have, whatever the nodes have stored
+	blindRange  bool // a hold has the maximum number of tokens, whatever the nodes have stored
 	anyFloor    bool // they begin above what one node of the quorum has stored, and not above what each has
-	fromNothing bool // they are as many where nothing is stored
+	fromNothing bool // nor does it matter if nothing is stored
 	copyHigher  bool // a copy is accepted if what is stored is not below its proposal
 	copyEqual   bool // a copy is accepted if what is stored is its proposal
 }
 
-// setting is what may happen.
+// setting says what may happen.
 type setting struct {
 	holds    int
 	skews    [3]int8 // of the nodes' clocks
 	end      int8    // the last tick
-	wishes   []int8  // tokens that are proposed, relative to the tick
+	wishes   []int8  // proposed tokens, relative to the tick
 	restarts int8    // how often a node may forget everything
 	mishaps  int8    // how often a reply may be lost, or a client give up
 	anyNode  bool    // any node may forget; else only one beside which a quorum of members is left
-	copies   bool    // who lost a reply sends its request again
+	copies   bool    // a client that lost a reply sends its request again
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 	msgNone  int8 = iota
 	msgSent       // the request is under way
 	msgKnown      // the node did it, and the client knows
-	msgDead       // it came to nothing, or nobody knows
+	msgDead       // it had no effect, or nobody knows
 	msgAgain      // it was carried out, nobody knows, and a copy is under way
 )
 
@@ -68,7 +68,7 @@ const (
 // world is one state; all of it is compared.
 type world struct {
 	now      int8
-	newest   int8 // newest token of the hold that was believed in last
+	newest   int8 // newest token of the last live hold
 	restarts int8
 	mishaps  int8
 	nodes    [3]modelNode
@@ -84,8 +84,8 @@ type modelHold struct {
 }
 
 type modelSpot struct {
-	grant, offer int8 // offer: the token that was accepted, or is asked for
-	floor        int8 // from which on, below offer, nobody had a token for all that the node knows
+	grant, offer int8 // offer: the accepted token, or the one asked for
+	floor        int8 // from which on, below offer, no hold had a token as far as the node knows
 	accepted     bool
 	confirm      int8
 }
@@ -96,7 +96,7 @@ type model struct {
 	setting
 	seen  map[world]bool
 	queue []world
-	wrong string // the first thing that must not be
+	wrong string // the first violation
 }
 
 func explore(r rules, s setting) *model {
@@ -129,7 +129,7 @@ func (m *model) reach(w world) {
 	}
 }
 
-// forget drops what makes no difference any more: worlds that differ in nothing else are one.
+// forget drops what no longer matters, so that worlds that differ only in that become one.
 func (h *modelHold) forget() {
 	asked, confirming := false, false
 	for i := range h.at {
@@ -149,7 +149,7 @@ func (h *modelHold) forget() {
 		h.wish = 0
 	}
 	if h.phase == modelHeld {
-		h.first = 0 // it was compared
+		h.first = 0 // it has been compared
 	}
 	if h.phase == modelOver {
 		h.start, h.first = 0, 0
@@ -159,7 +159,7 @@ func (h *modelHold) forget() {
 	}
 }
 
-// steps reaches every state that may follow.
+// steps visits every possible successor state.
 func (m *model) steps(w world) {
 	if w.now < m.end {
 		m.tick(w)
@@ -193,13 +193,13 @@ func (m *model) steps(w world) {
 	}
 }
 
-// mishap reports that one more may happen.
+// mishap reports that one more mishap may happen.
 func (w *world) mishap() bool {
 	w.mishaps--
 	return w.mishaps >= 0
 }
 
-// tick lets time pass. What was asked a lease ago is not believed in any more.
+// tick lets time pass. A hold that was requested a lease ago is no longer live.
 func (m *model) tick(w world) {
 	w.now++
 	for h := range w.holds {
@@ -242,7 +242,7 @@ func (m *model) restart(w world, i int) {
 	m.reach(w)
 }
 
-// membersBeside reports that the hold that is believed in stands on a quorum without node i.
+// membersBeside reports that the live hold stands on a quorum without node i.
 func (w *world) membersBeside(i int) bool {
 	for h := range w.holds {
 		members := 0
@@ -258,7 +258,7 @@ func (w *world) membersBeside(i int) bool {
 	return false
 }
 
-// deliver has a request arrive: with a reply that the client gets, or that is lost.
+// deliver makes a request arrive, with a reply that the client gets, or that is lost.
 func (m *model) deliver(w world, h, i int) {
 	if g := w.holds[h].at[i].grant; (g == msgSent || g == msgAgain) && w.now >= w.nodes[i].votes {
 		m.grant(w, h, i)
@@ -307,7 +307,7 @@ func (m *model) grant(w world, h, i int) {
 	m.heard(w, h, i)
 }
 
-// heard is the client, which learns of a grant.
+// heard is the client learning of a grant.
 func (m *model) heard(w world, h, i int) {
 	hold := &w.holds[h]
 	hold.at[i].grant = msgKnown
@@ -326,7 +326,7 @@ func (m *model) heard(w world, h, i int) {
 	m.reach(w)
 }
 
-// weigh looks whether there is a quorum, and whether one round was enough.
+// weigh checks whether there is a quorum, and whether one round was enough.
 func (m *model) weigh(w *world, h int) {
 	hold := &w.holds[h]
 	grants, highest, floor, lowest := 0, int8(0), int8(0), int8(math.MaxInt8)
@@ -384,7 +384,7 @@ func (m *model) confirm(w world, h, i int) {
 	}
 }
 
-// settle makes the client believe, and looks whether it may.
+// settle makes the hold live, and checks whether that is allowed.
 func (m *model) settle(w *world, h int) {
 	hold, members := &w.holds[h], 0
 	for _, at := range hold.at {
@@ -408,8 +408,8 @@ func (m *model) settle(w *world, h int) {
 }
 
 // The settings: many holds at once, with a fast clock; a node that forgets everything, with clocks that
-// differ by less than the guard time; requests that are sent again; and one that forgets and comes back with a
-// clock that is far behind, which does no harm while a quorum of the others has stored the token.
+// differ by less than the guard time; requests that are sent again; and a node that forgets and comes back
+// with a clock far behind, which does no harm while a quorum of the others has stored the token.
 var (
 	crowded   = setting{holds: 3, skews: [3]int8{0, 6, 0}, wishes: []int8{1}}
 	clumsy    = setting{holds: 2, skews: [3]int8{0, 6, 0}, wishes: []int8{-5, 1, 7}, mishaps: 2}
@@ -436,7 +436,7 @@ func TestModelOfTheTokens(t *testing.T) {
 	}
 }
 
-// Interleaving 10 and its kin: each of these was or could be somebody's idea.
+// Interleaving 10 and similar ones: each of these rules is wrong but plausible.
 func TestModelOfTheTokensFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

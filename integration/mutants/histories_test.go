@@ -1,7 +1,7 @@
 package mutants
 
-// briefly are the arguments of a short history with few kinds of faults: those at which a bug can be met, as
-// often as possible. The seed decides which client they hit, not what the scheduler makes of it.
+// briefly are the arguments of a short history with few kinds of faults: those that can expose a bug, as often as
+// possible. The seed decides which client they hit, but not the scheduling.
 func briefly(args ...string) []string { return append([]string{"-history.seed=1"}, args...) }
 
 var (
@@ -12,8 +12,8 @@ var (
 	late   = briefly("-history.linger", "-history.short=release duplicated later")
 )
 
-// histories are mutants that the histories must notice: what they check is all that has to tell it, not a
-// test that was written with the bug in mind.
+// histories are mutants that the histories must catch: only their general checks may reveal the bug, not a test that
+// was written for it.
 var histories = []mutant{
 	{
 		name: "history: release does not look whose hold it is",

@@ -18,28 +18,28 @@ import (
 // root is the module's directory, as seen from this package's.
 const root = "../.."
 
-// patience is for tests that hang. Those that are chosen take a second or two, on a machine that does nothing
-// else; the histories take as long as they set themselves.
+// patience is for tests that hang. The chosen tests take a second or two on an idle machine; the histories
+// take as long as they are configured to.
 const patience = 6 * time.Minute
 
-// Every mutant is built, and noticed by the tests that are there for it.
+// Every mutant is built, and caught by the tests that are named for it.
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
-			if m.args != nil { // histories, which wait more than they do
+			if m.args != nil { // histories mostly wait
 				t.Parallel()
 			}
 			program := m.build(t)
 			code, output := runTests(t, program, m.in, m.by, m.args)
 			require.Equal(t, 1, code, "the tests did not fail:\n%s", output)
-			// A crash or a timeout would show that something is wrong, but not that anybody looks.
+			// A crash or a timeout would show that something is wrong, but not that a test checks it.
 			require.Contains(t, output, "--- FAIL: Test", "no test has failed:\n%s", output)
 			require.Regexp(t, m.says, output, "it failed, but not for what is wrong:\n%s", output)
 		})
 	}
 }
 
-// The same tests pass on what is not mutated, so what fails above fails for the mutant.
+// The same tests pass without a mutation, so what fails above fails because of the mutant.
 func TestUnmutatedPasses(t *testing.T) {
 	type tests struct{ in, args string }
 	patterns, programs := make(map[tests][]string), make(map[string]string)
@@ -57,7 +57,7 @@ func TestUnmutatedPasses(t *testing.T) {
 	}
 }
 
-// Refactorings keep the table up to date: what a mutant replaces stands where it says, once.
+// Refactorings must keep the table up to date: the text that a mutant replaces is in its file, once.
 func TestTableIsUpToDate(t *testing.T) {
 	names := make(map[string]bool)
 	for _, m := range table {
@@ -86,7 +86,7 @@ func (m mutant) mutate(t *testing.T) (file string, mutated []byte) {
 	return file, mutated
 }
 
-// build compiles the tests of the mutant. One that does not compile was not caught.
+// build compiles the tests of the mutant. A mutant that does not compile was not caught.
 func (m mutant) build(t *testing.T) (program string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 const (
 	minJava = 17
 
-	// buildLimit is for the first time, when Maven fetches Redisson, all that it needs, and its own plugins.
+	// buildLimit is for the first time, when Maven fetches Redisson, its dependencies, and its own plugins.
 	buildLimit = 6 * time.Minute
 )
 
@@ -24,7 +24,7 @@ const (
 var built = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildLimit)
 	defer cancel()
-	// Just the two goals: a whole life cycle would fetch plugins for tests and jars that there are none of.
+	// Only these two goals: a whole life cycle would fetch plugins for tests and jars that do not exist.
 	build := exec.CommandContext(ctx, "mvn", "-q", "-B", "compiler:compile", "dependency:copy-dependencies")
 	build.Dir = "java"
 	if out, err := build.CombinedOutput(); err != nil {
@@ -52,7 +52,7 @@ var noJava = sync.OnceValue(func() string {
 	return ""
 })
 
-// classPath builds the program, if this run has not yet, and returns what java is to be given.
+// classPath builds the program, if this run has not yet, and returns java's class path.
 func classPath(t *testing.T) string {
 	t.Helper()
 	if missing := noJava(); missing != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// On a cluster both sides speak through sharded messages, on whichever node the name lies.
+// On a cluster both sides use sharded messages, on whichever node the name lies.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	classPath(t)

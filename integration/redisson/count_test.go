@@ -60,7 +60,7 @@ func TestCountsAreShared(t *testing.T) {
 	require.Equal(t, "0", a.do("count.available", "theirs"))
 }
 
-// A latch is one count for both sides, and the last of either opens it for both. Nobody polls.
+// A latch is one count for both sides, and the last CountDown of either opens it for both. Nobody polls.
 func TestLatchesAreShared(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"latch", "{tag}:latch", "half{brace", "semi}brace", "Schlüssel"} {
@@ -102,7 +102,7 @@ func shareLatch(t *testing.T, j *java, p permitGo, name string) {
 		require.NoError(t, err)
 		require.Zero(t, count)
 	}
-	// Our deletion lets Java's waiters go, which Redisson's own does not; and either lets ours go.
+	// Our deletion releases Java's waiters, which Redisson's own does not; and either releases ours.
 	require.NoError(t, l.Set(ctx, 3))
 	theirs, ours := b.waiting("latch.await", name), p.waitsFor(latchChannel(name), l.Wait)
 	require.NoError(t, l.Delete(ctx))

@@ -15,13 +15,13 @@ import (
 
 const (
 	crowdGoroutines = 2  // of each of two clients: five contenders with the Java thread
-	crowdTurns      = 8  // that the Java thread is to have
-	crowdShare      = 12 // turns of ours to one of Java's that are too many: more than twice what all would share
+	crowdTurns      = 8  // that the Java thread must have
+	crowdShare      = 12 // turns of ours to one of Java's that are too many: more than twice an equal share
 )
 
-// A Java thread that wants a lock which two processes of ours want all the time is crowded out (defect B20):
-// until it has had a few turns ours have dozens. What is counted are turns, so a slow machine changes little:
-// each side's are as slow as the other's. It ends when either side has had its turns.
+// A Java thread that wants a lock which two processes of ours want all the time is crowded out (defect B20): before
+// it has had a few turns ours have dozens. The test counts turns, so a slow machine changes little: it slows both
+// sides. It ends when either side has had its turns.
 func TestJavaIsCrowdedOut(t *testing.T) {
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
 	other := newGo(t, g.servers[0].Client(t), rlock.ClientOptions{}, g.servers...)

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The fair lock shares with Redisson that there is one holder, and that each side wakes the other. The queues
-// are each side's own.
+// The fair lock shares with Redisson that there is one holder, and that each side wakes the other. Each side
+// has its own queue.
 
 // fairly takes the fair lock of a name, which is free.
 func (g *goSide) fairly(name string) outcome {
@@ -27,8 +27,8 @@ func (g *goSide) fairly(name string) outcome {
 	return outcome{ctx, unlock, nil}
 }
 
-// fairWaiting starts a Lock, and returns once it stands in the queue; listening, once it also hears of the
-// releases of those who do not know of the queue.
+// fairWaiting starts a Lock, and returns once it is in the queue; with listening, once it also hears of the
+// releases of holders that do not know of the queue.
 func (g *goSide) fairWaiting(name string, listening bool) <-chan outcome {
 	g.t.Helper()
 	lock := fairlock.New(g.client, name)
@@ -36,7 +36,7 @@ func (g *goSide) fairWaiting(name string, listening bool) <-chan outcome {
 	go func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		timer := time.AfterFunc(2*limit, func() { cancel(errors.New("Lock took too long")) })
-		defer timer.Stop() // the hold's context is not to end with it
+		defer timer.Stop() // the hold's context must not end with it
 		held, unlock, err := lock.Lock(ctx)
 		c <- outcome{held, unlock, err}
 	}()
@@ -50,8 +50,8 @@ func (g *goSide) fairWaiting(name string, listening bool) <-chan outcome {
 	return c
 }
 
-// Whoever waits in Go is woken by the unlock of Java's plain lock, which nothing but a message tells of; that
-// of Java's fair lock tells only Java's queue, so it is noticed with the next look.
+// A waiter in Go is woken by the unlock of Java's plain lock, which only a message announces. The unlock of
+// Java's fair lock tells only Java's queue, so it is noticed with the next poll.
 func TestFairLockIsWokenByJava(t *testing.T) {
 	t.Parallel()
 	for operation, poll := range map[string]time.Duration{"": never, "fair.": 100 * time.Millisecond} {
@@ -114,8 +114,8 @@ func TestFairLockWakesJava(t *testing.T) {
 	}
 }
 
-// A holder in Java that is killed is survived by those who wait in Go, and the other way round a hold of ours
-// that expires lets Java in.
+// Waiters in Go survive a killed holder in Java, and the other way round a hold of ours that expires lets
+// Java in.
 func TestFairLockSurvivesAKilledJava(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{watchdog: short}, rlock.ClientOptions{MaxPoll: 500 * time.Millisecond})
@@ -127,7 +127,7 @@ func TestFairLockSurvivesAKilledJava(t *testing.T) {
 }
 
 // Java threads with plain and with fair locks and the goroutines of three clients contend for one name: never
-// two are inside, and though somebody of ours waits all the time, Java gets its turns.
+// are two inside, and although a waiter of ours waits all the time, Java gets its turns.
 func TestFairLockMixedContenders(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{}, rlock.ClientOptions{MaxPoll: time.Second})

@@ -40,7 +40,7 @@ type java struct {
 	gone chan struct{} // closed when its output has ended
 }
 
-// answer is what came of a command.
+// answer is the result of a command.
 type answer struct {
 	value string
 	err   string // exception: message
@@ -64,7 +64,7 @@ func startJava(t *testing.T, addrs []string, opts javaOptions) *java {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	var err error
-	j.in, err = cmd.StdinPipe() // whose end ends the program
+	j.in, err = cmd.StdinPipe() // its end ends the program
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func startJava(t *testing.T, addrs []string, opts javaOptions) *java {
 	return j
 }
 
-// read gives each answer to whom it is for.
+// read passes each answer to its thread.
 func (j *java) read(out io.Reader, ready chan<- string) {
 	defer close(j.gone)
 	lines := bufio.NewScanner(out)
@@ -134,7 +134,7 @@ type thread struct {
 
 func (j *java) thread(label string) thread { return thread{j, label} }
 
-// start gives the thread something to do and does not wait for it.
+// start gives the thread a command and does not wait for it.
 func (th thread) start(operation string, args ...string) <-chan answer {
 	th.j.t.Helper()
 	words := []string{"", th.label, operation}
@@ -157,13 +157,13 @@ func (th thread) start(operation string, args ...string) <-chan answer {
 	return call
 }
 
-// do has something done that has to succeed, and returns what came of it.
+// do runs an operation that must succeed, and returns its result.
 func (th thread) do(operation string, args ...string) string {
 	th.j.t.Helper()
 	return javaArrives(th.j.t, th.start(operation, args...))
 }
 
-// refused has something done that has to fail, and returns the exception.
+// refused runs an operation that must fail, and returns the exception.
 func (th thread) refused(operation string, args ...string) string {
 	th.j.t.Helper()
 	select {
@@ -176,8 +176,8 @@ func (th thread) refused(operation string, args ...string) string {
 	}
 }
 
-// waiting starts something that has to wait for the lock, and returns once the thread sleeps and
-// nothing but a message, or the end of the lease that it was told of, can wake it.
+// waiting starts an operation that must wait for the lock, and returns once the thread sleeps and only a
+// message, or the end of the lease that it was told of, can wake it.
 func (th thread) waiting(operation string, args ...string) <-chan answer {
 	th.j.t.Helper()
 	call := th.start(operation, args...)

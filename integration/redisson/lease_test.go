@@ -52,7 +52,7 @@ func TestJavasFixedLeaseEnds(t *testing.T) {
 	require.NoError(t, o.unlock())
 }
 
-// And so does one of ours. Java gets in when the owner does not believe in it any more.
+// And so does one of ours. Java gets the lock when the owner no longer treats its hold as live.
 func TestOurFixedLeaseEnds(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
@@ -74,7 +74,7 @@ func leaseLeft(t *testing.T, rdb *redis.Client, key string) time.Duration {
 	return left
 }
 
-// The Java process is killed: its lock is free when the lease is over, and not before.
+// The Java process is killed: its lock is free when the lease has ended, and not before.
 func TestKilledJavaProcess(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{watchdog: short}, rlock.ClientOptions{})
@@ -113,13 +113,13 @@ func TestKilledGoProcess(t *testing.T) {
 	t.Logf("lease left %v, in after %v", left, took)
 }
 
-// startHolder starts this test binary as a process that holds a lock. It returns what kills it.
+// startHolder starts this test binary as a process that holds a lock. It returns a function that kills it.
 func startHolder(t *testing.T, addr, name string, lease time.Duration) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), holderAddr+"="+addr, holderName+"="+name, holderLease+"="+lease.String())
 	cmd.Stderr = os.Stderr
-	_, err := cmd.StdinPipe() // whose end ends the child, should this process die
+	_, err := cmd.StdinPipe() // its end ends the child if this process dies
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

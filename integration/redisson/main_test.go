@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// What makes this test binary, started again, a process that holds a lock until it is killed.
+// The environment that makes this test binary, started again, hold a lock until it is killed.
 const (
 	holderAddr  = "HOLDFAST_TEST_HOLDER_ADDR"
 	holderName  = "HOLDFAST_TEST_HOLDER_NAME"

@@ -18,7 +18,7 @@ import (
 const (
 	mixedFor   = 3 * time.Second // at least
 	mixedJavas = 4               // threads of one client
-	mixedLeast = 5               // times that each of them gets in while our side goes on
+	mixedLeast = 5               // times that each of them must get the lock while our side goes on
 	mixedLimit = 2 * limit       // for that
 )
 
@@ -29,14 +29,14 @@ type tally struct {
 	err               error
 }
 
-// place is where the contenders meet: a key that has to keep the name that was put there, and a counter
-// that is read and written in two steps, which loses counts when two are there.
+// place is what the lock protects: a key that must keep the name that was stored there, and a counter that is
+// read and written in two steps, which loses counts when two are inside.
 type place struct {
 	rdb  redis.UniversalClient
 	name string
 }
 
-// visit reports whether anybody else was seen.
+// visit reports whether nobody else was seen.
 func (p place) visit(ctx context.Context, me string) (alone bool, err error) {
 	if err := p.rdb.Set(ctx, p.name+":inside", me, 0).Err(); err != nil {
 		return false, err
@@ -76,9 +76,9 @@ func hammer(g *goSide, p place, name, me string, stop <-chan struct{}) tally {
 	return got
 }
 
-// contend lets four Java threads and two goroutines of each client into a place, each side by the lock that it
-// is given, until every Java thread is content. Nobody polls, and no lease ends: a message that is lost is
-// a failure.
+// contend lets four Java threads and two goroutines of each client into a place, each side with the lock that
+// it is given, until every Java thread has had enough turns. Nobody polls, and no lease ends: a lost message
+// is a failure.
 func contend(t *testing.T, j *java, gs []*goSide, p place, javaLock, goLock string) (javas, ours []tally) {
 	t.Helper()
 	var calls [mixedJavas]<-chan answer
@@ -126,7 +126,7 @@ func sum(t *testing.T, side []tally) (entries, overlaps int) {
 	return entries, overlaps
 }
 
-// mix lets both sides hammer one name: never two inside, and both sides get on.
+// mix makes both sides hammer one name: never are two inside, and both sides make progress.
 func mix(t *testing.T, j *java, gs []*goSide, rdb redis.UniversalClient, name string) {
 	t.Helper()
 	p := place{rdb: rdb, name: "{" + name + "}:place"}
@@ -140,8 +140,8 @@ func mix(t *testing.T, j *java, gs []*goSide, rdb redis.UniversalClient, name st
 	require.GreaterOrEqual(t, inGo, mixedLeast*len(ours), "Go starves")
 }
 
-// Java threads and the goroutines of our clients contend for one lock. A Java thread needs longer than a
-// goroutine to hear of a release and to ask, so what it gets is what the clients leave to it.
+// Java threads and the goroutines of our clients contend for one lock. A Java thread takes longer than a
+// goroutine to hear of a release and to ask, so it gets only what the clients leave to it.
 func TestMixedContenders(t *testing.T) {
 	t.Parallel()
 	for _, clients := range []int{1, 2, 4} {
@@ -157,7 +157,7 @@ func TestMixedContenders(t *testing.T) {
 	}
 }
 
-// What the test above relies on sees two inside when the sides do not lock the same.
+// The check of the test above detects two inside when the sides do not lock the same name.
 func TestOverlapsAreSeen(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{}, rlock.ClientOptions{})

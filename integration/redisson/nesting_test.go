@@ -49,7 +49,7 @@ func TestJavasLevels(t *testing.T) {
 	require.Empty(t, info.Holders)
 }
 
-// Our levels, as Java sees them: held by somebody else until the last is unlocked.
+// Our levels, as Java sees them: held by another until the last is unlocked.
 func TestOurLevels(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{}, rlock.ClientOptions{})

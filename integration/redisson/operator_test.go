@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Break takes the lock from a Java thread, which learns of it when it unlocks, and wakes the next.
+// Break takes the lock from a Java thread, which learns of it when it unlocks, and wakes the next waiter.
 func TestBreakEndsJavasHold(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
@@ -35,8 +35,8 @@ func TestBreakEndsJavasHold(t *testing.T) {
 	require.ErrorIs(t, operator.lock("broken").Break(t.Context()), rlock.ErrNotHeld)
 }
 
-// Redisson's forceUnlock wakes our waiters, by its message alone; whose hold it was learns of it at
-// unlock at the latest, and harms nobody.
+// Redisson's forceUnlock wakes our waiters, by its message alone; the holder learns of it at unlock at the latest,
+// and harms nobody.
 func TestForceUnlockWakesOurWaiters(t *testing.T) {
 	t.Parallel()
 	server, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
@@ -52,7 +52,7 @@ func TestForceUnlockWakesOurWaiters(t *testing.T) {
 	require.Equal(t, "false", j.thread("operator").do("forceunlock", "forced"))
 }
 
-// A holder of ours that does nothing learns with its next renewal that Java forced its lock open.
+// An idle holder of ours learns with its next renewal that Java forced its lock open.
 func TestForceUnlockEndsOurHold(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{Lease: short})

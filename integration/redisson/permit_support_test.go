@@ -23,7 +23,7 @@ import (
 // permitGo is a client of this process, and what it does with semaphores and latches.
 type permitGo struct{ *goSide }
 
-// waitsFor starts a call that has to wait, and returns once it waits and somebody listens on the channel.
+// waitsFor starts a call that must wait, and returns once it waits and the channel has a subscriber.
 func (g permitGo) waitsFor(channel string, call func(ctx context.Context) error) <-chan error {
 	g.t.Helper()
 	before := g.waits.Load()
@@ -57,7 +57,7 @@ func (g permitGo) comes(c <-chan error) {
 func permitChannel(name string) string { return keys.Prefix("redisson_sc", name) }
 func latchChannel(name string) string  { return "redisson_countdownlatch__channel__{" + name + "}" }
 
-// inside is where those meet who have a permit: a set that never has more members than there are permits.
+// inside is a set of the callers that have a permit: it must never have more members than there are permits.
 type inside struct {
 	rdb      redis.UniversalClient
 	key      string
@@ -77,7 +77,7 @@ func (p inside) visit(ctx context.Context, me string) (overlap bool, err error) 
 	return count > p.capacity, p.rdb.ZRem(ctx, p.key, me).Err()
 }
 
-// What makes this test binary, started again, a process that acquires permits until it is killed.
+// The environment that makes this test binary, started again, acquire permits until it is killed.
 const (
 	permitAddr = "HOLDFAST_TEST_PERMIT_ADDR"
 	permitName = "HOLDFAST_TEST_PERMIT_NAME"
@@ -85,13 +85,13 @@ const (
 	permitAll  = "HOLDFAST_TEST_PERMIT_CAPACITY"
 )
 
-// permitChild is a process that comes and goes at the permits of a name, for ever.
+// permitChild is a process that acquires and releases permits of a name, for ever.
 func permitChild() error {
 	capacity, err := strconv.ParseInt(os.Getenv(permitAll), 10, 64)
 	if err != nil {
 		return err
 	}
-	go func() { // whose end ends the process, should the test die
+	go func() { // its end ends the process if the test dies
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -118,7 +118,7 @@ func permitChild() error {
 	}
 }
 
-// startPermitChild starts one; overlaps is how many it has told of once it was killed.
+// startPermitChild starts one. Kill returns the number of overlaps that it reported.
 func startPermitChild(t *testing.T, addr, name, me string, capacity int64) (kill func() (overlaps int)) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

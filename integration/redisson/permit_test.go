@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-const hour = "3600000" // in ms: a lease that no test lives to see the end of
+const hour = "3600000" // in ms: a lease that no test outlives
 
 func take(s *semaphore.Semaphore, n int64) (o outcome) {
 	o.ctx, o.unlock, o.err = s.TryAcquire(context.Background(), n)
@@ -91,7 +91,7 @@ func TestPermitsWakeTheOtherSide(t *testing.T) {
 	a.do("permit.release", "woken", theirs)
 }
 
-// A permit of Redisson's is shown by the id that Java knows, and an operator can take it.
+// A permit of Redisson's is shown with the id that Java knows, and an operator can break it.
 func TestPermitsOfJavaInTheInspection(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
@@ -118,7 +118,7 @@ func TestPermitsOfJavaInTheInspection(t *testing.T) {
 	require.Equal(t, "3", a.do("permit.available", "seen"))
 }
 
-// What one side lets expire the other one gets, and the permits still add up.
+// Permits that one side lets expire go to the other, and the permits still add up.
 func TestExpiredPermitsAreSharedToo(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{Lease: short, MaxPoll: time.Second})
@@ -158,7 +158,7 @@ func TestRenewedPermitsStayWithTheirHolder(t *testing.T) {
 }
 
 // Java threads, goroutines and processes contend for three permits while some of them are killed: never
-// more than three are inside, both sides get on, and in the end all permits are there.
+// are more than three inside, both sides make progress, and in the end all permits are there.
 func TestMixedContendersForPermitsUnderSIGKILL(t *testing.T) {
 	t.Parallel()
 	const name, capacity = "mixed-permits", 3
@@ -203,7 +203,7 @@ func TestMixedContendersForPermitsUnderSIGKILL(t *testing.T) {
 		}
 	}()
 	killedOverlaps := 0
-	for i := range 6 { // each is killed wherever it is, inside more often than not
+	for i := range 6 { // each is killed wherever it is, usually inside
 		me := fmt.Sprint("child", i)
 		kill := startPermitChild(t, server.Addr(), name, me, capacity)
 		time.Sleep(200 * time.Millisecond)

@@ -31,7 +31,7 @@ const (
 	rwName = "HOLDFAST_TEST_RW_NAME"
 )
 
-// rwChild does what its environment says, until it is killed or its input ends.
+// rwChild follows its environment, until it is killed or its input ends.
 func rwChild() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(rwAddr)})
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
@@ -63,7 +63,7 @@ func startRWChild(t *testing.T, addr, name, role string) rwProcess {
 	p := rwProcess{exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), rwRole+"="+role, rwAddr+"="+addr, rwName+"="+name)
 	p.cmd.Stderr = os.Stderr
-	_, err := p.cmd.StdinPipe() // whose end ends the child, should this process die
+	_, err := p.cmd.StdinPipe() // its end ends the child if this process dies
 	require.NoError(t, err)
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func rwHammer(client *rlock.Client, p place, name, me string, stop <-chan struct
 	return got
 }
 
-// look is who wrote last, and how often somebody has.
+// look returns who wrote last, and how many writes there were.
 func (p place) look(ctx context.Context) (who, count string, err error) {
 	values, err := p.rdb.MGet(ctx, p.name+":inside", p.name+":counter").Result()
 	if err != nil {
@@ -157,8 +157,8 @@ func (p place) writeIn(ctx context.Context, me string) (alone bool, err error) {
 	return alone && who == me, p.rdb.Set(ctx, p.name+":counter", count+1, 0).Err()
 }
 
-// Readers and writers of both kinds contend, processes of both kinds are killed in the middle of it, and never
-// is a writer in beside anybody. Whoever is left gets on.
+// Readers and writers of both kinds contend, processes of both kinds are killed in the middle of it, and never is a
+// writer inside with anybody else. The survivors make progress.
 func TestRWMixedContendersUnderSIGKILL(t *testing.T) {
 	t.Parallel()
 	const rounds = 3
@@ -223,7 +223,7 @@ func TestRWMixedContendersUnderSIGKILL(t *testing.T) {
 	require.Positive(t, reads*writes)
 }
 
-// What the test above relies on sees a writer in beside others when the sides do not lock the same.
+// The check of the test above detects a writer beside others when the sides do not lock the same name.
 func TestRWOverlapsAreSeen(t *testing.T) {
 	t.Parallel()
 	_, j, g := rwOne(t, javaOptions{}, rlock.ClientOptions{})
@@ -242,7 +242,7 @@ func TestRWOverlapsAreSeen(t *testing.T) {
 	require.Positive(t, got.overlaps, "Go sees nobody")
 }
 
-// On a cluster both sides speak through sharded messages, and all keys of a name are in its slot.
+// On a cluster both sides use sharded messages, and all keys of a name are in its slot.
 func TestRWCluster(t *testing.T) {
 	t.Parallel()
 	classPath(t)

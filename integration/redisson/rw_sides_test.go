@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Readers of both kinds are in together, and a writer of either kind is alone.
+// Readers of both kinds are inside together, and a writer of either kind is alone.
 func TestRWSharedWithJava(t *testing.T) {
 	t.Parallel()
 	rdb, j, g := rwOne(t, javaOptions{}, rlock.ClientOptions{})
@@ -84,7 +84,7 @@ func TestRWLevels(t *testing.T) {
 	require.Empty(t, rdb.Keys(t.Context(), "*levels*:rwlock_timeout:*").Val())
 }
 
-// Each wakes the other's waiters with its message alone: no side polls, and no lease ends.
+// Each side wakes the other's waiters with its message alone: no side polls, and no lease ends.
 func TestRWWakeUps(t *testing.T) {
 	t.Parallel()
 	_, j, g := rwOne(t, javaOptions{}, rlock.ClientOptions{})
@@ -113,7 +113,8 @@ func TestRWWakeUps(t *testing.T) {
 	g.arrives(mine).frees(t)
 	g.arrives(mine2).frees(t)
 
-	// Redisson's D32: whoever goes over to reading lets others in at once, which Redisson does not tell.
+	// Redisson's D32: a writer that changes to reading lets other readers in at once, which Redisson does not
+	// announce.
 	w = g.write("woken")
 	kept := g.take(both.Read(), context.WithoutCancel(w.ctx))
 	one = a.waiting("rw.read.lock", "woken")
@@ -123,8 +124,8 @@ func TestRWWakeUps(t *testing.T) {
 	kept.frees(t)
 }
 
-// A release of either kind leaves the other's read holds alone, whatever leases they have (Redisson goes by
-// hold keys there, and takes whoever has none for dead).
+// A release of either kind leaves the other's read holds alone, whatever leases they have (Redisson checks hold keys
+// there, and treats a reader without one as dead).
 func TestRWReleasesSpareTheOthers(t *testing.T) {
 	t.Parallel()
 	rdb, j, g := rwOne(t, javaOptions{watchdog: short}, rlock.ClientOptions{Lease: short})
@@ -152,8 +153,8 @@ func TestRWReleasesSpareTheOthers(t *testing.T) {
 	j.thread("w").do("rw.write.unlock", "spared")
 }
 
-// A dead reader of either kind does not keep our writer out for longer than its own lease, though a live one
-// renews the lock all the time.
+// A dead reader of either kind does not keep our writer out for longer than its own lease, although a live one renews
+// the lock all the time.
 func TestRWDeadReaders(t *testing.T) {
 	t.Parallel()
 	rdb, j, g := rwOne(t, javaOptions{watchdog: short}, rlock.ClientOptions{Lease: short})
@@ -169,7 +170,7 @@ func TestRWDeadReaders(t *testing.T) {
 	g.arrives(writer).frees(t)
 	require.Less(t, time.Since(start), short/2, "the dead reader's lease was over long before")
 
-	// Java's writer goes by the lease of the lock as a whole.
+	// Java's writer relies on the lease of the lock as a whole.
 	child := startRWChild(t, g.servers[0].Addr(), "dead", "read")
 	child.kill()
 	j.thread("w").do("rw.write.lock", "dead")

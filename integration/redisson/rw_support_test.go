@@ -29,7 +29,7 @@ func (g rwGo) write(name string) outcome {
 	return g.take(g.both(name).Write(), context.Background())
 }
 
-// take takes what is to be had at once.
+// take takes a lock that is free.
 func (g rwGo) take(lock *rlock.Lock, ctx context.Context) outcome {
 	g.t.Helper()
 	ctx, unlock, err := lock.TryLock(ctx)
@@ -43,7 +43,7 @@ func (g rwGo) isBusy(lock *rlock.Lock) {
 	require.ErrorIs(g.t, err, rlock.ErrBusy)
 }
 
-// waitFor starts a Lock, and returns once it waits and somebody listens on the name's channel.
+// waitFor starts a Lock, and returns once it waits and the name's channel has a subscriber.
 func (g rwGo) waitFor(lock *rlock.Lock) <-chan outcome {
 	g.t.Helper()
 	before := g.waits.Load()
@@ -84,7 +84,7 @@ func (g rwGo) another(opts rlock.ClientOptions) rwGo {
 	return rwGo{newGo(g.t, g.servers[0].Client(g.t), opts, g.servers...)}
 }
 
-// holdKeys are the hold keys of a name's readers, and what is left of them.
+// holdKeys are the hold keys of a name's readers, and the rest of their leases.
 func holdKeys(t *testing.T, rdb *redis.Client, name string) map[string]time.Duration {
 	t.Helper()
 	found := make(map[string]time.Duration)

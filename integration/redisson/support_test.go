@@ -20,10 +20,10 @@ import (
 const (
 	limit = 60 * time.Second // of a wait for what has to happen; nothing is measured against it
 
-	// never is a lease and a poll interval that no test lives to see the end of.
+	// never is a lease and a poll interval that no test outlives.
 	never = time.Hour
 
-	// short is a lease that tests live through. Renewals come every third of it, and may be two thirds late.
+	// short is a lease that tests wait for. Renewals come every third of it, and may be two thirds late.
 	short = 4 * time.Second
 )
 
@@ -70,7 +70,7 @@ func one(t *testing.T, jopts javaOptions, gopts rlock.ClientOptions) (*redistest
 	return server, startJava(t, []string{server.Addr()}, jopts), newGo(t, server.Client(t), gopts, server)
 }
 
-// outcome is what came of a Lock.
+// outcome is the result of a Lock.
 type outcome struct {
 	ctx    context.Context
 	unlock func() error
@@ -87,7 +87,7 @@ func (g *goSide) hold(name string) outcome {
 	return outcome{ctx, unlock, nil}
 }
 
-// nested takes one more level of what ctx holds.
+// nested adds a level to the hold that ctx carries.
 func (g *goSide) nested(ctx context.Context, name string) outcome {
 	g.t.Helper()
 	ctx, unlock, err := g.lock(name).Lock(ctx)
@@ -109,7 +109,7 @@ func (g *goSide) waiting(name string) <-chan outcome {
 	go func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		timer := time.AfterFunc(2*limit, func() { cancel(errors.New("Lock took too long")) })
-		defer timer.Stop() // the hold's context is not to end with it
+		defer timer.Stop() // the hold's context must not end with it
 		held, unlock, err := g.lock(name).Lock(ctx)
 		c <- outcome{held, unlock, err}
 	}()
@@ -141,7 +141,7 @@ func (g *goSide) arrives(c <-chan outcome) outcome {
 	}
 }
 
-// staysHeld watches a key for a while, through which it must be there, be renewed, and let nobody in.
+// staysHeld watches a key for a while, during which it must exist, be renewed, and let no waiter in.
 func staysHeld[T any](t *testing.T, rdb *redis.Client, key string, while time.Duration, waiter <-chan T) {
 	t.Helper()
 	renewals, last := 0, time.Duration(0)

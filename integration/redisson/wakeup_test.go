@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// exchange lets each side wait for the other, time and again. Only messages can wake anybody.
+// exchange makes each side wait for the other, time and again. Only messages can wake a waiter.
 func exchange(t *testing.T, a, b thread, g *goSide, name string, rounds int) {
 	t.Helper()
 	var toGo, toJava time.Duration
@@ -41,7 +41,7 @@ func exchange(t *testing.T, a, b thread, g *goSide, name string, rounds int) {
 		name, toGo/time.Duration(rounds), toJava/time.Duration(rounds))
 }
 
-// Each side is woken by the other's release, and neither gets in while the other holds.
+// Each side is woken by the other's release, and neither gets the lock while the other holds it.
 func TestEachSideWakesTheOther(t *testing.T) {
 	t.Parallel()
 	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
@@ -64,7 +64,7 @@ func TestJavasTimedTry(t *testing.T) {
 	require.NoError(t, g.hold("timed").unlock())
 }
 
-// Everything that a name may be is the same name on both sides, and its channel the same channel.
+// Every possible name is the same name on both sides, and its channel the same channel.
 func TestNamesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	names := []string{

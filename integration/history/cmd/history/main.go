@@ -1,5 +1,5 @@
-// Command history runs client processes under random faults and prints what it found, as a small table.
-// It exits with 1 if anything was wrong.
+// Command history runs client processes under random faults and prints its findings, as a small table. It exits with
+// 1 if anything was wrong.
 //
 //	go run ./integration/history/cmd/history -acquisitions 100000 -faults 500 -seed 1
 //	go run ./integration/history/cmd/history -acquisitions 2000 -faults 300 -lease 1200ms -forgets
