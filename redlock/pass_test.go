@@ -167,6 +167,11 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 				require.NoError(l.t, s.Client(l.t).Del(l.t.Context(), tokenKey("order")).Err())
 			}
 		}},
+		"a level was inside, whose step may reach a node late": {work: func(l *passLab, first turn) {
+			_, unlock, err := l.lock.Lock(first.ctx)
+			require.NoError(l.t, err)
+			require.NoError(l.t, unlock())
+		}},
 		"a quorum's renewal failed": {work: func(l *passLab, _ turn) {
 			cut(l, 2)
 			require.Error(l.t, l.events.failure(l.t))
