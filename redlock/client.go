@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -133,7 +133,7 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 // setTimes checks and sets the times that depend on the lease.
 func (c *Client) setTimes(o Options) error {
 	lease := c.core.Lease
-	limit := engine.CommandLimit(lease)
+	limit := request.CommandLimit(lease)
 	c.timeout = o.NodeTimeout
 	if c.timeout == 0 {
 		c.timeout = min(max(lease/20, 50*time.Millisecond), 200*time.Millisecond, limit)

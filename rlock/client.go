@@ -5,9 +5,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/request"
 )
 
 // Client is one process's participant in the contention for locks: its identity, its connections, its subscriptions,
@@ -32,7 +32,7 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 		return nil, err
 	}
 	conns, err := links.From(rdb, links.Limits{
-		Command: engine.CommandLimit(o.Lease),
+		Command: request.CommandLimit(o.Lease),
 		// Less than the shortest interval between two renewals, so that each renewal asks Sentinel again.
 		Life: o.Lease / 4,
 	})

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/stamp"
 )
 
@@ -58,7 +58,7 @@ func (s *subject) fall(p crash.Point) error {
 		}
 		return io.EOF
 	case delay:
-		time.Sleep(2 * engine.CommandLimit(s.Lease))
+		time.Sleep(2 * request.CommandLimit(s.Lease))
 	case longDelay:
 		time.Sleep(2 * s.Lease)
 	case cancel:

@@ -293,9 +293,11 @@ var table = append(histories, []mutant{
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "nobody reclaims what may be held",
-		file: "internal/engine/*.go",
-		old:  `r.addLocked(node, o)`,
-		new:  `_ = o`,
+		file: "internal/request/reclaim.go",
+		old:  `	r.addLocked(node, o)
+}`,
+		new:  `	_ = node
+}`,
 		in:   "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
 }...)

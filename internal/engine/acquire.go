@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -29,7 +30,7 @@ type leader struct {
 
 func (e *Engine) newLeader(w *waiter) *leader {
 	busy := w.req.Busy || w.lockSet != nil && w.lockSet.busy
-	return &leader{waiter: w, engine: e, busy: busy, pause: firstPause, nap: firstPause}
+	return &leader{waiter: w, engine: e, busy: busy, pause: request.FirstPause, nap: request.FirstPause}
 }
 
 // acquire tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
@@ -42,7 +43,7 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 		l.yield(limited)
 	} else if until := e.table.outUntil(w.req.Proto.Key()); until > 0 {
 		if out := until - e.clock.Now(); out > 0 {
-			e.pause(limited, out)
+			e.sender.Pause(limited, out)
 		}
 	}
 	for {
@@ -53,7 +54,7 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 		if h != nil {
 			return e.given(w, h), nil
 		}
-		if limited.Err() != nil || e.isClosed() || errors.Is(err, errAbandoned) {
+		if limited.Err() != nil || e.sender.Closed() || errors.Is(err, request.ErrAbandoned) {
 			l.abandon()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
@@ -94,7 +95,7 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			l.abandon()
 			return nil, err
 		}
-		if err != nil && (limited.Err() != nil || e.isClosed()) {
+		if err != nil && (limited.Err() != nil || e.sender.Closed()) {
 			l.abandon()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
@@ -142,8 +143,8 @@ func (l *leader) failed(ctx context.Context, err error) error {
 	if e.clock.Now()-e.table.answered(l.waiter, err) > e.cfg.Lease {
 		return e.unavailable(l.req.Proto, err)
 	}
-	e.pause(ctx, l.pause)
-	l.pause = min(2*l.pause, lastPause)
+	e.sender.Pause(ctx, l.pause)
+	l.pause = min(2*l.pause, request.LastPause)
 	return nil
 }
 
@@ -151,9 +152,9 @@ func (l *leader) failed(ctx context.Context, err error) error {
 // subscription stands: what was released before it did would not be heard of otherwise.
 func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	e := l.engine
-	l.pause = firstPause
+	l.pause = request.FirstPause
 	if l.req.Proto.Channel() == "" {
-		e.pause(ctx, min(l.nap/2+rand.N(l.nap), pttl+time.Millisecond))
+		e.sender.Pause(ctx, min(l.nap/2+rand.N(l.nap), pttl+time.Millisecond))
 		l.nap = min(2*l.nap, e.cfg.MaxPoll)
 		return
 	}
@@ -179,7 +180,7 @@ func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	case <-l.roused:
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-e.closing:
+	case <-e.sender.Closing():
 	}
 	for range 2 {
 		select { // the attempt that follows covers every wake-up so far
@@ -237,7 +238,7 @@ func (l *leader) yield(ctx context.Context) {
 			return
 		case <-ctx.Done():
 			return
-		case <-e.closing:
+		case <-e.sender.Closing():
 			return
 		}
 		if !e.table.owes(l.waiter, l.ticket.Count()) {

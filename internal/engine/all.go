@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -43,10 +44,10 @@ func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Du
 func (e *Engine) lockAll(
 	ctx context.Context, reqs []Request, maxWait time.Duration, once bool,
 ) ([]*Level, error) {
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return nil, e.refuse(reqs[0].Proto)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
@@ -206,7 +207,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		if sent.err != nil {
 			if errors.Is(sent.err, store.ErrApart) {
 				if store.FaultOf(sent.err) == store.FaultAmbiguous {
-					l.doubt.add(sent.start, sent.notAfter)
+					l.doubt.add(sent.Start, sent.NotAfter)
 				}
 				return nil, 0, sent.err
 			}
@@ -217,7 +218,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		switch sent.all.Status {
 		case store.Busy:
 			l.busy = true
-			l.denied = denial{sent.start, sent.notAfter}
+			l.denied = denial{sent.Start, sent.NotAfter}
 			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
 			if sent.all.Which != l.lockSet.at {
 				return nil, 0, elsewhere{sent.all.Which}
@@ -234,7 +235,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 
 // wonAll lists the holds, unless the shortest lease is as good as over.
 func (l *leader) wonAll(sent askedAll) (*Hold, error) {
-	e, start := l.engine, sent.start
+	e, start := l.engine, sent.Start
 	if l.doubt.any { // an earlier copy may have taken some of them
 		start = min(start, l.doubt.since)
 	}
@@ -243,7 +244,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	}
 	for _, req := range l.lockSet.reqs {
 		if e.clock.Now() >= validUntil(start, req.Lease) {
-			l.doubt.add(start, sent.notAfter)
+			l.doubt.add(start, sent.NotAfter)
 			l.renounce()
 			return nil, opaque{errStale}
 		}
@@ -258,7 +259,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 			e.table.add(h)
 		}
 	}
-	if e.isClosed() {
+	if e.sender.Closed() {
 		for _, h := range l.lockSet.held {
 			h.orphan()
 		}
@@ -290,10 +291,10 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 		sent := e.sendAcquireAll(ctx, reqs, id)
 		return sent, sent.err
 	}
-	sent, err := call(e, ctx, send, func(sent askedAll, err error) {
+	sent, err := request.Call(e.sender, ctx, send, func(sent askedAll, err error) {
 		after := before
 		if store.FaultOf(err) == store.FaultAmbiguous {
-			after.add(sent.start, sent.notAfter)
+			after.add(sent.Start, sent.NotAfter)
 		}
 		if after.any || sent.all.Status == store.Held || sent.all.Status == store.Already {
 			for _, req := range reqs {
@@ -306,23 +307,19 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 }
 
 func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
-	limit := e.limit(reqs[0].Lease)
+	limit := e.sender.Limit(reqs[0].Lease)
 	members := make([]store.Member, len(reqs))
 	for i, req := range reqs {
 		members[i] = store.Member{Proto: req.Proto, Lease: req.Lease}
-		limit = min(limit, e.limit(req.Lease))
+		limit = min(limit, e.sender.Limit(req.Lease))
 	}
-	if sent.err = e.ready(ctx, limit); sent.err != nil {
+	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		return sent
 	}
-	key := reqs[0].Proto.Key()
-	node := e.node(key)
-	sent.start = e.clock.Now()
-	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
-	sent.err = exchange(crash.AcquireAll, func() (err error) {
-		sent.all, err = e.store.AcquireAll(e.within(ctx, limit), members, id, sent.notAfter)
-		return err
-	})
-	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.all.Now)
+	take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+		sent.all, err = e.store.AcquireAll(ctx, members, id, notAfter)
+		return sent.all.Now, err
+	}
+	sent.Sent, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto.Key(), limit, take)
 	return sent
 }

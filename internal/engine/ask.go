@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -23,19 +24,33 @@ func (d *doubt) add(start time.Duration, notAfter int64) {
 	d.notAfter = max(d.notAfter, notAfter)
 }
 
+// denial is the last request of an id that Redis refused.
+type denial struct {
+	start    time.Duration // when it was sent
+	notAfter int64         // until when a copy may be carried out, in server time in µs; 0: there was none
+}
+
+// since is when the lease of a hold may have begun that Redis says was there already when it was asked at
+// start: a copy of the request that was refused last may have taken it.
+func (r denial) since(start time.Duration) time.Duration {
+	if r.notAfter == 0 {
+		return start
+	}
+	return min(start, r.start)
+}
+
 // asked is one sending of the acquire script and what came of it.
 type asked struct {
-	start    time.Duration
-	notAfter int64
-	reply    store.AcquireReply
-	err      error
+	request.Sent
+	reply store.AcquireReply
+	err   error
 }
 
 // ask sends the acquire script. A reply that nobody waits for any more is cleaned up after: what it
 // granted is released, and so is what an earlier request for the same id may still bring about.
 func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
 	req, ask := w.req, e.table.nextAsk(w)
-	if ctx.Done() == nil && !e.isClosed() { // nothing can end it early
+	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
 		return e.sendAcquire(ctx, req, ask)
 	}
 	return e.askUntil(ctx, req, ask, before)
@@ -47,18 +62,18 @@ func (e *Engine) askUntil(ctx context.Context, req Request, ask store.Ask, befor
 		sent := e.sendAcquire(ctx, req, ask)
 		return sent, sent.err
 	}
-	sent, err := call(e, ctx, send, func(sent asked, err error) {
+	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) {
 		after := before
 		if store.FaultOf(err) == store.FaultAmbiguous {
-			after.add(sent.start, sent.notAfter)
+			after.add(sent.Start, sent.NotAfter)
 		}
 		switch {
 		case after.any, sent.reply.Status == store.Held, sent.reply.Status == store.Already:
 			e.undo(req, ask.ID, after.notAfter)
 		case req.Proto.Traits().Marks && !ask.Once:
-			e.undo(req, ask.ID, max(after.notAfter, sent.notAfter))
+			e.undo(req, ask.ID, max(after.notAfter, sent.NotAfter))
 		case err == nil && sent.reply.Status == store.Busy:
-			e.withdraw(req, ask.ID, sent.notAfter)
+			e.withdraw(req, ask.ID, sent.NotAfter)
 		}
 	})
 	sent.err = err
@@ -68,29 +83,33 @@ func (e *Engine) askUntil(ctx context.Context, req Request, ask store.Ask, befor
 // undo has Redis take back what may stand there for an id that nobody believes in.
 func (e *Engine) undo(req Request, id string, notAfter int64) {
 	if !req.Shared { // which only looks
-		e.reclaim.add(req.Proto, id, req.Lease, notAfter)
+		e.sender.Reclaim(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
+	}
+}
+
+// withdraw has an id that was refused released, when no copy of its last request can come any more.
+func (e *Engine) withdraw(req Request, id string, notAfter int64) {
+	if !req.Shared {
+		e.sender.Withdraw(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
 	}
 }
 
 func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (sent asked) {
-	p, limit := req.Proto, e.limit(req.Lease)
-	if sent.err = e.ready(ctx, limit); sent.err != nil {
+	p, limit := req.Proto, e.sender.Limit(req.Lease)
+	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		return sent
 	}
-	node := e.node(p.Key())
-	sent.start = e.clock.Now()
-	sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
-	ask.NotAfter = sent.notAfter
 	if req.Loose && !req.Shared {
-		ask.Settled = e.settled.take(p.Key())
+		ask.Settled = e.sender.TakeAnswered(p.Key())
 	}
-	sent.err = exchange(crash.Acquire, func() (err error) {
-		sent.reply, err = p.Acquire(e.within(ctx, limit), ask)
-		return err
-	})
-	e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+	take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+		ask.NotAfter = notAfter
+		sent.reply, err = p.Acquire(ctx, ask)
+		return sent.reply.Now, err
+	}
+	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p.Key(), limit, take)
 	if sent.err != nil || sent.reply.Status != store.Held {
-		e.settled.add(p.Key(), ask.Settled...) // to be said again
+		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}
 	return sent
 }

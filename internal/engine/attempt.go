@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -31,12 +32,12 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 		switch sent.reply.Status {
 		case store.Busy:
 			l.busy, l.why = true, sent.reply.Why
-			l.denied = denial{sent.start, sent.notAfter}
+			l.denied = denial{sent.Start, sent.NotAfter}
 			e.table.toldBusy(l.waiter)
 			l.placed(sent.reply)
 			l.alsoHear(sent.reply.Also)
 			if l.doubt.any { // what may hold by this id later has come to it after this request
-				l.doubt.since = sent.start
+				l.doubt.since = sent.Start
 			}
 			return nil, sent.reply.PTTL, nil
 		case store.Held, store.Already:
@@ -50,15 +51,15 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 // unanswered notes what an attempt without an answer leaves unknown.
 func (l *leader) unanswered(sent asked) {
 	// What Redis said last says more than that nothing was sent any more.
-	if l.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, errAbandoned) {
+	if l.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
 		l.last = sent.err
 	}
 	switch {
-	case errors.Is(sent.err, errAbandoned):
+	case errors.Is(sent.err, request.ErrAbandoned):
 		l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
-		l.doubt.add(sent.start, sent.notAfter)
+		l.doubt.add(sent.Start, sent.NotAfter)
 	}
 }
 
@@ -78,7 +79,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	if l.req.Loose {
 		return l.took(sent), nil
 	}
-	start := sent.start
+	start := sent.Start
 	if sent.reply.Status == store.Already && l.doubt.any {
 		start = min(start, l.doubt.since)
 	}
@@ -86,16 +87,16 @@ func (l *leader) won(sent asked) (*Hold, error) {
 		start = l.denied.since(start)
 	}
 	if e.clock.Now() >= validUntil(start, l.req.Lease) {
-		l.doubt.add(start, sent.notAfter)
+		l.doubt.add(start, sent.NotAfter)
 		l.renounce()
 		return nil, opaque{errStale}
 	}
 	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
 	h := e.newHold(l.req, l.ID, sent.reply.Fence, start, late)
-	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.start)
+	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.Start)
 	h.within(l.under)
 	e.table.win(l.waiter, h)
-	if e.isClosed() {
+	if e.sender.Closed() {
 		h.orphan() // Close may have looked for holds before this one was listed
 		return nil, store.ErrUnsent
 	}

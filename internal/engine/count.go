@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -152,7 +153,7 @@ func (h *Hold) follow() {
 	s.writing = true
 	step := store.Step{ID: h.id(), Count: int64(h.wantedLocked()), Op: s.op}
 	h.mu.Unlock()
-	h.engine.spawn(func() { h.writeCount(step) }) // refused when Close is at work, which then ends the hold
+	h.engine.sender.Spawn(func() { h.writeCount(step) }) // refused when Close is at work, which then ends the hold
 }
 
 // straighten has Redis know of the one level that a hold is exported with, so that nothing of the others is
@@ -176,8 +177,8 @@ func (h *Hold) straighten() {
 func (h *Hold) sendCount(step store.Step) (store.Status, error) {
 	e := h.engine
 	var reply store.StepReply
-	err := exchange(crash.Count, func() (err error) {
-		reply, err = h.proto.Reenter(e.within(background, e.limit(e.cfg.Lease)), step)
+	err := request.Exchange(crash.Count, func() (err error) {
+		reply, err = h.proto.Reenter(e.sender.Within(background, e.sender.Limit(e.cfg.Lease)), step)
 		return err
 	})
 	return reply.Status, err

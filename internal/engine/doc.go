@@ -47,8 +47,7 @@
 //
 // # Locks of the mutexes
 //
-// A part of the table, a hold, the reclaimer, the ender, each stream of the events and the engine have a mutex
-// each. The table's and a hold's are never held together. The reclaimer takes a stream's and the engine's
-// under its own; those two, the ender's, the clocks' and the watchdog's are innermost. None is held across a
-// network call or a call of the application's functions.
+// A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its
+// own. The table's and a hold's are never held together. A stream's, the ender's and the watchdog's are innermost. None
+// is held across a network call or a call of the application's functions.
 package engine

@@ -5,23 +5,15 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/serverclock"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-const (
-	tick       = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
-	maxLimit   = 3 * time.Second       // of one command, however long the lease
-	renewBatch = 256                   // holds in one renewal script
-
-	firstPause = 10 * time.Millisecond // between attempts that got no answer
-	lastPause  = 500 * time.Millisecond
-)
+const tick = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
 
 // Config is what an Engine is made of. All fields are set.
 type Config struct {
@@ -43,57 +35,41 @@ type Engine struct {
 	wheel    *watchdog.Wheel
 	watchdog *watchdog.Watchdog
 	store    store.Store
-	clocks   serverclock.Clocks
+	sender   *request.Sender
 	table    table
-	reclaim  reclaimer
-	recent   recent
 	ender    ender
-	settled  settledRequests
-
-	withdrawn withdrawals
-	events    *events
-	nonce     atomic.Uint64
-
-	closing chan struct{}  // closed when Close begins
-	done    chan struct{}  // closed when Close is done
-	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
-	mu      sync.Mutex     // guards closed, and calls against Close
-	closed  bool
+	events   *events
+	nonce    atomic.Uint64
+	done     chan struct{} // closed when Close is done
 }
-
-// CommandLimit is how long one command may take under a lease: a fraction of it, so that several
-// attempts fit into the time that a renewal has.
-func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLimit) }
 
 // renewMost is how many holds are renewed in one round trip: what gathers when more of them are due than one
 // script after the other could renew over a long way. Where replicas are waited for, each script takes a
 // connection of its own.
 func renewMost(minReplicas int) int {
 	if minReplicas > 0 {
-		return renewBatch
+		return request.Batch
 	}
-	return 16 * renewBatch
+	return 16 * request.Batch
 }
 
 // New returns an engine. It sends nothing.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), closing: make(chan struct{}),
-		done: make(chan struct{}),
-	}
-	limit := CommandLimit(cfg.Lease)
+	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), done: make(chan struct{})}
+	limit := request.CommandLimit(cfg.Lease)
 	e.wheel = watchdog.NewWheel(e.clock, tick)
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine = e
-	e.reclaim.engine = e
-	e.recent.engine = e
-	e.withdrawn.engine = e
+	e.sender = request.New(request.Config{
+		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, Warn: e.events.warn,
+	})
 	e.ender.init(e.wheel)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
-		Retry:  min(cfg.Lease/20, lastPause),
+		Retry:  min(cfg.Lease/20, request.LastPause),
 		Limit:  limit,
-		Batch:  renewBatch, Most: renewMost(cfg.MinReplicas),
+		Batch:  request.Batch, Most: renewMost(cfg.MinReplicas),
 		Shard: func(l *watchdog.Lease) string { return e.node(holdOf(l).proto.Key()) },
 		Renew: e.renew,
 		Lost:  func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
@@ -143,37 +119,6 @@ func (e *Engine) numberOf(id string) holdNumber {
 	return holdNumber(n)
 }
 
-// begin registers work that Close is to join. It reports false if the engine is closed.
-func (e *Engine) begin() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return false
-	}
-	e.calls.Add(1)
-	return true
-}
-
-// spawn runs fn in a goroutine that Close joins; on a closed engine it does not run at all.
-func (e *Engine) spawn(fn func()) bool {
-	if !e.begin() {
-		return false
-	}
-	go func() {
-		defer e.calls.Done()
-		fn()
-	}()
-	return true
-}
-
-// follow runs fn in a goroutine that Close joins. The caller is one of those calls that it joins.
-func (e *Engine) follow(fn func()) { e.calls.Go(fn) }
-
-// limit is the time limit of one command for a lease.
-func (e *Engine) limit(lease time.Duration) time.Duration {
-	return min(CommandLimit(lease), CommandLimit(e.cfg.Lease))
-}
-
 // validUntil is how long a hold may be believed in that Redis keeps for lease since start.
 func validUntil(start, lease time.Duration) time.Duration {
 	return start + lease - watchdog.Margin(lease, tick)
@@ -198,16 +143,16 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 }
 
 // Closed reports whether Close was called.
-func (e *Engine) Closed() bool { return e.isClosed() }
+func (e *Engine) Closed() bool { return e.sender.Closed() }
 
-// isClosed reports whether Close was called.
-func (e *Engine) isClosed() bool {
-	select {
-	case <-e.closing:
-		return true
-	default:
-		return false
+// replaced is called when a primary has been replaced by another one, which may not have heard of the last
+// acquisitions and releases. Holds are renewed at once, so that those that it does not know are told of now
+// and not after a third of a lease; what was released is released again.
+func (e *Engine) replaced() {
+	for _, h := range e.table.all() {
+		e.watchdog.Hurry(&h.lease)
 	}
+	e.sender.Replaced()
 }
 
 var errNoAnswer = errors.New("no answer")

@@ -123,9 +123,9 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 		switch reason { // only now, when nobody believes in it any more
 		case Expired:
 			// The wheel rounds down: whoever goes by ValidUntil may believe in it for a tick more.
-			e.reclaim.addFrom(h.lease.ValidUntil(), h.proto, h.id(), h.longest(), h.doubt)
+			e.sender.ReclaimFrom(h.lease.ValidUntil(), h.asOrphan(), h.longest())
 		case MaxHold:
-			e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
+			e.sender.Reclaim(h.asOrphan(), h.longest())
 		}
 		e.table.drop(h, 0)
 		e.events.lost(err)

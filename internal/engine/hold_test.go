@@ -119,18 +119,6 @@ func TestValidityEndsBeforeTheLease(t *testing.T) {
 	}
 }
 
-// Several attempts must fit into the time that a renewal has, and none may take for ever.
-func TestCommandLimit(t *testing.T) {
-	for lease, want := range map[time.Duration]time.Duration{
-		600 * ms: 100 * ms, 6 * s: s, 18 * s: 3 * s, 30 * s: 3 * s, time.Hour: 3 * s,
-	} {
-		require.Equal(t, want, CommandLimit(lease), "%v", lease)
-	}
-	e := &Engine{cfg: Config{Lease: 6 * s}}
-	require.Equal(t, 100*ms, e.limit(600*ms), "a request's own short lease")
-	require.Equal(t, s, e.limit(time.Hour), "the client's, for a longer one")
-}
-
 // Hold ids are made of numbers and read back; those of other clients are none of ours.
 func TestNumbersOfHoldIDs(t *testing.T) {
 	e := &Engine{cfg: Config{ClientID: "client"}}

@@ -12,7 +12,9 @@ import (
 // change to them, and without go-redis in the program.
 func TestNoDatabaseIsImported(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"
-	for _, of := range []string{"internal/engine", "internal/localqueue", "internal/store", "internal/memstore"} {
+	for _, of := range []string{
+		"internal/engine", "internal/localqueue", "internal/request", "internal/store", "internal/memstore",
+	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		require.NoError(t, err)
 		for dep := range strings.FieldsSeq(string(out)) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -124,14 +125,14 @@ func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply
 	if ctx.Err() != nil {
 		return store.InspectReply{}, contextError(ctx)
 	}
-	if e.isClosed() {
+	if e.sender.Closed() {
 		return store.InspectReply{}, e.refuse(p)
 	}
 	began := e.clock.Now()
-	reply, err := e.lookOnce(ctx, p, e.limit(e.cfg.Lease))
+	reply, err := e.lookOnce(ctx, p, e.sender.Limit(e.cfg.Lease))
 	if store.FaultOf(err) == store.FaultAmbiguous {
 		// A peer that hung up is found out by the command, and looking twice does no harm.
-		reply, err = e.lookOnce(ctx, p, e.limit(e.cfg.Lease)-(e.clock.Now()-began))
+		reply, err = e.lookOnce(ctx, p, e.sender.Limit(e.cfg.Lease)-(e.clock.Now()-began))
 	}
 	if err != nil {
 		return reply, e.ended(ctx, p, err)
@@ -140,11 +141,11 @@ func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply
 }
 
 func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Duration) (store.InspectReply, error) {
-	return call(e, ctx, func(ctx context.Context) (store.InspectReply, error) {
-		if err := e.ready(ctx, limit); err != nil {
+	return request.Call(e.sender, ctx, func(ctx context.Context) (store.InspectReply, error) {
+		if err := e.store.Ready(ctx, limit); err != nil {
 			return store.InspectReply{}, err
 		}
-		return p.Inspect(e.within(ctx, limit))
+		return p.Inspect(e.sender.Within(ctx, limit))
 	}, func(store.InspectReply, error) {})
 }
 
@@ -181,7 +182,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
-	if e.isClosed() {
+	if e.sender.Closed() {
 		return e.refuse(p)
 	}
 	status, err := e.breakHold(ctx, p, id)
@@ -195,25 +196,29 @@ func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (st
 	if h := e.table.find(p.Key(), id); h != nil {
 		h.lose(Gone, errBroken)
 	}
-	limit, end := e.limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
+	limit, end := e.sender.Limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
 	status := store.Gone
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := call(e, ctx, func(ctx context.Context) (store.ReleaseReply, error) {
-			if err := e.ready(ctx, limit); err != nil {
+	var failed error
+	if !e.sender.Retry(ctx, end, func() request.Next {
+		reply, err := request.Call(e.sender, ctx, func(ctx context.Context) (store.ReleaseReply, error) {
+			if err := e.store.Ready(ctx, limit); err != nil {
 				return store.ReleaseReply{}, err
 			}
-			return e.sendRelease(ctx, p, id, end)
+			return e.sender.Release(ctx, p, id, end)
 		}, func(store.ReleaseReply, error) {})
-		kind := store.FaultOf(err)
-		if kind == store.FaultNone {
-			return min(status, reply.Status), nil
-		}
-		if kind == store.FaultAmbiguous {
+		failed = err
+		switch store.FaultOf(err) {
+		case store.FaultNone:
+			status = min(status, reply.Status)
+			return request.Settled
+		case store.FaultAmbiguous:
 			status = store.Done // if it is gone now, that is our work
+		case store.FaultConflict, store.FaultDefinite:
+			return request.GiveUp
 		}
-		if kind == store.FaultConflict || kind == store.FaultDefinite ||
-			e.clock.Now()+pause >= end || !e.pause(ctx, pause) {
-			return store.Gone, e.ended(ctx, p, err)
-		}
+		return request.Later
+	}) {
+		return store.Gone, e.ended(ctx, p, failed)
 	}
+	return status, nil
 }

@@ -12,10 +12,10 @@ import (
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
 // is the context to go on with.
 func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	l, under, err := e.known(ctx, req, e.cfg.Lease)
 	if l != nil || err != nil {
 		return l, err
@@ -40,11 +40,11 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 
 // TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait.
 func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
-	defer e.calls.Done()
-	l, under, err := e.known(ctx, req, 2*e.limit(req.Lease))
+	defer e.sender.Done()
+	l, under, err := e.known(ctx, req, 2*e.sender.Limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
 	}
@@ -156,7 +156,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 		case <-w.Told():
 			continue
 		case <-limited.Done():
-		case <-e.closing:
+		case <-e.sender.Closing():
 		}
 		trouble := e.table.trouble(w)
 		left := e.quit(w)
@@ -178,7 +178,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 	if h != nil {
 		e.given(w, h)
 	}
-	if h != nil && !h.loose && !e.spawn(h.discard) {
+	if h != nil && !h.loose && !e.sender.Spawn(h.discard) {
 		h.orphan()
 	}
 	return left
@@ -189,7 +189,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
 	v := &callError{kind: e.cfg.Errors.silence(last), name: p.Name(), cause: last}
 	switch {
-	case e.isClosed():
+	case e.sender.Closed():
 		return e.refuse(p)
 	case answer != nil:
 		v.kind, v.cause = answer, nil

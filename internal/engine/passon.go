@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -18,7 +19,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	var outcome error
 	for first := true; ; first = false {
 		w, runOver := e.table.offer(h)
-		if w != nil && e.isClosed() {
+		if w != nil && e.sender.Closed() {
 			e.table.recall(w, w.ID)
 			w = nil
 		}
@@ -57,51 +58,58 @@ func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
 	if w.req.Proto.Traits().Unscripted {
 		return nil, e.unpassed(h, w, end)
 	}
-	limit, start := e.limit(w.req.Lease), e.clock.Now()
+	limit, start := e.sender.Limit(w.req.Lease), e.clock.Now()
 	id := w.ID
 	var unsure doubt
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, notAfter, err := e.sendHandoff(e.by(end), h, w.req, id, min(limit, end-e.clock.Now()))
+	var reply store.HandoffReply
+	var err error
+	settled := e.sender.Retry(background, end, func() request.Next {
+		var notAfter int64
+		reply, notAfter, err = e.sendHandoff(e.by(end), h, w.req, id, min(limit, end-e.clock.Now()))
 		switch kind := store.FaultOf(err); {
 		case isShortfall(err):
-			e.refused(h, w, id, unsure, err)
-			return nil, nil
-		case kind == store.FaultNone && (reply.Status == store.Done || reply.Status == store.Already):
-			next := e.newHold(w.req, id, reply.Fence, start, 0)
-			next.lend(w, reply.Spare, e.clock.Now()-start)
-			return e.handed(h, w, next), nil
+			return request.Settled
 		case kind == store.FaultNone && reply.Status == store.Late:
-			continue
-		case kind == store.FaultNone:
-			return nil, e.vanished(h, w, unsure)
+			err = opaque{errClock}
+			return request.AtOnce
+		case kind == store.FaultNone, kind == store.FaultDefinite, kind == store.FaultConflict:
+			return request.Settled
 		case kind == store.FaultAmbiguous:
 			unsure.add(start, notAfter)
-		case kind == store.FaultDefinite, kind == store.FaultConflict, !unsure.any:
-			return nil, e.plainly(h, w, id, unsure, end)
+		case !unsure.any:
+			return request.Settled // it was not sent
 		}
-		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			return nil, e.unsettled(h, w, id, unsure, err)
-		}
+		return request.Later
+	})
+	switch {
+	case !settled:
+		return nil, e.unsettled(h, w, id, unsure, err)
+	case isShortfall(err):
+		e.refused(h, w, id, unsure, err)
+		return nil, nil
+	case err != nil:
+		return nil, e.plainly(h, w, id, unsure, end)
+	case reply.Status == store.Done || reply.Status == store.Already:
+		next := e.newHold(w.req, id, reply.Fence, start, 0)
+		next.lend(w, reply.Spare, e.clock.Now()-start)
+		return e.handed(h, w, next), nil
 	}
+	return nil, e.vanished(h, w, unsure)
 }
 
 func (e *Engine) sendHandoff(
 	ctx context.Context, h *Hold, req Request, id string, limit time.Duration,
 ) (reply store.HandoffReply, notAfter int64, err error) {
-	key := h.proto.Key()
-	node, sent := e.node(key), e.clock.Now()
-	notAfter = e.clocks.NotAfter(node, sent, limit)
-	ask := store.Ask{ID: id, Lease: req.Lease, NotAfter: notAfter}
-	era := e.recent.era()
-	err = exchange(crash.Handoff, func() (err error) {
-		reply, err = req.Proto.Handoff(e.within(ctx, limit), h.id(), ask)
-		return err
-	})
-	e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
-	if reply.Status == store.Done || reply.Status == store.Already {
-		e.recent.add(era, h.proto, h.id())
+	era := e.sender.Era()
+	pass := func(ctx context.Context, notAfter int64) (now int64, err error) {
+		reply, err = req.Proto.Handoff(ctx, h.id(), store.Ask{ID: id, Lease: req.Lease, NotAfter: notAfter})
+		return reply.Now, err
 	}
-	return reply, notAfter, err
+	sent, err := e.sender.Send(ctx, crash.Handoff, h.proto.Key(), limit, pass)
+	if reply.Status == store.Done || reply.Status == store.Already {
+		e.sender.Ended(era, h.proto, h.id())
+	}
+	return reply, sent.NotAfter, err
 }
 
 // handed gives the target its hold, and returns that if the target left. A late copy of the hand-off can do
@@ -111,7 +119,7 @@ func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 	if left {
 		e.given(w, next)
 	}
-	if e.isClosed() {
+	if e.sender.Closed() {
 		next.orphan() // Close may have looked for holds before this one was listed
 		return nil
 	}
@@ -149,7 +157,7 @@ func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 // target's id is given up as well.
 func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.Duration) error {
 	if unsure.any {
-		e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
+		e.sender.Reclaim(request.Orphan{Proto: w.req.Proto, ID: id, NotAfter: unsure.notAfter}, w.req.Lease)
 		id = e.newID()
 	}
 	e.table.recall(w, id)
@@ -159,8 +167,8 @@ func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.D
 // unsettled ends a hand-off of which nothing could be learned in time: both ids are reclaimed, and the
 // target goes on under a new one.
 func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err error) error {
-	e.reclaim.add(h.proto, h.id(), h.longest(), 0)
-	e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
+	e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.longest())
+	e.sender.Reclaim(request.Orphan{Proto: w.req.Proto, ID: id, NotAfter: unsure.notAfter}, w.req.Lease)
 	e.table.recall(w, e.newID())
 	e.table.drop(h, 0)
 	return e.unavailable(h.proto, err)
@@ -170,14 +178,14 @@ func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err erro
 // target learns why it does not hold.
 func (e *Engine) refused(h *Hold, w *waiter, id string, unsure doubt, err error) {
 	e.takeBack(w.req, id)
-	e.reclaim.add(w.req.Proto, id, w.req.Lease, unsure.notAfter)
+	e.sender.Reclaim(request.Orphan{Proto: w.req.Proto, ID: id, NotAfter: unsure.notAfter}, w.req.Lease)
 	e.table.reject(w, err)
 	e.table.drop(h, 0)
 }
 
 // by is a context under which nothing takes longer than until end, however many connections have to be made.
 func (e *Engine) by(end time.Duration) context.Context {
-	return e.within(background, end-e.clock.Now())
+	return e.sender.Within(background, end-e.clock.Now())
 }
 
 // releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
@@ -186,57 +194,44 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	if runOver {
 		e.table.ends(h, e.store.Heard(h.proto.Channel()))
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := e.sendRelease(background, h.proto, h.id(), end)
-		switch kind := store.FaultOf(err); {
-		case kind == store.FaultNone && reply.Status == store.Done, kind == store.FaultNone && !certain:
-			others := 0
-			if runOver {
-				others = e.store.Others(h.proto.Channel(), reply.Receivers)
-			}
-			e.table.keepTurn(h)
-			e.table.drop(h, others)
-			return nil
-		case kind == store.FaultNone, kind == store.FaultConflict:
-			lost := e.lostError(h.proto, Gone, err)
-			e.table.drop(h, 0)
-			e.events.lost(lost)
-			return lost
-		case kind == store.FaultAmbiguous:
-			certain = false
-		case kind == store.FaultDefinite:
-			end = 0
-		}
-		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id(), h.longest(), 0)
-			e.table.drop(h, 0)
-			return e.unavailable(h.proto, err)
-		}
-	}
-}
-
-// sendRelease releases within the time limit of a command, and not after end.
-func (e *Engine) sendRelease(
-	ctx context.Context, p store.Protocol, id string, end time.Duration,
-) (store.ReleaseReply, error) {
 	var reply store.ReleaseReply
-	era := e.recent.era()
-	ctx = e.store.WithinAll(ctx, e.limit(e.cfg.Lease), end-e.clock.Now())
-	err := exchange(crash.Release, func() (err error) {
-		reply, err = p.Release(ctx, id)
-		return err
-	})
-	if err == nil {
-		e.recent.add(era, p, id)
+	var err error
+	if !e.sender.Retry(background, end, func() request.Next {
+		reply, err = e.sender.Release(background, h.proto, h.id(), end)
+		switch store.FaultOf(err) {
+		case store.FaultNone, store.FaultConflict:
+			return request.Settled
+		case store.FaultAmbiguous:
+			certain = false
+		case store.FaultDefinite:
+			return request.GiveUp
+		}
+		return request.Later
+	}) {
+		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.longest())
+		e.table.drop(h, 0)
+		return e.unavailable(h.proto, err)
 	}
-	return reply, err
+	if err != nil || certain && reply.Status != store.Done {
+		lost := e.lostError(h.proto, Gone, err)
+		e.table.drop(h, 0)
+		e.events.lost(lost)
+		return lost
+	}
+	others := 0
+	if runOver {
+		others = e.store.Others(h.proto.Channel(), reply.Receivers)
+	}
+	e.table.keepTurn(h)
+	e.table.drop(h, others)
+	return nil
 }
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.
 func (e *Engine) takeBack(req Request, id string) {
-	_, err := e.sendRelease(background, req.Proto, id, e.clock.Now()+e.limit(e.cfg.Lease))
+	_, err := e.sender.Release(background, req.Proto, id, e.clock.Now()+e.sender.Limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, store.ErrConflict) {
-		e.reclaim.add(req.Proto, id, req.Lease, 0)
+		e.sender.Reclaim(request.Orphan{Proto: req.Proto, ID: id}, req.Lease)
 	}
 }

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -16,7 +19,7 @@ func (e *Engine) register(w *waiter) {
 	if !w.req.Proto.Traits().Queues || !e.table.beginRegistrar(w) {
 		return
 	}
-	if !e.spawn(func() { e.registerAll(w) }) {
+	if !e.sender.Spawn(func() { e.registerAll(w) }) {
 		e.table.endRegistrar(w)
 	}
 }
@@ -25,14 +28,14 @@ func (e *Engine) register(w *waiter) {
 // registered in a few attempts is when it leads.
 func (e *Engine) registerAll(w *waiter) {
 	failures := 0
-	for failures < 3 && !e.isClosed() {
+	for failures < 3 && !e.sender.Closed() {
 		batch, first := e.table.unplaced(w)
 		if len(batch) == 0 {
 			return // and there is no registrar any more
 		}
 		if err := e.enqueue(w, batch, first); err != nil {
 			failures++
-			e.pause(background, firstPause)
+			e.sender.Pause(background, request.FirstPause)
 		}
 	}
 	e.table.endRegistrar(w)
@@ -61,21 +64,21 @@ func (l *leader) placed(reply store.AcquireReply) {
 
 // enqueue sends one registration of waiters of w's name. First says that no other one has a place.
 func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter, first bool) error {
-	p, limit := w.req.Proto, e.limit(w.req.Lease)
+	p, limit := w.req.Proto, e.sender.Limit(w.req.Lease)
 	var asks []store.Ask
 	var reply store.EnqueueReply
 	var err error
 	for range 2 { // the first may only tell the time
-		node, sent := e.node(p.Key()), e.clock.Now()
-		notAfter := e.clocks.NotAfter(node, sent, limit)
-		if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) == 0 {
+		enter := func(ctx context.Context, notAfter int64) (now int64, err error) {
+			if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) > 0 {
+				reply, err = p.Enqueue(ctx, asks, first)
+			}
+			return reply.Now, err
+		}
+		_, err = e.sender.Send(background, crash.Register, p.Key(), limit, enter)
+		if len(batch) == 0 {
 			return nil
 		}
-		err = exchange(crash.Register, func() (err error) {
-			reply, err = p.Enqueue(e.within(background, limit), asks, first)
-			return err
-		})
-		e.clocks.Observe(node, sent, e.clock.Now(), reply.Now)
 		if err != nil || reply.Status != store.Late {
 			break
 		}

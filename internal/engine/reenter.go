@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (h *Hold) reenterWithin(
 	h.stepped(step, err == nil && status != store.Gone)
 	if err != nil {
 		h.withdraw(l)
-		if limited.Err() != nil || e.isClosed() {
+		if limited.Err() != nil || e.sender.Closed() {
 			return nil, e.gaveUp(limited, ctx, h.proto, nil, err)
 		}
 		return nil, e.unavailable(h.proto, err)
@@ -88,29 +89,32 @@ func (h *Hold) push(
 	ctx context.Context, step store.Step, patience time.Duration,
 ) (store.Status, error) {
 	e := h.engine
-	limit, end := e.limit(step.TTL), e.clock.Now()+patience
+	limit, end := e.sender.Limit(step.TTL), e.clock.Now()+patience
 	send := func(ctx context.Context) (reply store.StepReply, err error) {
-		err = exchange(crash.Reenter, func() (err error) {
-			reply, err = h.proto.Reenter(e.within(ctx, limit), step)
+		err = request.Exchange(crash.Reenter, func() (err error) {
+			reply, err = h.proto.Reenter(e.sender.Within(ctx, limit), step)
 			return err
 		})
 		return reply, err
 	}
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		reply, err := call(e, ctx, send, func(store.StepReply, error) {})
+	var reply store.StepReply
+	var err error
+	if !e.sender.Retry(ctx, end, func() request.Next {
+		reply, err = request.Call(e.sender, ctx, send, func(store.StepReply, error) {})
 		switch kind := store.FaultOf(err); {
-		case kind == store.FaultNone:
-			return reply.Status, nil
-		case kind == store.FaultConflict:
-			return store.Gone, nil
-		case kind == store.FaultDefinite, isShortfall(err), errors.Is(err, errAbandoned), !h.valid(),
-			e.clock.Now() >= end:
-			return 0, err
+		case kind == store.FaultNone, kind == store.FaultConflict:
+			return request.Settled
+		case kind == store.FaultDefinite, isShortfall(err), errors.Is(err, request.ErrAbandoned), !h.valid():
+			return request.GiveUp
 		}
-		if !e.pause(ctx, pause) {
-			return 0, err
-		}
+		return request.Later
+	}) {
+		return 0, err
 	}
+	if err != nil {
+		return store.Gone, nil
+	}
+	return reply.Status, nil
 }
 
 // withdraw takes back a level that did not come to be. If the others were unlocked meanwhile, nobody
@@ -122,7 +126,7 @@ func (h *Hold) withdraw(l *Level) {
 	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
 	h.mu.Unlock()
 	if alone {
-		h.engine.spawn(func() { // refused when Close is at work, which then ends it
+		h.engine.sender.Spawn(func() { // refused when Close is at work, which then ends it
 			if h.claim() {
 				_ = h.finish(h.engine.releaseEnd())
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -17,7 +18,7 @@ func (e *Engine) renew(
 	ctx context.Context, _ string, due []*watchdog.Lease, results []watchdog.Result,
 ) {
 	limit, _ := ctx.Deadline()
-	ctx = e.within(background, time.Until(limit)) // so that a connection that has to be made has its own time
+	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
 	now := e.clock.Now()
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
@@ -29,7 +30,7 @@ func (e *Engine) renew(
 		}
 		all, at = append(all, store.Renewal{Proto: h.proto, ID: h.id(), TTL: ttl}), append(at, i)
 	}
-	lost := exchange(crash.Renew, func() error {
+	lost := request.Exchange(crash.Renew, func() error {
 		e.store.Renew(ctx, all)
 		return nil
 	})
@@ -51,7 +52,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 			failed, sample = failed+1, i
 		}
 	}
-	if failed > 0 && !e.isClosed() {
+	if failed > 0 && !e.sender.Closed() {
 		e.events.warn("locks could not be renewed; tried again while they are valid",
 			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}

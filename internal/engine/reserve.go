@@ -48,7 +48,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	case errors.As(err, &other):
 		g.at, g.busy = other.at, true
 		return errCrowded
-	case err == nil || limited.Err() != nil || e.isClosed():
+	case err == nil || limited.Err() != nil || e.sender.Closed():
 		return err
 	case errors.Is(err, e.cfg.Errors.Busy):
 		g.busy = true
@@ -75,7 +75,7 @@ func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 			return false
 		case <-ctx.Done():
 			return false
-		case <-e.closing:
+		case <-e.sender.Closing():
 			return false
 		}
 	}

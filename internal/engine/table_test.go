@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -39,6 +40,7 @@ type floor struct {
 
 func newFloor(t *testing.T) *floor {
 	e := &Engine{clock: watchdog.NewClock()}
+	e.sender = request.New(request.Config{Clock: e.clock})
 	e.table.engine = e
 	return &floor{
 		t: t, engine: e, table: &e.table,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -14,10 +15,10 @@ import (
 // is undone by the protocol's Release.
 func (e *Engine) Take(ctx context.Context, req Request) error {
 	req.Loose = true
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return e.refuse(req.Proto)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
@@ -35,10 +36,10 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 // TryTake makes one attempt. It is repeated only if its reply was lost.
 func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	req.Loose = true
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return e.refuse(req.Proto)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
@@ -62,11 +63,11 @@ func (l *leader) took(sent asked) *Hold {
 	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
 	l.engine.table.win(l.waiter, h)
 	if !l.req.Shared {
-		l.engine.settled.add(l.req.Proto.Key(), store.Settled{
-			ID: l.ID, NotAfter: max(sent.notAfter, l.doubt.notAfter, l.denied.notAfter),
+		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
+			ID: l.ID, NotAfter: max(sent.NotAfter, l.doubt.notAfter, l.denied.notAfter),
 		})
 	} else {
-		l.engine.table.share(l.req.Proto, sent.start, h)
+		l.engine.table.share(l.req.Proto, sent.Start, h)
 	}
 	return h
 }
@@ -79,35 +80,38 @@ func Once[R any](
 	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
 ) (R, error) {
 	var none R
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return none, e.refuse(p)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if ctx.Err() != nil {
 		return none, contextError(ctx)
 	}
 	c := change{id: e.newID()}
-	began := e.clock.Now()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		done, err := call(e, ctx, func(ctx context.Context) (store.Changed[R], error) {
+	var done store.Changed[R]
+	var err error
+	settled := e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
+		done, err = request.Call(e.sender, ctx, func(ctx context.Context) (store.Changed[R], error) {
 			return sendOnce(e, ctx, p, &c, send)
 		}, func(store.Changed[R], error) {})
-		kind := store.FaultOf(err)
-		switch {
-		case kind == store.FaultNone && done.Status != store.Late:
-			return done.Reply, nil
-		case kind == store.FaultNone && e.clock.Now()-began < e.cfg.ReleaseTimeout:
-			continue
-		case errors.Is(err, errAbandoned):
-			return none, e.gaveUp(ctx, ctx, p, nil, nil)
-		case kind == store.FaultNone:
-			return none, e.unavailable(p, opaque{errClock})
+		switch kind := store.FaultOf(err); {
+		case kind == store.FaultNone && done.Status == store.Late:
+			err = opaque{errClock}
+			return request.AtOnce
+		case kind == store.FaultNone, errors.Is(err, request.ErrAbandoned):
+			return request.Settled
+		case kind == store.FaultDefinite, kind == store.FaultConflict:
+			return request.GiveUp
 		}
-		if kind == store.FaultDefinite || kind == store.FaultConflict ||
-			e.clock.Now()+pause-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
-			return none, e.ended(ctx, p, err)
-		}
+		return request.Later
+	})
+	switch {
+	case settled && err == nil:
+		return done.Reply, nil
+	case settled:
+		return none, e.gaveUp(ctx, ctx, p, nil, nil)
 	}
+	return none, e.ended(ctx, p, err)
 }
 
 // change is one call of Once.
@@ -132,26 +136,23 @@ func sendOnce[R any](
 	e *Engine, ctx context.Context, p store.Protocol, c *change,
 	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
 ) (done store.Changed[R], err error) {
-	limit := e.limit(e.cfg.Lease)
-	if err := e.ready(ctx, limit); err != nil {
+	limit := e.sender.Limit(e.cfg.Lease)
+	if err := e.store.Ready(ctx, limit); err != nil {
 		return done, err
 	}
-	node, sent := e.node(p.Key()), e.clock.Now()
-	ask := store.Ask{
-		ID: c.id, Lease: e.cfg.Lease, Settled: e.settled.take(p.Key()),
-		NotAfter: c.deadline(e.clocks.NotAfter(node, sent, limit), e.cfg.ReleaseTimeout),
-	}
-	ask.Until = c.until
-	err = exchange(crash.Once, func() (err error) {
-		done, err = send(e.within(ctx, limit), ask)
-		return err
+	ask := store.Ask{ID: c.id, Lease: e.cfg.Lease, Settled: e.sender.TakeAnswered(p.Key())}
+	_, err = e.sender.Send(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, notAfter int64) (int64, error) {
+		ask.NotAfter = c.deadline(notAfter, e.cfg.ReleaseTimeout)
+		ask.Until = c.until
+		var err error
+		done, err = send(ctx, ask)
+		return done.Now, err
 	})
-	e.clocks.Observe(node, sent, e.clock.Now(), done.Now)
 	if err != nil || done.Status != store.Done {
-		e.settled.add(p.Key(), ask.Settled...) // to be said again
+		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}
 	if err == nil && (done.Status == store.Done || done.Status == store.Already) {
-		e.settled.add(p.Key(), store.Settled{ID: c.id, NotAfter: c.notAfter})
+		e.sender.Answered(p.Key(), store.Settled{ID: c.id, NotAfter: c.notAfter})
 	}
 	return done, err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -22,10 +23,10 @@ type Passage struct {
 // is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
 // so that the hold is never in two processes.
 func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return Passage{}, e.refuse(p)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if err := p.Traits().Stays; err != nil {
 		return Passage{}, err
 	}
@@ -49,16 +50,15 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	l.end(e.cfg.Errors.Released)
 	defer e.table.drop(h, 0)
 	if !valid {
-		e.reclaim.add(p, h.id(), h.longest(), h.doubt)
+		e.sender.Reclaim(request.Orphan{Proto: p, ID: h.id(), NotAfter: h.doubt}, h.longest())
 		err := e.lostError(p, Expired, nil)
 		e.events.lost(err)
 		return Passage{}, err
 	}
-	if h.doubt > 0 && !e.past(p, h.doubt) {
+	if h.doubt > 0 && !e.sender.Past(p.Key(), h.doubt) {
 		// A late copy of the acquisition could take the lock again under the exported id, after
 		// the importer is done with it. It is refused when its not-after has passed.
-		now := e.clock.Now()
-		e.pause(background, e.clocks.Local(e.node(p.Key()), h.doubt, now)-now+time.Millisecond)
+		e.sender.Pause(background, e.sender.Local(p.Key(), h.doubt)-e.clock.Now()+time.Millisecond)
 	}
 	h.straighten()
 	if err := e.confirmExport(h); err != nil {
@@ -71,35 +71,37 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 func (e *Engine) confirmExport(h *Hold) error {
 	ttl := max(e.cfg.Lease, h.lease.ValidUntil()-e.clock.Now())
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	var lost, failed error
+	if !e.sender.Retry(background, end, func() request.Next {
 		one := []store.Renewal{{Proto: h.proto, ID: h.id(), TTL: ttl}}
-		e.store.Renew(e.within(background, e.limit(e.cfg.Lease)), one)
-		err := one[0].Err
-		switch kind := store.FaultOf(err); {
+		e.store.Renew(e.sender.Within(background, e.sender.Limit(e.cfg.Lease)), one)
+		failed = one[0].Err
+		switch kind := store.FaultOf(failed); {
 		case kind == store.FaultNone:
-			return nil
-		case isGone(err):
-			lost := e.lostError(h.proto, Gone, nil)
+			return request.Settled
+		case isGone(failed):
+			lost = e.lostError(h.proto, Gone, nil)
 			e.events.lost(lost)
-			return lost
+			return request.Settled
 		case kind == store.FaultDefinite:
-			end = 0
+			return request.GiveUp
 		}
-		if e.clock.Now()+pause >= end || !e.pause(background, pause) {
-			e.reclaim.add(h.proto, h.id(), max(h.longest(), ttl), h.doubt)
-			return e.unavailable(h.proto, err)
-		}
+		return request.Later
+	}) {
+		e.sender.Reclaim(h.asOrphan(), max(h.longest(), ttl))
+		return e.unavailable(h.proto, failed)
 	}
+	return lost
 }
 
 // Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken
 // twice, and nothing that the exporter sent late can touch it.
 func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level, error) {
 	p := req.Proto
-	if !e.begin() {
+	if !e.sender.Begin() {
 		return nil, e.refuse(p)
 	}
-	defer e.calls.Done()
+	defer e.sender.Done()
 	if ctx.Err() != nil {
 		return nil, contextError(ctx)
 	}
@@ -108,34 +110,39 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 	}
 	id, began := e.newID(), e.clock.Now()
 	var unsure doubt
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		sent := e.askAdopt(ctx, req, from.ID, id, unsure)
+	var sent adopted
+	if !e.sender.Retry(ctx, began+e.cfg.ReleaseTimeout, func() request.Next {
+		sent = e.askAdopt(ctx, req, from.ID, id, unsure)
 		switch kind := store.FaultOf(sent.err); {
 		case kind == store.FaultNone && sent.reply.Status == store.Late:
-			continue
-		case kind == store.FaultNone && sent.reply.Status == store.Gone:
-			return nil, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
-		case kind == store.FaultNone:
-			return e.imported(ctx, req, id, from.Fence, began, unsure)
-		case errors.Is(sent.err, errAbandoned):
-			return nil, e.gaveUp(ctx, ctx, p, nil, nil)
+			sent.err = opaque{errClock}
+			return request.AtOnce
+		case kind == store.FaultNone, errors.Is(sent.err, request.ErrAbandoned):
+			return request.Settled
+		case kind == store.FaultDefinite, kind == store.FaultConflict:
+			return request.GiveUp
 		case kind == store.FaultAmbiguous:
-			unsure.add(sent.start, sent.notAfter)
+			unsure.add(sent.Start, sent.NotAfter)
 		}
-		kind := store.FaultOf(sent.err)
-		if kind == store.FaultDefinite || kind == store.FaultConflict ||
-			e.clock.Now()-began > e.cfg.ReleaseTimeout || !e.pause(ctx, pause) {
-			if unsure.any {
-				e.reclaim.add(p, id, req.Lease, unsure.notAfter)
-			}
-			return nil, e.ended(ctx, p, sent.err)
+		return request.Later
+	}) {
+		if unsure.any {
+			e.sender.Reclaim(request.Orphan{Proto: p, ID: id, NotAfter: unsure.notAfter}, req.Lease)
 		}
+		return nil, e.ended(ctx, p, sent.err)
 	}
+	switch {
+	case sent.err != nil:
+		return nil, e.gaveUp(ctx, ctx, p, nil, nil)
+	case sent.reply.Status == store.Gone:
+		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+	}
+	return e.imported(ctx, req, id, from.Fence, began, unsure)
 }
 
 // ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
 func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
-	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.isClosed()) {
+	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
 		return e.gaveUp(ctx, ctx, p, nil, err)
 	}
 	return e.unavailable(p, err)
@@ -146,7 +153,7 @@ func (e *Engine) imported(
 ) (*Level, error) {
 	h := e.newHold(req, id, fence, began, unsure.notAfter)
 	e.table.add(h)
-	if e.isClosed() {
+	if e.sender.Closed() {
 		h.orphan()
 		return nil, e.refuse(req.Proto)
 	}
@@ -159,36 +166,31 @@ func (e *Engine) imported(
 }
 
 type adopted struct {
-	start    time.Duration
-	notAfter int64
-	reply    store.AdoptReply
-	err      error
+	request.Sent
+	reply store.AdoptReply
+	err   error
 }
 
 func (e *Engine) askAdopt(
 	ctx context.Context, req Request, from, id string, before doubt,
 ) adopted {
 	p := req.Proto
-	limit := e.limit(req.Lease)
+	limit := e.sender.Limit(req.Lease)
 	send := func(ctx context.Context) (sent adopted, err error) {
-		node := e.node(p.Key())
-		sent.start = e.clock.Now()
-		sent.notAfter = e.clocks.NotAfter(node, sent.start, limit)
-		ask := store.Ask{ID: id, Lease: req.Lease, NotAfter: sent.notAfter}
-		sent.err = exchange(crash.Adopt, func() (err error) {
-			sent.reply, err = p.Adopt(e.within(ctx, limit), from, ask)
-			return err
-		})
-		e.clocks.Observe(node, sent.start, e.clock.Now(), sent.reply.Now)
+		take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+			sent.reply, err = p.Adopt(ctx, from, store.Ask{ID: id, Lease: req.Lease, NotAfter: notAfter})
+			return sent.reply.Now, err
+		}
+		sent.Sent, sent.err = e.sender.Send(ctx, crash.Adopt, p.Key(), limit, take)
 		return sent, sent.err
 	}
-	sent, err := call(e, ctx, send, func(sent adopted, err error) {
+	sent, err := request.Call(e.sender, ctx, send, func(sent adopted, err error) {
 		after := before
 		if store.FaultOf(err) == store.FaultAmbiguous {
-			after.add(sent.start, sent.notAfter)
+			after.add(sent.Start, sent.NotAfter)
 		}
 		if after.any || sent.reply.Status == store.Done || sent.reply.Status == store.Already {
-			e.reclaim.add(p, id, req.Lease, after.notAfter)
+			e.sender.Reclaim(request.Orphan{Proto: p, ID: id, NotAfter: after.notAfter}, req.Lease)
 		}
 	})
 	sent.err = err

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -12,9 +13,9 @@ import (
 // Unlock frees this level, once, and with the last level the hold. It works from any goroutine and
 // after every context ended; it is bounded by the release timeout.
 func (l *Level) Unlock() error {
-	open := l.hold.engine.begin() // before the hold is ending, which Close leaves to whoever is ending it
+	open := l.hold.engine.sender.Begin() // before the hold is ending, which Close leaves to whoever is ending it
 	if open {
-		defer l.hold.engine.calls.Done()
+		defer l.hold.engine.sender.Done()
 	}
 	end := l.hold.engine.releaseEnd()
 	last, err := l.part(open, end)
@@ -27,9 +28,8 @@ func (l *Level) Unlock() error {
 // releaseEnd is until when Redis is asked to release something.
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
-// part takes the level out of its hold and, unless it was the last, tells Redis until end if the lease changes
-// by that. With the last one
-// the hold is in state ending, and the caller's to release.
+// part takes the level out of its hold. The last level leaves the hold in state ending, for the caller to release.
+// Another one is told to Redis, until end, if the lease changes by it.
 func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	h, e := l.hold, l.hold.engine
 	h.mu.Lock()
@@ -84,30 +84,35 @@ func first(errs ...error) error {
 func (h *Hold) leave(step store.Step, end time.Duration) error {
 	e := h.engine
 	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
-	limit := e.limit(e.cfg.Lease)
+	limit := e.sender.Limit(e.cfg.Lease)
 	start, answered := e.clock.Now(), false
 	defer func() { h.stepped(step, answered) }()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		var reply store.StepReply
-		err := exchange(crash.Leave, func() (err error) {
-			reply, err = h.proto.Leave(e.within(e.by(end), min(limit, end-e.clock.Now())), step)
+	var reply store.StepReply
+	var err error
+	if !e.sender.Retry(background, end, func() request.Next {
+		err = request.Exchange(crash.Leave, func() (err error) {
+			reply, err = h.proto.Leave(e.sender.Within(e.by(end), min(limit, end-e.clock.Now())), step)
 			return err
 		})
-		kind := store.FaultOf(err)
-		switch {
-		case kind == store.FaultNone && reply.Status != store.Gone:
-			answered = true
-			h.mu.Lock()
-			h.confirmLocked(step.Op, start, step.TTL)
-			h.mu.Unlock()
-			return nil
-		case kind == store.FaultNone, kind == store.FaultConflict:
-			h.lose(Gone, err)
-			return h.loss()
-		case kind == store.FaultDefinite, e.clock.Now()+pause >= end, !h.rest(pause):
-			return e.unavailable(h.proto, err)
+		switch store.FaultOf(err) {
+		case store.FaultNone, store.FaultConflict:
+			return request.Settled
+		case store.FaultDefinite:
+			return request.GiveUp
 		}
+		return request.Later
+	}) {
+		return e.unavailable(h.proto, err)
 	}
+	if err != nil || reply.Status == store.Gone {
+		h.lose(Gone, err)
+		return h.loss()
+	}
+	answered = true
+	h.mu.Lock()
+	h.confirmLocked(step.Op, start, step.TTL)
+	h.mu.Unlock()
+	return nil
 }
 
 // loss is why the hold was lost, nil if it was not: somebody may have released it while a level was on its
@@ -120,9 +125,6 @@ func (h *Hold) loss() error {
 	}
 	return h.cause
 }
-
-// rest pauses between two attempts of a release, which no context can end.
-func (h *Hold) rest(d time.Duration) bool { return h.engine.pause(background, d) }
 
 // release ends a hold that is in state ending: its renewal and its contexts first, and only then Redis
 // is told, so that nobody believes in it when the next one may have it.
@@ -174,11 +176,16 @@ func (h *Hold) stop() {
 	}
 }
 
+// asOrphan is the hold as the reclaimer takes it over.
+func (h *Hold) asOrphan() request.Orphan {
+	return request.Orphan{Proto: h.proto, ID: h.id(), NotAfter: h.doubt}
+}
+
 // sweep has released again what a late copy of the acquisition may still take.
 func (h *Hold) sweep() {
 	e := h.engine
-	if h.doubt > 0 && !e.past(h.proto, h.doubt) {
-		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
+	if h.doubt > 0 && !e.sender.Past(h.proto.Key(), h.doubt) {
+		e.sender.Reclaim(h.asOrphan(), h.longest())
 	}
 }
 
@@ -195,7 +202,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 		l.end(err)
 	}
 	if reason != Gone {
-		e.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
+		e.sender.Reclaim(h.asOrphan(), h.longest())
 	}
 	e.table.drop(h, 0)
 	e.events.lost(err)
@@ -234,14 +241,9 @@ func (h *Hold) orphan() {
 	h.mu.Unlock()
 	if alive {
 		h.engine.watchdog.Stop(&h.lease)
-		h.engine.reclaim.add(h.proto, h.id(), h.longest(), h.doubt)
+		h.engine.sender.Reclaim(h.asOrphan(), h.longest())
 		h.engine.table.drop(h, 0)
 	}
-}
-
-// past reports whether the node's clock is beyond a not-after, so that nothing can come late.
-func (e *Engine) past(p store.Protocol, notAfter int64) bool {
-	return e.clocks.Past(e.node(p.Key()), e.clock.Now(), notAfter)
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -18,9 +19,9 @@ func UnlockAll(levels []*Level) error {
 		return nil
 	}
 	e := levels[0].hold.engine
-	open, end := e.begin(), e.releaseEnd()
+	open, end := e.sender.Begin(), e.releaseEnd()
 	if open {
-		defer e.calls.Done()
+		defer e.sender.Done()
 	}
 	var err error
 	done := make([]*Hold, 0, len(levels))
@@ -65,7 +66,7 @@ func (h *Hold) noteReleased(err error) error {
 func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	certain := true
 	if len(holds) > 1 && together(e, holds, func(h *Hold) store.Protocol { return h.proto }) {
-		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.limit(e.cfg.Lease), end-e.clock.Now()))
+		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
 				err = first(err, h.noteReleased(e.dropped(h, all[i].Reply, end)))
@@ -106,11 +107,13 @@ func (e *Engine) sendReleaseAll(
 		}
 		all[i] = &store.Parting{Proto: h.proto, ID: h.id()}
 	}
-	era := e.recent.era()
-	err = exchange(crash.ReleaseAll, func() error { return e.store.ReleaseAll(e.within(ctx, limit), all) })
+	era := e.sender.Era()
+	err = request.Exchange(crash.ReleaseAll, func() error {
+		return e.store.ReleaseAll(e.sender.Within(ctx, limit), all)
+	})
 	for i, h := range holds {
 		if err == nil {
-			e.recent.add(era, h.proto, all[i].ID)
+			e.sender.Ended(era, h.proto, all[i].ID)
 		}
 	}
 	return all, err
@@ -133,7 +136,7 @@ func Tie(levels []*Level, fn func()) {
 // Detach runs fn beside its caller. While this engine closes, it is not joined here: what fn releases may
 // be another client's. Whoever unlocks what was tied waits for it.
 func (e *Engine) Detach(fn func()) {
-	if !e.spawn(fn) {
+	if !e.sender.Spawn(fn) {
 		go fn()
 	}
 }

@@ -168,8 +168,7 @@ func TestYieldingEndsWithTheCallAndWithTheClient(t *testing.T) {
 		over, end := context.WithCancel(t.Context())
 		end()
 		require.Zero(t, f.yields(over, on))
-		f.engine.closing = make(chan struct{})
-		close(f.engine.closing)
+		f.engine.sender.Close()
 		require.Zero(t, f.yields(t.Context(), on))
 	})
 }

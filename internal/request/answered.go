@@ -1,4 +1,4 @@
-package engine
+package request
 
 import (
 	"sync"
@@ -11,18 +11,24 @@ const (
 	settledEach  = 8       // requests noted of one name
 )
 
-// settledRequests are requests that Redis remembers for as long as they may be sent again, and that are not
+// answered are requests that Redis remembers for as long as they may be sent again, and that are not
 // going to be, because they were answered. The next request of the same name says so, and then Redis
 // remembers them for as long as a copy can come only: some seconds, and not minutes. What is not said, since
 // the process does not use the name any more or has too many, Redis forgets later.
-type settledRequests struct {
+type answered struct {
 	mu    sync.Mutex // guards names
 	names map[string][]store.Settled
 }
 
+// Answered notes requests of a name that were answered.
+func (s *Sender) Answered(key string, requests ...store.Settled) { s.answered.add(key, requests) }
+
+// TakeAnswered returns what the next request of a name is to say of those before it.
+func (s *Sender) TakeAnswered(key string) []store.Settled { return s.answered.take(key) }
+
 // add notes requests that were answered.
-func (s *settledRequests) add(key string, answered ...store.Settled) {
-	if len(answered) == 0 {
+func (s *answered) add(key string, requests []store.Settled) {
+	if len(requests) == 0 {
 		return
 	}
 	s.mu.Lock()
@@ -30,7 +36,7 @@ func (s *settledRequests) add(key string, answered ...store.Settled) {
 	if s.names == nil {
 		s.names = make(map[string][]store.Settled)
 	}
-	all := append(s.names[key], answered...)
+	all := append(s.names[key], requests...)
 	if len(all) > settledEach {
 		all = all[len(all)-settledEach:]
 	}
@@ -44,7 +50,7 @@ func (s *settledRequests) add(key string, answered ...store.Settled) {
 }
 
 // take returns what is to be said of a name, which then is the caller's to say.
-func (s *settledRequests) take(key string) []store.Settled {
+func (s *answered) take(key string) []store.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.names[key]

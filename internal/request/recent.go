@@ -1,4 +1,4 @@
-package engine
+package request
 
 import (
 	"sync"
@@ -19,23 +19,23 @@ const (
 // are over. So they are released there again. A release goes by the hold's id, which is never used again: it
 // cannot touch another hold.
 type recent struct {
-	engine *Engine
+	sender *Sender
 
 	mu       sync.Mutex // guards all below
-	ends     []parting  // in the order of time, from first on
+	ends     []ending   // in the order of time, from first on
 	first    int
 	replaced int // how many times a primary was
 }
 
-type parting struct {
-	proto  store.Protocol
-	number holdNumber
-	at     time.Duration
+type ending struct {
+	proto store.Protocol
+	id    string
+	at    time.Duration
 }
 
 // era is when a release is begun. It is handed to add when it was confirmed.
 func (r *recent) era() int {
-	if !r.engine.store.Replaceable() {
+	if !r.sender.cfg.Store.Replaceable() {
 		return 0
 	}
 	r.mu.Lock()
@@ -46,25 +46,24 @@ func (r *recent) era() int {
 // add takes note of the end of a hold that was confirmed. If a primary was replaced since it was asked for, it is
 // not known which one confirmed it.
 func (r *recent) add(era int, p store.Protocol, id string) {
-	e := r.engine
-	if !e.store.Replaceable() {
+	if !r.sender.cfg.Store.Replaceable() {
 		return
 	}
-	end := parting{p, e.numberOf(id), e.clock.Now()}
+	end := ending{p, id, r.sender.cfg.Clock.Now()}
 	r.mu.Lock()
 	r.ends = append(r.ends, end)
 	r.forgetLocked(end.at)
 	late := era != r.replaced
 	r.mu.Unlock()
 	if late {
-		e.reclaim.again(p, id)
+		r.sender.reclaim.again(p, id)
 	}
 }
 
 // forgetLocked drops what is too old, or too much.
 func (r *recent) forgetLocked(now time.Duration) {
 	for r.first < len(r.ends) && (now-r.ends[r.first].at > recentFor || len(r.ends)-r.first > maxRecent) {
-		r.ends[r.first] = parting{}
+		r.ends[r.first] = ending{}
 		r.first++
 	}
 	if 2*r.first >= len(r.ends) {
@@ -76,22 +75,18 @@ func (r *recent) forgetLocked(now time.Duration) {
 
 // all are the ends that are remembered. Those that come from now on were asked of another primary, or see that
 // they were not.
-func (r *recent) all() []parting {
+func (r *recent) all() []ending {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.replaced++
-	r.forgetLocked(r.engine.clock.Now())
-	return append([]parting(nil), r.ends[r.first:]...)
+	r.forgetLocked(r.sender.cfg.Clock.Now())
+	return append([]ending(nil), r.ends[r.first:]...)
 }
 
-// replaced is called when a primary has been replaced by another one, which may not have heard of the last
-// acquisitions and releases. Holds are renewed at once, so that those that it does not know are told of now
-// and not after a third of a lease; what was released is released again.
-func (e *Engine) replaced() {
-	for _, h := range e.table.all() {
-		e.watchdog.Hurry(&h.lease)
-	}
-	for _, end := range e.recent.all() {
-		e.reclaim.again(end.proto, e.idOf(end.number))
+// Replaced is called when a primary has been replaced by another one, which may not have heard of the last releases:
+// they are released again.
+func (s *Sender) Replaced() {
+	for _, end := range s.recent.all() {
+		s.reclaim.again(end.proto, end.id)
 	}
 }

@@ -1,8 +1,9 @@
-package engine
+package request
 
 import (
 	"context"
 	"net"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// replaceable is a reclaimer's surroundings, and what was handed to that; nothing is sent.
-func replaceable(t *testing.T) *Engine {
+// replaceable is a Sender whose primary can be replaced; it is closed, so that nothing is sent.
+func replaceable(t *testing.T) *Sender {
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: []string{"redis.test:1"},
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
@@ -27,13 +28,9 @@ func replaceable(t *testing.T) *Engine {
 	conns, err := links.From(rdb, links.Limits{Command: time.Second, Life: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conns.Close()) })
-	e := &Engine{
-		store: redisstore.New(conns, 0),
-		cfg:   Config{ClientID: "client"}, clock: watchdog.NewClock(), closing: make(chan struct{}),
-		closed: true, // so that nothing is begun
-	}
-	e.recent.engine, e.reclaim.engine = e, e
-	return e
+	s := New(Config{Store: redisstore.New(conns, 0), Clock: watchdog.NewClock()})
+	require.True(t, s.Close())
+	return s
 }
 
 // keyed is a protocol of which only the key is asked for.
@@ -41,40 +38,39 @@ type keyed struct{ store.Protocol }
 
 func (keyed) Key() string { return "k" }
 
-func numbers(ends []parting) (all []holdNumber) {
+func ids(ends []ending) (all []string) {
 	for _, end := range ends {
-		all = append(all, end.number)
+		all = append(all, end.id)
 	}
 	return all
 }
 
 // defect B3: what was released lately is remembered in its order, up to a number, and for a time.
 func TestRecentReleasesAreRemembered(t *testing.T) {
-	e := replaceable(t)
-	r := &e.recent
-	for n := range holdNumber(3) {
-		r.add(r.era(), nil, e.idOf(n+1))
+	r := &replaceable(t).recent
+	for n := range 3 {
+		r.add(r.era(), nil, strconv.Itoa(n))
 	}
-	require.Equal(t, []holdNumber{1, 2, 3}, numbers(r.all()))
+	require.Equal(t, []string{"0", "1", "2"}, ids(r.all()))
 	r.ends[r.first].at -= recentFor + time.Second
-	require.Equal(t, []holdNumber{2, 3}, numbers(r.all()), "the first is too old")
-	for n := range holdNumber(2 * maxRecent) {
-		r.add(r.era(), nil, e.idOf(n+1))
+	require.Equal(t, []string{"1", "2"}, ids(r.all()), "the first is too old")
+	for n := range 2 * maxRecent {
+		r.add(r.era(), nil, strconv.Itoa(n))
 	}
-	all := numbers(r.all())
+	all := ids(r.all())
 	require.Equal(t, maxRecent, len(all))
-	require.Equal(t, holdNumber(2*maxRecent), all[maxRecent-1], "the newest are kept")
+	require.Equal(t, strconv.Itoa(2*maxRecent-1), all[maxRecent-1], "the newest are kept")
 	require.LessOrEqual(t, cap(r.ends), 4*maxRecent)
 }
 
 // defect B3: a release that was asked for before a primary was replaced, and confirmed after, may be of either.
 func TestAReleaseAcrossAReplacementIsRepeated(t *testing.T) {
-	e := replaceable(t)
-	era := e.recent.era()
-	require.Empty(t, e.recent.all())
-	e.recent.add(era, keyed{}, e.idOf(7))
-	e.recent.add(e.recent.era(), keyed{}, e.idOf(8))
-	left := e.reclaim.rest()
+	s := replaceable(t)
+	era := s.recent.era()
+	require.Empty(t, s.recent.all())
+	s.recent.add(era, keyed{}, "7")
+	s.recent.add(s.recent.era(), keyed{}, "8")
+	left := s.reclaim.rest()
 	require.Len(t, left, 1, "the second one was asked of the new one")
-	require.Equal(t, e.idOf(7), left[0].id)
+	require.Equal(t, "7", left[0].ID)
 }

@@ -1,10 +1,9 @@
-package engine
+package request
 
 import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -24,7 +23,7 @@ const (
 // again later, would take twice as many. A client that closes leaves the rest to their leases: nothing that
 // it could send before their not-after would do.
 type withdrawals struct {
-	engine *Engine
+	sender *Sender
 
 	mu    sync.Mutex // guards all below
 	list  []withdrawal
@@ -32,58 +31,38 @@ type withdrawals struct {
 	timer watchdog.Timer
 }
 
-// denial is the last request of an id that Redis refused.
-type denial struct {
-	start    time.Duration // when it was sent
-	notAfter int64         // until when a copy may be carried out, in server time in µs; 0: there was none
-}
-
-// since is when the lease of a hold may have begun that Redis says was there already when it was asked at
-// start: a copy of the request that was refused last may have taken it.
-func (r denial) since(start time.Duration) time.Duration {
-	if r.notAfter == 0 {
-		return start
-	}
-	return min(start, r.start)
-}
-
 // withdrawal is one id, and when to give it to the reclaimer.
 type withdrawal struct {
-	proto    store.Protocol
-	id       string
-	lease    time.Duration
-	notAfter int64
-	due      time.Duration
+	Orphan
+	lease time.Duration
+	due   time.Duration
 }
 
-// withdraw has an id that was refused released, when no copy of its last request can come any more.
-func (e *Engine) withdraw(req Request, id string, notAfter int64) {
-	if notAfter == 0 || req.Shared {
+// Withdraw has an id that was refused released, when no copy of its last request can come any more.
+func (s *Sender) Withdraw(o Orphan, lease time.Duration) {
+	if o.NotAfter == 0 {
 		return
 	}
-	now, node := e.clock.Now(), e.node(req.Proto.Key())
-	due := e.clocks.Local(node, notAfter, now) + time.Millisecond
-	w := &e.withdrawn
+	now := s.cfg.Clock.Now()
+	due := s.Local(o.Proto.Key(), o.NotAfter) + time.Millisecond
+	w := &s.withdrawn
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.list) >= maxWithdrawn {
 		return
 	}
-	w.list = append(w.list, withdrawal{
-		proto: req.Proto, id: id, lease: req.Lease, notAfter: notAfter, due: due,
-	})
+	w.list = append(w.list, withdrawal{o, lease, due})
 	if !w.armed {
 		w.armed = true
 		w.timer.Init(func(any) { w.pass() }, nil)
-		e.wheel.Schedule(&w.timer, max(due, now)+withdrawWith)
+		s.cfg.Wheel.Schedule(&w.timer, max(due, now)+withdrawWith)
 	}
 }
 
 // pass gives to the reclaimer what is due. It runs on the wheel's goroutine.
 func (w *withdrawals) pass() {
-	e := w.engine
-	for _, one := range w.due(e.clock.Now()) {
-		e.reclaim.add(one.proto, one.id, one.lease, one.notAfter)
+	for _, one := range w.due(w.sender.cfg.Clock.Now()) {
+		w.sender.Reclaim(one.Orphan, one.lease)
 	}
 }
 
@@ -106,7 +85,7 @@ func (w *withdrawals) due(now time.Duration) (due []withdrawal) {
 	clear(w.list[len(rest):])
 	w.list = rest
 	if w.armed = len(rest) > 0; w.armed {
-		w.engine.wheel.Schedule(&w.timer, next+withdrawWith)
+		w.sender.cfg.Wheel.Schedule(&w.timer, next+withdrawWith)
 	}
 	return due
 }

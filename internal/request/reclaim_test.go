@@ -1,4 +1,4 @@
-package engine
+package request
 
 import (
 	"context"
@@ -39,10 +39,9 @@ const (
 	highKey = "foo" // slot 12182
 )
 
-// halves is a cluster of two nodes, each with one half of the slots, and an engine that has nothing to do but
-// to reclaim.
+// halves is a cluster of two nodes, each with one half of the slots, and a sender that only reclaims.
 type halves struct {
-	engine    *Engine
+	sender    *Sender
 	conns     *links.Links
 	store     *redisstore.Store
 	low, high *simredis.Server
@@ -77,35 +76,27 @@ func newHalves(t *testing.T) *halves {
 	sharded, err := conns.Sharded(context.Background())
 	require.NoError(t, err)
 	require.False(t, sharded)
-	e := &Engine{
-		store: redisstore.New(conns, 0),
-		cfg:   Config{ClientID: "client", Lease: time.Minute},
-		clock: watchdog.NewClock(), closing: make(chan struct{}),
-	}
-	e.recent.engine, e.reclaim.engine = e, e
+	c.conns, c.store = conns, redisstore.New(conns, 0)
+	c.sender = New(Config{Store: c.store, Lease: time.Minute, Clock: watchdog.NewClock()})
 	t.Cleanup(func() {
-		e.mu.Lock()
-		e.closed = true
-		e.mu.Unlock()
-		close(e.closing)
+		require.True(t, c.sender.Close())
 		require.NoError(t, conns.Close())
-		e.calls.Wait()
+		c.sender.Wait()
 	})
-	c.engine, c.conns, c.store = e, conns, e.store.(*redisstore.Store)
 	return c
 }
 
-// hold puts a hold in Redis and returns its id.
-func (c *halves) hold(t *testing.T, key string) (id string) {
+// hold puts a hold in Redis, which is nobody's.
+func (c *halves) hold(t *testing.T, key string) Orphan {
 	t.Helper()
-	id = c.engine.newID()
+	id := "client:" + key
 	got, err := lua.Acquire(lua.AcquireArgs{
 		Lock: key, ID: id, FenceTTL: -1,
 		Lease: time.Minute.Milliseconds(), NotAfter: time.Now().Add(time.Minute).UnixMicro(),
 	}).Run(context.Background(), c.conns.Traffic)
 	require.NoError(t, err)
 	require.Equal(t, store.Held, got.Status)
-	return id
+	return Orphan{Proto: c.store.Bind(plainLock{key: key}), ID: id}
 }
 
 // defect B22: a node that does not answer a release holds up none of another node.
@@ -114,9 +105,9 @@ func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
 		c := newHalves(t)
 		stuck, free := c.hold(t, lowKey), c.hold(t, highKey)
 		c.low.Freeze()
-		c.engine.reclaim.add(c.store.Bind(plainLock{key: lowKey}), stuck, time.Minute, 0)
+		c.sender.Reclaim(stuck, time.Minute)
 		time.Sleep(time.Millisecond) // it is being asked for
-		c.engine.reclaim.add(c.store.Bind(plainLock{key: highKey}), free, time.Minute, 0)
+		c.sender.Reclaim(free, time.Minute)
 		time.Sleep(time.Millisecond)
 		require.False(t, c.high.Miniredis().Exists(highKey), "the release waits for another node's answer")
 		require.True(t, c.low.Miniredis().Exists(lowKey))

@@ -1,6 +1,8 @@
-package engine
+package request
 
 import (
+	"cmp"
+	"context"
 	"sync"
 	"time"
 
@@ -20,7 +22,7 @@ const maxOrphans = 1 << 16
 // holds up nobody else's. While a node does not answer it is probed, by one batch at a time and ever more
 // rarely, however many orphans wait for it: each try may cost a dial.
 type reclaimer struct {
-	engine *Engine
+	sender *Sender
 
 	mu    sync.Mutex // guards all below, and every chore
 	nodes map[string]*chore
@@ -37,42 +39,47 @@ type chore struct {
 }
 
 type orphan struct {
-	proto    store.Protocol
-	id       string
-	notAfter int64         // server time in µs; 0: nothing can come late
+	Orphan
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
 	again    bool // it was released before, and is remembered for that
 }
 
-// add takes over a hold id, which was to be kept for lease at most. It does not wait.
-func (r *reclaimer) add(p store.Protocol, id string, lease time.Duration, notAfter int64) {
-	r.addFrom(r.engine.clock.Now(), p, id, lease, notAfter)
+// Orphan is a hold id that is nobody's any more.
+type Orphan struct {
+	Proto    store.Protocol
+	ID       string
+	NotAfter int64 // until when a request for it may come late, in server time in µs; 0: nothing can
 }
 
-// addFrom is add for a hold that must not be released before an instant.
-func (r *reclaimer) addFrom(due time.Duration, p store.Protocol, id string, lease time.Duration, notAfter int64) {
-	r.place(orphan{proto: p, id: id, notAfter: notAfter, due: due}, lease)
+// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
+func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
+	s.ReclaimFrom(s.cfg.Clock.Now(), o, lease)
+}
+
+// ReclaimFrom is Reclaim for a hold that must not be released before an instant.
+func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) {
+	s.reclaim.place(orphan{Orphan: o, due: due}, lease)
 }
 
 // again is add for a hold that was released, perhaps where that counts for nothing any more.
 func (r *reclaimer) again(p store.Protocol, id string) {
-	r.place(orphan{proto: p, id: id, again: true}, r.engine.cfg.Lease)
+	r.place(orphan{Orphan: Orphan{Proto: p, ID: id}, again: true}, r.sender.cfg.Lease)
 }
 
 func (r *reclaimer) place(o orphan, lease time.Duration) {
-	e := r.engine
-	node, now := e.node(o.proto.Key()), e.clock.Now()
+	s := r.sender
+	node, now := s.cfg.Store.Node(o.Proto.Key()), s.cfg.Clock.Now()
 	late := now
-	if o.notAfter > 0 {
-		late = max(now, e.clocks.Local(node, o.notAfter, now))
+	if o.NotAfter > 0 {
+		late = max(now, s.clocks.Local(node, o.NotAfter, now))
 	}
-	o.due, o.pause = max(now, o.due), firstPause
+	o.due, o.pause = max(now, o.due), FirstPause
 	o.end = max(late, o.due) + lease + maxLimit
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= maxOrphans {
-		e.events.warn("too many holds to reclaim; one is left to its lease", "lock", o.proto.Name())
+		s.cfg.Warn("too many holds to reclaim; one is left to its lease", "lock", o.Proto.Name())
 		return
 	}
 	r.addLocked(node, o)
@@ -92,9 +99,9 @@ func (r *reclaimer) addLocked(node string, o orphan) {
 	if r.nodes == nil {
 		r.nodes = make(map[string]*chore)
 	}
-	c = &chore{orphans: []orphan{o}, most: renewBatch, pause: firstPause, nudge: make(chan struct{}, 1)}
+	c = &chore{orphans: []orphan{o}, most: Batch, pause: FirstPause, nudge: make(chan struct{}, 1)}
 	r.nodes[node] = c
-	r.engine.spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
+	r.sender.Spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
 }
 
 // run works until nothing is left to reclaim on a node, or the engine closes.
@@ -105,7 +112,7 @@ func (r *reclaimer) run(node string, c *chore) {
 			return
 		}
 		if len(due) > 0 {
-			left, answered := r.engine.reclaimAll(due)
+			left, answered := r.sender.reclaimAll(due)
 			r.put(node, c, left, answered)
 			continue
 		}
@@ -113,7 +120,7 @@ func (r *reclaimer) run(node string, c *chore) {
 		select {
 		case <-timer.C:
 		case <-c.nudge:
-		case <-r.engine.closing:
+		case <-r.sender.closing:
 		}
 		timer.Stop()
 	}
@@ -122,13 +129,13 @@ func (r *reclaimer) run(node string, c *chore) {
 // take returns what is due, or how long nothing is. It reports false, for the last time, when the
 // goroutine is to end.
 func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duration, ok bool) {
-	now := r.engine.clock.Now()
+	now := r.sender.cfg.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.engine.isClosed() {
+	if r.sender.Closed() {
 		return nil, 0, false
 	}
-	wait = lastPause
+	wait = LastPause
 	if now < c.due {
 		wait = min(wait, c.due-now)
 	}
@@ -161,15 +168,15 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
 	nodes := make([]string, len(left))
 	for i, o := range left {
-		nodes[i] = r.engine.node(o.proto.Key())
+		nodes[i] = r.sender.cfg.Store.Node(o.Proto.Key())
 	}
-	now := r.engine.clock.Now()
+	now := r.sender.cfg.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if answered {
-		c.due, c.pause, c.most = 0, firstPause, min(2*c.most, renewBatch)
+		c.due, c.pause, c.most = 0, FirstPause, min(2*c.most, Batch)
 	} else {
-		c.due, c.pause, c.most = now+c.pause, min(2*c.pause, lastPause), max(c.most/2, 1)
+		c.due, c.pause, c.most = now+c.pause, min(2*c.pause, LastPause), max(c.most/2, 1)
 	}
 	for i, o := range left {
 		if nodes[i] != node {
@@ -182,11 +189,13 @@ func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
 }
 
 // rest empties the list, for Close.
-func (r *reclaimer) rest() (left []orphan) {
+func (r *reclaimer) rest() (left []Orphan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.nodes {
-		left = append(left, c.orphans...)
+		for _, o := range c.orphans {
+			left = append(left, o.Orphan)
+		}
 		c.orphans = nil
 	}
 	r.nodes, r.count = nil, 0
@@ -195,35 +204,35 @@ func (r *reclaimer) rest() (left []orphan) {
 
 // reclaimAll releases a batch and returns those that have to be looked at again. It reports whether the server
 // had anything to say about one of them.
-func (e *Engine) reclaimAll(due []orphan) (left []orphan, answered bool) {
+func (s *Sender) reclaimAll(due []orphan) (left []orphan, answered bool) {
 	all := make([]*store.Parting, len(due))
 	for i, o := range due {
-		all[i] = &store.Parting{Proto: o.proto, ID: o.id, WantNow: true}
+		all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, WantNow: true}
 	}
-	sent, era := e.clock.Now(), e.recent.era()
-	lost := exchange(crash.Reclaim, func() error {
-		e.store.ReleaseEach(e.within(background, e.limit(e.cfg.Lease)), all)
+	sent, era := s.cfg.Clock.Now(), s.recent.era()
+	lost := Exchange(crash.Reclaim, func() error {
+		s.cfg.Store.ReleaseEach(s.Within(context.Background(), s.Limit(s.cfg.Lease)), all)
 		return nil
 	})
-	now := e.clock.Now()
+	now := s.cfg.Clock.Now()
 	for i, o := range due {
-		reply, err := all[i].Reply, first(lost, all[i].Err)
+		reply, err := all[i].Reply, cmp.Or(lost, all[i].Err)
 		kind := store.FaultOf(err)
 		answered = answered || kind == store.FaultNone || kind == store.FaultConflict || kind == store.FaultDefinite
 		if kind == store.FaultNone {
-			e.clocks.Observe(e.node(o.proto.Key()), sent, now, reply.Now)
+			s.clocks.Observe(s.cfg.Store.Node(o.Proto.Key()), sent, now, reply.Now)
 			if !o.again {
-				e.recent.add(era, o.proto, o.id)
+				s.recent.add(era, o.Proto, o.ID)
 			}
 		}
 		switch {
-		case kind == store.FaultNone && reply.Now > o.notAfter, kind == store.FaultConflict, now >= o.end:
+		case kind == store.FaultNone && reply.Now > o.NotAfter, kind == store.FaultConflict, now >= o.end:
 			continue
 		case kind == store.FaultNone:
-			o.due = e.clocks.Local(e.node(o.proto.Key()), o.notAfter, now) + time.Millisecond
+			o.due = s.Local(o.Proto.Key(), o.NotAfter) + time.Millisecond
 			o.due = max(o.due, now+time.Millisecond)
 		default:
-			o.due, o.pause = now+o.pause, min(2*o.pause, lastPause)
+			o.due, o.pause = now+o.pause, min(2*o.pause, LastPause)
 		}
 		left = append(left, o)
 	}

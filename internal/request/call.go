@@ -1,0 +1,96 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// ErrAbandoned is what [Call] returns whose caller left before the reply.
+var ErrAbandoned = errors.New("the caller stopped waiting for the reply")
+
+// Call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
+// has, or ctx is done, or the Sender closes; in the last two cases with ErrAbandoned, and then late
+// gets what fn returns in the end, or an error when it is over. If ctx is done before anything was sent,
+// nothing is: a request that nobody waits for could take the lock from those who do.
+func Call[T any](
+	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) (T, error) {
+	var zero T
+	if ctx.Err() != nil || s.Closed() {
+		return zero, store.ErrUnsent
+	}
+	if ctx.Done() == nil {
+		return fn(ctx)
+	}
+	if !s.cfg.Store.Direct() {
+		return fly(s, ctx, fn, late)
+	}
+	val, err := fn(ctx)
+	if err == nil {
+		return val, nil
+	}
+	if errors.Is(err, store.ErrUnsent) {
+		return zero, err
+	}
+	if left := (*store.Left)(nil); errors.As(err, &left) {
+		s.follow(func() {
+			<-left.Settled // bounded by the command's deadline
+			late(val, err)
+		})
+		return zero, ErrAbandoned
+	}
+	return val, err
+}
+
+// fly is Call for what cannot be left in the middle: it is done in a goroutine, which may outlast it.
+func fly[T any](
+	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) (T, error) {
+	var zero T
+	f := &flight[T]{landed: make(chan struct{})}
+	if !s.Spawn(func() { f.fly(ctx, fn, late) }) {
+		return zero, store.ErrUnsent
+	}
+	select {
+	case <-f.landed:
+		return f.val, f.err
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	if f.state.CompareAndSwap(waited, left) {
+		return zero, ErrAbandoned
+	}
+	<-f.landed
+	return f.val, f.err
+}
+
+const (
+	waited int32 = iota // somebody waits for the reply
+	left                // nobody does any more
+	taken               // the reply is there, and is the waiter's
+)
+
+type flight[T any] struct {
+	state  atomic.Int32
+	landed chan struct{}
+	val    T
+	err    error
+}
+
+func (f *flight[T]) fly(
+	ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
+) {
+	val, err := fn(ctx)
+	if left := (*store.Left)(nil); errors.As(err, &left) {
+		<-left.Settled // as in Call
+	}
+	f.val, f.err = val, err
+	if f.state.CompareAndSwap(waited, taken) {
+		close(f.landed)
+		return
+	}
+	late(val, err)
+}

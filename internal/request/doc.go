@@ -1,0 +1,28 @@
+// Package request sends the requests of one client until their outcome is known, and cleans up after those whose
+// outcome stays unknown.
+//
+// A request can be lost before it is carried out, its reply can be lost after, a copy of it can come later, and its
+// caller can leave in between. Four rules make that safe:
+//
+//   - A request that takes something has a not-after in the server's time (see [Sender.Send]). The store refuses it
+//     beyond that, so there is an instant after which no copy of it does anything.
+//   - A request is sent again under the same id ([Sender.Retry]). Carried out twice, it takes one hold.
+//   - A caller that leaves ([Call]) hands its request over: what the late reply grants is released.
+//   - An id that nobody treats as a hold any more is released until a server time beyond the not-after of its last
+//     request has been seen ([Sender.Reclaim]). An id that was refused is released once, after that time
+//     ([Sender.Withdraw]).
+//
+// What the store says to a request whose outcome was unknown:
+//
+//	second answer   acquire, hand on      step, renewal       release
+//	-------------   -------------------   -----------------   --------------------------------
+//	done            it had not been       it had not been     it had not been carried out
+//	already         it had been           it had been         -
+//	not there       (hand on) it, or a    the hold is lost    it had been carried out: no loss
+//	                release, had been
+//	late            never will be         -                   -
+//	no answer       reclaim the id        the lease decides   reclaim the id
+//
+// No mutex of this package is held over I/O. Those of the reclaimer and of the withdrawals are taken before the
+// Sender's own and the wheel's.
+package request

@@ -1,0 +1,76 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// Release releases a hold once, within the time limit of a command, and not after end.
+func (s *Sender) Release(
+	ctx context.Context, p store.Protocol, id string, end time.Duration,
+) (reply store.ReleaseReply, err error) {
+	era := s.recent.era()
+	ctx = s.cfg.Store.WithinAll(ctx, s.Limit(s.cfg.Lease), end-s.cfg.Clock.Now())
+	err = Exchange(crash.Release, func() (err error) {
+		reply, err = p.Release(ctx, id)
+		return err
+	})
+	if err == nil {
+		s.recent.add(era, p, id)
+	}
+	return reply, err
+}
+
+// Era is taken before a request is sent that ends holds, and handed to Ended after.
+func (s *Sender) Era() int { return s.recent.era() }
+
+// Ended notes that a hold's end was confirmed: a primary that is replaced afterwards may have confirmed it alone.
+func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era, p, id) }
+
+// ReleaseAll releases in batches, and again those that got no answer, until end.
+func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
+	for pause := FirstPause; len(orphans) > 0; pause = min(2*pause, LastPause) {
+		orphans = s.releaseOnce(orphans, end)
+		if len(orphans) == 0 || s.cfg.Clock.Now()+pause >= end {
+			return
+		}
+		<-time.After(pause) // bounded by end; there is nothing else to wait for
+	}
+}
+
+// ReleaseRest is ReleaseAll for what was to be reclaimed when the Sender was closed.
+func (s *Sender) ReleaseRest(end time.Duration) { s.ReleaseAll(s.reclaim.rest(), end) }
+
+// releaseOnce sends one release for each and returns those that got no answer.
+func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orphan) {
+	for len(orphans) > 0 {
+		batch := orphans[:min(len(orphans), Batch)]
+		orphans = orphans[len(batch):]
+		left := end - s.cfg.Clock.Now()
+		if left <= 0 {
+			return nil
+		}
+		all := make([]*store.Parting, len(batch))
+		for i, o := range batch {
+			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID}
+		}
+		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
+		for i, o := range batch {
+			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
+				silent = append(silent, o)
+			}
+		}
+	}
+	return silent
+}
+
+// sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
+// so the context has a timer.
+func (s *Sender) sendReleases(all []*store.Parting, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	s.cfg.Store.ReleaseEach(ctx, all)
+}

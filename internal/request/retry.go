@@ -1,0 +1,61 @@
+package request
+
+import (
+	"context"
+	"time"
+)
+
+// The pauses between attempts that got no answer, which double from the first to the last.
+const (
+	FirstPause = 10 * time.Millisecond
+	LastPause  = 500 * time.Millisecond
+)
+
+// Next is what follows an attempt.
+type Next int8
+
+// What can follow an attempt.
+const (
+	Settled Next = iota // nothing: its outcome is known
+	AtOnce              // another one, which knows the server's clock
+	Later               // another one, after a pause
+	GiveUp              // nothing: another one would have the same answer
+)
+
+// Retry makes attempts until one is settled. It reports false if one gave up, if the next would come after end, or if
+// ctx or the Sender ended first: then what the attempts may have done is the caller's to clean up.
+//
+// The same request is sent again, under the same id, so an attempt whose reply was lost and that was carried out is
+// answered "already": no attempt has to know what became of the one before.
+func (s *Sender) Retry(ctx context.Context, end time.Duration, attempt func() Next) bool {
+	for pause := FirstPause; ; {
+		switch attempt() {
+		case Settled:
+			return true
+		case AtOnce:
+			if s.cfg.Clock.Now() < end {
+				continue
+			}
+			return false
+		case GiveUp:
+			return false
+		}
+		if s.cfg.Clock.Now()+pause >= end || !s.Pause(ctx, pause) {
+			return false
+		}
+		pause = min(2*pause, LastPause)
+	}
+}
+
+// Pause sleeps for d; it reports false if ctx or the Sender ended first.
+func (s *Sender) Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.closing:
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package request
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+const (
+	maxLimit = 3 * time.Second // of one command, however long the lease
+
+	// Batch is how many holds go into one pipeline.
+	Batch = 256
+)
+
+// Config is what a Sender is made of. All fields are set.
+type Config struct {
+	Store store.Store
+	Clock *watchdog.Clock
+	Wheel *watchdog.Wheel
+	Lease time.Duration // the client's
+	Warn  func(text string, args ...any)
+}
+
+// Sender sends the requests of one client, and cleans up after those of which the outcome is unknown. All its methods
+// are safe for concurrent use.
+type Sender struct {
+	cfg    Config
+	clocks serverclock.Clocks
+
+	reclaim   reclaimer
+	recent    recent
+	withdrawn withdrawals
+	answered  answered
+
+	closing chan struct{}  // closed when Close begins
+	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
+	mu      sync.Mutex     // guards closed, and calls against Close
+	closed  bool
+}
+
+// New returns a Sender. It sends nothing.
+func New(cfg Config) *Sender {
+	s := &Sender{cfg: cfg, closing: make(chan struct{})}
+	s.reclaim.sender, s.recent.sender, s.withdrawn.sender = s, s, s
+	return s
+}
+
+// CommandLimit is how long one command may take under a lease: a fraction of it, so that several attempts fit into the
+// time that a renewal has.
+func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLimit) }
+
+// Limit is how long one command may take for a hold with a lease.
+func (s *Sender) Limit(lease time.Duration) time.Duration {
+	return min(CommandLimit(lease), CommandLimit(s.cfg.Lease))
+}
+
+// Within is a context for one request, with a deadline that no other has.
+func (s *Sender) Within(ctx context.Context, limit time.Duration) context.Context {
+	return s.cfg.Store.Within(ctx, limit)
+}
+
+// Sent is when a request was sent, and until when a copy of it can be carried out.
+type Sent struct {
+	Start    time.Duration // on the client's clock
+	NotAfter int64         // on the server's, in µs
+}
+
+// Send sends one request that must not be carried out late. It is told the server's time until which the store may
+// carry it out, and returns the server's time of the answer, 0 if there was none. A process that stops between the two
+// sends the request when its time is over, and the store refuses it.
+func (s *Sender) Send(
+	ctx context.Context, x crash.Exchange, key string, limit time.Duration,
+	send func(ctx context.Context, notAfter int64) (now int64, err error),
+) (sent Sent, err error) {
+	node := s.cfg.Store.Node(key)
+	sent.Start = s.cfg.Clock.Now()
+	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
+	var now int64
+	err = Exchange(x, func() (err error) {
+		now, err = send(s.cfg.Store.Within(ctx, limit), sent.NotAfter)
+		return err
+	})
+	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
+	return sent, err
+}
+
+// Local is the client's time at which the server that keeps key has passed a time of its own.
+func (s *Sender) Local(key string, server int64) time.Duration {
+	return s.clocks.Local(s.cfg.Store.Node(key), server, s.cfg.Clock.Now())
+}
+
+// Past reports that nothing is carried out any more whose not-after is a time of the server that keeps key.
+func (s *Sender) Past(key string, notAfter int64) bool {
+	return s.clocks.Past(s.cfg.Store.Node(key), s.cfg.Clock.Now(), notAfter)
+}
+
+// Exchange sends one request by way of the crash points before and after it.
+func Exchange(x crash.Exchange, send func() error) error {
+	if err := crash.At(x.Send); err != nil {
+		return err
+	}
+	err := send()
+	if lost := crash.At(x.Reply); lost != nil {
+		return lost
+	}
+	return err
+}
