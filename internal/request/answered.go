@@ -20,6 +20,9 @@ type answered struct {
 	names map[string][]store.Settled
 }
 
+// Losing what is noted here is harmless: the store remembers a request some minutes longer than it has to. So the
+// map is bounded by forgetting any name, and needs no order.
+
 // Answered notes requests of a name that were answered.
 func (s *Sender) Answered(key string, requests ...store.Settled) { s.answered.add(key, requests) }
 
@@ -48,6 +51,9 @@ func (s *answered) add(key string, requests []store.Settled) {
 	}
 	s.names[key] = all
 }
+
+// Whoever takes the list and then gets no answer puts it back (Answered): to say the same twice is harmless, and to
+// have said it to a request that was lost says nothing.
 
 // take returns what is to be said of a name, which then is the caller's to say.
 func (s *answered) take(key string) []store.Settled {

@@ -11,6 +11,10 @@ import (
 // ErrAbandoned is what [Call] returns whose caller left before the reply.
 var ErrAbandoned = errors.New("the caller stopped waiting for the reply")
 
+// Where the store can be left in the middle of a request (Direct), fn runs on the caller's own goroutine: a free lock
+// costs no goroutine and no channel. The store says that it was left, and when the request is over, and only then a
+// goroutine waits for that. Elsewhere a goroutine runs fn from the beginning.
+
 // Call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the Sender closes; in the last two cases with ErrAbandoned, and then late
 // gets what fn returns in the end, or an error when it is over. If ctx is done before anything was sent,
@@ -67,6 +71,10 @@ func fly[T any](
 	return f.val, f.err
 }
 
+// The caller and the reply race: the caller's context may end at the very moment at which the reply comes. One atomic
+// state says who owns the reply. From waited it becomes taken, and the caller returns the reply, whatever became of its
+// context; or it becomes left, and the request's goroutine hands the reply to late. So a hold that was granted at the
+// last moment is either returned or released: never both, and never neither.
 const (
 	waited int32 = iota // somebody waits for the reply
 	left                // nobody does any more

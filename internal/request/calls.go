@@ -2,6 +2,11 @@ package request
 
 import "time"
 
+// Every call of the API is registered here, and so is every goroutine that waits for a reply or cleans up. Close must
+// not count them while new ones come: a WaitGroup whose counter may rise from zero while somebody waits is misused. So
+// Begin and Close take turns under one mutex, and after Close only a call that is registered already may start another
+// goroutine (follow).
+
 // Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
 func (s *Sender) Begin() bool {
 	s.mu.Lock()
@@ -13,7 +18,8 @@ func (s *Sender) Begin() bool {
 	return true
 }
 
-// Done ends a call that Begin registered.
+// Done ends a call that Begin registered. A call that starts a goroutine with follow ends after it has done so: the
+// counter then never falls to zero in between.
 func (s *Sender) Done() { s.calls.Done() }
 
 // Spawn runs fn in a goroutine that is joined; on a closed Sender it does not run at all.
@@ -58,6 +64,9 @@ func (s *Sender) Closed() bool {
 
 // Wait joins the calls under way.
 func (s *Sender) Wait() { s.calls.Wait() }
+
+// The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
+// waits once more, without a bound, when the connections are gone that a call could hang on.
 
 // WaitUntil joins the calls under way, until end.
 func (s *Sender) WaitUntil(end time.Duration) {

@@ -12,6 +12,25 @@
 //     request has been seen ([Sender.Reclaim]). An id that was refused is released once, after that time
 //     ([Sender.Withdraw]).
 //
+// # A request that comes late
+//
+// A client asks for a lock with a lease of 30 s, at 12:00:00 on the server's clock. Its not-after is 12:00:03.
+//
+//	12:00:00.0  the request leaves, and the network holds it back
+//	12:00:03.0  the client has no answer, and its caller gives up: Reclaim takes the id over
+//	12:00:03.1  a release of the id is answered "not there", at 12:00:03.1: nothing can come any more
+//
+// Had the answer said 12:00:02.9, the request could still arrive in the tenth of a second that was left, and take the
+// lock for nobody, for 30 s. So the release is sent again until an answer shows a time beyond the not-after. The
+// argument needs no estimate of the server's clock: both times are the server's own. The estimate decides only when it
+// is worth asking again.
+//
+// A server that fails over to a clock that is behind makes the not-after later by as much, and the answer that ends the
+// reclaiming with it. If nothing is ever answered, the reclaimer stops when the not-after and the lease are over by the
+// client's own clock: what was taken is free again then.
+//
+// # What an answer means
+//
 // What the store says to a request whose outcome was unknown:
 //
 //	second answer   acquire, hand on      step, renewal       release

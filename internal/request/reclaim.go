@@ -52,6 +52,10 @@ type Orphan struct {
 	NotAfter int64 // until when a request for it may come late, in server time in µs; 0: nothing can
 }
 
+// A release is safe to send at any time, for any id, as often as wanted: it removes the field of that id and nothing
+// else, and an id is never used for a second hold. So the reclaimer does not have to know whether the request that
+// it cleans up after was carried out, or whether somebody else released the id.
+
 // Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
 func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
 	s.ReclaimFrom(s.cfg.Clock.Now(), o, lease)
@@ -103,6 +107,11 @@ func (r *reclaimer) addLocked(node string, o orphan) {
 	r.nodes[node] = c
 	r.sender.Spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
 }
+
+// Who works on a node's orphans: the goroutine that addLocked starts with the first of them, and no other, since the
+// chore is in the map for as long as that goroutine runs. It takes the chore out in the same critical section in
+// which it finds nothing left (take). So an orphan that is added meanwhile either is seen by that look, or finds no
+// chore and starts a goroutine of its own: none is left lying.
 
 // run works until nothing is left to reclaim on a node, or the engine closes.
 func (r *reclaimer) run(node string, c *chore) {
@@ -161,6 +170,9 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 	}
 	return due, wait, true
 }
+
+// While a batch is under way its orphans are in no list. So Close joins this goroutine before it empties the lists:
+// by then the goroutine has put back what got no answer.
 
 // put takes back what has to be looked at again, some of which another node may serve by now. If nothing of
 // the batch was answered, the node is down, and is left alone for a while; or the path is one that breaks now

@@ -8,6 +8,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// The bound of a release is absolute: end, and not a time for each step on the way. A connection that has to be made,
+// with its TLS handshake and its greeting, uses up the same time as the command. An unlock that is promised to return
+// after five seconds does so although the server was replaced meanwhile and every attempt has to dial.
+
 // Release releases a hold once, within the time limit of a command, and not after end.
 func (s *Sender) Release(
 	ctx context.Context, p store.Protocol, id string, end time.Duration,
@@ -29,6 +33,9 @@ func (s *Sender) Era() int { return s.recent.era() }
 
 // Ended notes that a hold's end was confirmed: a primary that is replaced afterwards may have confirmed it alone.
 func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era, p, id) }
+
+// ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
+// answer, and no caller to tell. What is left at end is freed by its lease.
 
 // ReleaseAll releases in batches, and again those that got no answer, until end.
 func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
@@ -66,6 +73,9 @@ func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orph
 	}
 	return silent
 }
+
+// Every other request has its deadline watched by whoever sends it, without a timer of its own. Here there is nobody:
+// Close is the last one that runs, and its batches go by connections that others may keep busy.
 
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.

@@ -14,7 +14,8 @@ const (
 // Next is what follows an attempt.
 type Next int8
 
-// What can follow an attempt.
+// What can follow an attempt. A refusal that will not change (no permission, a key of another type) is given up at
+// once: it would be the same at the end, and the caller learns of it now.
 const (
 	Settled Next = iota // nothing: its outcome is known
 	AtOnce              // another one, which knows the server's clock
@@ -24,6 +25,10 @@ const (
 
 // Retry makes attempts until one is settled. It reports false if one gave up, if the next would come after end, or if
 // ctx or the Sender ended first: then what the attempts may have done is the caller's to clean up.
+//
+// There is no bound on the number of attempts but end: a server that restarts for ten seconds answers the one that
+// comes then. Pauses double so that many clients do not keep a server busy that is trying to come up, and stop
+// doubling at half a second so that none of them is noticed by whoever waits.
 //
 // The same request is sent again, under the same id, so an attempt whose reply was lost and that was carried out is
 // answered "already": no attempt has to know what became of the one before.

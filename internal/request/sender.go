@@ -38,6 +38,7 @@ type Sender struct {
 	withdrawn withdrawals
 	answered  answered
 
+	// All that has to end when the client closes. See calls.go.
 	closing chan struct{}  // closed when Close begins
 	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
 	mu      sync.Mutex     // guards closed, and calls against Close
@@ -55,7 +56,9 @@ func New(cfg Config) *Sender {
 // time that a renewal has.
 func CommandLimit(lease time.Duration) time.Duration { return min(lease/6, maxLimit) }
 
-// Limit is how long one command may take for a hold with a lease.
+// Limit is how long one command may take for a hold with a lease. A short lease shortens it, so that no hold is
+// granted that is as good as over. A long one does not lengthen it beyond the client's own: the limit is also how
+// late a request that was given up can still be carried out.
 func (s *Sender) Limit(lease time.Duration) time.Duration {
 	return min(CommandLimit(lease), CommandLimit(s.cfg.Lease))
 }
@@ -70,6 +73,10 @@ type Sent struct {
 	Start    time.Duration // on the client's clock
 	NotAfter int64         // on the server's, in µs
 }
+
+// A not-after that is 0 says that nothing is known of the server's clock. The store refuses such a request as late, and
+// its answer tells the time: the next attempt has a not-after. So the first request of a client to a node costs one
+// round trip more, and no request ever relies on the client's wall clock.
 
 // Send sends one request that must not be carried out late. It is told the server's time until which the store may
 // carry it out, and returns the server's time of the answer, 0 if there was none. A process that stops between the two

@@ -38,6 +38,10 @@ type withdrawal struct {
 	due   time.Duration
 }
 
+// The list is not sorted. Requests of one client have nearly the same limit, so their not-afters come in the order in
+// which they are added, give or take a short lease; one pass over the list each time that the timer fires is cheaper
+// than a heap that every refusal has to keep in order.
+
 // Withdraw has an id that was refused released, when no copy of its last request can come any more.
 func (s *Sender) Withdraw(o Orphan, lease time.Duration) {
 	if o.NotAfter == 0 {
@@ -65,6 +69,10 @@ func (w *withdrawals) pass() {
 		w.sender.Reclaim(one.Orphan, one.lease)
 	}
 }
+
+// An id is released only once its not-after is past, and not before: a release that comes earlier finds nothing,
+// and the copy that comes after it takes the lock for nobody. The reclaimer would notice and release again; but for
+// a refusal, which hardly ever has a copy, one request is to be enough.
 
 // due takes out what is due, and arms the timer for the rest.
 func (w *withdrawals) due(now time.Duration) (due []withdrawal) {

