@@ -56,7 +56,7 @@ func TestLockDocumentsWhatANestedLockReturns(t *testing.T) {
 	doc, _, found := strings.Cut(string(source), "\nfunc (l *Lock) Lock(")
 	require.True(t, found)
 	doc = doc[strings.LastIndex(doc, "\n\n"):]
-	_, refusals, found := strings.Cut(doc, "What it does depends on ctx.")
+	_, refusals, found := strings.Cut(doc, "What Lock does depends on ctx.")
 	require.True(t, found)
 	refusals, _, found = strings.Cut(refusals, "The returned context is")
 	require.True(t, found)

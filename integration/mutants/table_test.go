@@ -294,10 +294,10 @@ var table = append(histories, []mutant{
 	}, {
 		name: "nobody reclaims what may be held",
 		file: "internal/request/reclaim.go",
-		old:  `	r.addLocked(node, o)
+		old: `	r.addLocked(node, o)
 }`,
-		new:  `	_ = node
+		new: `	_ = node
 }`,
-		in:   "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
+		in: "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
 }...)
