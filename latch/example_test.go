@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The parts of an import are done anywhere; whoever needs all of them waits.
+// The parts of an import are done anywhere; a program that needs all of them waits.
 func Example() {
 	server, err := embedded.Start() // an application has its own Redis
 	if err != nil {

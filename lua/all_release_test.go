@@ -60,7 +60,7 @@ func TestReleaseAllWithAStranger(t *testing.T) {
 	})
 }
 
-// Messages that may not be sent do not keep a hold from ending.
+// A hold ends even if its message may not be published.
 func TestReleaseAllWithoutPermissionToPublish(t *testing.T) {
 	p := newPlace(t, limited(t, "-publish"))
 	all := setOf(p, 2)

@@ -163,7 +163,7 @@ func TestAcquireAllResend(t *testing.T) {
 	})
 }
 
-// What an earlier copy took and nobody took away is left as it is, and only the rest is taken.
+// Locks that an earlier copy took and nobody released stay as they are, and only the rest is taken.
 func TestAcquireAllPartlyTaken(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		all := setOf(p, 3)
@@ -222,7 +222,7 @@ func TestAcquireAllAmongStrangers(t *testing.T) {
 	})
 }
 
-// Whoever resends finds the locks taken, and a token that became something else meanwhile.
+// A second copy finds the locks taken, and a token that became something else meanwhile.
 func TestATokenThatIsNoneWhenAlreadyHeld(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		all := setOf(p, 2)

@@ -80,7 +80,7 @@ func command[R any](call *lua.Call[R]) redis.Cmder {
 	return c.cmd
 }
 
-// What is not of a kind, or alone of its kind, stays as it is.
+// A command of another kind, or the only one of its kind, stays as it is.
 func TestWhatIsBundled(t *testing.T) {
 	p := newPlace(t, redistest.Shared(t).Client(t))
 	withoutToken := lua.Acquire(lua.AcquireArgs{Lock: p.lock, ID: alice, Lease: lease, FenceTTL: fenceTTL})

@@ -60,7 +60,7 @@ func TestCallsInsideScripts(t *testing.T) {
 	}
 }
 
-// What several locks cost together does not grow by every call that one has.
+// The cost of several locks together does not grow by every call that one of them needs.
 func TestCallsInsideScriptsForSeveralLocks(t *testing.T) {
 	p := newPlace(t, startServer(t).Client(t))
 	all := setOf(p, 3)
@@ -93,7 +93,7 @@ func (p *place) callsOf(act func()) string {
 	for line := range strings.Lines(text) {
 		name, numbers, found := strings.Cut(strings.TrimPrefix(line, "cmdstat_"), ":calls=")
 		name, _, _ = strings.Cut(name, "|") // subcommands have their own lines since Redis 7
-		// What comes from the client, not from a script.
+		// These come from the client, not from a script.
 		if !found || slices.Contains([]string{"eval", "evalsha", "config"}, name) {
 			continue
 		}

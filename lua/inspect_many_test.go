@@ -49,7 +49,7 @@ func countOf(t *testing.T, calls, command string) int {
 	return n
 }
 
-// The queue of a fair lock is told of from its beginning, and the rest is counted (defect C5).
+// Inspect lists the queue of a fair lock from its beginning, and counts the rest (defect C5).
 func TestFairInspectWalksNoMoreThanItsLimit(t *testing.T) {
 	p := fairAlone(t)
 	p.enters2(alice)

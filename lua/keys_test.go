@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// indirectKeys are the scripts in which not every key is a literal KEYS[n], and what stands there instead. The text
-// of package lua tells of them.
+// indirectKeys are the scripts in which not every key is a literal KEYS[n], and what they use instead. The
+// documentation of package lua lists them.
 var indirectKeys = map[string][]string{
 	// For many locks, in loops. What is refused is sent lock by lock, by scripts of literals.
 	"acquire_all":    {"KEYS[i]", "KEYS[j]", "lock", "token", "unpack(KEYS"},
@@ -68,7 +68,7 @@ func TestScriptsNameTheirKeysLiterally(t *testing.T) {
 	require.Equal(t, indirectKeys, found)
 }
 
-// What stands in for one lock, where a script for many is refused, has literals only.
+// The scripts that stand in for one lock, where a script for many is refused, use only literals.
 func TestScriptsOfOneNameTheirKeyLiterally(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]*script{

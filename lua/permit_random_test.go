@@ -16,7 +16,7 @@ import (
 // randomOps is how many operations the test below makes of a semaphore.
 const randomOps = 40_000
 
-// believer is a hold that its owner may believe in.
+// believer is a hold that its owner may treat as live.
 type believer struct {
 	id    string
 	count int64
@@ -36,9 +36,9 @@ type chance struct {
 	again     int
 }
 
-// needs 11: whatever is acquired, released, renewed, lost by a crash, sent again or late, and however the
-// capacity changes meanwhile, what is free and what is taken add up to the capacity, and whoever is
-// granted permits believes in no more than there are together with everybody else.
+// needs 11: whatever is acquired, released, renewed, lost by a crash, sent again or late, and however the capacity
+// changes meanwhile, free and taken permits add up to the capacity, and no holder has more live permits, together
+// with all others, than there are.
 func TestHeldPermitsNeverExceedTheCapacity(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -166,7 +166,7 @@ func (c *chance) adds() {
 	require.Equal(c.t, c.capacity, free+taken, "%d free, %d taken", free, taken)
 }
 
-// comesBack asserts that in the end all permits can be had by one.
+// comesBack asserts that in the end one caller can take all permits.
 func (c *chance) comesBack() {
 	c.sem.capacity(30)
 	for _, h := range c.holds {
@@ -174,7 +174,7 @@ func (c *chance) comesBack() {
 	}
 	past := lua.PermitHold{ID: "last:1", Count: 30}
 	left := c.rdb.ZRangeWithScores(c.t.Context(), c.token, 0, -1).Val()
-	for _, permit := range left { // of those who died
+	for _, permit := range left { // of holders that died
 		c.rdb.ZAdd(c.t.Context(), c.token, redis.Z{Score: 1000, Member: permit.Member})
 	}
 	require.Equal(c.t, lua.Held, run(c.place, lua.PermitAcquire(c.keys, past, lease, never)).Status)

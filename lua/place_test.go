@@ -169,7 +169,7 @@ func (p *place) holds(fields map[string]string, ttl int64) {
 	p.lives(p.lock, ttl)
 }
 
-// heldOnce asserts that the lock is held by id, who did not nest.
+// heldOnce asserts that id holds the lock, without nesting.
 func (p *place) heldOnce(id string) {
 	p.t.Helper()
 	p.holds(map[string]string{id: "1"}, lease)

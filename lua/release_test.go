@@ -94,8 +94,8 @@ func TestReleaseOfAHoldThatIsGone(t *testing.T) {
 	})
 }
 
-// What the reclaimer builds on: after "not there" at a time beyond the not-after, no copy
-// of the acquisition can take the lock.
+// The reclaimer relies on this: after "not there" at a time beyond the not-after, no copy of the acquisition can take
+// the lock.
 func TestReleaseTellsATimeThatProves(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		acquire := lua.Acquire(lua.AcquireArgs{

@@ -21,7 +21,8 @@ func (s *sem) remembered() map[string]int64 {
 	return all
 }
 
-// defect A2: what changed nothing is remembered until its not-after, so that no copy of it changes anything.
+// defect A2: a request that changed nothing is remembered until its not-after, so that no copy of it changes
+// anything.
 func TestARequestThatChangedNothingIsRemembered(t *testing.T) {
 	for name, c := range map[string]struct {
 		call  func(c *tally, r lua.Request) *lua.Call[lua.CountReply]
@@ -159,7 +160,8 @@ func TestTheKeyOfRequestsExpires(t *testing.T) {
 	})
 }
 
-// What a drain took is told to its copy, though several requests are remembered until one time.
+// A copy of a drain returns how many the drain took, even if several requests are remembered until the same
+// time.
 func TestADrainThatIsSentAgainTellsWhatItTook(t *testing.T) {
 	tallies(t, func(t *testing.T, c *tally) {
 		c.do("SET %s 7", c.lock)

@@ -102,7 +102,7 @@ func (s *spares) release() {
 	require.NoError(s, s.rdb.Del(s.Context(), s.lock).Err())
 }
 
-// R2: who knows of no earlier token has none to spare, and who is ahead of the clock neither.
+// R2: without an earlier token there is none to spare, nor if the stored token is ahead of the clock.
 func TestWhereThereIsNoTokenToSpare(t *testing.T) { sparing(t, whereThereIsNoTokenToSpare) }
 
 func whereThereIsNoTokenToSpare(s *spares) {

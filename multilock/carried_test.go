@@ -52,7 +52,7 @@ func TestALevelThatIsUnlockedDuringTheWait(t *testing.T) {
 	}
 }
 
-// A member that was lost and not unlocked is told at once, and not when all others could be had.
+// The loss of a member that was not unlocked is returned at once, not when all others are free.
 func TestALostMemberIsToldBeforeTheWait(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -28,7 +28,7 @@ func Example() {
 	// <nil>
 }
 
-// If one of the locks is busy, none is taken: the others stay free for whoever needs only them.
+// If one of the locks is busy, none is taken: the others stay free for callers that need only them.
 func ExampleLock_TryLock() {
 	client, end := exampleClient()
 	defer end()

@@ -117,7 +117,7 @@ func TestAWaitThatEndsInAPause(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
-// What one name was answered with counts when the wait ends before the line of another had its turn.
+// The answer for one name counts if the wait ends before the caller's turn in another queue.
 func TestAWaitThatEndsOnItsWayToAnotherLine(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -136,7 +136,7 @@ func TestAWaitThatEndsOnItsWayToAnotherLine(t *testing.T) {
 	free(t, rival, n...)
 }
 
-// Unlock takes the release timeout, however many names there are and whoever waits for them.
+// Unlock takes the release timeout, however many names and waiters there are.
 func TestUnlockThoughTheNodeHangs(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

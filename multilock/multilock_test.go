@@ -66,7 +66,7 @@ func TestAllOrNothing(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
-// Who waits holds nothing: the names that are free stay free, whoever wants them.
+// A waiter holds nothing: the free names stay free for others.
 func TestAWaiterHoldsNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// What an observer is told of is each name once, and how long its caller waited.
+// An observer receives each name once, and how long its caller waited.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

@@ -51,7 +51,7 @@ func partly(
 	return n, c, rival, unlock, began
 }
 
-// bug 43: whoever waits holds nothing, also if an earlier copy of its request took what it does not know of.
+// bug 43: a waiter holds nothing, even if an earlier copy of its request took something that it does not know of.
 func TestAWaiterGivesBackWhatAnEarlierCopyTook(t *testing.T) {
 	t.Parallel()
 	n, _, rival, unlock, got := partly(t, time.Hour)
@@ -63,7 +63,7 @@ func TestAWaiterGivesBackWhatAnEarlierCopyTook(t *testing.T) {
 	free(t, rival, n...)
 }
 
-// bug 42: no member is believed in for longer than Redis keeps it, whichever copy of the request took it.
+// bug 42: no member counts as live for longer than Redis keeps it, whichever copy of the request took it.
 func TestValidityOfWhatAnEarlierCopyTook(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second

@@ -55,8 +55,8 @@ func TestAPlainClientBeforeAServerThatEnforcesSlots(t *testing.T) {
 	}
 }
 
-// Defect B4: the server begins to enforce slots while all are held, or while the reply to the script that took all
-// is lost. All are released, and taken, one by one, and whoever comes next gets them.
+// Defect B4: the server begins to enforce slots while all are held, or while the reply to the script that took all is
+// lost. All are released, and taken, one by one, and the next caller gets them.
 func TestSlotsAreEnforcedFromSomeMomentOn(t *testing.T) {
 	t.Parallel()
 	for says, lost := range map[string]bool{

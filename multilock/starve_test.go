@@ -16,9 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// defect B15: a multilock of two fair locks that others keep busy never has both. When it is its turn in one
-// queue it tries the other one, where somebody is in front of it, and gives its turn back, since whoever waits
-// holds nothing.
+// defect B15: a multilock of two fair locks that others keep busy never has both. When it reaches the head of one
+// queue it tries the other lock, where others are before it, and gives its turn back, because a waiter holds nothing.
 func TestFairLocksThatOthersKeepBusy(t *testing.T) {
 	t.Parallel()
 	opendefect.Shows(t, "B15", `^0 turns .* after it gave back 10 locks`, func() error {

@@ -28,9 +28,9 @@ const (
 
 func init() { roles["stress"] = stressChild }
 
-// stressChild takes random sets of locks from many goroutines until its time is over, and then from each
-// once more without an error being allowed. It tells a line per hold of a name: the name's number, when it
-// began to believe in it and when it stopped, and the fencing token.
+// stressChild takes random sets of locks from many goroutines until its time is over, and then, from each, once more,
+// when no error is allowed. It prints a line per hold of a name: the name's number, when it began and stopped to
+// treat the hold as live, and the fencing token.
 func stressChild() {
 	span, err := time.ParseDuration(os.Getenv(stressFor))
 	if err != nil {
@@ -102,7 +102,7 @@ func stressTurn(client *rlock.Client, out *stressLog) error {
 	}
 	ended := stamp.Now()
 	if cause := context.Cause(held); cause != nil && err == nil {
-		err = cause // it was over before the stamp: what is told would be too long
+		err = cause // it ended before the stamp: the reported time would be too long
 	}
 	if err == nil {
 		for i, n := range picked {

@@ -18,12 +18,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// stressed is what one caller believed of one name.
+// stressed is one caller's hold of one name.
 type stressed struct{ began, ended, fence int64 }
 
-// Fifty goroutines in three processes take random overlapping sets of locks while the network and Redis
-// misbehave: no two believe in one name at a time, tokens are in order, nobody is stuck when all is well
-// again, and nothing is left. HOLDFAST_MULTILOCK_STRESS=60s makes it a minute.
+// Fifty goroutines in three processes take random overlapping sets of locks while the network and Redis misbehave: no
+// two hold one name at a time, tokens are in order, no call hangs when the faults are over, and nothing is left.
+// HOLDFAST_MULTILOCK_STRESS=60s makes it a minute.
 func TestRandomSetsUnderFaults(t *testing.T) {
 	span := 6 * time.Second
 	if text := os.Getenv("HOLDFAST_MULTILOCK_STRESS"); text != "" {

@@ -24,7 +24,7 @@ func refused(t *testing.T, name string, nodes []redis.UniversalClient, o *redloc
 	require.NotEmpty(t, bad.Problem)
 }
 
-// Need 15, bug 44, bug 50: what is no node of its own is refused, in words.
+// Need 15, bug 44, bug 50: a client of anything but one independent node is refused, with a reason.
 func TestClientsThatAreNoNodes(t *testing.T) {
 	t.Parallel()
 	at := func(addr string) redis.UniversalClient {
@@ -135,7 +135,7 @@ func TestServersThatAreNotIndependent(t *testing.T) {
 	})
 }
 
-// noVote asserts that no quorum can be had, which is told at once and in words.
+// noVote asserts that there can be no quorum, which the error says at once and in words.
 func noVote(t *testing.T, lock *rlock.Lock) {
 	t.Helper()
 	start := time.Now()

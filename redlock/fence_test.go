@@ -121,8 +121,8 @@ func TestTokensGrowThroughFailures(t *testing.T) {
 	}
 }
 
-// Interleaving 10, on real nodes: with a node whose clock is ahead, tokens grow all the same, and whoever
-// comes after finds a higher one at every quorum.
+// Interleaving 10, on real nodes: with a node whose clock is ahead, tokens still grow, and the next
+// holder finds a higher one at every quorum.
 func TestTokensGrowWithAFastClock(t *testing.T) {
 	lab, clocks := newClockLab(t, 3)
 	clients := []*redlock.Client{
@@ -170,8 +170,8 @@ func TestOneClockThatIsSetAheadCostsNothing(t *testing.T) {
 	alive(t, lock, ctx)
 	lab.soonOn("jumped", 0, 1, 2)
 
-	// Kleppmann's first scenario: now a quorum of clocks jumps, and another gets in at once. The owner
-	// learns of it with its next renewal, and the tokens tell who came later.
+	// Kleppmann's first scenario: now a quorum of clocks jumps, and another gets the lock at once. The
+	// owner learns of it with its next renewal, and the tokens show who came later.
 	clocks[0].ahead(t, time.Hour)
 	clocks[2].ahead(t, time.Hour)
 	theirs, leave := take(t, rival)

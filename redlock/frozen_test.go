@@ -46,8 +46,9 @@ func TestAFrozenNodeIsNotWaitedFor(t *testing.T) {
 	frozen.Continue()
 	l.renewedBack(client, 4)
 	l.soonOn("frozen")
-	// What was under way when it froze was the one probe, and is released; another one may have been under
-	// way when it thawed, since the connection of the first was given up. What else there was went elsewhere.
+	// Only the one probe was under way when the node froze, and it is released. Another one may have been under
+	// way when it thawed, because the connection of the first was given up. All other requests went to other
+	// nodes.
 	probes, others := 0, 0
 	for _, line := range seen.Lines() {
 		switch {
@@ -72,8 +73,8 @@ func (l *lab) renewedBack(client *redlock.Client, i int) {
 	require.NoError(l.t, unlock())
 }
 
-// Two of five nodes are enough to lose and too few to matter: what is held stays held over many leases, and
-// everybody else gets in and out.
+// The loss of two of five nodes does not matter: holds stay held over many leases, and other callers still lock
+// and unlock.
 func TestTwoOfFiveNodesFrozenOrKilled(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(l *lab, i int){
@@ -110,8 +111,8 @@ func TestTwoOfFiveNodesFrozenOrKilled(t *testing.T) {
 	}
 }
 
-// With three of five nodes away there is no quorum: what is held is lost in time, and says so, and nobody
-// gets in; when they are back everything goes on, and nothing is left over.
+// With three of five nodes down there is no quorum: holds are lost in time and report it, and nobody gets the
+// lock; when the nodes are back everything goes on, and nothing is left over.
 func TestThreeOfFiveNodesAway(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 5)

@@ -81,7 +81,7 @@ func TestASlowGrantIsAMemberLater(t *testing.T) {
 	redistest.Eventually(t, patience, func() bool { return len(l.on("straggler", 1, 2)) == 0 }, "released")
 }
 
-// A release whose answers come later than a node has is no loss: what is asked again is what became of it.
+// A release whose answers come later than NodeTimeout is no loss: the repeated release learns the outcome.
 func TestALateAnswerToAReleaseIsNoLoss(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)
@@ -216,7 +216,7 @@ func TestAPartitionOfOneClient(t *testing.T) {
 	l.soonOn("contended")
 }
 
-// What a minority of nodes says or does not say matters to nobody: lost replies, requests that are lost,
+// A minority of nodes does not matter, whatever it does: replies that are lost, requests that are lost,
 // duplicated or late, at one node of three.
 func TestFaultsAtOneNode(t *testing.T) {
 	t.Parallel()

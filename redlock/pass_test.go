@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// passLab has a run of turns begin over three nodes: callers of one client stand in line behind a hold of it, and the
-// first of them acquires when that lets go.
+// passLab starts a run of turns over three nodes: callers of one client queue behind a hold of it, and the first of
+// them acquires the lock when that hold ends.
 type passLab struct {
 	*lab
 	client      *redlock.Client
@@ -47,14 +47,14 @@ func newPassLab(t *testing.T, lease time.Duration) *passLab {
 	return l
 }
 
-// turn is what a caller in the line came to have.
+// turn is what a queued caller got.
 type turn struct {
 	ctx    context.Context
 	unlock func() error
 	err    error
 }
 
-// stand has a caller stand in line, with a handle of its own.
+// stand queues a caller, with a handle of its own.
 func (l *passLab) stand(opts ...rlock.Option) <-chan turn {
 	l.t.Helper()
 	got := make(chan turn, 1)
@@ -83,7 +83,7 @@ func (l *passLab) in(from <-chan turn) turn {
 	}
 }
 
-// begin returns the first turn and who stands behind it, each by the options of its handle.
+// begin returns the first turn and the callers queued behind it, each with the options of its handle.
 func (l *passLab) begin(opts ...[]rlock.Option) (first turn, behind []<-chan turn) {
 	l.t.Helper()
 	_, unlock := take(l.t, l.lock)
@@ -116,8 +116,8 @@ func (l *passLab) stored() (newest int64) {
 	return newest
 }
 
-// R1, R8: the next in line has the lock without a request, with a context and a token of its own, under the id that the
-// nodes granted it to the first of them. The first pass of a run is always allowed, however slow the machine is.
+// R1, R8: the next waiter gets the lock without a request, with its own context and token, under the id under which
+// the nodes granted it to the first. The first pass of a run is always allowed, however slow the machine is.
 func TestATurnCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, passLease)
@@ -143,7 +143,7 @@ func TestATurnCostsNoRequest(t *testing.T) {
 	require.Greater(t, once(t, l.other), newest, "what is left of the range is nobody's")
 }
 
-// R3: what the nodes would not have granted the same is granted by them.
+// R3: a request that differs from the grant is sent to the nodes.
 func TestWhatIsNotPassedOn(t *testing.T) {
 	t.Parallel()
 	const lease = 3 * time.Second
@@ -215,7 +215,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// R4: where nobody is told of a release, a run ends all the same, and the process leaves the name to others then.
+// R4: although nobody is told of a release, a run ends, and the process then leaves the name to others.
 func TestAfterARunTheNameIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, passLease)
@@ -273,7 +273,7 @@ func TestAnotherProcessGetsIn(t *testing.T) {
 	}
 }
 
-// R2, R8: tokens of turns stay below those of whoever comes next, though in the middle of the run a node freezes, or is
+// R2, R8: tokens of turns stay below those of the next holder, even if in the middle of the run a node freezes, or is
 // restarted without its data and then is needed for the next quorum.
 func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
 	t.Parallel()
@@ -307,7 +307,7 @@ func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
 				require.Equal(t, granted.ID, alive(t, l.lock, at.ctx).ID, "it costs no request, whoever is away")
 			}
 			last := alive(t, l.lock, at.ctx).Fence
-			_ = at.unlock() // it may not come to a quorum that had the hold
+			_ = at.unlock() // it may not reach a quorum that had the hold
 			require.Greater(t, once(t, l.other), last)
 			mend()
 			require.Greater(t, once(t, l.lock), last)
@@ -341,7 +341,7 @@ func TestARequestThatComesWhenItsRunIsOverTakesNothing(t *testing.T) {
 	require.Greater(t, once(t, l.other), last)
 }
 
-// R5: the grant is lost, whoever's turn it is: that one learns, and those behind ask the nodes.
+// R5: the grant is lost during any turn: its holder learns of it, and the waiters behind it ask the nodes.
 func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, 1500*time.Millisecond)

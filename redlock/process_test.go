@@ -133,8 +133,8 @@ func TestAKilledHolder(t *testing.T) {
 	l.soonOn("child")
 }
 
-// The client can go when it likes: what it held is released at every node that answers, and no goroutine
-// is left, though a node is frozen and another one is gone. (TestMain looks for goroutines.)
+// The client can close at any time: its holds are released at every node that answers, and no goroutine is left, even
+// if one node is frozen and another is gone. (TestMain looks for goroutines.)
 func TestCloseReleasesWhereItCan(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 5)

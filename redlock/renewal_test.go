@@ -44,8 +44,8 @@ func TestNodesThatLackTheHoldAreGivenIt(t *testing.T) {
 	require.Empty(t, l.events.lost)
 }
 
-// Bug 17: what a quorum does not have any more is lost, at once and for good. It is not brought back, and
-// what is left of it is in nobody's way.
+// Bug 17: a hold that no quorum has any more is lost, at once and for good. It is not restored, and its
+// remains block nobody.
 func TestWhatAQuorumForgotIsLost(t *testing.T) {
 	t.Parallel()
 	for name, forgetful := range map[string][]int{
@@ -75,8 +75,8 @@ func TestWhatAQuorumForgotIsLost(t *testing.T) {
 	}
 }
 
-// Bug 47: what counts is when the first request was sent. Nodes have a fraction of the lease; a quorum that
-// answers later than that is none, though every node granted, and what they granted is given back.
+// Bug 47: validity counts from the first request. Nodes have a fraction of the lease; a quorum that answers
+// later than that does not count, although every node granted, and the grants are given back.
 func TestAQuorumThatComesTooLateIsNone(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)
@@ -151,7 +151,8 @@ func TestLevelsStandOnEveryNode(t *testing.T) {
 	l.soonOn("levels")
 }
 
-// Operators see what a quorum says, and can break it; a failed attempt at a minority is nobody's hold.
+// Operators see what a quorum says, and can break it; a failed attempt at a minority does not count as a
+// hold.
 func TestInspectAndBreak(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 5)

@@ -62,8 +62,8 @@ func crash(t *testing.T, o, rival redlock.Options) *crashed {
 	return c
 }
 
-// Bug 46: a restarted node has no vote, so nobody else comes to a quorum while the
-// holder believes in its own; afterwards it votes again.
+// Bug 46: a restarted node has no vote, so nobody else reaches a quorum while the holder's hold is live;
+// afterwards the node votes again.
 func TestARestartedNodeGivesNothingAway(t *testing.T) {
 	t.Parallel()
 	o := options(3 * time.Second)
@@ -129,7 +129,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// givesNothingAway asserts that nobody comes to a quorum while the holder may believe in its own.
+// givesNothingAway asserts that nobody reaches a quorum while the holder's hold may be live.
 func (c *crashed) givesNothingAway() {
 	t := c.t
 	t.Helper()

@@ -118,7 +118,7 @@ var stages = map[string]stage{
 	}},
 }
 
-// Every set of nodes may be away, at every stage: what is left of five decides, and nothing else.
+// Every set of nodes may be down, at every stage: the rest of the five decides, and nothing else.
 func TestEverySubsetOfNodesAtEveryStage(t *testing.T) {
 	t.Parallel()
 	for name, st := range stages {

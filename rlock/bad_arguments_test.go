@@ -137,7 +137,7 @@ func TestBadClientOptions(t *testing.T) {
 	}
 }
 
-// G14: what is wrong with a handle is told by every call on it, and nothing is sent before.
+// G14: every call on a bad handle says what is wrong with it, and sends nothing before.
 func TestBadHandles(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter

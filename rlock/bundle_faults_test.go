@@ -78,9 +78,9 @@ func (p *faultyPath) turnsUntil(client *rlock.Client, enough func() bool) int64 
 	return turns.Load()
 }
 
-// newBundlingPath is a path on which the server knows the scripts for many, so that no fault meets the question
-// for them. The lease is longer than anybody waits for a hold to go: what is left behind does not end by itself. A
-// release has time for all the faults: on a busy machine one bundle may meet them one after another.
+// newBundlingPath is a path on which the server knows the scripts for many, so that no fault hits the request for
+// them. The lease is longer than any wait for a hold to go, so leftovers do not end by themselves. A release has
+// time for all the faults: on a busy machine one bundle may meet them one after another.
 func newBundlingPath(t *testing.T) (*faultyPath, *rlock.Client) {
 	t.Helper()
 	p := newFaultyPath(t)

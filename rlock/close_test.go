@@ -141,7 +141,7 @@ func TestCloseReleasesAThousandLocksInBatches(t *testing.T) {
 	require.NoError(t, lab.rdb.Ping(t.Context()).Err(), "the application's client stays open")
 }
 
-// G11: the contexts end before Redis is told, so nobody believes in a lock that the next may have.
+// G11: the contexts end before Redis is told, so no context is live when the next holder may have the lock.
 func TestCloseEndsTheContextsFirst(t *testing.T) {
 	t.Parallel()
 	lab := newConductCloseLab(t, time.Minute)

@@ -72,7 +72,7 @@ func TestNestedLevelsWaitForNobody(t *testing.T) {
 	}
 }
 
-// What is short costs no request at all; what stays is told to Redis in one, however much changed meanwhile.
+// A short level costs no request; the count of levels that stay is sent in one, however much changed meanwhile.
 func TestTheCountFollowsBehind(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
@@ -138,7 +138,7 @@ func TestTheCountIsTriedAgainWhileTheHoldLives(t *testing.T) {
 }
 
 // R9: a step that sets a TTL is waited for, and while it is on its way no count overtakes it: Redis would answer it
-// with "done before", and the level would believe in a lease that nobody set.
+// with "done before", and the level would rely on a lease that nobody set.
 func TestNoCountOvertakesAStepThatSetsALease(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -163,7 +163,7 @@ func TestNoCountOvertakesAStepThatSetsALease(t *testing.T) {
 	timeGone(t, lab.direct, key)
 }
 
-// The count is told that the hold is gone, and tells that to whoever believes in it.
+// The count learns that the hold is gone, and the holder is told.
 func TestACountThatFindsNoHoldIsALoss(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -177,8 +177,8 @@ func TestACountThatFindsNoHoldIsALoss(t *testing.T) {
 	timeLost(t, outer.unlock(), rlock.LossGone)
 }
 
-// countLine has two callers stand in line behind a hold that a third one takes from Redis, in virtual time, so that
-// there are tokens to spare.
+// countLine queues two callers behind a hold that a third one takes from Redis, in virtual time, so that there are
+// tokens to spare.
 func countLine(t *testing.T, lock *rlock.Lock) (first timeHold, second, third <-chan timeHold) {
 	t.Helper()
 	var line [3]chan timeHold

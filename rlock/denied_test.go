@@ -31,8 +31,8 @@ func deniedClient(t *testing.T, rdb redis.UniversalClient) *rlock.Client {
 	return client
 }
 
-// Defect D6: a user who lacks a right, and one who is not let in, are told so, and which right it is. Redis is not
-// called unavailable, although the error matches that word, and nobody waits for what does not pass.
+// Defect D6: a user who lacks a right, or is not let in, gets an error that names the right. It does not call Redis
+// unavailable, although it matches that error, and nobody waits for a state that does not pass.
 func TestDeniedAccessIsToldAsWhatItIs(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -222,7 +222,8 @@ func errorsImportTwice(t *testing.T, lab *errorsLab) error {
 	return err
 }
 
-// Need 10: ErrUnavailable wraps what Redis said. What passes is waited for, what does not is told at once.
+// Need 10: ErrUnavailable wraps Redis's error. A call waits for a state that passes, and returns any other
+// at once.
 func TestErrorsOfRedisAreWrapped(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

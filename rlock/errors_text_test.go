@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// What the error says is for people: it names the lock, the matter and the cause, on one line.
+// The text is for people: it names the lock, the problem and the cause, on one line.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	lost := &rlock.LostError{Name: "a\nb", Reason: rlock.LossGone, Err: errors.New("why")}

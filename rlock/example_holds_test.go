@@ -115,7 +115,7 @@ func ExampleLock_Inspect() {
 	// 0 <nil>
 }
 
-// An operator takes the lock from whoever holds it.
+// An operator takes the lock from its holder.
 func ExampleLock_Break() {
 	client, end := exampleClient()
 	defer end()
@@ -162,8 +162,8 @@ func ExampleLock_Export() {
 	// <nil>
 }
 
-// Whoever has the context has the lock. Work that has to queue like everybody else is given a context
-// without it, and work that goes on after the lock one that unlock does not end.
+// Every callee with the context holds the lock. Work that must queue like any other caller gets a
+// context without the hold, and work that goes on after the lock one that unlock does not end.
 func ExampleWithoutHolds() {
 	client, end := exampleClient()
 	defer end()

@@ -79,7 +79,7 @@ func ExampleLock_Do() {
 }
 
 // The same by hand: go on with the context that Lock returned, and unlock. The result has a name, so that the
-// deferred call can add to it: what unlock says would reach nobody otherwise.
+// deferred call can add its error to it; otherwise that error would be lost.
 func ExampleLock_Lock() {
 	client, end := exampleClient()
 	defer end()

@@ -112,7 +112,7 @@ func TestTokensGrowByOneWhenTheClockIsBehindThem(t *testing.T) {
 	}
 }
 
-// G14: what is no token, or cannot grow, is a conflict, and the lock is not taken.
+// G14: a value that is no token, or cannot grow, is a conflict, and the lock is not taken.
 func TestTokenKeyThatIsSomethingElse(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

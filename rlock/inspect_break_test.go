@@ -32,7 +32,7 @@ func TestBreakOfAFreeLock(t *testing.T) {
 	require.ErrorIs(t, rlock.New(client, redistest.Key(t)).Break(t.Context()), rlock.ErrNotHeld)
 }
 
-// Interleaving 5: the holder of the same client stops believing before Redis is told.
+// Interleaving 5: the context of a holder of the same client ends before Redis is told.
 func TestBreakOfTheClientsOwnHoldEndsItsContextFirst(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -77,7 +77,7 @@ func TestBreakOfAnotherClientsHold(t *testing.T) {
 	require.NoError(t, next.unlock())
 }
 
-// Everybody who waits is woken by the message: no poll is due for an hour.
+// The message wakes every waiter: no poll is due for an hour.
 func TestBreakWakesWaitersAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -168,7 +168,7 @@ func TestResentBreakHarmsNoLaterHold(t *testing.T) {
 	}
 }
 
-// Between the look and the release the lock changes hands: who came to hold meanwhile is not harmed.
+// Between the look and the release the lock changes hands: the new holder is not harmed.
 func TestBreakDoesNotHarmWhoCameToHoldMeanwhile(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"

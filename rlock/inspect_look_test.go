@@ -222,7 +222,7 @@ func TestInspectAndBreakThatRedisDoesNotAnswer(t *testing.T) {
 	require.ErrorIs(t, lock.Break(ctx), context.Canceled)
 }
 
-// G14: neither looks at, nor deletes, what is no lock.
+// G14: neither reads nor deletes a key that is no lock.
 func TestInspectAndBreakOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

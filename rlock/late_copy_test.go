@@ -76,8 +76,8 @@ func (l *lateLab) comes(gate *faultproxy.Gate) {
 	require.Equal(l, int64(1), l.direct.Exists(l.Context(), l.name).Val(), "the copy has it")
 }
 
-// defect A2: who was told that another holds the lock has nothing: what a copy of the request takes is given
-// back when no copy can come any more, and not after a lease.
+// defect A2: a caller that was told that another holds the lock has nothing: what a copy of its request takes
+// is given back when no copy can arrive any more, not after a lease.
 func TestACopyOfARefusedAttemptIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]func(l *lateLab, lock *rlock.Lock) error{

@@ -53,8 +53,8 @@ func TestEveryLevelHasALeaseOfItsOwn(t *testing.T) {
 	}
 }
 
-// Validity follows the lease down: after the inner one's unlock the hold must not be believed in for as
-// long as the inner lease would have lasted (G2, G10).
+// Validity follows the lease down: after the inner one's unlock the hold must not count as live for as long
+// as the inner lease would have lasted (G2, G10).
 func TestValidityFallsWithTheLeaseThatAnInnerUnlockSetsBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

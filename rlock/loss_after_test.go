@@ -56,7 +56,7 @@ func TestAfterALoss(t *testing.T) {
 
 			kind.strike(t, l, "job")
 			lossEnds(t, ctx, "job", kind.reason)
-			second, release, err := rival.Lock(t.Context()) // after the first one believed in it
+			second, release, err := rival.Lock(t.Context()) // after the first one treated its hold as live
 			require.NoError(t, err)
 			held, err := rival.Held(second)
 			require.NoError(t, err)
@@ -126,8 +126,8 @@ func (l *lossLab) relock(t *testing.T, lock *rlock.Lock, above int64) {
 	assert.NotContains(t, l.server.Keys(t), "job")
 }
 
-// A lost hold that was unlocked is out of its context: what is made from that waits in line again, and
-// does not answer with an old loss.
+// A lost hold that was unlocked is out of its context: a context derived from that queues again, and
+// does not return an old loss.
 func TestContextOfALossThatWasUnlocked(t *testing.T) {
 	t.Parallel()
 	l := newLossLab(t, 1, lossShort)
@@ -145,7 +145,7 @@ func TestContextOfALossThatWasUnlocked(t *testing.T) {
 	assert.NoError(t, unlock())
 }
 
-// The loss of an outer level ends every inner one, and each unlock tells of it once.
+// The loss of an outer level ends every inner one, and each unlock returns it once.
 func TestLossOfANestedHold(t *testing.T) {
 	t.Parallel()
 	l := newLossLab(t, 1, lossShort)

@@ -183,7 +183,7 @@ func (l *lossLab) look(holds []*lossHold) error {
 	return nil
 }
 
-// lossValid checks that no holder believes in its hold for longer than Redis keeps it.
+// lossValid checks that no holder treats its hold as live for longer than Redis keeps it.
 func lossValid(holds []*lossHold) error {
 	errs := make([]error, len(holds))
 	for i, h := range holds {

@@ -26,7 +26,7 @@ const (
 // lossWay is one way of losing contact with Redis for good.
 type lossWay struct {
 	name string
-	// prepare comes before the acquisitions: what is to happen to renewals. It returns nil if the
+	// prepare comes before the acquisitions and arranges the fate of renewals. It returns nil if the
 	// fault strikes right after the acquisition.
 	prepare func(p *faultproxy.Proxy, gate *faultproxy.Gate) *faultproxy.Rule
 	renewed bool // renewals are confirmed before the fault
@@ -130,7 +130,7 @@ func (way lossWay) run(l *lossLab, turn *sync.Mutex, pulse *lossPulse) error {
 			return err
 		}
 	}
-	if way.renewed { // and no renewal gets through any more: what stands now is the last lease
+	if way.renewed { // and no renewal gets through any more: the present lease is the last
 		err = l.look(holds)
 	}
 	if err := errors.Join(err, lossValid(holds)); err != nil {
@@ -185,8 +185,8 @@ func lossCheck(name string, err error, reason rlock.LossReason) error {
 	return nil
 }
 
-// stayLost checks, after the fault, that nothing revives a hold and that every way to ask for it tells
-// of the loss.
+// stayLost checks, after the fault, that nothing revives a hold and that every way to ask for it returns
+// the loss.
 func (l *lossLab) stayLost(holds []*lossHold) error {
 	errs := make([]error, len(holds))
 	for i, h := range holds {

@@ -55,8 +55,8 @@ var maxHoldLevels = map[string]func(t *testing.T, client *rlock.Client) (levels 
 }
 
 // defect A3: MaxHold bounds the hold, whatever its levels are and whichever of them has the limit. Until then
-// every level's Held tells of that end, then all contexts end, for that reason, and the hold is released:
-// nobody is told of a loss of something that is renewed still.
+// every level's Held reports that end. Then all contexts end, for that reason, and the hold is released:
+// nobody is told of the loss of a hold that is still renewed.
 func TestMaxHoldBoundsTheHoldAndNotOneLevelOfIt(t *testing.T) {
 	for name, enter := range maxHoldLevels {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func observerStands(t *testing.T, server *redistest.Server, key string, held con
 	require.NoError(t, held.Err())
 }
 
-// Bug 21 (RedLock.net#110): what a callback does is no business of the renewal.
+// Bug 21 (RedLock.net#110): a callback cannot affect the renewal, whatever it does.
 func TestAnIllObserverDoesNotStopRenewals(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(calls int64, done <-chan struct{}){
@@ -111,7 +111,7 @@ func waitFor(done <-chan struct{}, d time.Duration) {
 	}
 }
 
-// An observer that is told of a loss may lock again, the same lock even; others are renewed meanwhile.
+// An observer may lock inside Lost, even the same lock; others are renewed meanwhile.
 func TestLockingInsideLost(t *testing.T) {
 	t.Parallel()
 	server, key, kept := redistest.Shared(t), redistest.Key(t), redistest.Key(t)

@@ -56,7 +56,7 @@ func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Equal(t, int64(holds), lost.Load())
 		require.Len(t, log.with(lossText), holds)
-		// What is dropped of the renewals is counted.
+		// Dropped renewal events are counted.
 		slow := log.with("the observer is too slow; renewals were not told")
 		require.NotEmpty(t, slow)
 		dropped := int64(0)

@@ -123,7 +123,7 @@ func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
 			h := l.take(l.lock)
 			s := l.inject(fault, lua.SHA("reenter"))
 			l.abandon(h.ctx, s, rlock.New(l.own, l.name, rlock.FixedLease(onceInner)).Lock)
-			l.passed() // whoever were to clean up after it would have done so
+			l.passed() // any cleanup would have happened by now
 			held, err := l.lock.Held(h.ctx)
 			require.NoError(t, err)
 			require.Equal(t, 1, held.Count)

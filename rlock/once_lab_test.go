@@ -163,8 +163,8 @@ func (l *onceLab) fresh(h onceHold) {
 	l.stands(h, 1)
 }
 
-// turn checks a hold that may have been passed on without a request: its token is above all that anybody had, and
-// was reserved by whoever it came from.
+// turn checks a hold that may have been passed on without a request: its token is above every earlier one, and
+// was reserved by the hold that it came from.
 func (l *onceLab) turn(h onceHold) {
 	l.Helper()
 	held, err := h.lock.Held(h.ctx)

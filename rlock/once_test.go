@@ -84,7 +84,7 @@ func onceLeave(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return h, s
 }
 
-// onceHandoff unlocks while another goroutine stands in line.
+// onceHandoff unlocks while another goroutine is queued.
 func onceHandoff(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	from := l.take(l.lock)
 	next := l.stand(l.Context())
@@ -97,13 +97,13 @@ func onceHandoff(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return got.onceHold, s
 }
 
-// onceStood is what a call of Lock that stood in line came back with.
+// onceStood is the result of a queued call of Lock.
 type onceStood struct {
 	onceHold
 	err error
 }
 
-// stand has a goroutine call Lock, and returns when that stands in line.
+// stand starts a goroutine that calls Lock, and returns when that call is queued.
 func (l *onceLab) stand(ctx context.Context) <-chan onceStood {
 	l.Helper()
 	waiting := 0

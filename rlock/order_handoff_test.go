@@ -25,9 +25,9 @@ func conductHeldKeys(t testing.TB, server *redistest.Server) []string {
 	return held
 }
 
-// G8: if Redis refuses the hand-off, plain release follows at once, and the line goes on in its order: the next
-// one acquires, with tokens for those behind it.
-// HMGET is a command that only the hand-off needs; the user may not call it.
+// G8: if Redis refuses the hand-off, plain release follows at once, and the queue keeps its order: the next
+// waiter acquires, with tokens for those behind it. HMGET is a command that only the hand-off needs; the user
+// may not call it.
 func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -53,8 +53,8 @@ func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
 	require.Empty(t, conductHeldKeys(t, server))
 }
 
-// What the hand-off finds at the token's key is nothing that it could go on from: the releaser is done
-// all the same, and the waiter is told what the matter is.
+// The hand-off cannot continue from what it finds at the token's key: the releaser succeeds all the same, and
+// the waiter gets the reason.
 func TestAHandoffThatFindsABadTokenKey(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -72,8 +72,8 @@ func conductTake(
 // conductScript matches every run of a script of package lua.
 func conductScript(name string) faultproxy.Match { return faultproxy.Script(lua.SHA(name)) }
 
-// conductLine is a client whose waiters are counted as they come to stand in line: the Observer is told
-// in the goroutine that waits, after it took its place.
+// conductLine is a client whose waiters are counted as they queue: the Observer is called in the goroutine that
+// waits, after it took its place.
 type conductLine struct {
 	*rlock.Client
 	waiting chan string
@@ -95,7 +95,7 @@ type conductGrant struct {
 	err    error
 }
 
-// join starts a Lock and returns when it stands in line.
+// join starts a Lock and returns when it is queued.
 func (l conductLine) join(t testing.TB, ctx context.Context, lock *rlock.Lock) <-chan conductGrant {
 	t.Helper()
 	got := make(chan conductGrant, 1)

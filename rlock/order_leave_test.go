@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Whoever leaves, wherever it stands, leaves the order of the others as it is.
+// A waiter that leaves, from any place, leaves the order of the others as it is.
 func TestLeavingTheLineKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -148,8 +148,8 @@ func TestAnAmbiguousHandoffIsSettledBeforeItIsPassedOn(t *testing.T) {
 	require.Equal(t, 1, sent.release, "nothing had to be reclaimed")
 }
 
-// The grant and the end of the context come at one time, over and over: whoever wins, nobody is stuck
-// and nothing is left behind.
+// The grant and the end of the context coincide, over and over: whichever wins, no call hangs and
+// nothing is left behind.
 func TestLeavingAndGrantingAtOneTime(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

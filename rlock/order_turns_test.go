@@ -45,9 +45,9 @@ func conductWarm(t *testing.T, line conductLine, lock *rlock.Lock) {
 	require.NoError(t, line.in(t, waiter).unlock())
 }
 
-// G8, G12, R1, R2: first in, first out, and a turn costs no request. The first turn, behind which nobody stood as
-// it began, is handed on by a script, which mints tokens for those that follow. Each holder puts its
-// successor in line before it leaves, so that the order is not the scheduler's.
+// G8, G12, R1, R2: first in, first out, and a turn costs no request. The first turn, behind which nobody was
+// queued when it began, is handed on by a script, which mints tokens for those that follow. Each holder queues
+// its successor before it leaves, so that the order is not the scheduler's.
 func TestSixtyFourWaitersTakeTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	const waiters, rounds = 64, 8

@@ -90,7 +90,7 @@ func TestRedisIsProbedWhileItIsAway(t *testing.T) {
 	})
 }
 
-// defect B13: what could not be released is looked after for as long as its own lease, however long others were.
+// defect B13: cleaning up a failed release lasts as long as that hold's own lease, however long others were.
 func TestNobodyIsProbedForWhatIsOver(t *testing.T) {
 	t.Parallel()
 	opts := rlock.ClientOptions{Lease: time.Second, ReleaseTimeout: 100 * time.Millisecond}

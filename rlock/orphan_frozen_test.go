@@ -159,9 +159,9 @@ func TestRequestsBufferedByAFrozenRedisTakeNothing(t *testing.T) {
 	}
 }
 
-// warmUp makes the client open n connections and learn the server's clock: what is buffered by a
-// frozen server has to be a request of a connection that stands. On a busy machine a short lease may be over before
-// all requests are under way; then they are made again.
+// warmUp makes the client open n connections and learn the server's clock: a frozen server must buffer requests of
+// an existing connection. On a busy machine a short lease may end before all requests are under way; then they are
+// made again.
 func (p *faultyPath) warmUp(client *rlock.Client, n int) {
 	p.t.Helper()
 	for tries := 1; !p.warm(client, n); tries++ {

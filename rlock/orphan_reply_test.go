@@ -16,8 +16,8 @@ import (
 func acquisition() faultproxy.Match { return faultproxy.Script(lua.SHA("acquire")) }
 
 // G4, need 8, bug 11: the context ends exactly between the server's grant and its reply. The caller gets its
-// error at once, the hold goes soon, and who waits behind it, in another client or in the same one,
-// gets in by that release and not by a poll or by the end of a lease.
+// error at once, the hold goes soon, and the waiter behind it, in another client or in the same one, gets
+// the lock by that release and not by a poll or by the end of a lease.
 func TestGrantThatNobodyWaitsForIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Lock", "TryLock"} {

@@ -101,8 +101,8 @@ func TestNoTwoOwnersHaveOneID(t *testing.T) {
 	require.ErrorIs(t, err, rlock.ErrBusy)
 }
 
-// Need 18: re-entry goes by the context and by nothing else. In one goroutine, a second handle without the
-// hold's context is somebody else, and with it is the same owner, who unlocks as often as it locked.
+// Need 18: only the context decides re-entry. In one goroutine, a second handle without the hold's context is another
+// caller, and with it is the same owner, who unlocks as often as it locked.
 func TestReentryGoesByTheContextAlone(t *testing.T) {
 	t.Parallel()
 	server, key := redistest.Shared(t), redistest.Key(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// passLab has a run of turns begin: callers of one client stand in line while a rival holds, and the first of them
-// acquires when that lets go.
+// passLab starts a run of turns: callers of one client queue while a rival holds, and the first of them acquires the
+// lock when the rival releases it.
 type passLab struct {
 	*testing.T
 	proxy       *faultproxy.Proxy
@@ -42,7 +42,7 @@ func newPassLabOf(t *testing.T, lease time.Duration) *passLab {
 
 const passLease = 3 * time.Second
 
-// begin returns the first turn and who stands behind it, each by the options of its handle.
+// begin returns the first turn and the callers queued behind it, each with the options of its handle.
 func (l *passLab) begin(opts ...[]rlock.Option) (conductGrant, []<-chan conductGrant) {
 	l.Helper()
 	_, unlock := conductTake(l, conductCtx(l), l.rival)
@@ -75,8 +75,8 @@ func (l *passLab) free() {
 
 const patienceOfPass = 20 * time.Second
 
-// R1: the next in line has the lock without a request: with a context and a token of its own, under the id that Redis
-// granted it to the first of them. The first pass of a run is always allowed, however slow the machine is.
+// R1: the next waiter gets the lock without a request, with its own context and token, under the id under which Redis
+// granted it to the first. The first pass of a run is always allowed, however slow the machine is.
 func TestATurnCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)
@@ -106,7 +106,7 @@ func TestATurnCostsNoRequest(t *testing.T) {
 	require.Greater(t, after, newest, "what is left of the range is nobody's")
 }
 
-// R3: what Redis would not have granted the same is granted by Redis.
+// R3: a request that differs from the grant is sent to Redis.
 func TestWhatIsNotPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -157,8 +157,8 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 	}
 }
 
-// R5: whoever has the turn learns that the grant is gone, by a renewal or by the release that ends the run. Those
-// before did not: to unlock was to pass on.
+// R5: the turn that holds the lock learns that the grant is gone, by a renewal or by the release that ends the run.
+// Earlier turns did not: their unlock only passed the lock on.
 func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
 	t.Parallel()
 	t.Run("at the end of the run", func(t *testing.T) {
@@ -200,7 +200,7 @@ func (l *passLab) lost(at conductGrant) {
 	require.ErrorIs(l, at.unlock(), rlock.ErrLost)
 }
 
-// R5: Break takes the grant, whoever has the turn.
+// R5: Break takes the grant, whichever turn holds it.
 func TestBreakTakesTheGrantFromWhoeverHasTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, own := range map[string]bool{"by its own client": true, "by another one": false} {
@@ -241,8 +241,8 @@ func (l *passLab) alarm() bool {
 	return false
 }
 
-// R5: who holds and hears that somebody released the lock has the hold renewed at once, and does not pass it on before
-// Redis was asked. The lease is so long that nothing else asks.
+// R5: a holder that hears that somebody released the lock has its hold renewed at once, and does not pass it on
+// before Redis was asked. The lease is so long that nothing else asks.
 func TestWhoHearsARelease(t *testing.T) {
 	t.Parallel()
 	setUp := func(t *testing.T, gone bool) (l *passLab, first conductGrant, waiting []<-chan conductGrant) {
@@ -285,7 +285,7 @@ func TestWhoHearsARelease(t *testing.T) {
 	})
 }
 
-// R11: an export takes the grant along, and those behind wait for whoever imports it.
+// R11: an export takes the grant along, and the waiters behind wait for its importer.
 func TestAnExportEndsTheRun(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)

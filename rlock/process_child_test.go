@@ -21,7 +21,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// What a child process is told, in its environment.
+// The configuration of a child process, in its environment.
 const (
 	processAddr  = "HOLDFAST_TEST_ADDR"
 	processName  = "HOLDFAST_TEST_NAME"

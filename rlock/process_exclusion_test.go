@@ -33,8 +33,8 @@ type processStay struct {
 	fence           int64
 }
 
-// processContender is a child whose goroutines lock and unlock one name for a while. When it has heard a
-// line it starts, and at the end it tells of every stay, and then "done".
+// processContender is a child whose goroutines lock and unlock one name for a while. It starts when it
+// has read a line, and at the end prints every stay, and then "done".
 func processContender() {
 	span, err := time.ParseDuration(os.Getenv(processTime))
 	processCheck(err)

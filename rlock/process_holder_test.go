@@ -92,9 +92,8 @@ func TestHolderStoppedBrieflyKeepsTheLock(t *testing.T) {
 	faultEnters(t, waiting, faultSoon)
 }
 
-// G2: a holder is stopped for longer than its lease. When it runs again Held knows at once, before any
-// timer of its process need have run; unlock tells the loss; and the one who has the lock by then is
-// not touched.
+// G2: a holder is stopped for longer than its lease. When it runs again Held knows at once, before any timer of its
+// process need have run; unlock returns the loss; and the new holder is not touched.
 func TestHolderStoppedForLongKnowsOfItsLoss(t *testing.T) {
 	t.Parallel()
 	p := newFaultyPath(t)

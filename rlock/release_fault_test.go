@@ -106,8 +106,8 @@ func TestUnlockThatReachesNobodyIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// G5, G8: the same when the next in line waits here, so that what cannot be sent is a hand-off. Neither the
-// old hold nor the one that it may have become is left, and the waiter gets in under a new one.
+// G5, G8: the same when the next waiter is in this process, so that the request that cannot be sent is a hand-off.
+// Neither the old hold nor the one that it may have become is left, and the waiter gets the lock under a new one.
 func TestHandOffThatReachesNobodyIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	const timeout = 400 * time.Millisecond
@@ -185,8 +185,8 @@ func TestUnlockWhileRedisIsDead(t *testing.T) {
 	p.cleansUp(faultSoon)
 }
 
-// G4, interleaving 14a: the first attempt is delayed, a second one gets the lock. The copy of the first
-// is carried out after the unlock and finds the lock free: what it takes is given back.
+// G4, interleaving 14a: the first attempt is delayed, a second one gets the lock. The copy of the first is carried
+// out after the unlock and finds the lock free: what it takes is given back.
 func TestLateCopyOfAnAcquisitionIsGivenBackAfterTheUnlock(t *testing.T) {
 	t.Parallel()
 	p := newFaultyPath(t)

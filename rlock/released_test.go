@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// defect D12: a nested Lock returns ErrReleased with a context that ended by an unlock, and only then: that is
-// what the context ended with. A level that was lost before the others were unlocked tells of its loss.
+// defect D12: a nested Lock returns ErrReleased with a context that an unlock ended, and only then: it is the
+// context's cause. A level that was lost before the others were unlocked returns its loss.
 func TestWhenANestedLockSaysReleased(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
@@ -48,7 +48,7 @@ func TestWhenANestedLockSaysReleased(t *testing.T) {
 	})
 }
 
-// defect D12: what Lock says of its errors names each that a nested Lock can return.
+// defect D12: the documentation of Lock names every error that a nested Lock can return.
 func TestLockDocumentsWhatANestedLockReturns(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../lock/lock.go")

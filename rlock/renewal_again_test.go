@@ -68,9 +68,9 @@ const (
 	renewalStormLease = 1500 * time.Millisecond
 )
 
-// Need 3, bug 8 (redisson#6844): the unlock of one holder must not take the renewal of the next one with it,
-// who has the same name in the same process. A registration that is lost shows only in a hold that is
-// kept: so, in the middle of a storm of turns, each goroutine keeps its hold for longer than the lease.
+// Need 3, bug 8 (redisson#6844): the unlock of one holder must not end the renewal of the next one, which has
+// the same name in the same process. A lost registration shows only in a hold that is kept: so, in the middle
+// of a storm of turns, each goroutine keeps its hold for longer than the lease.
 func TestEveryHoldOfAStormIsRenewed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

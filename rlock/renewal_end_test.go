@@ -156,10 +156,10 @@ func TestRenewalEndsWithTheHold(t *testing.T) {
 	}
 }
 
-// renewalFades watches the key until it is gone: what is left of its lease never grows.
+// renewalFades watches the key until it is gone: the rest of its lease never grows.
 func (p *faultyPath) renewalFades(name string) {
 	p.t.Helper()
-	// What was on its way when the hold ended has come by then: nothing on this path takes time.
+	// Requests under way when the hold ended have arrived by then: nothing on this path takes time.
 	time.Sleep(renewalEndPeriod / 5)
 	last := renewalEndLease
 	redistest.Eventually(p.t, renewalEndLease+wakeupSlack, func() bool {
@@ -172,8 +172,8 @@ func (p *faultyPath) renewalFades(name string) {
 	require.False(p.t, p.exists(name))
 }
 
-// Need 17: a holder that is stuck, and whose watchdog is not, keeps the others waiting for MaxHold and
-// not for a lease more: the hold is released, and who waits elsewhere is told.
+// Need 17: a stuck holder whose watchdog still runs blocks the others for MaxHold and no lease longer:
+// the hold is released, and a waiter elsewhere is woken.
 func TestAStuckHolderKeepsTheLockNoLongerThanMaxHold(t *testing.T) {
 	t.Parallel()
 	const most = 700 * time.Millisecond

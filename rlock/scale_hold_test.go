@@ -66,7 +66,7 @@ func (c *scaleCrowd) unlock() error {
 	return c.each(func(i int) error { return c.unlocks[i]() })
 }
 
-// alive counts the holds that are still believed in.
+// alive counts the holds that are still live.
 func (c *scaleCrowd) alive() (n int) {
 	for i, l := range c.locks {
 		if _, err := l.Held(c.holds[i]); err == nil && c.holds[i].Err() == nil {

@@ -87,9 +87,9 @@ func TestTenThousandLocksAreRenewedInTime(t *testing.T) {
 	require.NoError(t, crowd.unlock())
 }
 
-// Need 5: a hundred thousand holds come and go, some with levels, some in line, some given up and some
-// lost, and when they are gone all is as before: goroutines, memory, connections, subscriptions. It runs
-// alone, since it counts all of these.
+// Need 5: a hundred thousand holds come and go, some nested, some queued, some given up and some lost,
+// and when they are gone all is as before: goroutines, memory, connections, subscriptions. It runs alone,
+// because it counts all of these.
 func TestCyclesLeaveNothingBehind(t *testing.T) {
 	const (
 		cycles  = 100_000

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// timeBelief is what the owners of one lock believe, in the order in which it happens.
+// timeBelief records which owner of one lock treats its hold as live, in the order of events.
 type timeBelief struct {
 	mu    sync.Mutex // guards what follows
 	who   string
@@ -29,8 +29,8 @@ type timeBelief struct {
 	wrong []string
 }
 
-// begin notes that an owner holds. Whoever held before must have stopped believing by now: its unlock
-// was called, or its context is over.
+// begin records that an owner holds. The holder before must have stopped by now: its unlock was
+// called, or its context has ended.
 func (b *timeBelief) begin(who string, ctx context.Context, fence int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +166,7 @@ func (c *timeChaos) hold(client *rlock.Client, who string) {
 	if !c.known(err) || err != nil {
 		return
 	}
-	// A hold may be lost before Held is asked; it was believed in all the same, without a token.
+	// A hold may be lost before Held is asked; it was live all the same, without a token.
 	if h, err := lock.Held(context.WithoutCancel(held)); err == nil {
 		c.begin(who, held, h.Fence)
 	}
@@ -205,8 +205,8 @@ func (c *timeChaos) known(err error) bool {
 	return false
 }
 
-// G1, G2, G4, G13 under random faults, hours of them: never two believers, tokens in order, and in the
-// end, when the network is well again, nothing is held, sent or left in Redis but the token.
+// G1, G2, G4, G13 under random faults, hours of them: never two live holds, tokens in order, and in
+// the end, when the network works again, nothing is held, sent or left in Redis but the token.
 func TestNoTwoBelieversWhateverTheNetworkDoes(t *testing.T) {
 	// More by HOLDFAST_SEEDS; a hundred take some minutes.
 	seeds, err := strconv.ParseUint(cmp.Or(os.Getenv("HOLDFAST_SEEDS"), "4"), 10, 32)
@@ -235,7 +235,7 @@ func timeRunChaos(t *testing.T, sim *timeSim, seed uint64) {
 	require.Empty(t, c.wrong)
 	require.Greater(t, c.holds, int(long/time.Minute), "it got on all the while")
 
-	// What was delayed most comes a minute later; then a reclaimer has a lease at most.
+	// The longest delay ends a minute later; then a reclaimer has a lease at most.
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
 	require.ElementsMatch(t, []string{fenceKey("order"), fenceKey("warm")}, sim.Miniredis().Keys())

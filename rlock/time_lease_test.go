@@ -82,8 +82,8 @@ func timeEnds(t *testing.T, sim *timeSim, lock *rlock.Lock, hold timeHold, lease
 	require.False(t, sim.holds("order"))
 }
 
-// The same while the server is frozen in the middle of a renewal, and carries it out when it wakes: what
-// comes late is not believed, and revives nothing.
+// The same while the server is frozen in the middle of a renewal, and carries it out when it thaws: the late
+// answer does not count, and revives nothing.
 func TestValidityEndsExactlyWhileARenewalHangs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {

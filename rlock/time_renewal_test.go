@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G9, bugs 8, 9 and 23: callers of one client pass a lock to one another all the time, and let it go and
-// take it again in no time. Whoever has it is renewed for as long as it stays, however the one before
-// left: by an unlock, or with a renewal that failed.
+// G9, bugs 8, 9 and 23: callers of one client pass a lock to one another all the time, and release it and take it
+// again at once. Every holder is renewed for as long as it stays, however the one before it left: by an unlock, or
+// with a renewal that failed.
 func TestEveryHoldIsRenewedHoweverTheOneBeforeEnded(t *testing.T) {
 	for _, callers := range []int{1, 2, 5} {
 		for _, trouble := range []bool{false, true} {

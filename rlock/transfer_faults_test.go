@@ -37,8 +37,8 @@ func TestExportSurvivesALostReply(t *testing.T) {
 	}
 }
 
-// Nobody confirms the export: the hold is over here and was not exported, so it is taken back when
-// Redis can be reached, and is nobody's (G4).
+// Nobody confirms the export: the hold has ended here and was not exported, so it is taken back when
+// Redis can be reached, and no process holds it (G4).
 func TestUnconfirmedExportIsTakenBack(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -70,7 +70,7 @@ func TestExportOfAHoldThatRedisForgot(t *testing.T) {
 	require.Error(t, hold.ctx.Err())
 }
 
-// Interleaving 5: the exporter stops believing before Redis is told anything.
+// Interleaving 5: the exporter's context ends before Redis is told anything.
 func TestExporterStopsBelievingFirst(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
@@ -129,7 +129,7 @@ func TestAbandonedImportLeavesNoOrphan(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"
 	a, b := lab.outside(t, rlock.ClientOptions{}), lab.client(t, rlock.ClientOptions{})
-	// The server is to know the script: what it answers to the first request is held back.
+	// The server must know the script: its answer to the first request is held back.
 	warm := timeLock(t, t.Context(), rlock.New(a, "warm"))
 	token, err := rlock.New(a, "warm").Export(warm.ctx)
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestAbandonedImportLeavesNoOrphan(t *testing.T) {
 	timeGoneSoon(t, lab.direct, key)
 }
 
-// The lease of a hold that is in nobody's hands runs out like any.
+// The lease of an exported hold that nobody imports ends like any other.
 func TestHoldThatExpiresOnTheWay(t *testing.T) {
 	t.Parallel()
 	lab, key := newTimeLab(t), "order"

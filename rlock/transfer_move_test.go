@@ -181,7 +181,7 @@ func TestExportWithoutAHold(t *testing.T) {
 	require.NoError(t, hold.unlock())
 }
 
-// G14, need 18: what no Export made is refused by name, before anything is sent.
+// G14, need 18: a token that no Export made is refused by name, before anything is sent.
 func TestImportRefusesGarbage(t *testing.T) {
 	t.Parallel()
 	lab := newTimeLab(t)

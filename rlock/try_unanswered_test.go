@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// defect B7: while Redis does not answer, a TryLock says so, whoever waits in this process meanwhile: a
-// caller whose first request is under way, one that has asked in vain for a while, those behind it, or
-// another TryLock. It takes no longer than its own attempts may.
+// defect B7: while Redis does not answer, a TryLock says so, whoever waits in this process meanwhile: a caller whose
+// first request is under way, one that has asked in vain for a while, those behind it, or another TryLock. It takes
+// no longer than its own attempts may.
 func TestTryLockSaysThatRedisDoesNotAnswer(t *testing.T) {
 	for silence, verdict := range timeSilences {
 		for name, waits := range map[string]struct {
@@ -60,7 +60,7 @@ func TestTryLockSaysThatRedisDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// Who holds here is known without Redis, and so is who was refused last.
+// A holder in this process is known without Redis, and so is the last refusal.
 func TestTryLockIsRefusedByWhatIsKnownHere(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
@@ -76,7 +76,7 @@ func TestTryLockIsRefusedByWhatIsKnownHere(t *testing.T) {
 		}
 		require.Equal(t, asked, sim.count("acquire"), "nothing is sent")
 
-		// Redis falls silent, and the one who waits there learns of it: its refusal is worth nothing now.
+		// Redis falls silent, and the waiter there learns of it: its refusal no longer counts.
 		sim.suffer(timeAlways(simredis.Cut))
 		time.Sleep(2 * time.Second)
 		_, _, err := rlock.New(a, "order").TryLock(t.Context())

@@ -52,8 +52,8 @@ func loggedClient(t *testing.T, opts *redis.Options, o rlock.ClientOptions) (*rl
 	return client, l
 }
 
-// Defect D7: a user without the right to publish: unlock frees the lock, and that nobody hears of it is logged,
-// once for a client, with the right that is lacking. A user who has it logs nothing.
+// Defect D7: for a user without the right to publish, unlock frees the lock, and the log says once per client that
+// nobody hears of it, with the missing right. For a user who has it nothing is logged.
 func TestReleasesThatNobodyHearsOfAreLogged(t *testing.T) {
 	t.Parallel()
 	nothing := func(context.Context) error { return nil }

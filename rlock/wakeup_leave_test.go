@@ -130,7 +130,7 @@ func TestHandOffToAWaiterThatLeftGoesOn(t *testing.T) {
 	p.cleansUp(faultSoon)
 }
 
-// wakeupLateContext ends at a moment of the test's choice, and holds up whoever waits for its end until
+// wakeupLateContext ends at a moment of the test's choice, and blocks callers that wait for its end until
 // then: so a wait begins with two reasons to go on at once.
 type wakeupLateContext struct {
 	context.Context

@@ -53,7 +53,7 @@ func TestReleaseBeforeTheSubscriptionIsFoundAtOnce(t *testing.T) {
 }
 
 // G6, need 22: a subscription whose confirmation is lost, or that is cut off before, is made again; it does not
-// stay in the way of those who wait later (bug 25).
+// block later waiters (bug 25).
 func TestSubscriptionThatFailsIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	faults := map[string]faultproxy.Action{

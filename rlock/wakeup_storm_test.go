@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G6, bug 28: Redis is flushed and its subscribers are killed, over and over, while the lock stays held.
-// Whoever waits asks about once for each of these, does not spin, is still woken by the release at the
-// end, and can leave at any time.
+// G6, bug 28: Redis is flushed and its subscribers are killed, over and over, while the lock stays held. A waiter
+// asks about once for each of these, does not spin, is still woken by the release at the end, and can leave at any
+// time.
 func TestFlushesAndKillsDoNotMakeWaitersSpin(t *testing.T) {
 	t.Parallel()
 	const clients, callers, rounds = 3, 4, 25

@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// defect D3: who gets no permits for want of a capacity is told so. Redisson waits for a capacity as well: so
-// processes may start in any order.
+// defect D3: a caller that gets no permits because no capacity is set is told so. Redisson also waits for a capacity:
+// so processes may start in any order.
 func TestWithoutACapacityThereAreNoPermits(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -64,7 +64,7 @@ func TestMoreThanTheCapacityIsRefused(t *testing.T) {
 	require.NoError(t, got.release())
 }
 
-// defect D4: who waits for more than there will be from now on is told so, and not that its argument was bad.
+// defect D4: a waiter for more than the lowered capacity is told so, and not that its argument was bad.
 func TestACapacityThatShrinksRefusesWaiters(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -117,7 +117,7 @@ func TestACapacityBelowWhatIsHeldIsDrained(t *testing.T) {
 	l.sums(2, 0)
 }
 
-// bug 27: a capacity that grows wakes who waits for what there is now. Nobody polls here.
+// bug 27: a capacity that grows wakes waiters for as many permits as there are now. Nobody polls here.
 func TestACapacityThatGrowsWakesWaiters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

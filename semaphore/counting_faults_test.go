@@ -63,7 +63,7 @@ func TestASetUnderFaultsIsExact(t *testing.T) {
 	})
 }
 
-// What a call took that was given up comes back, whenever its request is carried out.
+// The permits of an abandoned call come back, whenever its request is carried out.
 func TestACancelledCountComesBack(t *testing.T) {
 	underFaults(t, "count_acquire", func(l *lab, strike func() *shot) {
 		s := l.counting(5)
@@ -90,7 +90,7 @@ func TestACancelledCountComesBack(t *testing.T) {
 	})
 }
 
-// What is remembered of requests goes away by itself.
+// Remembered requests expire by themselves.
 func TestRequestsAreForgotten(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

@@ -98,7 +98,7 @@ func TestCountingBelowZero(t *testing.T) {
 	l.is(0)
 }
 
-// Nobody polls here: each way to make permits wakes who waits.
+// Nobody polls here: each way to add permits wakes waiters.
 func TestCountingWakesItsWaiters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)

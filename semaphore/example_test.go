@@ -30,7 +30,7 @@ func exampleClient() (client *rlock.Client, end func()) {
 	}
 }
 
-// Three printers, and whoever wants to print.
+// Three printers, and any number of callers that print.
 func ExampleSemaphore_Do() {
 	client, end := exampleClient()
 	defer end()
@@ -55,7 +55,7 @@ func ExampleSemaphore_Do() {
 	// rlock: n must be at most the capacity, 3 (got 4)
 }
 
-// Inspect tells who holds, and Break takes what somebody holds who does not come back.
+// Inspect says who holds permits, and Break takes them from a holder that does not come back.
 func ExampleSemaphore_Break() {
 	client, end := exampleClient()
 	defer end()

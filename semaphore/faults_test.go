@@ -127,7 +127,7 @@ func TestAnAcquisitionThatComesAfterItsReleaseLeavesNothing(t *testing.T) {
 		require.NoError(l, err)
 		require.NoError(l, release())
 		if strings.HasSuffix(l.Name(), "a_copy_comes_late") {
-			l.quietly() // who was answered at once does not look for copies; the not-after does
+			l.quietly() // a caller that was answered at once does not look for copies; the not-after does
 		}
 		shot.struck(l)
 		l.quietly()
@@ -135,7 +135,8 @@ func TestAnAcquisitionThatComesAfterItsReleaseLeavesNothing(t *testing.T) {
 	})
 }
 
-// bug 3, of permits: the second copy of a release finds nothing, which is no loss and frees nobody's.
+// bug 3, of permits: the second copy of a release finds nothing, which is no loss and frees no other
+// permits.
 func TestAReleaseUnderFaultsGivesBackOnce(t *testing.T) {
 	underFaults(t, "permit_release", func(l *lab, strike func() *shot) {
 		s := l.leased(5)

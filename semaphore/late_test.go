@@ -87,8 +87,8 @@ func TestACopyOfACallThatChangedNothingChangesNothing(t *testing.T) {
 	}
 }
 
-// defect A2: a call that said that no permits are free has nothing, and is going to have nothing: what a
-// copy of its request takes later is given back when no copy can come any more, and not after a lease.
+// defect A2: a call that returned that no permits are free has nothing, and will get nothing: what a
+// copy of its request takes later is given back when no copy can arrive any more, not after a lease.
 func TestACopyOfARefusedAcquisitionIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	for name, acquire := range map[string]func(l *lab, s *semaphore.Semaphore) error{

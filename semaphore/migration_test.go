@@ -93,8 +93,7 @@ func TestPermitsLiveThroughASlotMigration(t *testing.T) {
 	require.Equal(t, int64(5), free)
 }
 
-// Defect E2: who asks for something that needs a key that is not there waits until the migration is over, and what
-// it asked for is done once.
+// Defect E2: a call that needs a key that does not exist waits until the migration is over, and takes effect once.
 func TestWhatASlotMigrationHoldsUp(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t, "slot")
@@ -110,7 +109,7 @@ func TestWhatASlotMigrationHoldsUp(t *testing.T) {
 	require.NoError(t, err, "it looks at one key")
 	require.Empty(t, info.Holders)
 
-	// The number is at the other node, what remembers its requests is not.
+	// The number is at the other node, the remembered requests are not.
 	m.MoveKeys(t, m.slot, m.from, m.to, "{slot}:counting")
 	results := make(chan error, 3)
 	go func() { results <- idle.Do(context.Background(), 1, func(context.Context) error { return nil }) }()

@@ -34,7 +34,7 @@ func newPassLab(t *testing.T, capacity int64) *passLab {
 // scripts is how many were sent.
 func (l *passLab) scripts() int64 { return l.server.Calls(l, "evalsha") + l.server.Calls(l, "eval") }
 
-// settled waits until whoever is first in line has asked for the last time, and listens.
+// settled waits until the first waiter has asked for the last time, and listens.
 func (l *passLab) settled() {
 	l.Helper()
 	l.listened()
@@ -72,8 +72,8 @@ func (l *passLab) holder() (string, int) {
 	return info.Holders[0].ID, info.Holders[0].Count
 }
 
-// R6, R1: permits that come back pass to the first in line, who listens to Redis, and to those who were behind it,
-// without a request.
+// R6, R1: released permits pass to the first waiter, which listens to Redis, and to those behind it, without a
+// request.
 func TestPermitsPassWithoutARequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, 3)
@@ -98,8 +98,8 @@ func TestPermitsPassWithoutARequest(t *testing.T) {
 	l.soon(3, 0)
 }
 
-// R1: the first in line decides. If it waits for another number, what comes back becomes free, and nobody behind it
-// is served first.
+// R1: the first waiter decides. If it waits for another number, released permits become free, and no waiter behind
+// it is served first.
 func TestTheFirstInLineDecidesWhatPasses(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, 3)
@@ -123,7 +123,7 @@ func TestTheFirstInLineDecidesWhatPasses(t *testing.T) {
 	l.soon(3, 0)
 }
 
-// R3: what Redis would not have granted the same is granted by Redis.
+// R3: a request that differs from the grant is sent to Redis.
 func TestPermitsThatAreNotPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ first, second []rlock.Option }{
@@ -203,7 +203,7 @@ func TestPassingPermitsStarvesNobody(t *testing.T) {
 	l.soon(capacity, 0)
 }
 
-// R5: whoever has the turn learns that the permits are gone, and the others wait for Redis again.
+// R5: the turn that holds the permits learns that they are gone, and the others wait for Redis again.
 func TestPermitsThatAreTakenAwayAfterTheyPassed(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// What a child process is told, in its environment.
+// The configuration of a child process, in its environment.
 const (
 	childAddr  = "HOLDFAST_TEST_ADDR"
 	childName  = "HOLDFAST_TEST_NAME"
@@ -106,7 +106,7 @@ func holder() {
 	fmt.Println(context.Cause(held) != nil && release() != nil)
 }
 
-// needs 11: what a crashed holder had comes back with its lease, and nobody else's.
+// needs 11: the permits of a crashed holder come back with the end of its lease, and no others.
 func TestPermitsOfAKilledHolderComeBack(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
@@ -194,7 +194,7 @@ func TestARestartThatLostTheData(t *testing.T) {
 	l.sums(1, 0)
 }
 
-// What the server wrote to disk is still held after a restart.
+// Permits that the server wrote to disk are still held after a restart.
 func TestARestartThatKeptTheData(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always"))

@@ -26,8 +26,8 @@ const (
 	randomWorkers  = 6 // of each client
 )
 
-// stay is a time in which a worker believed that it holds permits: from the return of Acquire to the
-// last time that it saw its context alive, or the call of release.
+// stay is a time in which a worker treated its permits as live: from the return of Acquire to the last time that it
+// saw its context alive, or the call of release.
 type stay struct {
 	from, to time.Time
 	count    int64

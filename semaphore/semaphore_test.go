@@ -116,8 +116,7 @@ func TestAWaiterForSeveralIsWoken(t *testing.T) {
 	require.NoError(t, got.release())
 }
 
-// In a process a large request is not starved: those who came later wait behind it, though there would
-// be enough for them.
+// In a process a large request is not starved: later callers wait behind it, even if there would be enough for them.
 func TestALargeRequestIsNotStarved(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

@@ -52,8 +52,8 @@ func TestTurnAcrossAllBoundaries(t *testing.T) {
 	}
 }
 
-// What lies beyond the horizon goes round the slowest level until it is in
-// reach, also through the slot that it is taken from.
+// A timer beyond the horizon goes round the slowest level until it is within
+// reach, even through the slot that it is taken from.
 func TestTurnBeyondTheHorizon(t *testing.T) {
 	for _, turns := range []uint64{1, 2, 3, 10} {
 		for _, from := range []uint64{0, 1, 1 << 24, horizon - 1, horizon + 12345} {
@@ -76,8 +76,7 @@ func TestTurnAtTheEndOfTime(t *testing.T) {
 	assert.True(t, s.Cancel(&p.timer))
 }
 
-// model is the wheel as a list: what it does wrong cannot be what the wheel
-// does wrong.
+// model is the wheel as a list: the two cannot share a mistake.
 type model struct {
 	tick    time.Duration
 	entries []*probe
@@ -159,8 +158,8 @@ func compareFired(t *testing.T, want, got []*probe, tick time.Duration) {
 	t.Helper()
 	require.ElementsMatch(t, want, got)
 	for i := range got {
-		// What is scheduled for the past takes its place by the order of
-		// scheduling, which ticks do not tell.
+		// A timer scheduled for the past is placed by the order of scheduling,
+		// which ticks do not show.
 		if i > 0 && got[i].fired()[len(got[i].fired())-1] < got[i-1].fired()[len(got[i-1].fired())-1] {
 			t.Fatalf("timer %d fired out of order", got[i].id)
 		}

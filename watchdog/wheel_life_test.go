@@ -250,7 +250,7 @@ func TestWheelIsNotWokenByTimersThatComeAndGo(t *testing.T) {
 		w := NewWheel(clock, testTick)
 		defer w.Close()
 		p := newProbe(clock, 0)
-		wakes := func() bool { // whoever schedules something
+		wakes := func() bool { // a Schedule would wake the wheel
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return w.wakeAt > w.tickOf(clock.Now()+2*maxNap)
@@ -309,7 +309,8 @@ func TestWheelIsRelievedOfWhatTakesLong(t *testing.T) {
 	})
 }
 
-// What is over before anybody could take over costs nobody the wheel, and wake-ups are not lost to who was relieved.
+// If a function returns before another goroutine could take over, the wheel keeps its goroutine, and no wake-up is
+// lost.
 func TestWheelReliefThatIsNotNeeded(t *testing.T) {
 	inBubble(t, func(t *testing.T, clock *Clock, w *Wheel) {
 		var calls atomic.Int64

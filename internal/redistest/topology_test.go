@@ -51,7 +51,7 @@ func TestClusterMigration(t *testing.T) {
 	err := bare.MGet(ctx, "{x}a", "{x}b").Err()
 	require.Error(t, err)
 	if major, _ := lab.Node(from).Version(); major < 7 {
-		// Redis 6 sends who asks for both to the target, which has not got both either.
+		// Redis 6 redirects a request for both to the target, which does not have both either.
 		require.True(t, strings.HasPrefix(err.Error(), "ASK"), err)
 	} else {
 		require.True(t, strings.HasPrefix(err.Error(), "TRYAGAIN"), err)

@@ -14,9 +14,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// defect B14: Close takes as long as ReleaseTimeout and a moment for the observer, also where there is no place in the
-// pool. It is tested here because go-redis keeps the timer of whoever waits for a place for all of its process, and
-// nobody outside of this bubble may have it: no other test of this package waits for one.
+// defect B14: Close takes ReleaseTimeout plus a moment for the observer, even if the pool has no free place. It is
+// tested here because go-redis keeps the timer of a call that waits for a place for the rest of the process, and
+// outside of this bubble that timer is unusable: no other test of this package waits for a place.
 func TestCloseIsBoundedWithoutAPlaceInThePool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := simredis.New(t)
