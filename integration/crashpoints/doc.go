@@ -10,7 +10,6 @@
 //
 // Pairs that make no sense are not omitted silently: the table at the end counts them, and
 // TestPairsWithoutSense gives the reasons. One pair alone:
-// TestPairsWithoutSense says why. One pair alone:
 //
 //	go test -race ./integration/crashpoints -run 'TestPairs/renew.reply/stop$'
 package crashpoints

@@ -13,8 +13,6 @@
 // lie in other slots than the name, and a script of both fails on a cluster. On a single
 // server such names work, and Java uses them; so nothing is refused here. A caller that
 // needs two keys of one slot checks [SameSlot] first.
-// server such names work, and Java uses them; so nothing is refused here. Who needs two
-// keys of one slot asks [SameSlot] first.
 //
 // For the same reason x and {x} are two locks with one channel and one token key. Wake-ups
 // meant for the other do no harm, and tokens of one sequence still grow.
