@@ -113,7 +113,7 @@ func TestAServerClockSetAheadEndsTheHoldWithTheNextRenewal(t *testing.T) {
 	client, events := newClient(t, server.Client(t), rlock.ClientOptions{Lease: lease})
 	other, _ := newClient(t, server.Client(t), rlock.ClientOptions{Lease: lease})
 	lock, rival := rlock.New(client, "ahead"), rlock.New(other, "ahead")
-	warmed := rlock.New(other, "warm") // so that the rival believes it knows the server's time
+	warmed := rlock.New(other, "warm") // so that the rival thinks it knows the server's time
 	require.NoError(t, warmed.Do(within(t), func(context.Context) error { return nil }))
 	ctx, unlock := held(t, lock)
 	fence := alive(t, lock, ctx).Fence

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// faults.md 13, need 21: the scripts vanish all the time, and nobody notices.
+// faults.md 13, need 21: the scripts vanish all the time, and no caller notices.
 func TestScriptFlushInALoop(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -60,8 +60,8 @@ func TestScriptFlushInALoop(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
-// faults.md 6: a server that comes back empty forgot the hold, and its owner learns it with the next
-// renewal. One that kept its data knows the hold still, and its owner notices nothing.
+// faults.md 6: a server that comes back empty has forgotten the hold, and its owner learns of it with the next
+// renewal. One that kept its data still has the hold, and its owner notices nothing.
 func TestARestartedServer(t *testing.T) {
 	for name, keeps := range map[string]bool{"empty": false, "with its data": true} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestARestartedServer(t *testing.T) {
 	}
 }
 
-// Bug 30: a waiter lives through a restart, and gets the lock that nobody remembers any more.
+// Bug 30: a waiter survives a restart, and gets the lock that Redis has forgotten.
 func TestAWaiterLivesThroughARestart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -118,8 +118,8 @@ func TestAWaiterLivesThroughARestart(t *testing.T) {
 	require.NoError(t, o.unlock())
 }
 
-// faults.md 0.8, need 21: at full memory what is held can be renewed, handed on and released, and nothing new
-// can be taken. (Hand-off included: it needs no more memory than it frees.)
+// faults.md 0.8, need 21: at full memory holds can be renewed, handed on and released, and nothing new can be taken.
+// (Hand-off included: it needs no more memory than it frees.)
 func TestFullMemory(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithArgs("--maxmemory-policy", "noeviction"))

@@ -21,14 +21,14 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// Defect B4: every primitive, several names at a time, by an ordinary client before a server that wants the keys of
-// a script in one slot: a cluster of one node, by its address. Holds outlive their leases, and all is released.
+// Defect B4: every primitive, several names at a time, by an ordinary client on a server that wants the keys of a
+// script in one slot: a cluster of one node, by its address. Holds outlive their leases, and all are released.
 func TestEveryPrimitiveWhereSlotsAreEnforced(t *testing.T) {
 	t.Parallel()
 	everyPrimitive(t, redistest.Cluster(t, 1).Node(0).Addr())
 }
 
-// The same before a proxy that refuses the scripts in whose text a key is anything but a literal KEYS[n].
+// The same on a proxy that refuses scripts in whose text a key is anything but a literal KEYS[n].
 func TestEveryPrimitiveWhereKeysMustBeLiteral(t *testing.T) {
 	t.Parallel()
 	forbidden := make(map[string]bool)

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The poll interval is beyond the test: after the migration only a message can wake.
+// The poll interval exceeds the test: after the migration only a message can wake.
 func TestSubscriptionsFollowTheirSlot(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
@@ -35,8 +35,8 @@ func TestSubscriptionsFollowTheirSlot(t *testing.T) {
 		subscribed(t, lab.Node(m.to), moving)
 	} // before, messages are plain ones, which reach every node: nothing has to move
 	subscribed(t, lab.Node(m.from), resting)
-	// Each is where it belongs by now: a connection that tried both in one place would be refused, built
-	// anew, and refused again.
+	// Each is where it belongs by now: a connection that tried both in one place would be refused, rebuilt, and
+	// refused again.
 	_, unlock := held(t, rlock.New(client, "clock"))
 	clock.renewedAgain(t, 1, "clock")
 	before := subscriptions(t, lab)

@@ -21,8 +21,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// TestMain lets more tests run at a time than there are processors: nearly all they do is wait for leases
-// to pass and for servers to fail over. Whoever gives -parallel has it their way.
+// TestMain runs more tests at a time than there are processors, because they mostly wait for leases to
+// end and for servers to fail over. An explicit -parallel takes precedence.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	if !given {
 		_ = flag.Set("test.parallel", "6")
 	}
-	// go-redis itself never closes what a failover cluster client learns of its Sentinels by.
+	// go-redis itself never closes the connection by which a failover cluster client listens to its
+	// Sentinels.
 	const redis = "github.com/redis/go-redis/v9."
 	redistest.Main(m, goleak.IgnoreAnyFunction(redis+"(*sentinelFailover).listen"),
 		goleak.IgnoreAnyFunction(redis+"(*channel).initMsgChan.func1"),
@@ -38,9 +39,9 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	limit = 30 * time.Second // of a wait for what has to happen
+	limit = 30 * time.Second // of a wait for what must happen
 
-	// never is a poll interval that no test lives to see: who is woken was told by a message.
+	// never is a poll interval that no test outlives: a waiter that wakes was woken by a message.
 	never = time.Hour
 )
 
@@ -134,7 +135,7 @@ func newClient(
 	return client, e
 }
 
-// within is a context that ends long after whatever is waited for should have happened.
+// within is a context that ends long after the awaited event should have happened.
 func within(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -171,7 +172,7 @@ func alive(t testing.TB, lock *rlock.Lock, ctx context.Context) rlock.Hold {
 	return hold
 }
 
-// outcome is what came of a Lock in a goroutine.
+// outcome is the result of a Lock in a goroutine.
 type outcome struct {
 	ctx    context.Context
 	unlock func() error

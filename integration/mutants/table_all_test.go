@@ -1,6 +1,6 @@
 package mutants
 
-// Of the scripts that take and release several locks, and of who asks for them.
+// Mutants of the scripts that take and release several locks, and of their callers.
 func init() {
 	table = append(table, []mutant{
 		{

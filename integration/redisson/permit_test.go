@@ -79,7 +79,7 @@ func TestPermitsWakeTheOtherSide(t *testing.T) {
 		require.NoError(t, held.unlock())
 		a.do("permit.release", "woken", javaArrives(t, waiting))
 	}
-	// What makes permits without a release wakes the other side as well.
+	// Adding permits without a release wakes the other side as well.
 	waiting := a.waiting("permit.acquire", "woken", "5", hour)
 	require.NoError(t, s.SetCapacity(t.Context(), 5))
 	theirs := javaArrives(t, waiting)

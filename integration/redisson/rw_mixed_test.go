@@ -23,8 +23,8 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// What makes this test binary, started again, a process with a read-write lock: read (it takes the read side
-// and stays) or hammer.
+// The environment that makes this test binary, started again, a process with a read-write lock: read (it takes the
+// read side and stays) or hammer.
 const (
 	rwRole = "HOLDFAST_TEST_RW_ROLE"
 	rwAddr = "HOLDFAST_TEST_RW_ADDR"

@@ -7,5 +7,5 @@ import (
 	"github.com/holdfast-go/holdfast/internal/simulation"
 )
 
-// Schedules that nobody has thought of. A failure prints its seed, and the command that runs it again.
+// Random schedules. A failure prints its seed, and the command that runs it again.
 func TestSchedules(t *testing.T) { simulation.Until(t, 3*time.Minute) }

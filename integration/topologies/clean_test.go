@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// clean checks that nothing is left when all processes have ended: no hold, nobody in a queue, nobody who
-// listens. Fencing tokens stay, as they have to, and so does for a while what recognises a request that is
-// sent again, and what a fair lock knew of its queue when that was emptied key by key; a semaphore's number stays,
-// and all permits are in it.
+// clean checks that nothing is left when all processes have ended: no hold, no waiter in a queue, no subscriber.
+// Fencing tokens stay, as they must. So do, for a while, the records of requests, and a fair lock's record of a queue
+// that was emptied key by key. A semaphore's number stays, and all permits are in it.
 func (s *site) clean(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(patience / 2)

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Every lock keeps the contract on every topology that it makes sense on.
+// Every lock keeps the contract on every topology where it makes sense.
 func TestConformance(t *testing.T) {
 	for _, top := range topologies {
 		// All servers are up before the first case begins, so that none waits for its own to start.

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// What nobody owns counts exactly on every topology that it makes sense on, and who waits in another process is
+// Primitives without owners count exactly on every topology where they make sense, and a waiter in another process is
 // woken by a message: nothing else can wake it here.
 func TestCountsAndMessages(t *testing.T) {
 	for _, top := range topologies[:4] {

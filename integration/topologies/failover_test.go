@@ -15,12 +15,12 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// failoverLease is longer than any of the failovers here takes, as it should be.
+// failoverLease is longer than any of the failovers here takes, as recommended.
 const failoverLease = 6 * time.Second
 
-// Every primary dies under load. Replication is asynchronous, so holds can be lost: whoever has lost one is told
-// before its lease would have been over, nobody is stuck, and when it is over everybody gets in again. With
-// MinReplicas what would be lost is refused instead; how many of each is in the log.
+// Every primary dies under load. Replication is asynchronous, so holds can be lost: the holder of a lost one
+// learns of it before its lease would have ended, no call hangs, and afterwards every caller gets the lock
+// again. With MinReplicas what would be lost is refused instead; the log says how many of each.
 func TestFailoverUnderLoad(t *testing.T) {
 	for _, top := range topologies[1:4] {
 		for _, replicas := range []int{0, 1} {
@@ -83,7 +83,7 @@ func failover(t *testing.T, s *site, replicas int) {
 	}
 }
 
-// sitter is a hold that is kept through all of it.
+// sitter is a hold that is kept throughout.
 type sitter struct {
 	kind kind
 	name string
@@ -107,7 +107,7 @@ func (s *sitter) sit(t *testing.T) {
 	}, "nobody gets in: "+s.name)
 }
 
-// sitDown has all of them try, and returns how many were refused, of whom nothing is left.
+// sitDown makes all of them try, and returns how many were refused; those leave nothing behind.
 func sitDown(t *testing.T, all []*sitter, replicas int) (refused int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -132,7 +132,7 @@ func sitDown(t *testing.T, all []*sitter, replicas int) (refused int) {
 	return refused
 }
 
-// told waits until the loss is told, which is before the lease could be over.
+// told waits until the loss is reported, which is before the lease could end.
 func (s *sitter) told(t *testing.T, died time.Time) {
 	t.Helper()
 	select {
@@ -145,7 +145,7 @@ func (s *sitter) told(t *testing.T, died time.Time) {
 	require.ErrorIs(t, s.stay.unlock(), rlock.ErrLost, s.name)
 }
 
-// over ends a hold that is there, or was reported lost. It reports which.
+// over ends a hold that is live, or was reported lost. It reports which.
 func (s *sitter) over(t *testing.T, other *process) (lives bool) {
 	t.Helper()
 	if s.stay.ctx.Err() != nil {
@@ -154,7 +154,7 @@ func (s *sitter) over(t *testing.T, other *process) (lives bool) {
 		return false
 	}
 	_, unlock, err := s.kind.other(other, s.name).TryLock(within(t))
-	if err == nil { // it was lost and will be told: with unlock, at the latest
+	if err == nil { // it was lost, which unlock will report at the latest
 		require.NoError(t, unlock())
 		require.ErrorIs(t, s.stay.unlock(), rlock.ErrLost, s.name)
 		return false
@@ -168,7 +168,7 @@ func (s *sitter) over(t *testing.T, other *process) (lives bool) {
 	return true
 }
 
-// replicate waits until what was taken is at every replica as well.
+// replicate waits until every replica has all holds.
 func (s *site) replicate(t *testing.T, all []*sitter) {
 	t.Helper()
 	redistest.Eventually(t, patience, func() bool {

@@ -19,11 +19,11 @@ type kind struct {
 	lacks conformance.Lacks
 	make  func(p *process, name string, opts ...rlock.Option) conformance.Lock
 	rival func(p *process, name string, opts ...rlock.Option) conformance.Lock // nil: make
-	quiet bool                                                                 // nobody tells of a release
+	quiet bool                                                                 // nobody announces a release
 	names int                                                                  // that one lock has, if not 1
 }
 
-// kinds are what makes sense on a site.
+// kinds returns the primitives that make sense on a site.
 func (s *site) kinds() []kind {
 	if s.nodes {
 		return []kind{{name: "redlock", make: quorum, quiet: true}}
@@ -42,7 +42,7 @@ func (s *site) kinds() []kind {
 	return all
 }
 
-// other is the lock of that kind that any holder keeps others from.
+// other is the lock of that kind that every holder excludes.
 func (k kind) other(p *process, name string, opts ...rlock.Option) conformance.Lock {
 	if k.rival != nil {
 		return k.rival(p, name, opts...)
@@ -70,8 +70,8 @@ func quorum(p *process, name string, opts ...rlock.Option) conformance.Lock {
 	return redlock.New(p.quorum, name, opts...)
 }
 
-// several makes locks of several names, each the given one in a pattern. A name that has a hash tag has it
-// in the patterns as well.
+// several makes locks of several names, each the given one in a pattern. If the name has a hash tag, the patterned
+// ones have it too.
 func several(patterns ...string) func(*process, string, ...rlock.Option) conformance.Lock {
 	return func(p *process, name string, opts ...rlock.Option) conformance.Lock {
 		var members []*rlock.Lock
@@ -88,7 +88,7 @@ func several(patterns ...string) func(*process, string, ...rlock.Option) conform
 
 type multi = multilock.Lock
 
-// set is several locks as one of which less is asked.
+// set is several locks used through a smaller interface.
 type set struct{ *multi }
 
 func (s set) Held(ctx context.Context) (rlock.Hold, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
-// TestMain lets more tests run at a time than there are processors: nearly all they do is wait. Whoever gives
-// -parallel has it their way.
+// TestMain runs more tests at a time than there are processors, because they mostly wait. An explicit
+// -parallel takes precedence.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", "10")
 	}
 	redis.SetLogger(silence{})
-	// go-redis itself never closes what a failover client learns of its Sentinels by.
+	// go-redis itself never closes the connection by which a failover client listens to its Sentinels.
 	const lib = "github.com/redis/go-redis/v9."
 	redistest.Main(m, goleak.IgnoreAnyFunction(lib+"(*sentinelFailover).listen"),
 		goleak.IgnoreAnyFunction(lib+"(*channel).initMsgChan.func1"),
@@ -36,30 +36,30 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	patience = 40 * time.Second // for what has to happen; nothing is measured against it
+	patience = 40 * time.Second // for what must happen; nothing is measured against it
 
-	// never is a poll interval that no test lives to see: who is woken was told by a message.
+	// never is a poll interval that no test outlives: a waiter that wakes was woken by a message.
 	never = time.Hour
 
 	holderLease = 10 * time.Second // of a holder whose lease bounds commands as well
 )
 
-// silence keeps go-redis from telling of every Sentinel that it has found.
+// silence keeps go-redis from logging every Sentinel that it has found.
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// site is a topology that runs.
+// site is a running topology.
 type site struct {
-	servers []*redistest.Server // all that hold data, whatever their roles are by now
+	servers []*redistest.Server // all that hold data, whatever their present roles
 	connect func(dial dialer) redis.UniversalClient
 	nodes   bool // the servers are independent: nothing but a quorum makes sense
 
 	cluster  *redistest.ReplicatedClusterLab
 	sentinel *redistest.SentinelLab
-	aim      *atomic.Pointer[redistest.Server] // where clients go that nobody else tells
+	aim      *atomic.Pointer[redistest.Server] // where clients without another address go
 	failed   bool                              // a primary was replaced
 	permits  sync.Map                          // the names of semaphores, whose numbers stay
 }
@@ -72,7 +72,7 @@ type topology struct {
 	start func(t testing.TB, opts ...redistest.Option) *site
 }
 
-// topologies are all of the lab, by one switch: what they run on is said in package redistest.
+// topologies are all of the lab. Package redistest documents the switch that decides what they run on.
 var topologies = []topology{
 	{"single", single}, {"replicated", replicated}, {"sentinel", sentinel}, {"cluster", cluster}, {"five nodes", fiveNodes},
 }
@@ -81,13 +81,13 @@ func single(t testing.TB, opts ...redistest.Option) *site {
 	return aimed(redistest.Start(t, opts...))
 }
 
-// replicated is a primary with two replicas, of which nobody but the test makes anything.
+// replicated is a primary with two replicas, which only the test promotes.
 func replicated(t testing.TB, opts ...redistest.Option) *site {
 	primary := redistest.Start(t, opts...)
 	return aimed(primary, redistest.Replica(t, primary, opts...), redistest.Replica(t, primary, opts...))
 }
 
-// aimed is a site whose clients go where the test sends them, as those of a virtual address do.
+// aimed is a site whose clients go where the test sends them, as behind a virtual address.
 func aimed(primary *redistest.Server, replicas ...*redistest.Server) *site {
 	s := &site{servers: append([]*redistest.Server{primary}, replicas...)}
 	s.aim = new(atomic.Pointer[redistest.Server])
@@ -136,8 +136,8 @@ func fiveNodes(t testing.TB, opts ...redistest.Option) *site {
 	return s
 }
 
-// cut has the replicas hear of nothing more that happens at the primary. It reports false where that cannot be
-// had without the others noticing.
+// cut cuts the replicas off from the primary. It reports false if that is impossible without the others
+// noticing.
 func (s *site) cut(t testing.TB) bool {
 	t.Helper()
 	if s.aim == nil {
@@ -149,8 +149,8 @@ func (s *site) cut(t testing.TB) bool {
 	return true
 }
 
-// fail kills every primary in turn and returns when a replica has taken its place, and where the lab can bring
-// that about, has a replica itself.
+// fail kills every primary in turn and returns when a replica has taken its place and, where the lab can
+// arrange it, has a replica itself.
 func (s *site) fail(t testing.TB) {
 	t.Helper()
 	s.failed = true
@@ -183,10 +183,10 @@ func follow(t testing.TB, server *redistest.Server, host, port string) {
 	require.NoError(t, rdb.Close())
 }
 
-// primaries are the servers that take writes by now.
+// primaries returns the servers that accept writes now.
 func (s *site) primaries(t testing.TB) (all []*redistest.Server) {
 	t.Helper()
-	if s.sentinel != nil { // one that was deposed believes that it is one for a while
+	if s.sentinel != nil { // a deposed one considers itself a primary for a while
 		return []*redistest.Server{s.sentinel.Primary(t)}
 	}
 	for _, server := range s.servers {

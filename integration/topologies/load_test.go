@@ -29,12 +29,12 @@ type load struct {
 	failed []error
 }
 
-// believed is how long somebody believed to be inside.
+// believed is the time for which a caller treated its hold as live.
 type believed struct {
 	name         string
 	shared       bool
 	began, ended time.Time
-	lost         bool // and was told so
+	lost         bool // and it was reported
 }
 
 func startLoad(t *testing.T, s *site, both ...*process) *load {
@@ -64,7 +64,7 @@ func startLoad(t *testing.T, s *site, both ...*process) *load {
 	return l
 }
 
-// turn is one stay. What Redis cannot do while nobody is its primary is refused or lost, and nothing else may be.
+// turn is one stay. Only what Redis cannot do without a primary may be refused or lost.
 func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b believed) {
 	held, unlock, err := lock.Lock(ctx)
 	b.began = time.Now()
@@ -110,7 +110,7 @@ func (l *load) progress(t *testing.T, when string) {
 	}
 }
 
-// stop ends the load; nobody may be stuck.
+// stop ends the load; no call may hang.
 func (l *load) stop(t *testing.T) {
 	t.Helper()
 	l.cancel()
@@ -126,9 +126,8 @@ func (l *load) stop(t *testing.T) {
 	}
 }
 
-// check finds no two who believed in one name at a time, but where the first of them was told that it was
-// lost, and before its lease could be over. It returns how many stays there were, how many were told of a
-// loss, and how many overtaken.
+// check finds no two live holds of one name at the same time, unless the first was reported lost, and before its
+// lease could end. It returns how many stays there were, how many were reported lost, and how many were overtaken.
 func (l *load) check(t *testing.T) (stays, losses, overtaken int) {
 	t.Helper()
 	require.Empty(t, l.failed)

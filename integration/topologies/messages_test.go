@@ -13,16 +13,16 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// names are ways to write a name: without a hash tag, with one, and with braces that are none.
+// names are ways to write a name: without a hash tag, with one, and with braces that form none.
 func names(word string) []string {
 	return []string{
 		word, "{" + word + "}", "{" + word + "}:a", "a:{" + word + "}:b", word + ":é ü", word + ":ends with {",
 	}
 }
 
-// Whoever waits in another process is woken by a message, wherever the name is: nothing but a message can wake
-// it here, for the poll interval and the lease are hours. A name that a kind cannot have on a topology is
-// refused before anything is sent.
+// A waiter in another process is woken by a message, wherever the name is: nothing but a message can wake it here,
+// because the poll interval and the lease are hours. A name that a kind cannot have on a topology is refused before
+// anything is sent.
 func TestNamesAndMessages(t *testing.T) {
 	for _, top := range topologies {
 		t.Run(top.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestNamesAndMessages(t *testing.T) {
 	}
 }
 
-// woken has one process hold and another one wait. It reports false if the name is none for that kind.
+// woken makes one process hold and another one wait. It reports false if the kind refuses the name.
 func woken(t *testing.T, s *site, k kind, holder, waiter *process, name string) bool {
 	t.Helper()
 	lease := rlock.FixedLease(never)
@@ -75,8 +75,7 @@ func woken(t *testing.T, s *site, k kind, holder, waiter *process, name string) 
 	return true
 }
 
-// heard waits until somebody listens for the name, on a cluster on a sharded channel of the node that serves it,
-// if there are such channels.
+// heard waits until somebody listens for the name, on a cluster with sharded channels on the node that serves it.
 func heard(t *testing.T, s *site, name string) {
 	t.Helper()
 	word := strings.Trim(name, "{}")

@@ -17,9 +17,9 @@ import (
 // migrationLease has a third that is long enough for a busy machine and short enough to see several.
 const migrationLease = 6 * time.Second
 
-// A slot moves while locks of every kind are held in it and waited for. Some keys went already, which the old
-// node answers with ASK, and some did not; in the end the new node has all, and the old one says MOVED. No
-// hold is lost on the way, each can be entered again and unlocked, and whoever waits gets in.
+// A slot moves while locks of every kind are held in it and waited for. Some keys have moved, for which the old
+// node answers ASK, and some have not; in the end the new node has all, and the old one answers MOVED. No hold is
+// lost meanwhile, each can be re-entered and unlocked, and every waiter gets the lock.
 func TestSlotMigration(t *testing.T) {
 	t.Parallel()
 	s := cluster(t)
@@ -35,7 +35,7 @@ func TestSlotMigration(t *testing.T) {
 	}
 }
 
-// moving lets one slot at a time be moved on: two nodes that send keys to each other wait for each other, and one
+// moving allows one migration at a time: two nodes that send keys to each other wait for each other, and a node
 // that is given a slot while another one is taken from it claims that again, with a newer epoch.
 var moving sync.Mutex
 
@@ -83,7 +83,7 @@ func migrate(t *testing.T, s *site, k kind) {
 	}
 	for _, word := range []string{"goes and is left", "stays and is left"} {
 		require.NoError(t, held[word].unlock(), "in the middle of it")
-		if k.name != "semaphore" { // of which the documentation says that it has to wait until that is over
+		if k.name != "semaphore" { // its documentation says that it has to wait until that is over
 			require.NoError(t, arrives(t, came[word]).unlock(), "in the middle of it")
 			delete(came, word)
 		}
@@ -105,7 +105,7 @@ func migrate(t *testing.T, s *site, k kind) {
 	require.Empty(t, onNode(t, s, from, tag))
 }
 
-// again enters a hold once more, if that is something that the kind can do.
+// again re-enters a hold, if the kind supports that.
 func again(t *testing.T, k kind, s stay) {
 	t.Helper()
 	if k.lacks&conformance.Reentry != 0 {

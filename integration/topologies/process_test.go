@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// process is what one process of an application has: its clients, and what they reported.
+// process is one process of an application: its clients, and what they reported.
 type process struct {
 	t      testing.TB
 	site   *site
@@ -36,7 +36,7 @@ type process struct {
 	lost    []*rlock.LostError
 }
 
-// process opens the clients of one process, which are closed with the test, whatever they hold by then.
+// process opens the clients of one process, which are closed with the test, whatever they still hold.
 func (s *site) process(t testing.TB, opts rlock.ClientOptions) *process {
 	t.Helper()
 	p := &process{t: t, site: s, renewed: make(map[string]int), failed: make(map[string]error)}
@@ -70,7 +70,7 @@ func (p *process) openQuorum(opts redlock.Options) *redlock.Client {
 		nodes = append(nodes, rdb)
 	}
 	if opts.Lease > 0 {
-		opts.NodeTimeout = min(opts.Lease/6, 3*time.Second) // the most that there may be
+		opts.NodeTimeout = min(opts.Lease/6, 3*time.Second) // the maximum
 	}
 	client, err := redlock.NewClient(nodes, &opts)
 	require.NoError(p.t, err)
@@ -96,7 +96,7 @@ func (p *process) keep(name string) {
 		return
 	}
 	err := semaphore.New(p.plain, name).SetCapacity(within(p.t), 1)
-	if bad := (*rlock.ArgumentError)(nil); !errors.As(err, &bad) { // which every call on the semaphore tells as well
+	if bad := (*rlock.ArgumentError)(nil); !errors.As(err, &bad) { // which every call on the semaphore returns as well
 		require.NoError(p.t, err)
 	}
 }
@@ -137,7 +137,7 @@ func (p *process) waits() int {
 	return p.waiting
 }
 
-// renewedAgain waits until so many names were renewed n times more.
+// renewedAgain waits until that many names were renewed n more times.
 func (p *process) renewedAgain(t testing.TB, n, names int) {
 	t.Helper()
 	p.mu.Lock()
@@ -161,14 +161,14 @@ func (p *process) renewedAgain(t testing.TB, n, names int) {
 	}, "not everything is renewed")
 }
 
-// within is a context that ends long after whatever is waited for should have happened.
+// within is a context that ends long after the awaited event should have happened.
 func within(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// stay is what came of a Lock.
+// stay is the result of a Lock.
 type stay struct {
 	lock   conformance.Lock
 	ctx    context.Context
@@ -216,7 +216,7 @@ func arrives(t testing.TB, c <-chan stay) stay {
 	}
 }
 
-// standing checks that nobody believes in a hold that is none: it is there, and keeps others out.
+// standing checks that a hold that counts as live is so: it exists, and excludes others.
 func standing(t testing.TB, k kind, s stay, other *process, name string) {
 	t.Helper()
 	require.NoError(t, s.ctx.Err(), "%v", context.Cause(s.ctx))

@@ -14,20 +14,21 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// restartLease is longer than a node takes to come back: one of a cluster takes no writes for two seconds.
+// restartLease is longer than a node takes to come back: one of a cluster accepts no writes for two
+// seconds.
 const restartLease = 9 * time.Second
 
 // guard is how long a restarted server of a quorum has no vote here.
 const guard = 2 * time.Second
 
-// persistent is how servers are started that come back with what they had.
+// persistent makes servers come back with their data.
 func persistent() redistest.Option {
 	return redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always")
 }
 
 // One node is restarted, and then all of them, one after the other, while locks of every kind are held and
-// waited for. Nobody loses a lock by that where nodes keep their data, or a quorum of them always stands;
-// whoever waits gets in when the holder leaves, and not earlier.
+// waited for. That loses no lock where nodes keep their data, or a quorum of them always stands; a waiter
+// gets the lock when the holder leaves, and not earlier.
 func TestRestarts(t *testing.T) {
 	for _, top := range topologies {
 		t.Run(top.name, func(t *testing.T) {
@@ -68,7 +69,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// patient has Sentinels take no restart for a death.
+// patient keeps Sentinels from mistaking a restart for a death.
 func (s *site) patient(t *testing.T) {
 	t.Helper()
 	if s.sentinel == nil {
@@ -82,7 +83,7 @@ func (s *site) patient(t *testing.T) {
 	}
 }
 
-// guarded makes a process of a quorum mind that servers restart: those of the site were up for long enough.
+// guarded makes a process of a quorum use a restart guard: the site's servers were up for long enough.
 func guarded(t *testing.T, s *site, p *process, opts rlock.ClientOptions) {
 	t.Helper()
 	for _, server := range s.servers {
@@ -102,7 +103,7 @@ func settled(t *testing.T, server *redistest.Server) {
 	}, "the server does not stay up")
 }
 
-// restart kills a server, starts it again and returns when it does its part again.
+// restart kills a server, starts it again and returns when it works again.
 func (s *site) restart(t *testing.T, server *redistest.Server) {
 	t.Helper()
 	server.Kill()
@@ -122,7 +123,7 @@ func (s *site) restart(t *testing.T, server *redistest.Server) {
 	}
 }
 
-// leave unlocks what is held and has those who wait come in.
+// leave unlocks all holds and waits until the waiters have got the locks.
 func leave(t *testing.T, all []*sitter, came []<-chan stay) {
 	t.Helper()
 	for i, sat := range all {
@@ -137,8 +138,8 @@ func leave(t *testing.T, all []*sitter, came []<-chan stay) {
 	}
 }
 
-// A server that comes back empty has forgotten everything: every holder is told within its lease, those who
-// wait get in, and fencing tokens grow all the same.
+// A server that comes back empty has forgotten everything: every holder learns of the loss within its
+// lease, the waiters get the lock, and fencing tokens still grow.
 func TestARestartWithoutItsData(t *testing.T) {
 	t.Parallel()
 	s := single(t)
@@ -160,7 +161,7 @@ func TestARestartWithoutItsData(t *testing.T) {
 	s.servers[0].Restart()
 	for i, sat := range all {
 		sat.told(t, died)
-		if sat.kind.name == "semaphore" { // nobody knows its capacity any more
+		if sat.kind.name == "semaphore" { // its capacity is lost
 			s.permits.Delete(sat.name)
 			waiter.keep(sat.name)
 		}

@@ -10,7 +10,7 @@ import (
 
 const startEnv = "HOLDFAST_TEST_TOPOLOGY"
 
-// Where no server is to be had every topology says which program to install, instead of passing or being skipped.
+// If no server is available every topology says which program to install, instead of passing or being skipped.
 func TestAStartThatFailsSaysWhatIsMissing(t *testing.T) {
 	if name := os.Getenv(startEnv); name != "" {
 		for _, top := range topologies {

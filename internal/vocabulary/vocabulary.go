@@ -17,7 +17,7 @@ var Errors = engine.Errors{
 	},
 }
 
-// denial is ErrUnavailable in the words of a server that answers, and refuses who asks.
+// denial is ErrUnavailable with the text of a server that answers but refuses the client.
 type denial struct{}
 
 func (denial) Error() string { return "rlock: redis denies access" }
