@@ -22,6 +22,20 @@ func (l *lab) gated() {
 	}, "no gate")
 }
 
+// joinsNoMore waits until readers of p do not join the grant of one of them any more.
+func (p *peer) joinsNoMore(first hold) {
+	p.Helper()
+	redistest.Eventually(p, patience, func() bool {
+		_, unlock, err := p.Read().TryLock(context.Background())
+		if err != nil {
+			return true
+		}
+		require.NoError(p, unlock())
+		return false
+	}, "readers join for ever")
+	first.known(p)
+}
+
 func TestReadersThatComeLaterWaitBehindAWriter(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -29,6 +43,7 @@ func TestReadersThatComeLaterWaitBehindAWriter(t *testing.T) {
 	first := a.read()
 	writer := b.wait(b.Write())
 	l.gated()
+	a.joinsNoMore(first)
 	for _, p := range []*peer{a, b, c} {
 		p.busy(p.Read())
 	}

@@ -56,6 +56,8 @@ type peer struct {
 	waiting int
 	renewed map[string]int
 	lost    []*rlock.LostError
+
+	acquired, released int
 }
 
 // peer makes a client that must be closed with nothing held at the end. Zero options mean never.
@@ -82,7 +84,9 @@ func (l *lab) peerOver(rdb redis.UniversalClient, opts rlock.ClientOptions, lock
 	}
 	opts.Logger = quiet
 	opts.Observer = &rlock.Observer{
-		Waiting: func(string) { p.note(func() { p.waiting++ }) },
+		Waiting:  func(string) { p.note(func() { p.waiting++ }) },
+		Acquired: func(string, time.Duration) { p.note(func() { p.acquired++ }) },
+		Released: func(string, time.Duration, error) { p.note(func() { p.released++ }) },
 		Renewed: func(name string, err error) {
 			if err == nil {
 				p.note(func() { p.renewed[name]++ })

@@ -122,7 +122,7 @@ func TestAHoldKeyThatIsGoneIsALoss(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	a, b := l.peer(rlock.ClientOptions{Lease: 900 * time.Millisecond}), l.peer(rlock.ClientOptions{})
-	gone, stays := a.read(), a.read()
+	gone, stays := a.read(), l.peer(rlock.ClientOptions{}).read()
 	l.rdb.Del(t.Context(), l.holdKey(gone.known(t).ID, "1"))
 	require.ErrorIs(t, gone.ends(t), rlock.ErrLost)
 	require.ErrorIs(t, gone.unlock(), rlock.ErrLost)

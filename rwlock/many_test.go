@@ -13,15 +13,18 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// takeMany takes so many read holds of one lock.
+// takeMany takes so many read holds of one lock, each of which Redis knows: inside a write hold, none joins another.
 func takeMany(p *peer, many int) []hold {
 	p.Helper()
+	outer := p.write()
+	defer func() { outer.frees(p) }()
+	inside := context.WithoutCancel(outer.ctx)
 	holds, work := make([]hold, many), make(chan int)
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
 			for i := range work {
-				ctx, unlock, err := p.Read().Lock(context.Background())
+				ctx, unlock, err := p.Read().Lock(inside)
 				holds[i] = hold{p.Read(), ctx, unlock, err}
 			}
 		})

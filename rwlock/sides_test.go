@@ -13,8 +13,8 @@ import (
 func TestManyReadersOrOneWriter(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	a, b := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
-	holds := []hold{a.read(), a.read(), b.read()}
+	a, b, c := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
+	holds := []hold{a.read(), b.read(), c.read()}
 	for _, p := range []*peer{a, b} {
 		p.busy(p.Write())
 	}

@@ -50,7 +50,7 @@ func (h *Hold) stepsLocked() *steps {
 }
 
 // wanted is the count that Redis is to have. A hold that is passed on has no level for a moment.
-func (h *Hold) wantedLocked() int32 { return max(h.depth, 1) }
+func (h *Hold) wantedLocked() int32 { return max(h.levelsLocked(), 1) }
 
 // settledLocked reports that nothing that was sent of the hold's levels can change anything any more.
 func (h *Hold) settledLocked() bool {
@@ -69,7 +69,7 @@ func (s *steps) inherit(next *Hold) {
 // coversLocked reports that the hold is renewed for another level with a lease that is no shorter.
 func (h *Hold) coversLocked(lease time.Duration) bool {
 	for l := h.top; l != nil; l = l.below {
-		if l.kept && !l.pending && l.lease >= lease {
+		if l.kept && !l.pending && l.lease >= lease && l.errLocked() == nil {
 			return true
 		}
 	}
@@ -77,19 +77,19 @@ func (h *Hold) coversLocked(lease time.Duration) bool {
 }
 
 // nest adds a level that asks for no more than the hold has. It returns nil if Redis has to be asked.
-func (h *Hold) nest(ctx context.Context, req Request) *Level {
+func (h *Hold) nest(ctx context.Context, from *Level, req Request) *Level {
 	if !req.Kept || !h.proto.Traits().Counts {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.state != live || !h.valid() || !h.coversLocked(req.Lease) {
+	if h.state != live || from.errLocked() != nil || !h.valid() || !h.coversLocked(req.Lease) {
 		return nil
 	}
-	l := &Level{hold: h, lease: req.Lease, kept: true}
+	l := &Level{hold: h, reader: from.reader, lease: req.Lease, kept: true}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	h.limitLocked(l, req.MaxHold)
+	h.limitLocked(l.reader, l, req.MaxHold)
 	h.stepsLocked()
 	h.followLocked()
 	return l

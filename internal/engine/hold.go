@@ -32,6 +32,7 @@ type Hold struct {
 	cause error  // what its contexts end with, once it is over
 	steps *steps // what Redis was told of its levels
 	limit *holdLimit
+	share *share // who has it, where several readers may; the pointer is constant once it is listed
 
 	asked time.Duration // the longest lease that Redis was ever asked for
 
@@ -115,6 +116,7 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 	err := e.lostError(h.proto, reason, cause)
 	levels := h.endLocked(err)
 	h.lost = true
+	losers := losersLocked(levels, err)
 	return func() {
 		e.watchdog.Lose(&h.lease, err)
 		for _, l := range levels {
@@ -128,7 +130,9 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 			e.sender.Reclaim(h.asOrphan(), h.longest())
 		}
 		e.table.drop(h, 0)
-		e.events.lost(err)
+		for range losers {
+			e.events.lost(err)
+		}
 	}
 }
 
@@ -147,9 +151,7 @@ func (h *Hold) delist() {
 // listed, because each is still to be unlocked.
 func (h *Hold) endLocked(cause error) []*Level {
 	h.state, h.cause = over, cause
-	if h.limit != nil {
-		h.engine.wheel.Cancel(&h.limit.timer)
-	}
+	h.limit.cancel()
 	if h.steps != nil {
 		h.engine.wheel.Cancel(&h.steps.timer)
 	}
@@ -157,6 +159,9 @@ func (h *Hold) endLocked(cause error) []*Level {
 	for l := h.top; l != nil; l = l.below {
 		if !l.pending {
 			levels = append(levels, l)
+		}
+		if l.reader != nil {
+			l.reader.limit.cancel()
 		}
 	}
 	return levels
@@ -205,7 +210,7 @@ func (h *Hold) stepLocked(now time.Duration) store.Step {
 	s.awaited++
 	ttl := h.longestLocked(now)
 	h.asked = max(h.asked, ttl)
-	return store.Step{ID: h.id(), Count: int64(h.depth), Op: s.op, TTL: ttl}
+	return store.Step{ID: h.id(), Count: int64(h.levelsLocked()), Op: s.op, TTL: ttl}
 }
 
 // longest is how long Redis keeps the hold at most, if nothing extends it any more.

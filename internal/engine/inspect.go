@@ -34,11 +34,11 @@ func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	if l.bound != nil {
 		until = min(until, l.bound.at)
 	}
-	if limited := h.limitedTo(); limited > 0 {
+	if limited := (*h.limitOf(l.reader)).until(); limited > 0 {
 		until = min(until, limited)
 	}
 	return Held{
-		ID: h.id(), Fence: h.fence, Count: int(h.depth), ValidUntil: e.clock.Wall(until),
+		ID: h.id(), Fence: h.fence, Count: int(l.countLocked()), ValidUntil: e.clock.Wall(until),
 	}, nil
 }
 

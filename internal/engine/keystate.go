@@ -11,6 +11,7 @@ import (
 type keyState struct {
 	hold   *Hold                // one that lives
 	shared map[holdNumber]*Hold // the others, of a kind of which several can be held: thousands, if they are permits
+	newest *Hold                // that readers may join; it may be too old for that by now
 	queue  *localqueue.Queue    // who waits, and the modes of all holds
 }
 
@@ -81,6 +82,9 @@ func (p *part) list(s *keyState, h *Hold) {
 	} else {
 		s.hold = h
 	}
+	if h.share != nil {
+		s.newest = h
+	}
 	if s.queue != nil {
 		s.queue.Hold(h.proto.Mode())
 	}
@@ -103,6 +107,9 @@ func (s *keyState) unlist(h *Hold) {
 	}
 	if len(s.shared) == 0 {
 		s.shared = nil
+	}
+	if s.newest == h {
+		s.newest = nil
 	}
 	if s.queue != nil {
 		s.queue.Unhold(h.proto.Mode())

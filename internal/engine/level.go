@@ -16,8 +16,9 @@ type Level struct {
 	context.Context
 	cancel context.CancelCauseFunc
 	hold   *Hold
-	outer  *Level // what the context given to Lock carried
-	below  *Level // the next older level of its hold; guarded by hold.mu
+	outer  *Level  // what the context given to Lock carried
+	below  *Level  // the next older level of its hold; guarded by hold.mu
+	reader *reader // whose it is, where several may have the grant together
 	lease  time.Duration
 	until  time.Duration // when its own lease runs out in Redis; for levels that are not kept
 
@@ -39,10 +40,13 @@ type bound struct {
 
 // errLocked is why the level ended before the hold did.
 func (l *Level) errLocked() error {
-	if l.bound == nil {
-		return nil
+	if l.bound != nil && l.bound.err != nil {
+		return l.bound.err
 	}
-	return l.bound.err
+	if l.reader != nil {
+		return l.reader.err
+	}
+	return nil
 }
 
 // Engine is the level's.
@@ -96,7 +100,7 @@ func (e *Engine) levels(ctx context.Context, p store.Protocol) iter.Seq[*Level] 
 // attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
-	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, until: h.start + req.Lease}
+	l := &Level{hold: h, reader: h.firstReader(), lease: req.Lease, kept: req.Kept, until: h.start + req.Lease}
 	if !h.valid() {
 		h.lose(Expired, nil)
 	}
@@ -108,7 +112,7 @@ func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
 	l.openLocked(ctx)
 	h.pushLocked(l)
 	l.scheduleLocked(h.start)
-	h.limitLocked(nil, req.MaxHold)
+	h.limitLocked(l.reader, nil, req.MaxHold)
 	h.mu.Unlock()
 	return l, true
 }
@@ -135,7 +139,7 @@ func (l *Level) expire() {
 	h := l.hold
 	h.mu.Lock()
 	b := l.bound
-	if !l.open || b.err != nil || h.state != live {
+	if !l.open || l.errLocked() != nil || h.state != live {
 		h.mu.Unlock()
 		return
 	}
@@ -175,6 +179,7 @@ func (l *Level) closeLocked() bool {
 		if *at == l {
 			*at, l.below = l.below, nil
 			h.depth--
+			l.reader.closedLocked()
 			break
 		}
 	}
@@ -185,4 +190,5 @@ func (l *Level) closeLocked() bool {
 func (h *Hold) pushLocked(l *Level) {
 	l.below, h.top = h.top, l
 	h.depth++
+	l.reader.pushedLocked()
 }

@@ -20,6 +20,9 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
+	if l := e.join(ctx, req, under); l != nil {
+		return l, nil
+	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
@@ -47,6 +50,9 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
 	l, under, err := e.known(ctx, req, 2*e.sender.Limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
+	}
+	if l := e.join(ctx, req, under); l != nil {
+		return l, nil
 	}
 	w := e.newWaiter(req, e.clock.Now(), under)
 	w.once = true

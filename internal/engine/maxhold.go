@@ -6,47 +6,66 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// holdLimit is how long a hold may be held, where somebody limits that. Most holds have none. It is guarded
-// by the hold's mutex.
+// holdLimit is how long a hold may be held, where somebody limits that, or one of the readers that have it. Most
+// have none. It is guarded by the hold's mutex.
 type holdLimit struct {
-	timer watchdog.Timer
+	hold   *Hold
+	reader *reader // whose it is; nil: the hold's
+	timer  watchdog.Timer
 	// ends are the instants at which the hold has to end, by the level that says so: nil is the call that took
 	// the hold, whose limit stays when that level is unlocked, because it bounds what all others wait for.
 	ends map[*Level]time.Duration
 }
 
-// limitLocked has the hold end after maxHold, unless l is unlocked before.
-func (h *Hold) limitLocked(l *Level, maxHold time.Duration) {
+// limitOf is the limit of one of the readers that have the hold, or of the hold itself.
+func (h *Hold) limitOf(r *reader) **holdLimit {
+	if r != nil {
+		return &r.limit
+	}
+	return &h.limit
+}
+
+// limitLocked has the hold, or the reader, end after maxHold, unless l is unlocked before.
+func (h *Hold) limitLocked(r *reader, l *Level, maxHold time.Duration) {
 	if maxHold <= 0 {
 		return
 	}
-	if h.limit == nil {
-		h.limit = &holdLimit{ends: make(map[*Level]time.Duration)}
-		h.limit.timer.Init(func(arg any) { arg.(*Hold).exceed() }, h)
+	at := h.limitOf(r)
+	if *at == nil {
+		*at = &holdLimit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
+		(*at).timer.Init(func(arg any) { arg.(*holdLimit).exceed() }, *at)
 	}
-	h.limit.ends[l] = h.engine.clock.Now() + maxHold
-	h.engine.wheel.Schedule(&h.limit.timer, h.limitedTo())
+	(*at).ends[l] = h.engine.clock.Now() + maxHold
+	h.engine.wheel.Schedule(&(*at).timer, (*at).until())
 }
 
 // unlimitLocked takes back what a level limited the hold to.
 func (h *Hold) unlimitLocked(l *Level) {
-	if h.limit == nil || h.limit.ends[l] == 0 {
+	limit := *h.limitOf(l.reader)
+	if limit == nil || limit.ends[l] == 0 {
 		return
 	}
-	delete(h.limit.ends, l)
-	if until := h.limitedTo(); until > 0 && h.state == live {
-		h.engine.wheel.Schedule(&h.limit.timer, until)
+	delete(limit.ends, l)
+	if until := limit.until(); until > 0 && h.state == live {
+		h.engine.wheel.Schedule(&limit.timer, until)
 	} else {
-		h.engine.wheel.Cancel(&h.limit.timer)
+		limit.cancel()
 	}
 }
 
-// limitedTo is the instant at which the hold has to end; 0 if nobody limits it. It needs the hold's mutex.
-func (h *Hold) limitedTo() (until time.Duration) {
-	if h.limit == nil {
+// cancel ends the limit, if there is one.
+func (m *holdLimit) cancel() {
+	if m != nil {
+		m.hold.engine.wheel.Cancel(&m.timer)
+	}
+}
+
+// until is the instant of the end; 0 if nobody limits it.
+func (m *holdLimit) until() (until time.Duration) {
+	if m == nil {
 		return 0
 	}
-	for _, end := range h.limit.ends {
+	for _, end := range m.ends {
 		if until == 0 || end < until {
 			until = end
 		}
@@ -54,14 +73,19 @@ func (h *Hold) limitedTo() (until time.Duration) {
 	return until
 }
 
-// exceed ends a hold that was held for as long as it may be.
-func (h *Hold) exceed() {
+// exceed ends what was held for as long as it may be.
+func (m *holdLimit) exceed() {
+	h := m.hold
 	h.mu.Lock()
-	until := h.limitedTo()
+	until := m.until()
 	// A timer that fired as its level was unlocked has been armed for a later end. The wheel rounds down.
 	early := until == 0 || until-h.engine.clock.Now() > tick
 	h.mu.Unlock()
-	if !early {
+	switch {
+	case early:
+	case m.reader != nil:
+		m.reader.exceed()
+	default:
 		h.loseSoon(MaxHold, nil)
 	}
 }

@@ -21,12 +21,12 @@ func (h *Hold) reenter(
 	if err := h.standing(from); err != nil {
 		return nil, err
 	}
-	if l := h.nest(ctx, req); l != nil {
+	if l := h.nest(ctx, from, req); l != nil {
 		return l, nil
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
-	return h.reenterWithin(limited, ctx, req, patience)
+	return h.reenterWithin(limited, ctx, from, req, patience)
 }
 
 // standing reports why a level that ctx carries cannot be entered again. Whoever is told of its end finds
@@ -52,16 +52,20 @@ func (h *Hold) standing(from *Level) error {
 }
 
 func (h *Hold) reenterWithin(
-	limited, ctx context.Context, req Request, patience time.Duration,
+	limited, ctx context.Context, from *Level, req Request, patience time.Duration,
 ) (*Level, error) {
 	e := h.engine
-	l := &Level{hold: h, lease: req.Lease, kept: req.Kept, pending: true}
+	l := &Level{hold: h, reader: from.reader, lease: req.Lease, kept: req.Kept, pending: true}
 	start := e.clock.Now()
 	l.until = start + req.Lease
 	h.mu.Lock()
 	if h.state != live {
 		h.mu.Unlock()
 		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: h.proto.Name()}
+	}
+	if err := from.errLocked(); err != nil {
+		h.mu.Unlock()
+		return nil, err
 	}
 	h.pushLocked(l)
 	step := h.stepLocked(start)
@@ -124,7 +128,11 @@ func (h *Hold) withdraw(l *Level) {
 	l.closeLocked()
 	h.followLocked()
 	alone := h.state == live && h.longestLocked(h.engine.clock.Now()) == 0
+	since, done := l.doneLocked()
 	h.mu.Unlock()
+	if done && !alone {
+		h.engine.events.released(h.proto.Name(), since, h.loss())
+	}
 	if alone {
 		h.engine.sender.Spawn(func() { // refused when Close is at work, which then ends it
 			if h.claim() {
@@ -158,6 +166,16 @@ func (l *Level) settle(
 		}
 		return nil, cause
 	}
+	if err := l.errLocked(); err != nil { // its reader ended meanwhile, and others have the hold
+		l.closeLocked()
+		h.followLocked()
+		since, done := l.doneLocked()
+		h.mu.Unlock()
+		if done {
+			e.events.released(h.proto.Name(), since, err)
+		}
+		return nil, err
+	}
 	l.openLocked(ctx)
 	confirmed := h.confirmLocked(step.Op, start, step.TTL)
 	switch {
@@ -167,7 +185,7 @@ func (l *Level) settle(
 		e.watchdog.Keep(&h.lease, start, 0) // which has it renewed at once
 	}
 	l.scheduleLocked(start)
-	h.limitLocked(l, maxHold)
+	h.limitLocked(l.reader, l, maxHold)
 	h.mu.Unlock()
 	return l, nil
 }

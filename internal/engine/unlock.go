@@ -32,6 +32,9 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 // Another one is told to Redis, until end, if the lease changes by it.
 func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	h, e := l.hold, l.hold.engine
+	if l.reader != nil && !h.valid() { // it leaves the hold to others, who are to learn as well
+		h.lose(Expired, nil)
+	}
 	h.mu.Lock()
 	if !l.closeLocked() {
 		h.mu.Unlock()
@@ -44,19 +47,25 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		return false, e.refuse(h.proto)
 	}
 	if h.state != live {
-		cause, last := h.cause, h.lost && h.depth == 0
+		cause := h.cause
+		since, done := l.doneLocked()
 		h.mu.Unlock()
 		l.end(cause)
-		if last {
-			e.events.released(h.proto.Name(), h.start, cause)
+		if done {
+			e.events.released(h.proto.Name(), since, first(own, cause))
 		}
 		return false, first(own, cause)
 	}
 	now := e.clock.Now()
 	if h.longestLocked(now) == 0 {
 		h.state = ending
+		l.lastLocked()
 		h.mu.Unlock()
 		return true, own
+	}
+	since, done := l.doneLocked()
+	if done {
+		defer func() { e.events.released(h.proto.Name(), since, err) }()
 	}
 	if l.leavesLocked() {
 		h.mu.Unlock()
@@ -140,7 +149,7 @@ func (h *Hold) conclude(l *Level) error {
 	e := h.engine
 	held := e.watchdog.Stop(&h.lease) && h.valid()
 	if !held {
-		err := h.missed(Expired, nil)
+		err := h.missed(l, Expired, nil)
 		l.end(err)
 		return err
 	}
@@ -151,7 +160,7 @@ func (h *Hold) conclude(l *Level) error {
 // finish lets a hold go that its owner is done with.
 func (h *Hold) finish(end time.Duration) error {
 	err := h.letGo(end)
-	h.engine.events.released(h.proto.Name(), h.start, err)
+	h.engine.events.released(h.proto.Name(), h.since(), err)
 	return err
 }
 
@@ -190,13 +199,13 @@ func (h *Hold) sweep() {
 }
 
 // missed ends a hold in state ending that turns out to have been lost.
-func (h *Hold) missed(reason Reason, cause error) error {
+func (h *Hold) missed(from *Level, reason Reason, cause error) error {
 	e := h.engine
 	err := e.lostError(h.proto, reason, cause)
 	h.mu.Lock()
 	levels := h.endLocked(err)
 	h.lost = len(levels) > 0 // then the last of them tells that it is released
-	last := !h.lost
+	last := !h.lost || from.reader != nil && from.reader.levels == 0
 	h.mu.Unlock()
 	for _, l := range levels {
 		l.end(err)
@@ -207,7 +216,7 @@ func (h *Hold) missed(reason Reason, cause error) error {
 	e.table.drop(h, 0)
 	e.events.lost(err)
 	if last {
-		e.events.released(h.proto.Name(), h.start, err)
+		e.events.released(h.proto.Name(), h.since(), err)
 	}
 	return err
 }

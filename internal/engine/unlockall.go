@@ -58,7 +58,7 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 // noteReleased cleans up after a hold that was let go, and tells the observer.
 func (h *Hold) noteReleased(err error) error {
 	h.sweep()
-	h.engine.events.released(h.proto.Name(), h.start, err)
+	h.engine.events.released(h.proto.Name(), h.since(), err)
 	return err
 }
 

@@ -42,10 +42,13 @@ func (r *run) over(now time.Duration, others int) bool {
 	if r.length() == 0 {
 		return false
 	}
-	turns, took, outweighs := runTurns(others), now-r.since, min(runTrips*r.trip, runTime)
-	return r.turns >= turns || took >= max(runTime*time.Duration(turns)/runCount, outweighs) ||
-		r.passed >= runFew && took >= max(runShort, outweighs)
+	turns, took := runTurns(others), now-r.since
+	return r.turns >= turns || took >= max(runTime*time.Duration(turns)/runCount, outweighs(r.trip)) ||
+		r.passed >= runFew && took >= max(runShort, outweighs(r.trip))
 }
+
+// outweighs is what others wait for besides the turns of a run, where a way to Redis takes trip.
+func outweighs(trip time.Duration) time.Duration { return min(runTrips*trip, runTime) }
 
 // runTurns is how many hand-offs by a script make a run. The more processes take turns, the shorter each one's is:
 // how long it is until a process has the next one is to depend little on how many there are.

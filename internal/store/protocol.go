@@ -54,6 +54,7 @@ type Traits struct {
 	// Unscripted, with Passes, says that there is no Handoff: a hold is passed on without a request, or released.
 	Unscripted bool
 
+	Shares bool // several holds of one process may be one for the store: a newcomer joins one that is live
 	Joins  bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
 	Queues bool // waiters have a queue in the store: Enqueue
 	Marks  bool // a busy attempt leaves something behind that Release removes: a gate, a place

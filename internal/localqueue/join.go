@@ -1,0 +1,26 @@
+package localqueue
+
+import "time"
+
+// A reader that comes while others of its process read may join their hold, which costs no request. It does what Redis
+// would do with its request as long as it would be let in there: while no writer waits. Of those of this process
+// the queue knows. A writer of another one shuts a gate in Redis, which is seen by those only who ask. So a hold is
+// joined for the time of a run, counted from the request that took it and found the gate open: writers wait for that,
+// and for those who read then, and all who come later ask, and wait at the gate.
+
+// JoinTime is how long after a request was sent the hold that it took is joined. Trip is how long it took.
+func JoinTime(trip time.Duration) time.Duration { return max(runShort, outweighs(trip)) }
+
+// Join reports whether one of a kind may join a hold of its mode: a hold of this process excludes it no more than that
+// one, nobody waits whom it follows, and nobody was told to wait, or it would overtake that one.
+func (q *Queue) Join(k Kind) bool {
+	if q.Excluded(k) {
+		return false
+	}
+	for w := q.first; w != nil; w = w.next {
+		if w.refused || k.Follows(w.Kind.Mode()) {
+			return false
+		}
+	}
+	return true
+}
