@@ -11,12 +11,9 @@ import "time"
 // JoinTime is how long after a request was sent the hold that it took is joined. Trip is how long it took.
 func JoinTime(trip time.Duration) time.Duration { return max(runShort, outweighs(trip)) }
 
-// Join reports whether one of a kind may join a hold of its mode: a hold of this process excludes it no more than that
-// one, nobody waits whom it follows, and nobody was told to wait, or it would overtake that one.
+// Join reports whether one of a kind may join a hold of its mode that lives here: nobody waits whom it follows, and
+// nobody was told to wait, whom it would overtake. What excludes it excludes that hold, too.
 func (q *Queue) Join(k Kind) bool {
-	if q.Excluded(k) {
-		return false
-	}
 	for w := q.first; w != nil; w = w.next {
 		if w.refused || k.Follows(w.Kind.Mode()) {
 			return false

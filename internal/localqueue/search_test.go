@@ -33,6 +33,7 @@ func scenes() map[string]scene {
 		b.name, b.once = "try "+b.name, true
 		return b
 	}
+	joiner := breed{name: "j", kind: side("r"), joins: true}
 	permits := breed{name: "p", kind: permit{}, several: true}
 	return map[string]scene{
 		"exclusive":           {breeds: []breed{exclusive, try(exclusive)}},
@@ -40,6 +41,7 @@ func scenes() map[string]scene {
 		"readers and writers": {breeds: []breed{exclusive, reader}},
 		"tries of both":       {breeds: []breed{exclusive, try(reader), try(exclusive)}},
 		"reads inside writes": {breeds: []breed{exclusive, {name: "inside", kind: side("r"), inside: true}}},
+		"readers that join":   {breeds: []breed{exclusive, joiner, try(joiner)}},
 		"permits":             {breeds: []breed{permits, try(permits)}, large: true},
 		"readers that ask together": {
 			breeds: []breed{exclusive, {name: "r", kind: side("r"), several: true}}, large: true,

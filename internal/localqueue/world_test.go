@@ -22,6 +22,7 @@ type breed struct {
 	inside    bool
 	set       bool
 	registers bool
+	joins     bool // it joins a hold of its kind that lives here, if it may, and asks otherwise
 }
 
 // conflicts is the truth about two holds, as Redis has it.
@@ -41,6 +42,7 @@ const (
 	holding                // the hold is its
 	offering               // its hold is being handed on, under the id of another
 	releasing              // its hold is being released
+	joined                 // it has the hold of another one, together with that
 	gone
 )
 
@@ -54,7 +56,7 @@ type call struct {
 	entry   bool // or in the queue there, for as long as a registration may be carried out
 	late    bool // a registration of it had no answer, and may be carried out at any time
 	runOver bool // the release ends a run
-	to      int8 // whom its hold is offered to
+	to      int8 // whom its hold is offered to, or whose it joined
 }
 
 // world is a queue, its calls, and Redis as far as it matters: a state of the search.
@@ -143,7 +145,7 @@ func (s *world) key() fingerprint {
 			continue
 		}
 		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
-		if c.phase == offering {
+		if c.phase == offering || c.phase == joined {
 			at = append(at, place[c.to])
 		}
 		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil, w.failed != nil)
@@ -212,7 +214,9 @@ func (s *world) moves(breeds []breed) (all []move) {
 			if s.queue.run.length() > 0 {
 				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour) })
 			}
-			add("is lost", i, true, (*world).drops)
+			add("is lost", i, true, (*world).loses)
+		case joined:
+			add("leaves the hold to others", i, false, (*world).parts)
 		case offering:
 			s.settles(add, i)
 		case releasing:
@@ -271,6 +275,11 @@ func (s *world) comes(i int, b *breed) error {
 	*w = Waiter{
 		Kind: c.breed.kind, ID: "a", Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
 		Registers: c.breed.registers,
+	}
+	if c.breed.joins {
+		if joins, err := s.joins(i); joins || err != nil {
+			return err
+		}
 	}
 	if !c.breed.once {
 		c.phase = awake
@@ -412,6 +421,9 @@ func (s *world) cleansUp(i int, left Remains) error {
 // unlocks ends a hold: it is handed on, or released.
 func (s *world) unlocks(i int, now time.Duration) error {
 	c := &s.calls[i]
+	if s.passes(i) {
+		return nil
+	}
 	c.phase, c.runOver = releasing, false
 	w, runOver := s.queue.Offer(c.breed.kind.Mode(), now)
 	switch {

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// joinStore is a store that answers renewals only.
+type joinStore struct {
+	store.Store
+	renewal error
+}
+
+func (s *joinStore) Start(store.Host)                                               {}
+func (s *joinStore) Node(string) string                                             { return "node" }
+func (s *joinStore) Direct() bool                                                   { return true }
+func (s *joinStore) Heard(string) store.Count                                       { return store.Count{} }
+func (s *joinStore) Within(ctx context.Context, _, _ time.Duration) context.Context { return ctx }
+func (s *joinStore) Renew(_ context.Context, all []store.Renewal) {
+	for i := range all {
+		all[i].Err = s.renewal
+	}
+}
+
+// joinRules are those of a reader.
+type joinRules struct{ store.Protocol }
+
+var joinTraits = store.Traits{Shares: true, Counts: true}
+
+func (joinRules) Name() string          { return "name" }
+func (joinRules) Key() string           { return "key" }
+func (joinRules) Mode() string          { return "read" }
+func (joinRules) Channel() string       { return "channel" }
+func (joinRules) Traits() *store.Traits { return &joinTraits }
+func (joinRules) Excludes(string) bool  { return false }
+func (joinRules) Follows(string) bool   { return false }
+func (joinRules) Inherits(string) bool  { return false }
+
+// R3: a grant whose last renewal failed is not joined, be there ever so much left of its lease.
+func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &joinStore{}
+		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
+		req := Request{Proto: joinRules{}, Lease: time.Minute, Kept: true}
+		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), ""), engine: e}
+		h := e.newHold(req, l.ID, 0, e.clock.Now(), 0)
+		l.shares(h, localqueue.JoinTime(time.Hour))
+		e.table.add(h)
+		require.Nil(t, e.join(t.Context(), req, ""), "who asked has not come to it yet")
+		first, ok := h.attach(t.Context(), req)
+		require.True(t, ok)
+		for _, st.renewal = range []error{errors.New("no"), nil} {
+			e.dog.Hurry(&h.lease)
+			time.Sleep(tick)
+			second := e.join(t.Context(), req, "")
+			require.Equal(t, st.renewal == nil, second != nil)
+			if second != nil {
+				require.NoError(t, second.Unlock())
+			}
+		}
+		require.NoError(t, first.Err())
+		e.dog.Stop(&h.lease)
+		e.dog.Close()
+		e.wheel.Close()
+	})
+}
