@@ -47,6 +47,7 @@ type AdoptArgs struct {
 	From, To string // hold ids: the exported one, the importer's
 	Lease    int64  // ms
 	NotAfter int64  // server time in µs, after which the call has no effect
+	Stays    bool   // of a reader: the hold at From stays, and the new one is made beside it
 }
 
 // AdoptReply is the answer to [Adopt].

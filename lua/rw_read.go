@@ -130,15 +130,19 @@ func stepApart(base string, a ReenterArgs, entered int) *Call[StepReply] {
 	})
 }
 
-// AdoptRead moves an exported reader's hold to the id of its importer.
+// AdoptRead moves an exported reader's hold to the id of its importer, or makes another one beside it.
 func AdoptRead(base string, a AdoptArgs) *Call[AdoptReply] {
 	if err := check("rw_read_adopt",
 		checkKey("lock", a.Lock), checkKey("base", base),
 		checkMove(a.From, a.To), checkTTL("lease", a.Lease)); err != nil {
 		return refuse[AdoptReply](err)
 	}
+	stays := ""
+	if a.Stays {
+		stays = "1"
+	}
 	return newCall(&adoptReadScript, 3, decodeAdopt,
-		a.Lock, HoldKey(base, a.From, 1), HoldKey(base, a.To, 1), a.From, a.To, a.Lease, a.NotAfter)
+		a.Lock, HoldKey(base, a.From, 1), HoldKey(base, a.To, 1), a.From, a.To, a.Lease, a.NotAfter, stays)
 }
 
 // RenewRead lengthens the leases of many readers' holds, as [Renew] does; holds[i] is hold key 1 of ids[i].

@@ -1,4 +1,5 @@
--- Passes an exported reader's hold to its importer, under a new hold id.
+-- Passes an exported reader's hold to its importer, under a new hold id; or makes a hold
+-- beside it, for one of several readers that have it together.
 --
 -- KEYS[1]  lock
 -- KEYS[2]  hold key 1 of the exported hold
@@ -7,6 +8,7 @@
 -- ARGV[2]  to: hold id of the importer
 -- ARGV[3]  lease, ms
 -- ARGV[4]  not-after, server time in us
+-- ARGV[5]  1 if the hold stays, beside the new one; or nothing
 --
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
@@ -16,7 +18,8 @@
 -- Publishes nothing.
 --
 -- A hold with several levels is not exported, so there is one hold key. The first write is
--- PEXPIRE, which Redis accepts at full memory, and after it the rest.
+-- PEXPIRE, which Redis accepts at full memory, and after it the rest. Of a hold that stays
+-- it may be any number of levels, and its lease is not shortened.
 local lock, old, new = KEYS[1], KEYS[2], KEYS[3]
 local id, lease = ARGV[2], ARGV[3]
 local time = redis.call('TIME')
@@ -31,7 +34,12 @@ end
 if not holds[1] or redis.call('EXISTS', old) == 0 then
   return {4, now}
 end
-redis.call('PEXPIRE', old, lease)
+local stays = ARGV[5] == '1'
+local longest = tonumber(lease)
+if stays then
+  longest = math.max(redis.call('PTTL', old), longest)
+end
+redis.call('PEXPIRE', old, string.format('%.0f', longest))
 local set = redis.pcall('SET', new, 0, 'PX', lease)
 if set.err then
   return set
@@ -40,6 +48,8 @@ redis.call('HSET', lock, id, 1)
 if redis.call('PTTL', lock) < tonumber(lease) then
   redis.call('PEXPIRE', lock, lease)
 end
-redis.call('HDEL', lock, ARGV[1])
-redis.call('DEL', old)
+if not stays then
+  redis.call('HDEL', lock, ARGV[1])
+  redis.call('DEL', old)
+end
 return {3, now}

@@ -61,6 +61,7 @@ func (r reader) Adopt(
 ) (lua.AdoptReply, error) {
 	return lua.AdoptRead(r.base, lua.AdoptArgs{
 		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		Stays: ask.Beside,
 	}).Run(ctx, conn)
 }
 

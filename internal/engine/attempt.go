@@ -95,7 +95,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	h := e.newHold(l.req, l.ID, sent.reply.Fence, start, late)
 	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.Start)
 	h.within(l.under)
-	l.shares(h, e.clock.Now()-sent.start)
+	l.shares(h, e.clock.Now()-sent.Start)
 	e.table.win(l.waiter, h)
 	if e.sender.Closed() {
 		h.orphan() // Close may have looked for holds before this one was listed

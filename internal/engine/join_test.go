@@ -20,11 +20,11 @@ type joinStore struct {
 	renewal error
 }
 
-func (s *joinStore) Start(store.Host)                                               {}
-func (s *joinStore) Node(string) string                                             { return "node" }
-func (s *joinStore) Direct() bool                                                   { return true }
-func (s *joinStore) Heard(string) store.Count                                       { return store.Count{} }
-func (s *joinStore) Within(ctx context.Context, _, _ time.Duration) context.Context { return ctx }
+func (s *joinStore) Start(store.Host)                                            {}
+func (s *joinStore) Node(string) string                                          { return "node" }
+func (s *joinStore) Direct() bool                                                { return true }
+func (s *joinStore) Heard(string) store.Count                                    { return store.Count{} }
+func (s *joinStore) Within(ctx context.Context, _ time.Duration) context.Context { return ctx }
 func (s *joinStore) Renew(_ context.Context, all []store.Renewal) {
 	for i := range all {
 		all[i].Err = s.renewal
@@ -51,25 +51,25 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		st := &joinStore{}
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		req := Request{Proto: joinRules{}, Lease: time.Minute, Kept: true}
-		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), ""), engine: e}
+		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), outer{}), engine: e}
 		h := e.newHold(req, l.ID, 0, e.clock.Now(), 0)
 		l.shares(h, localqueue.JoinTime(time.Hour))
 		e.table.add(h)
-		require.Nil(t, e.join(t.Context(), req, ""), "who asked has not come to it yet")
+		require.Nil(t, e.join(t.Context(), req, outer{}), "who asked has not come to it yet")
 		first, ok := h.attach(t.Context(), req)
 		require.True(t, ok)
 		for _, st.renewal = range []error{errors.New("no"), nil} {
-			e.dog.Hurry(&h.lease)
+			e.watchdog.Hurry(&h.lease)
 			time.Sleep(tick)
-			second := e.join(t.Context(), req, "")
+			second := e.join(t.Context(), req, outer{})
 			require.Equal(t, st.renewal == nil, second != nil)
 			if second != nil {
 				require.NoError(t, second.Unlock())
 			}
 		}
 		require.NoError(t, first.Err())
-		e.dog.Stop(&h.lease)
-		e.dog.Close()
+		e.watchdog.Stop(&h.lease)
+		e.watchdog.Close()
 		e.wheel.Close()
 	})
 }

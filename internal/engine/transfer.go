@@ -39,11 +39,17 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 		return Passage{}, err
 	}
 	h.mu.Lock()
-	if h.state != live || h.depth != 1 || !l.open {
+	if h.state != live || l.countLocked() != 1 || !l.open {
 		h.mu.Unlock()
 		return Passage{}, ErrNested
 	}
+	if h.depth > 1 {
+		l.open, l.pending = false, true
+		h.mu.Unlock()
+		return e.exportBeside(l)
+	}
 	l.closeLocked()
+	since, _ := l.doneLocked()
 	h.endLocked(e.cfg.Errors.Released)
 	h.mu.Unlock()
 	valid := e.watchdog.Stop(&h.lease) && h.valid()
@@ -55,17 +61,21 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 		e.events.lost(err)
 		return Passage{}, err
 	}
-	if h.doubt > 0 && !e.sender.Past(p.Key(), h.doubt) {
-		// A late copy of the acquisition could take the lock again under the exported id, after
-		// the importer is done with it. It is refused when its not-after has passed.
-		e.sender.Pause(background, e.sender.Local(p.Key(), h.doubt)-e.clock.Now()+time.Millisecond)
-	}
+	e.outlast(p, h.doubt)
 	h.straighten()
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}
-	e.events.released(p.Name(), h.start, nil)
+	e.events.released(p.Name(), since, nil)
 	return Passage{ID: h.id(), Fence: h.fence}, nil
+}
+
+// outlast waits until no late copy can come of the request that made a hold: it could take the lock again under the
+// exported id, after the importer is done with it. It is refused when its not-after has passed.
+func (e *Engine) outlast(p store.Protocol, notAfter int64) {
+	if notAfter > 0 && !e.sender.Past(p.Key(), notAfter) {
+		e.sender.Pause(background, e.sender.Local(p.Key(), notAfter)-e.clock.Now()+time.Millisecond)
+	}
 }
 
 func (e *Engine) confirmExport(h *Hold) error {
@@ -109,10 +119,20 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 		return nil, err
 	}
 	id, began := e.newID(), e.clock.Now()
-	var unsure doubt
+	unsure, err := e.adopt(ctx, req, from.ID, store.Ask{ID: id, Lease: req.Lease})
+	if err != nil {
+		return nil, err
+	}
+	return e.imported(ctx, req, id, from.Fence, began, unsure)
+}
+
+// adopt has the store make a hold for the ask's id of another one, or beside it. If that is not there, the error
+// matches NotHeld.
+func (e *Engine) adopt(ctx context.Context, req Request, from string, ask store.Ask) (unsure doubt, err error) {
+	p := req.Proto
 	var sent adopted
-	if !e.sender.Retry(ctx, began+e.cfg.ReleaseTimeout, func() request.Next {
-		sent = e.askAdopt(ctx, req, from.ID, id, unsure)
+	if !e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
+		sent = e.askAdopt(ctx, req, from, ask, unsure)
 		switch kind := store.FaultOf(sent.err); {
 		case kind == store.FaultNone && sent.reply.Status == store.Late:
 			sent.err = opaque{errClock}
@@ -127,17 +147,17 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level,
 		return request.Later
 	}) {
 		if unsure.any {
-			e.sender.Reclaim(request.Orphan{Proto: p, ID: id, NotAfter: unsure.notAfter}, req.Lease)
+			e.sender.Reclaim(request.Orphan{Proto: p, ID: ask.ID, NotAfter: unsure.notAfter}, req.Lease)
 		}
-		return nil, e.ended(ctx, p, sent.err)
+		return unsure, e.ended(ctx, p, sent.err)
 	}
 	switch {
 	case sent.err != nil:
-		return nil, e.gaveUp(ctx, ctx, p, nil, nil)
+		return unsure, e.gaveUp(ctx, ctx, p, nil, nil)
 	case sent.reply.Status == store.Gone:
-		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+		return unsure, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
-	return e.imported(ctx, req, id, from.Fence, began, unsure)
+	return unsure, nil
 }
 
 // ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
@@ -172,13 +192,15 @@ type adopted struct {
 }
 
 func (e *Engine) askAdopt(
-	ctx context.Context, req Request, from, id string, before doubt,
+	ctx context.Context, req Request, from string, ask store.Ask, before doubt,
 ) adopted {
 	p := req.Proto
 	limit := e.sender.Limit(req.Lease)
 	send := func(ctx context.Context) (sent adopted, err error) {
 		take := func(ctx context.Context, notAfter int64) (now int64, err error) {
-			sent.reply, err = p.Adopt(ctx, from, store.Ask{ID: id, Lease: req.Lease, NotAfter: notAfter})
+			ask := ask
+			ask.NotAfter = notAfter
+			sent.reply, err = p.Adopt(ctx, from, ask)
 			return sent.reply.Now, err
 		}
 		sent.Sent, sent.err = e.sender.Send(ctx, crash.Adopt, p.Key(), limit, take)
@@ -190,7 +212,7 @@ func (e *Engine) askAdopt(
 			after.add(sent.Start, sent.NotAfter)
 		}
 		if after.any || sent.reply.Status == store.Done || sent.reply.Status == store.Already {
-			e.sender.Reclaim(request.Orphan{Proto: p, ID: id, NotAfter: after.notAfter}, req.Lease)
+			e.sender.Reclaim(request.Orphan{Proto: p, ID: ask.ID, NotAfter: after.notAfter}, req.Lease)
 		}
 	})
 	sent.err = err

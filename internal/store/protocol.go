@@ -75,6 +75,7 @@ type Traits struct {
 type Ask struct {
 	ID       string
 	Lease    time.Duration
+	Beside   bool   // with Adopt: the hold stays, and the new one is made beside it
 	NotAfter int64  // server time in µs after which nothing may be written
 	Under    string // the caller's hold of another side; "": none
 	Ticket   int64  // its place in the store's queue; 0: none yet

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// exportBeside exports a reader's part of a grant that others have, too. The grant itself stays, with its id: those
+// who are in rely on it. So Redis makes another one beside it, in one step with looking whether it stands; no writer
+// can have been in between, and none that waits at the gate keeps out who reads already. To refuse would be plainer,
+// but whether others joined is nothing that the caller knows or can change.
+//
+// The level is one under way until then: it has no context and is not re-entered, but the grant is not released
+// without it.
+func (e *Engine) exportBeside(l *Level) (Passage, error) {
+	h, id := l.hold, e.newID()
+	l.end(e.cfg.Errors.Released)
+	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.lease)}
+	unsure, err := e.adopt(background, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
+	if err != nil {
+		if errors.Is(err, e.cfg.Errors.NotHeld) {
+			h.lose(Gone, nil)
+		}
+		return Passage{}, first(l.Unlock(), err)
+	}
+	e.outlast(h.proto, unsure.notAfter)
+	if err := l.Unlock(); err != nil {
+		e.undo(req, id, unsure.notAfter)
+		return Passage{}, err
+	}
+	return Passage{ID: id, Fence: h.fence}, nil
+}
