@@ -118,7 +118,7 @@ func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
 
 // Hold is what this process knows of a live hold, without asking Redis.
 type Hold struct {
-	ID         string    // in Redis; turns of this process under one grant share it
+	ID         string    // in Redis; holds of this process under one grant share it: turns, and readers
 	Fence      int64     // fencing token: greater than that of every earlier hold of the name
 	Count      int       // levels; the count in Redis, and so Inspect, follows some milliseconds later
 	ValidUntil time.Time // from this instant on treat the hold as lost

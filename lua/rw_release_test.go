@@ -110,6 +110,33 @@ func (p *rwPlace) adoptRead(from, to string) *lua.Call[lua.AdoptReply] {
 	})
 }
 
+// One of several readers of a hold gets another one beside it, which lives on with its levels and its lease.
+func TestAReadHoldIsMadeBesideAnother(t *testing.T) {
+	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
+		beside := func(from, to string) *lua.Call[lua.AdoptReply] {
+			return lua.AdoptRead(p.base, lua.AdoptArgs{
+				Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never, Stays: true,
+			})
+		}
+		run(p.place, p.readFor(alice, 2*lease))
+		run(p.place, p.readFor(carol, 3000))
+		require.Equal(t, lua.Done, run(p.place, beside(alice, bob)).Status)
+		require.Equal(t, lua.Done, run(p.place, beside(carol, "d:1")).Status)
+		p.is("read", alice, "1", bob, "1", carol, "1", "d:1", "1")
+		p.holdKeys(alice, 1, 2*lease)
+		p.holdKeys(bob, 1, lease)
+		p.holdKeys(carol, 1, lease)
+		p.lives(p.lock, 2*lease)
+		p.still(func() {
+			require.Equal(t, lua.Already, run(p.place, beside(alice, bob)).Status)
+			require.Equal(t, lua.Gone, run(p.place, beside("e:1", "f:1")).Status)
+		})
+		for _, id := range []string{alice, carol, "d:1", bob} {
+			run(p.place, p.unread(id))
+		}
+	})
+}
+
 func TestRWHoldsMove(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.readFor(alice, 3000))

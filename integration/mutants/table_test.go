@@ -208,6 +208,30 @@ var table = append(histories, []mutant{
 		new:  `!s.Sharded()`,
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
+		name: "a read grant is joined for ever",
+		file: "internal/engine/join.go",
+		old:  `now >= h.share.until || `,
+		new:  ``,
+		in:   "rwlock", by: "^TestAGrantIsJoinedForTheTimeOfARun$",
+	}, {
+		name: "a reader joins past somebody who was told to wait",
+		file: "internal/localqueue/join.go",
+		old:  `w.refused || `,
+		new:  ``,
+		in:   "rwlock", by: "^TestAReaderThatWouldOvertakeDoesNotJoin$",
+	}, {
+		name: "what is read inside a writer's hold is joined",
+		file: "internal/engine/join.go",
+		old:  `!l.req.Kept || l.under.id != ""`,
+		new:  `!l.req.Kept`,
+		in:   "rwlock", by: "^TestWhatIsNotJoined$",
+	}, {
+		name: "an exported reader takes the grant of the others along",
+		file: "lua/rw_read_adopt.lua",
+		old:  `if not stays then`,
+		new:  `if true then`,
+		in:   "rwlock", by: "^TestExportOfAReaderAmongOthers$",
+	}, {
 		name: "permits pass to whoever is first, however many it waits for",
 		file: "internal/localqueue/portion.go",
 		old:  `!w.rests() || w.Size != p.Size ||`,

@@ -45,6 +45,8 @@
 // releases of others pass as heard of it, counted by their messages; if none comes for some
 // milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
 //
+// Readers do not pass a hold on, since they have it at one time: who comes joins a grant that lives (see join.go).
+//
 // # Locks of the mutexes
 //
 // A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its

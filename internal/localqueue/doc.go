@@ -22,6 +22,8 @@
 // that nobody has refused has none: were the lock free, the two could have had it in either order. While Redis is
 // silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
+// A reader that joins a hold of its process does not enter the queue at all (join.go).
+//
 // # The states of a waiter
 //
 // At each time one side may use a waiter's request id, and that side cleans up after it.

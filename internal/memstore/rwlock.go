@@ -115,7 +115,11 @@ func (r reader) adopt(from string, ask store.Ask) store.Status {
 		return store.Gone
 	}
 	r.add(l, ask.ID, ask.Lease)
-	delete(l.readers, from)
+	if ask.Beside {
+		old.expires = later(old.expires, r.afterLocked(ask.Lease))
+	} else {
+		delete(l.readers, from)
+	}
 	return store.Done
 }
 
