@@ -60,7 +60,7 @@ func TestReleaseAllWithAStranger(t *testing.T) {
 	})
 }
 
-// A hold ends even if its message may not be published.
+// A hold ends even if this user must not publish its message.
 func TestReleaseAllWithoutPermissionToPublish(t *testing.T) {
 	p := newPlace(t, limited(t, "-publish"))
 	all := setOf(p, 2)

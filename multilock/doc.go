@@ -25,7 +25,7 @@
 // No order is promised: a caller that waits for one name overtakes the waiters of the others, and can be overtaken.
 // Two fair locks whose queues are never empty cannot be taken together: a caller that reaches the head of one queue
 // finds others before it in the second, and gives its turn back. A process does not pass a hold to a multilock in
-// memory, because the released lock may not be the only one that the multilock lacks.
+// memory, because the multilock may lack others besides the released one.
 //
 // # What it costs
 //

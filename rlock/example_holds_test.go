@@ -19,7 +19,7 @@ type store struct {
 
 var errStale = errors.New("store: written under a newer lock")
 
-// Write refuses who holds the lock no more, whatever that one believes. In SQL it is
+// Write refuses a holder that has lost the lock, even if it does not know that yet. In SQL it is
 //
 //	UPDATE t SET value = $1, fence = $2 WHERE id = $3 AND fence <= $2
 func (s *store) Write(value string, fence int64) error {
