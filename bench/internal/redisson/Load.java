@@ -52,10 +52,15 @@ public final class Load {
     public static void main(String[] args) throws IOException {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         Load load = new Load();
-        for (int i = 0; i < Integer.parseInt(args[1]); i++) {
-            Config config = new Config();
-            config.useSingleServer().setAddress("redis://" + args[0]);
-            load.clients.add(Redisson.create(config));
+        try {
+            for (int i = 0; i < Integer.parseInt(args[1]); i++) {
+                Config config = new Config();
+                config.useSingleServer().setAddress("redis://" + args[0]);
+                load.clients.add(Redisson.create(config));
+            }
+        } catch (RuntimeException e) { // the threads of the clients before it would keep the program alive
+            e.printStackTrace();
+            System.exit(1);
         }
         out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
