@@ -23,24 +23,24 @@ type queue struct {
 
 var (
 	_ redisstore.Queuer = (*queue)(nil)
+	_ redisstore.Server = (*queue)(nil)
 )
 
 func (q *queue) Name() string    { return q.name }
 func (q *queue) Key() string     { return q.keys.Lock }
-func (q *queue) Mode() string    { return "fair" }
+func (q *queue) Mode() string    { return fairMode }
 func (q *queue) Channel() string { return q.keys.Client + q.core.ClientID }
 
 func (q *queue) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Queues: true, Marks: true, Counts: true, Under: under}
+var traits = store.Traits{Passes: true, Unscripted: true, Queues: true, Marks: true, Counts: true, Under: under}
 
-// Excludes nothing: whoever is the first in line asks, also behind a hold of its own process, since its
-// asking is what keeps all of the line alive.
-func (q *queue) Excludes(string) bool { return false }
-func (q *queue) Follows(string) bool  { return true }
+// fairMode tells a fair hold from a plain one of the same name, behind which Redis is asked.
+const fairMode = "fair"
 
-// Inherits nothing: the next in line here may not be the next in the queue.
-func (q *queue) Inherits(string) bool { return false }
+func (q *queue) Excludes(held string) bool { return held == fairMode }
+func (q *queue) Follows(string) bool       { return true }
+func (q *queue) Inherits(held string) bool { return held == fairMode }
 
 // under refuses a context that carries a hold of the same key by another kind of lock: its owner would
 // wait for itself.
@@ -99,23 +99,26 @@ type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string { return "the lock was taken, but not all of it: " + h.err.Error() }
 
-// forget takes a place out of the queue. One that stays is invited one day and does not come.
-func (q *queue) forget(ctx context.Context, conn lua.Conn, id string) {
-	_ = conn.Process(ctx, redis.NewIntCmd(ctx, "zrem", q.keys.Queue, id))
+// forget takes places out of the queue. One that stays is invited one day and does not come.
+func (q *queue) forget(ctx context.Context, conn lua.Conn, ids ...string) {
+	args := []any{"zrem", q.keys.Queue}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	_ = conn.Process(ctx, redis.NewIntCmd(ctx, args...))
 }
 
 // Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
 func (q *queue) Enqueue(
-	ctx context.Context, conn lua.Conn, asks []store.Ask, first bool,
+	ctx context.Context, conn lua.Conn, asks []store.Ask,
 ) (lua.EnqueueReply, error) {
 	places := make([]lua.Place, len(asks))
 	for i, ask := range asks {
 		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	call := func(first bool) *lua.Call[lua.EnqueueReply] {
-		return lua.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places, first)
-	}
-	return call(first).OrElse(call(false)).Run(ctx, conn)
+	notAfter := asks[0].NotAfter
+	return lua.FairEnqueue(q.keys, q.times, notAfter, places).
+		OrElse(lua.FairEnqueueOnly(q.keys, q.times, notAfter, places)).Run(ctx, conn)
 }
 
 func (q *queue) Adopt(
@@ -151,13 +154,17 @@ func (q *queue) Inspect(
 // Release falls back to the release of the hash where the slot is being moved; the queue is asked for
 // what is left there afterwards.
 func (q *queue) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+	return q.release(id, nil, sharded, wantNow)
+}
+
+func (q *queue) release(id string, served []string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
 	plain := lua.Release(lua.ReleaseArgs{
 		Lock: q.keys.Lock, ID: id, Channel: q.keys.Channel, Sharded: sharded, WantNow: wantNow,
 	})
 	return lua.FairRelease(q.keys, q.times, lua.FairReleaseArgs{
-		ID: id, Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
+		ID: id, Served: served, Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
 	}).OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.ReleaseReply, error) {
-		q.forget(ctx, conn, id)
+		q.forget(ctx, conn, append([]string{id}, served...)...)
 		return plain.Run(ctx, conn)
 	}))
 }

@@ -75,10 +75,10 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 }
 
 func decodeFairAcquire(value any) (FairReply, error) {
-	r := newReader(value, 7)
+	r := newReader(value, 10)
 	reply := FairReply{AcquireReply: AcquireReply{
 		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
-		Ticket: r.int(4), Lapsed: r.int(5) == 1,
+		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Swapped: r.int(9) == 1,
 	}, Foreign: r.int(6) == 1}
 	return reply, r.err
 }
@@ -93,17 +93,23 @@ type Place struct {
 const maxPlaces = 1000
 
 // FairEnqueue gives waiters of one client their places in the queue: those who had one the same, the others
-// behind everybody, in the order given. First says that no other waiter of the client has a place; from this
-// call on the client is taken to live. It has several keys then, and one otherwise.
-func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, first bool) *Call[EnqueueReply] {
+// behind everybody, in the order given. From this call on the client is taken to live.
+func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
+	return fairEnqueue(f, t, notAfter, places, f.Queue, f.Alive, f.State)
+}
+
+// FairEnqueueOnly is [FairEnqueue] with the queue's own key alone, for while a slot is being moved. It
+// does nothing for the client's life, and looks at nobody else's place.
+func FairEnqueueOnly(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
+	return fairEnqueue(f, t, notAfter, places, f.Queue)
+}
+
+func fairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, keys ...any) *Call[EnqueueReply] {
 	if len(places) == 0 || len(places) > maxPlaces {
 		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
 	}
-	keys := []any{f.Queue}
-	if first {
-		keys = append(keys, f.Alive, f.State)
-	}
-	args := append(keys, notAfter, t.Keep, t.Step, t.Life)
+	args := append(make([]any, 0, len(keys)+4+2*len(places)), keys...)
+	args = append(args, notAfter, t.Keep, t.Step, t.Life)
 	for _, w := range places {
 		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
 			return refuse[EnqueueReply](err)
@@ -119,12 +125,13 @@ func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, first bool
 
 func decodeFairEnqueue(value any, size int) (EnqueueReply, error) {
 	if values, ok := value.([]any); ok && len(values) == 2 {
-		size = 0 // late
+		r := newReader(value, 2)
+		return EnqueueReply{Status: r.status(0), Now: r.int(1)}, r.err // late
 	}
-	r := newReader(value, 2+size)
-	reply := EnqueueReply{Status: r.status(0), Now: r.int(1)}
+	r := newReader(value, 4+size)
+	reply := EnqueueReply{Status: r.status(0), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3)}
 	for i := range size {
-		reply.Tickets = append(reply.Tickets, r.int(2+i))
+		reply.Tickets = append(reply.Tickets, r.int(4+i))
 	}
 	return reply, r.err
 }
@@ -132,9 +139,10 @@ func decodeFairEnqueue(value any, size int) (EnqueueReply, error) {
 // FairReleaseArgs says what [FairRelease] ends.
 type FairReleaseArgs struct {
 	ID      string
-	Sharded bool // publish by SPUBLISH
-	WantNow bool // tell the server's time, also where the script does not need it
-	Unsure  bool // PUBLISH does not count those who listen at other nodes
+	Served  []string // waiters that the hold was passed on to: they have no place any more
+	Sharded bool     // publish by SPUBLISH
+	WantNow bool     // tell the server's time, also where the script does not need it
+	Unsure  bool     // PUBLISH does not count those who listen at other nodes
 }
 
 // FairRelease ends a hold, whatever count stands, and invites the next waiter; or takes a waiter out
@@ -150,10 +158,14 @@ func FairRelease(f Fair, t FairTimes, a FairReleaseArgs) *Call[ReleaseReply] {
 	if a.Unsure {
 		unsure = 1
 	}
-	return newCall(&fairReleaseScript, 6, decodeRelease,
+	args := append(make([]any, 0, 18+len(a.Served)),
 		f.Lock, f.Queue, f.Alive, f.State, f.JavaQueue, f.JavaTimes,
 		a.ID, f.Channel, f.Client, f.JavaChannel, publication(a.Sharded), wantNow,
 		t.Step, t.Keep, t.Grant, t.Run, t.Pause, unsure)
+	for _, id := range a.Served {
+		args = append(args, id)
+	}
+	return newCall(&fairReleaseScript, 6, decodeRelease, args...)
 }
 
 func publication(sharded bool) string {

@@ -20,13 +20,17 @@
 -- ARGV[12] channel of a client, but for the client
 -- ARGV[13] PUBLISH or SPUBLISH
 --
--- Returns {status, fencing token, wait, server time in us, ticket, lapsed, foreign}:
+-- Returns {status, fencing token, wait, server time in us, ticket, lapsed, foreign, spare,
+-- next, swapped}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: it is not its turn, and need not ask for wait ms. ticket: its place (0: none);
 --      lapsed: 1 if its client was taken for dead, and its other waiters with it;
 --      foreign: 1 if the holder does not know of the queue
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
+-- With held, spare is how many numbers right below the token are the hold's too. For next see
+-- fragment fair_next. swapped: 1 if another of the client's waiters was invited, and now has
+-- the place of the one that came.
 -- Publishes '0' to the client of a waiter that it invites.
 --
 -- The lock is this waiter's if its client was invited, or if it is free and nobody who
@@ -43,7 +47,7 @@ local step, keep, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now, 0, 0, 0}
+  return {-1, 0, 0, now, 0, 0, 0, 0, 0, 0}
 end
 local wait = redis.call('PTTL', lock)
 local holder, invited = false, false
@@ -53,14 +57,15 @@ if wait ~= -2 then
   --!include expiry
   --!include fair_holder
   if holder == id and not invited then
-    return {2, redis.call('GET', token), wait, now, 0, 0, 0}
+    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, 0}
   end
 end
-local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run')
+local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried')
 --!include fair_clock
 --!include fair_first
 --!include fair_note
 local client = client_of(id)
+--!include fair_next
 
 -- The place of somebody who has none, or the one that it had.
 local function place(score)
@@ -74,11 +79,17 @@ local function place(score)
 end
 
 -- The lock is id's from here on. Without a queue nothing of it stays, but how long the run
--- is: one who comes and goes must not make it endless.
+-- is: one who comes and goes must not make it endless. It returns who stands next. While
+-- those have their turns nobody need ask, so the client lives from now on; but only if it
+-- did, or it would not learn that its waiters were given up.
 local function entered(run)
   if redis.call('EXISTS', queue) == 1 then
     note('granted', id)
-    return
+    local till = redis.call('ZSCORE', alive, client)
+    if till and tonumber(till) >= clock then
+      redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
+    end
+    return own()
   end
   redis.call('DEL', alive)
   if run then
@@ -87,21 +98,23 @@ local function entered(run)
   else
     redis.call('DEL', state)
   end
+  return 0
 end
 
 if invited and client_of(holder) == client then
-  local score = redis.call('ZSCORE', queue, id)
+  local score, swapped = redis.call('ZSCORE', queue, id), 0
   --!include fence_check
   redis.call('PEXPIRE', lock, lease)
   redis.call('HSET', lock, id, 1)
   if holder ~= id then
     redis.call('HDEL', lock, holder)
     redis.call('ZADD', queue, 'XX', place(score), holder)
+    swapped = 1
   end
   redis.call('ZREM', queue, id)
-  entered(known[5])
+  local next = entered(known[5])
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, swapped}
 end
 
 -- An invitation that was not taken up while it stood: until that client is heard of again
@@ -139,6 +152,8 @@ end
 local function bury()
   if dead > 0 then
     redis.call('ZREMRANGEBYRANK', queue, 0, dead - 1)
+    known[6] = string.format('%.0f', clock)
+    redis.call('HSET', state, 'buried', known[6])
   end
   if gone then
     redis.call('ZREM', queue, gone)
@@ -167,12 +182,13 @@ if mine then
   if score then
     redis.call('ZREM', queue, id)
   end
+  local next = 0
   if known[2] or first or dead > 0 then
     redis.call('HDEL', state, 'run', 'out')
-    entered(false)
+    next = entered(false)
   end
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, 0}
 end
 
 local till = waits and redis.call('ZSCORE', alive, client)
@@ -193,7 +209,7 @@ if holder and not invited and holder ~= granted then
   foreign = 1
 end
 if not waits then
-  return {0, 0, wait, now, 0, 0, foreign}
+  return {0, 0, wait, now, 0, 0, foreign, 0, 0, 0}
 end
 if score then
   redis.call('PEXPIRE', queue, keep)
@@ -217,4 +233,4 @@ local lapsed = 1
 if till and tonumber(till) >= clock then
   lapsed = 0
 end
-return {0, 0, wait, now, tonumber(score), lapsed, foreign}
+return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, 0}

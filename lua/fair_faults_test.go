@@ -215,7 +215,7 @@ func TestFairLockAtFullMemory(t *testing.T) {
 	free.same(func() { outOfMemory(free.place, free.asking(dave, 0)) })
 	passed.same(func() {
 		outOfMemory(passed.place, passed.asking(dave, 0))
-		outOfMemory(passed.place, lua.FairEnqueue(passed.f, passed.t, never, []lua.Place{{ID: dave}}, false))
+		outOfMemory(passed.place, lua.FairEnqueue(passed.f, passed.t, never, []lua.Place{{ID: dave}}))
 		require.False(t, passed.ask(bob, tickets[1]).Lapsed, "it stays alive")
 	})
 	require.Equal(t, bob, passed.done(alice))
@@ -247,13 +247,13 @@ func TestFairLockBadArgumentsAreNotSent(t *testing.T) {
 			refused(t, lua.FairAcquire(f, times, a))
 			if a == args {
 				refused(t, lua.FairRelease(f, times, lua.FairReleaseArgs{ID: alice}))
-				refused(t, lua.FairEnqueue(f, times, never, []lua.Place{{ID: alice}}, false))
+				refused(t, lua.FairEnqueue(f, times, never, []lua.Place{{ID: alice}}))
 				refused(t, lua.FairInspect(f, times, false))
 			}
 		})
 	}
 	refused(t, lua.FairRelease(p.f, p.t, lua.FairReleaseArgs{ID: "me"}))
-	refused(t, lua.FairEnqueue(p.f, p.t, never, nil, false))
-	refused(t, lua.FairEnqueue(p.f, p.t, never, make([]lua.Place, 1001), false))
-	refused(t, lua.FairEnqueue(p.f, p.t, never, []lua.Place{{ID: alice, Ticket: -1}}, false))
+	refused(t, lua.FairEnqueue(p.f, p.t, never, nil))
+	refused(t, lua.FairEnqueue(p.f, p.t, never, make([]lua.Place, 1001)))
+	refused(t, lua.FairEnqueue(p.f, p.t, never, []lua.Place{{ID: alice, Ticket: -1}}))
 }

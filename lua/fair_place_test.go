@@ -99,7 +99,7 @@ func (p *fairPlace) waits(id string, ticket int64) int64 {
 
 func (p *fairPlace) enqueue(places ...lua.Place) lua.EnqueueReply {
 	p.place.t.Helper()
-	return run(p.place, lua.FairEnqueue(p.f, p.t, never, places, false))
+	return run(p.place, lua.FairEnqueue(p.f, p.t, never, places))
 }
 
 func (p *fairPlace) leaves(id string) lua.ReleaseReply {

@@ -19,6 +19,7 @@
 -- ARGV[10] run: how long the lock goes from one to the next without being free, ms
 -- ARGV[11] pause: how long it then stays free, ms
 -- ARGV[12] 1: PUBLISH does not count who listens at other nodes
+-- ARGV[13], ... ids of waiters that the hold was passed on to: they have no place any more
 --
 -- Returns {status, receivers, server time in us or 0}:
 --   3 done: receivers of the message on the lock's channel; -1: Redis refused to publish
@@ -32,7 +33,8 @@
 -- free for a moment in which nobody in the queue takes it.
 -- Nothing that is wrong with the queue may keep the lock from being released; so it is
 -- read by pcall, and if it is no queue the lock is released without.
--- The first write is one that Redis accepts at full memory.
+-- The first write is one that Redis accepts at full memory. The places of those who were
+-- served go before the next is looked for.
 local lock, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, publish, step, keep, grant = ARGV[1], ARGV[5], tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local now, time = 0, nil
@@ -79,7 +81,7 @@ if known.err or type(redis.pcall('ZCARD', alive)) ~= 'number' then
     redis.call('DEL', lock)
     receivers = tell()
   end
-  redis.call('ZREM', queue, id)
+  redis.call('ZREM', queue, id, unpack(ARGV, 13))
   return {held and 3 or 4, receivers, now}
 end
 
@@ -88,9 +90,10 @@ now = time[1] * 1000000 + time[2]
 --!include fair_clock
 --!include fair_first
 --!include fair_note
+local removed = redis.pcall('ZREM', queue, id, unpack(ARGV, 13))
 local free = false
 if not held then
-  if redis.call('ZREM', queue, id) == 0 then
+  if removed == 0 then
     return {4, 0, now}
   end
   free = out <= clock and redis.call('EXISTS', lock) == 0
@@ -124,9 +127,7 @@ elseif held or free then
 end
 if dead > 0 then
   redis.call('ZREMRANGEBYRANK', queue, 0, dead - 1)
-end
-if held then
-  redis.call('ZREM', queue, id)
+  note('buried', string.format('%.0f', clock))
 end
 if redis.call('EXISTS', queue) == 0 then
   redis.call('DEL', alive, state)

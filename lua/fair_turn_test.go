@@ -252,7 +252,7 @@ func TestFairLockLateRequestsWriteNothing(t *testing.T) {
 					require.Equal(t, lua.Late, got.Status, "step %d", step)
 					require.Positive(t, got.Now)
 				}
-				got := run(p.place, lua.FairEnqueue(p.f, p.t, p.now()-1, []lua.Place{{ID: carol}}, false))
+				got := run(p.place, lua.FairEnqueue(p.f, p.t, p.now()-1, []lua.Place{{ID: carol}}))
 				require.Equal(t, lua.Late, got.Status)
 				require.Empty(t, got.Tickets)
 				require.Positive(t, got.Now)

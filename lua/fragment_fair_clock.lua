@@ -1,6 +1,6 @@
 -- Fragment: the queue's record, and the queue's own clock.
 --
--- In:   known (reply of HMGET state seen clock granted out run), now (us), step (ms)
+-- In:   known (reply of HMGET state seen clock granted out run ...), now (us), step (ms)
 -- Out:  ms (now, in ms), clock (ms), granted (id, or false), out (ms; 0: none),
 --       client_of (function)
 -- Calls: nothing.
@@ -10,6 +10,7 @@
 --   granted      who was invited, or who took the lock, last
 --   out          till when nobody in the queue takes the lock, though it is free
 --   run          since when it goes from one to the next without being free
+--   buried       when waiters were taken away last whose client was taken for dead
 -- Whether a client still lives is judged by a clock that goes on by step at most from one
 -- call to the next. Whoever waits calls more often than that, so in general it keeps pace
 -- with the server's. But while the server stands still, or when its time is set, it does

@@ -19,6 +19,7 @@ type leader struct {
 	*waiter
 	engine *Engine
 	doubt  doubt
+	untold bool  // an attempt had no answer that may have told of a lapse
 	busy   bool  // the last answer was that another has the lock
 	last   error // of the last attempt that got no answer
 	ticket store.Ticket
@@ -263,6 +264,9 @@ func (l *leader) unsubscribe() {
 // abandon leaves the queue without a hold. What may have been granted unknown to us is released, and so is
 // the place that a queue in Redis keeps for it.
 func (l *leader) abandon() {
+	if l.untold {
+		l.engine.lapsed(l.waiter)
+	}
 	l.renounce()
 	left := l.engine.quit(l.waiter)
 	if l.lockSet != nil {

@@ -53,11 +53,12 @@ func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
 		return e.sendAcquire(ctx, req, ask)
 	}
-	return e.askUntil(ctx, req, ask, before)
+	return e.askUntil(ctx, w, ask, before)
 }
 
 // askUntil is ask with a context that can end.
-func (e *Engine) askUntil(ctx context.Context, req Request, ask store.Ask, before doubt) asked {
+func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask, before doubt) asked {
+	req := w.req
 	send := func(ctx context.Context) (asked, error) {
 		sent := e.sendAcquire(ctx, req, ask)
 		return sent, sent.err
@@ -66,6 +67,9 @@ func (e *Engine) askUntil(ctx context.Context, req Request, ask store.Ask, befor
 		after := before
 		if store.FaultOf(err) == store.FaultAmbiguous {
 			after.add(sent.Start, sent.NotAfter)
+		}
+		if !ask.Once && (after.any || sent.reply.Lapsed) {
+			e.lapsed(w)
 		}
 		switch {
 		case after.any, sent.reply.Status == store.Held, sent.reply.Status == store.Already:

@@ -29,6 +29,7 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 			return nil, 0, sent.err
 		}
 		l.heard()
+		l.noteLapse(sent.reply)
 		switch sent.reply.Status {
 		case store.Busy:
 			l.busy, l.why = true, sent.reply.Why
@@ -56,10 +57,11 @@ func (l *leader) unanswered(sent asked) {
 	}
 	switch {
 	case errors.Is(sent.err, request.ErrAbandoned):
-		l.doubt = doubt{} // whoever gets the late reply cleans up after all of it
+		l.doubt, l.untold = doubt{}, false // whoever gets the late reply cleans up after all of it
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
 		l.doubt.add(sent.Start, sent.NotAfter)
+		l.untold = !l.once
 	}
 }
 
@@ -68,6 +70,15 @@ func (l *leader) heard() {
 	if l.last != nil {
 		l.last = nil
 		l.engine.table.answered(l.waiter, nil)
+	}
+}
+
+// noteLapse has the others registered again if an attempt was told that the store had given up this process, or may
+// have been.
+func (l *leader) noteLapse(reply store.AcquireReply) {
+	if reply.Lapsed || l.untold {
+		l.untold = false
+		l.engine.lapsed(l.waiter)
 	}
 }
 
@@ -97,6 +108,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	h.within(l.under)
 	l.shares(h, e.clock.Now()-sent.Start)
 	e.table.win(l.waiter, h)
+	e.table.stands(l.waiter, sent)
 	if e.sender.Closed() {
 		h.orphan() // Close may have looked for holds before this one was listed
 		return nil, store.ErrUnsent

@@ -34,6 +34,8 @@ type Hold struct {
 	limit *holdLimit
 	share *share // who has it, where several readers may; the pointer is constant once it is listed
 
+	longTurn *watchdog.Timer // has the places of those served before it taken away; nil where they have none
+
 	asked time.Duration // the longest lease that Redis was ever asked for
 
 	portion *localqueue.Portion // what it is one of; nil: of nothing. Guarded by its part of the table
@@ -128,6 +130,8 @@ func (h *Hold) losing(reason Reason, cause error) (rest func()) {
 			e.sender.ReclaimFrom(h.lease.ValidUntil(), h.asOrphan(), h.longest())
 		case MaxHold:
 			e.sender.Reclaim(h.asOrphan(), h.longest())
+		case Gone:
+			e.leavePlaces(h)
 		}
 		e.table.drop(h, 0)
 		for range losers {
@@ -154,6 +158,9 @@ func (h *Hold) endLocked(cause error) []*Level {
 	h.limit.cancel()
 	if h.steps != nil {
 		h.engine.wheel.Cancel(&h.steps.timer)
+	}
+	if h.longTurn != nil {
+		h.engine.wheel.Cancel(h.longTurn)
 	}
 	levels := make([]*Level, 0, h.depth)
 	for l := h.top; l != nil; l = l.below {

@@ -135,6 +135,8 @@ func (e *Engine) busy(p store.Protocol, why error) error {
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	defer e.wheel.Cancel(&w.stale)
 	told := false
+	var polls polls
+	defer polls.stop()
 	for {
 		switch at, h, failed := e.table.look(w); {
 		case failed != nil:
@@ -160,6 +162,9 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 		}
 		select {
 		case <-w.Told():
+			continue
+		case <-polls.due(e, w):
+			e.table.poll(w)
 			continue
 		case <-limited.Done():
 		case <-e.sender.Closing():

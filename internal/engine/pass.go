@@ -32,6 +32,7 @@ func (h *Hold) successor(req Request) *Hold {
 		start: now, doubt: h.doubt, asked: req.Lease,
 	}
 	h.steps.inherit(next)
+	next.expectLongTurn()
 	if next.portion = h.portion; next.portion != nil {
 		next.fence, next.spare = h.fence, 0
 	}

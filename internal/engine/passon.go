@@ -52,7 +52,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 // because w left. Until the outcome is known nothing else is tried: with another target, the first one
 // could end up holding without anybody knowing.
 func (e *Engine) handoff(h *Hold, w *waiter, end time.Duration) (*Hold, error) {
-	if next := h.successor(w.req); next != nil {
+	if next := h.successor(h.turnOf(w)); next != nil {
 		return e.handed(h, w, next), nil
 	}
 	if w.req.Proto.Traits().Unscripted {
@@ -191,6 +191,7 @@ func (e *Engine) by(end time.Duration) context.Context {
 // releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
+	runOver = runOver && !h.proto.Traits().Queues // whose turn it is then is the store's to say
 	if runOver {
 		e.table.ends(h, e.store.Heard(h.proto.Channel()))
 	}

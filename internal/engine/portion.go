@@ -71,10 +71,10 @@ func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
 	q.Rest(&w.Waiter, heard, until)
 }
 
-// given has released what a copy of a request may still take that was refused to w before it was given a hold
-// in another way.
+// given has released what a copy of a request may still take, or leave in the store's queue, that was refused to w
+// before it was given a hold under another id.
 func (e *Engine) given(w *waiter, h *Hold) *Hold {
-	if w.Size > 0 && h.number != e.numberOf(w.ID) {
+	if (w.Size > 0 || w.Registers) && h.number != e.numberOf(w.ID) {
 		e.withdraw(w.req, w.ID, w.denied.notAfter)
 	}
 	return h

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
@@ -29,11 +30,11 @@ func (e *Engine) register(w *waiter) {
 func (e *Engine) registerAll(w *waiter) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
-		batch, first := e.table.unplaced(w)
+		batch := e.table.unplaced(w)
 		if len(batch) == 0 {
 			return // and there is no registrar any more
 		}
-		if err := e.enqueue(w, batch, first); err != nil {
+		if err := e.enqueue(w, batch); err != nil {
 			failures++
 			e.sender.Pause(background, request.FirstPause)
 		}
@@ -41,41 +42,36 @@ func (e *Engine) registerAll(w *waiter) {
 	e.table.endRegistrar(w)
 }
 
-// placed notes the place that an attempt was given, and brings back those behind it whom Redis had
-// given up meanwhile: they keep their tickets.
+// placed notes the place that an attempt was given.
 func (l *leader) placed(reply store.AcquireReply) {
-	if reply.Ticket == 0 {
-		return
-	}
-	e := l.engine
-	e.table.setTicket(l.waiter, reply.Ticket)
-	if !l.req.Proto.Traits().Queues || !reply.Lapsed {
-		return
-	}
-	for behind := e.table.placedBehind(l.waiter); len(behind) > 0; {
-		batch := behind[:min(len(behind), enqueueBatch)]
-		behind = behind[len(batch):]
-		batch = e.table.again(l.waiter, batch)
-		if len(batch) > 0 && e.enqueue(l.waiter, batch, false) != nil {
-			return // the next attempt finds them lapsed again
-		}
+	if reply.Ticket != 0 {
+		l.engine.table.setTicket(l.waiter, reply.Ticket)
 	}
 }
 
-// enqueue sends one registration of waiters of w's name. First says that no other one has a place.
-func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter, first bool) error {
+// lapsed has all that have places in the store's queue registered again, with the tickets that they had: an attempt
+// of w was told that the store had given up this process, or had no answer, and nobody is told that twice.
+func (e *Engine) lapsed(w *waiter) {
+	if w.Registers && e.table.lapse(w, false) && !e.sender.Spawn(func() { e.registerAll(w) }) {
+		e.table.endRegistrar(w)
+	}
+}
+
+// enqueue sends one registration of waiters of w's name. It tells what an attempt does; see lapsed.
+func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 	p, limit := w.req.Proto, e.sender.Limit(w.req.Lease)
 	var asks []store.Ask
 	var reply store.EnqueueReply
+	var sent request.Sent
 	var err error
 	for range 2 { // the first may only tell the time
 		enter := func(ctx context.Context, notAfter int64) (now int64, err error) {
 			if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) > 0 {
-				reply, err = p.Enqueue(ctx, asks, first)
+				reply, err = p.Enqueue(ctx, asks)
 			}
 			return reply.Now, err
 		}
-		_, err = e.sender.Send(background, crash.Register, p.Key(), limit, enter)
+		sent, err = e.sender.Send(background, crash.Register, p.Key(), limit, enter)
 		if len(batch) == 0 {
 			return nil
 		}
@@ -83,7 +79,11 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter, first bool) erro
 			break
 		}
 	}
-	e.table.registered(w, batch, reply.Tickets, store.FaultOf(err) == store.FaultAmbiguous)
+	unknown := store.FaultOf(err) == store.FaultAmbiguous
+	if unknown || reply.Lapsed {
+		e.table.lapse(w, true)
+	}
+	e.table.registered(w, batch, reply, unknown, sent.Start)
 	return err
 }
 
@@ -102,27 +102,23 @@ func (t *table) endRegistrar(w *waiter) {
 }
 
 // unplaced takes the next of w's queue who have no place in Redis's queue. If there are none, the registrar's
-// work is done. First reports that nobody in the queue has one.
-func (t *table) unplaced(w *waiter) (batch []*localqueue.Waiter, first bool) {
+// work is done.
+func (t *table) unplaced(w *waiter) []*localqueue.Waiter {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	batch, first = q.Unplaced(enqueueBatch)
+	batch := q.Unplaced(enqueueBatch)
 	p.tidy(w.key())
-	return batch, first
+	return batch
 }
 
-// placedBehind are those behind w that have a place in Redis's queue.
-func (t *table) placedBehind(w *waiter) []*localqueue.Waiter {
+// lapse notes that those of w's queue that have places may have lost them. It reports whether the caller is to be the
+// registrar. Registration says that the registrar was told so.
+func (t *table) lapse(w *waiter, registration bool) (registrar bool) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	return q.PlacedBehind(&w.Waiter)
-}
-
-// again takes those of a batch that still wait, to be registered once more.
-func (t *table) again(w *waiter, batch []*localqueue.Waiter) []*localqueue.Waiter {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	return q.Again(batch)
+	registrar = q.Lapse(registration)
+	p.tidy(w.key())
+	return registrar
 }
 
 // entrants takes those of a batch that have not left, and notes until when their registration may be carried out.
@@ -141,10 +137,15 @@ func (t *table) entrants(
 }
 
 // registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
-func (t *table) registered(w *waiter, batch []*localqueue.Waiter, tickets []int64, unknown bool) {
+func (t *table) registered(
+	w *waiter, batch []*localqueue.Waiter, reply store.EnqueueReply, unknown bool, sent time.Duration,
+) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	q.Registered(batch, tickets, unknown)
+	q.Registered(batch, reply.Tickets, unknown)
+	if reply.Status == store.Done {
+		q.Stands(reply.Next, sent)
+	}
 }
 
 // entering is until when a registration of w may be carried out, in the server's time; 0: none is.

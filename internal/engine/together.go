@@ -3,13 +3,13 @@ package engine
 import "errors"
 
 // errBehind says that a waiter that Redis refused goes back into the queue: somebody before it was refused
-// as well, and asks for both.
+// as well, and asks for both, or a hold of its own process is in its way.
 var errBehind = errors.New("somebody before it waits")
 
 // stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
-// refused and asks for both.
+// refused and asks for both, or behind a hold.
 func (t *table) stepBack(w *waiter) (behind bool) {
-	if !w.Several {
+	if !w.Several && !w.Registers {
 		return false
 	}
 	p, q := t.queue(w.key())

@@ -66,6 +66,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	if err := e.confirmExport(h); err != nil {
 		return Passage{}, err
 	}
+	e.leavePlaces(h)
 	e.events.released(p.Name(), since, nil)
 	return Passage{ID: h.id(), Fence: h.fence}, nil
 }

@@ -210,7 +210,9 @@ func (h *Hold) missed(from *Level, reason Reason, cause error) error {
 	for _, l := range levels {
 		l.end(err)
 	}
-	if reason != Gone {
+	if reason == Gone {
+		e.leavePlaces(h)
+	} else {
 		e.sender.Reclaim(h.asOrphan(), h.longest())
 	}
 	e.table.drop(h, 0)

@@ -47,7 +47,8 @@
 //
 //	waiting --> asking ---> granted     it asked Redis
 //	   ^  |        |
-//	   |  |        '------> waiting     it stepped back: one ahead of it was refused, too
+//	   |  |        '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
+//	   |  |                             in Redis's queue and asked behind a hold of its process
 //	   |  '---> offered --> granted     a hold was handed on to it
 //	   |           |
 //	   '-----------+------> asking      the hand-off failed, for now or for good

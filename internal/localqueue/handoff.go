@@ -2,10 +2,10 @@ package localqueue
 
 import "time"
 
-// Heir is the first in the queue, if a hold of the given mode can become its; nil otherwise.
+// Heir is the first in the queue, if a hold of the given mode can become its, now; nil otherwise.
 func (q *Queue) Heir(mode string) *Waiter {
 	w := q.first
-	if w == nil || w.Set || w.state != Waiting || !w.Kind.Inherits(mode) {
+	if w == nil || w.Set || w.state != Waiting || !w.Kind.Inherits(mode) || !q.inTurn(w) {
 		return nil
 	}
 	return w
@@ -16,7 +16,7 @@ func (q *Queue) Heir(mode string) *Waiter {
 // was in the way.
 func (q *Queue) Offer(mode string, now time.Duration) (w *Waiter, runOver bool) {
 	w = q.Heir(mode)
-	if w == nil || q.holds.anyBesides(mode, w.Kind.Excludes) {
+	if w == nil || q.holds.anyBesides(mode, w.Kind.Excludes) || q.dated(w, now) {
 		return nil, false
 	}
 	if q.run.over(now, q.debt.others) {

@@ -18,7 +18,9 @@ type Queue struct {
 	debt  debt
 	watch watch // of portions
 
-	registrar bool // somebody registers those that have no place in Redis's queue
+	registrar bool          // somebody registers those that have no place in Redis's queue
+	next      int64         // up to that ticket the places in it are this process's, in its order
+	stood     time.Duration // when the request was sent that Redis answered so
 
 	silent error         // why Redis does not answer whoever asks; nil while it does
 	spoke  time.Duration // when it last did, as far as that matters: while silent is set

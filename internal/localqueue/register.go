@@ -16,13 +16,11 @@ func (q *Queue) BeginRegistrar(w *Waiter) bool {
 // EndRegistrar notes that the registrar has stopped.
 func (q *Queue) EndRegistrar() { q.registrar = false }
 
-// Unplaced takes the next that have no place in Redis's queue. If there are none, the registrar's work is
-// done. First reports that nobody in the queue has one.
-func (q *Queue) Unplaced(most int) (batch []*Waiter, first bool) {
-	first = true
-	for w := q.first; w != nil && (first || len(batch) < most); w = w.next {
-		first = first && w.ticket == 0
-		if w.Registers && w.state == Waiting && w.ticket == 0 && len(batch) < most {
+// Unplaced takes the next that have no place in Redis's queue, or perhaps another one than they were told. If there
+// are none, the registrar's work is done.
+func (q *Queue) Unplaced(most int) (batch []*Waiter) {
+	for w := q.first; w != nil && len(batch) < most; w = w.next {
+		if w.Registers && w.state == Waiting && (w.ticket == 0 || w.unsure) {
 			w.registering = true
 			batch = append(batch, w)
 		}
@@ -30,28 +28,23 @@ func (q *Queue) Unplaced(most int) (batch []*Waiter, first bool) {
 	if len(batch) == 0 {
 		q.registrar = false
 	}
-	return batch, first
+	return batch
 }
 
-// PlacedBehind are those behind w that have a place in Redis's queue.
-func (q *Queue) PlacedBehind(w *Waiter) (behind []*Waiter) {
-	for other := w.next; other != nil; other = other.next {
-		if other.state == Waiting && other.ticket != 0 {
-			behind = append(behind, other)
+// Lapse notes that Redis may have given up all of this process's waiters that have places: they are to be registered
+// again, with their tickets, but for those of the batch whose registration said so. It reports whether the caller is
+// to be the registrar, which it can be only if that was said by something else.
+func (q *Queue) Lapse(registration bool) (registrar bool) {
+	for w := q.first; w != nil; w = w.next {
+		if w.ticket != 0 && !(registration && w.registering) {
+			w.unsure = true
+			registrar = registrar || w.state == Waiting
 		}
 	}
-	return behind
-}
-
-// Again takes those of a batch that still wait, to be registered once more.
-func (q *Queue) Again(batch []*Waiter) (still []*Waiter) {
-	for _, w := range batch {
-		if w.state == Waiting && !w.registering {
-			w.registering = true
-			still = append(still, w)
-		}
+	if registrar = registrar && !q.registrar; registrar {
+		q.registrar = true
 	}
-	return still
+	return registrar
 }
 
 // Entrants takes those of a batch that have not left, and notes until when their registration, which is sent now,
@@ -62,7 +55,8 @@ func (q *Queue) Entrants(batch []*Waiter, notAfter int64) (still []*Waiter) {
 		if w.state == Left {
 			continue
 		}
-		w.entering, w.sent = max(w.entering, notAfter), true
+		// What is said of its place from here on may be newer than what Redis is about to answer.
+		w.entering, w.sent, w.unsure = max(w.entering, notAfter), true, false
 		still = append(still, w)
 	}
 	return still
@@ -79,6 +73,8 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 		w.entering = w.late
 		if i < len(tickets) {
 			w.ticket = tickets[i]
+		} else {
+			w.unsure = true
 		}
 		if w.state == Asking {
 			w.tell()

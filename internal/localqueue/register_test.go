@@ -18,9 +18,8 @@ func (f *floor) enrol(who ...string) {
 func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2", "w3")
-	batch, first := f.queue.Unplaced(100)
+	batch := f.queue.Unplaced(100)
 	require.Len(t, batch, 2, "those behind the one that asks")
-	require.True(t, first)
 	require.Zero(t, f.leave("w2"))
 	require.Zero(t, f.waiters["w2"].Entering())
 	require.Equal(t, []*Waiter{f.waiters["w3"]}, f.queue.Entrants(batch, 7))
@@ -28,26 +27,11 @@ func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
 	require.Equal(t, int64(7), f.waiters["w3"].Entering())
 }
 
-// A registration is a client's first one while none of its waiters has a place, wherever in the queue it is.
-func TestTheFirstRegistration(t *testing.T) {
-	f := newFloor(t)
-	f.enrol("w1", "w2", "w3")
-	batch, first := f.queue.Unplaced(1)
-	require.True(t, first)
-	f.queue.Registered(batch, nil, false)
-	for _, who := range []string{"w1", "w3"} {
-		f.waiters[who].SetTicket(1)
-		_, first = f.queue.Unplaced(1)
-		require.False(t, first, "%s has a place", who)
-		f.waiters[who].SetTicket(0)
-	}
-}
-
 // A waiter whose turn comes while it is being registered asks when that is answered, and not before.
 func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")
-	batch, _ := f.queue.Unplaced(100)
+	batch := f.queue.Unplaced(100)
 	f.queue.Entrants(batch, 7)
 	f.leave("w1")
 	<-f.waiters["w2"].Told()
@@ -74,24 +58,65 @@ func TestThereIsOneRegistrar(t *testing.T) {
 	}
 	require.False(t, f.queue.Empty())
 	require.False(t, f.queue.Idle())
-	batch, _ := f.queue.Unplaced(100)
+	batch := f.queue.Unplaced(100)
 	require.Empty(t, batch)
 	f.empty()
 }
 
-// Those that Redis gave up are registered once more, in batches; not those that left, or whose turn came.
+// Those that Redis gave up are registered once more, with their tickets; not those that left, or whose turn came.
 func TestRegistrationOnceMore(t *testing.T) {
 	f := newFloor(t)
-	f.enrol("w1", "w2", "w3", "w4", "w5")
-	for i, who := range []string{"w2", "w3", "w4"} {
+	f.enrol("w1", "w2", "w3", "w4")
+	for i, who := range []string{"w1", "w2", "w3"} {
 		f.waiters[who].SetTicket(int64(i + 1))
 	}
-	behind := f.queue.PlacedBehind(f.waiters["w1"])
-	require.Equal(t, []*Waiter{f.waiters["w2"], f.waiters["w3"], f.waiters["w4"]}, behind)
+	require.True(t, f.queue.Lapse(false), "it is the caller who registers them")
+	require.False(t, f.queue.Lapse(false), "there is a registrar")
 	f.leave("w3")
-	f.waiters["w4"].registering = true
-	require.Equal(t, []*Waiter{f.waiters["w2"]}, f.queue.Again(behind))
-	require.Empty(t, f.queue.Again(behind))
+	batch := f.queue.Unplaced(100)
+	require.Equal(t, []*Waiter{f.waiters["w2"], f.waiters["w4"]}, batch, "w1 asks, and is registered by that")
+	f.queue.Entrants(batch, 7)
+	f.queue.Registered(batch, []int64{2, 4}, false)
+	require.Empty(t, f.queue.Unplaced(100))
+	require.Equal(t, int64(2), f.waiters["w2"].Ticket())
+}
+
+// A registration that says that Redis had given up the others has these registered again, and not its own batch; one
+// that had no answer may have said so, and has that batch registered again, too.
+func TestARegistrationTellsOfALapse(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		f := newFloor(t)
+		f.enrol("w1", "w2", "w3", "w4")
+		f.waiters["w2"].SetTicket(2)
+		f.waiters["w3"].SetTicket(3)
+		f.waiters["w3"].unsure = true
+		require.True(t, f.queue.BeginRegistrar(f.waiters["w4"]))
+		batch := f.queue.Unplaced(100)
+		require.Equal(t, []*Waiter{f.waiters["w3"], f.waiters["w4"]}, batch)
+		f.queue.Entrants(batch, 7)
+		require.False(t, f.queue.Lapse(true), "there is a registrar")
+		again := []*Waiter{f.waiters["w2"]}
+		if answered {
+			f.queue.Registered(batch, []int64{3, 4}, false)
+		} else {
+			f.queue.Registered(batch, nil, true)
+			again = append(again, batch...)
+		}
+		require.Equal(t, again, f.queue.Unplaced(100))
+	}
+}
+
+// What is said of a place while a registration is under way is not undone by its answer, which may be older.
+func TestALapseDuringARegistration(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2")
+	f.waiters["w2"].SetTicket(2)
+	require.True(t, f.queue.Lapse(false))
+	batch := f.queue.Unplaced(100)
+	f.queue.Entrants(batch, 7)
+	f.queue.Lapse(false)
+	f.queue.Registered(batch, []int64{2}, false)
+	require.Equal(t, batch, f.queue.Unplaced(100))
 }
 
 // A registration that had no answer can be carried out late, also after another one was answered: whoever leaves then

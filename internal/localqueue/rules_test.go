@@ -67,6 +67,9 @@ func (s *world) heir(i, j int) error {
 	case s.calls[j].breed.set || !s.calls[j].breed.kind.Inherits(s.calls[i].breed.kind.Mode()):
 		return fmt.Errorf("%d cannot take the hold of %d", j, i)
 	}
+	if err := s.inPlace(j); err != nil {
+		return err
+	}
 	for k := range s.calls[:s.n] {
 		if k < j && s.waits(k) {
 			return fmt.Errorf("%d overtakes %d", j, k)
@@ -74,6 +77,20 @@ func (s *world) heir(i, j int) error {
 		if k != i && s.calls[k].holds && s.calls[j].breed.conflicts(s.calls[k].breed) {
 			return fmt.Errorf("%d is offered a hold beside that of %d", j, k)
 		}
+	}
+	return nil
+}
+
+// inPlace reports whether j may be passed a hold as far as its place in Redis's queue is concerned.
+func (s *world) inPlace(j int) error {
+	w, c := &s.waiters[j], &s.calls[j]
+	switch {
+	case !c.breed.registers:
+		return nil
+	case !s.next || w.ticket == 0:
+		return fmt.Errorf("%d is offered a hold, and may not stand next", j)
+	case c.late || s.registrar == 3 && s.batch&(1<<j) != 0:
+		return fmt.Errorf("%d is offered a hold while it may be registered", j)
 	}
 	return nil
 }
@@ -101,7 +118,8 @@ func (s *world) brokenBy(i int, before *world) error {
 		return fmt.Errorf("%d is forgotten", i)
 	}
 	asked := before.calls[i].phase != absent && before.waiters[i].state == Asking
-	if s.waits(i) && w.state == Asking && !asked && w.failed == nil && !mayAsk && !c.breed.once && !c.breed.inside {
+	if s.waits(i) && w.state == Asking && !asked && w.failed == nil && !mayAsk && !c.breed.once && !c.breed.inside &&
+		!(c.breed.registers && s.queue.first == w) { // which polls
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
 	if awaited := w.state == Waiting || w.state == Offered || w.state == Asking && w.registering; c.phase == asleep &&
@@ -181,7 +199,7 @@ func (s *world) leftBehind() error {
 		if c.phase == gone && !s.targeted(i) && !c.holds && c.trace {
 			return fmt.Errorf("of %d something is left", i)
 		}
-		if c.phase == gone && c.entry && !s.waiters[i].granted() {
+		if c.phase == gone && !s.targeted(i) && c.entry && !s.waiters[i].granted() {
 			return fmt.Errorf("of %d an entry is left", i)
 		}
 	}

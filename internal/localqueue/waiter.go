@@ -34,6 +34,7 @@ type Waiter struct {
 	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
 	late        int64 // the same, of registrations that had no answer
 	registering bool  // such a request is under way
+	unsure      bool  // the place may be another than the ticket says, or gone
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
 
@@ -71,8 +72,8 @@ func (w *Waiter) Look() (State, error) {
 	return w.state, w.failed
 }
 
-// Asks notes that the waiter is about to send a request under its id.
-func (w *Waiter) Asks() { w.sent = true }
+// Asks notes that the waiter is about to send a request under its id. In Redis's queue, that gives it its place.
+func (w *Waiter) Asks() { w.sent, w.unsure = true, false }
 
 // Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
 // the caller's to clean up.

@@ -68,6 +68,8 @@ type world struct {
 
 	registrar uint8 // 0: none; 1: about to look for work; 2: it has a batch; 3: it has sent that
 	batch     uint8 // those in it, as bits
+
+	next bool // what Redis said last: those of this process that have places stand before everybody
 }
 
 // copy makes the same world with waiters of its own.
@@ -132,7 +134,7 @@ func (s *world) key() fingerprint {
 			batch |= 1 << place[i]
 		}
 	}
-	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0)
+	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next)
 	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.turns), byte(q.run.passed),
 		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch)
 	for i := range s.calls[:s.n] {
@@ -149,7 +151,7 @@ func (s *world) key() fingerprint {
 			at = append(at, place[c.to])
 		}
 		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil, w.failed != nil)
-		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0)
+		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
 }
@@ -203,6 +205,9 @@ func (s *world) moves(breeds []breed) (all []move) {
 			if len(w.told) > 0 {
 				add("is woken", i, false, (*world).looks)
 			}
+			if w.Registers && w == s.queue.first {
+				add("polls", i, true, (*world).polls)
+			}
 			add("leaves", i, true, (*world).leaves)
 		case flying:
 			s.answers(i, add)
@@ -231,8 +236,16 @@ func (s *world) moves(breeds []breed) (all []move) {
 	case 2:
 		add("registrar sends", 0, false, (*world).registers)
 	case 3:
-		add("registrar is answered", 0, false, func(s *world, _ int) error { return s.registered(false) })
-		add("registrar is not answered", 0, false, func(s *world, _ int) error { return s.registered(true) })
+		for next := range 2 {
+			add("registrar is answered", next, false, func(s *world, next int) error {
+				return s.registered(false, next)
+			})
+		}
+		add("registrar is told of a lapse", 1, false, func(s *world, next int) error {
+			s.queue.Lapse(true)
+			return s.registered(false, next)
+		})
+		add("registrar is not answered", 0, false, func(s *world, _ int) error { return s.registered(true, 0) })
 	}
 	return all
 }
@@ -242,8 +255,15 @@ type adder func(name string, i int, ends bool, do func(s *world, i int) error)
 // answers are what Redis may say to a request.
 func (s *world) answers(i int, add adder) {
 	add("is told busy", i, false, (*world).busy)
+	if s.calls[i].breed.registers {
+		add("is told of a lapse", i, false, (*world).lapses)
+	}
 	if s.grantable(i) {
 		add("wins", i, false, (*world).wins)
+		if s.calls[i].breed.registers {
+			add("wins before its own", i, false, (*world).winsNext)
+			add("wins what was meant for another", i, false, (*world).winsSwapped)
+		}
 	}
 	if s.queue.silent == nil && !s.calls[i].breed.once {
 		add("gets no answer", i, false, (*world).silence)
@@ -262,6 +282,11 @@ func (s *world) grantable(i int) bool {
 
 // settles are the ends of a hand-off.
 func (s *world) settles(add adder, i int) {
+	if s.calls[i].breed.registers { // no script does that
+		add("hands on in memory", i, false, func(s *world, i int) error { return s.grants(i, true) })
+		add("may not hand on", i, false, func(s *world, i int) error { return s.recalls(i, false) })
+		return
+	}
 	add("hands on by a script", i, false, func(s *world, i int) error { return s.grants(i, false) })
 	add("hands on in memory", i, false, func(s *world, i int) error { return s.grants(i, true) })
 	add("may not hand on", i, false, func(s *world, i int) error { return s.recalls(i, false) })
@@ -341,7 +366,7 @@ func (s *world) busy(i int) error {
 	switch {
 	case c.breed.once:
 		return s.leaves(i)
-	case c.breed.several:
+	case c.breed.several, c.breed.registers:
 		c.phase = refused
 	default:
 		c.phase = awake
@@ -352,7 +377,40 @@ func (s *world) busy(i int) error {
 	return nil
 }
 
-// steps is what follows a refusal, for one of several.
+// lapses is a refusal that says that Redis had given up the others.
+func (s *world) lapses(i int) error {
+	if s.queue.Lapse(false) {
+		if s.registrar != 0 {
+			return errors.New("two registrars")
+		}
+		s.registrar = 1
+	}
+	return s.busy(i)
+}
+
+// polls is a look at the clock of one that sleeps.
+func (s *world) polls(i int) error {
+	s.queue.Poll(&s.waiters[i])
+	s.calls[i].phase = awake
+	return nil
+}
+
+// winsNext is a grant that says that others of this process stand next in Redis's queue.
+func (s *world) winsNext(i int) error {
+	err := s.wins(i)
+	s.queue.Stands(1, 0)
+	s.next = true
+	return err
+}
+
+// winsSwapped is one that says besides that one of these has another place.
+func (s *world) winsSwapped(i int) error {
+	err := s.winsNext(i)
+	s.queue.Swapped()
+	return err
+}
+
+// steps is what follows a refusal, for one of several and one that has a place in Redis's queue.
 func (s *world) steps(i int) error {
 	s.queue.StepBack(&s.waiters[i])
 	s.calls[i].phase = awake
@@ -370,6 +428,10 @@ func (s *world) wins(i int) error {
 	c.phase, c.holds, c.trace = holding, true, false // what stands there is the hold
 	s.queue.Hold(c.breed.kind.Mode())
 	s.queue.Win(&s.waiters[i])
+	if c.breed.registers {
+		s.queue.Stands(0, 0)
+		s.next = false
+	}
 	return nil
 }
 
@@ -448,7 +510,7 @@ func (s *world) grants(i int, passed bool) error {
 	from.phase, from.holds, to.holds = gone, false, true
 	s.queue.Unhold(from.breed.kind.Mode())
 	s.queue.Hold(to.breed.kind.Mode())
-	to.trace = false // what stands there is the hold, or what its end cleans up
+	to.trace, to.entry = false, false // what stands there is the hold, or what its end cleans up
 	if !s.queue.Grant(&s.waiters[from.to], passed, 0) {
 		return s.unlocks(int(from.to), 0)
 	}
@@ -464,7 +526,7 @@ func (s *world) recalls(i int, unknown bool) error {
 	}
 	s.queue.Recall(w, id)
 	if unknown || w.Deserted() {
-		to.trace = false // whoever hands on cleans up
+		to.trace, to.entry = false, false // whoever hands on cleans up
 	}
 	w.ID = "a" // one is as good as another
 	c.phase = releasing
@@ -506,7 +568,7 @@ func (s *world) ends(i, others int) error {
 const registration = 7
 
 func (s *world) picks(batch int) error {
-	picked, _ := s.queue.Unplaced(batch)
+	picked := s.queue.Unplaced(batch)
 	if s.registrar = 2; len(picked) == 0 {
 		s.registrar = 0
 	}
@@ -528,7 +590,7 @@ func (s *world) registers(int) error {
 	}
 	for _, w := range still {
 		i := s.index(w)
-		if s.calls[i].phase == gone || s.calls[i].phase == flying {
+		if s.calls[i].phase == gone || s.calls[i].phase == flying || s.calls[i].holds {
 			return fmt.Errorf("%d is registered, and is not to be", i)
 		}
 		s.calls[i].trace, s.calls[i].entry = true, true
@@ -536,7 +598,7 @@ func (s *world) registers(int) error {
 	return nil
 }
 
-func (s *world) registered(unknown bool) error {
+func (s *world) registered(unknown bool, next int) error {
 	tickets := make([]int64, most)
 	for i := range tickets {
 		tickets[i] = 1
@@ -549,6 +611,10 @@ func (s *world) registered(unknown bool) error {
 		}
 	}
 	s.queue.Registered(members, tickets, unknown)
+	if !unknown {
+		s.queue.Stands(int64(next), 0)
+		s.next = next > 0
+	}
 	s.registrar, s.batch = 1, 0
 	return nil
 }
@@ -577,8 +643,10 @@ func (s *world) tidy() {
 	case !q.Empty():
 	case q.holds.total() == 0:
 		*q = Queue{}
+		s.next = false
 	case q.Idle():
 		q.Forget()
+		s.next = false
 	}
 }
 

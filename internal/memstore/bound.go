@@ -123,7 +123,12 @@ func (b *bound) Inspect(ctx context.Context) (store.InspectReply, error) {
 	})
 }
 
-func (b *bound) Enqueue(context.Context, []store.Ask, bool) (store.EnqueueReply, error) {
+// Serving is this protocol, which keeps no queue.
+func (b *bound) Serving(string) store.Protocol { return b }
+
+func (b *bound) Served() string { return "" }
+
+func (b *bound) Enqueue(context.Context, []store.Ask) (store.EnqueueReply, error) {
 	return store.EnqueueReply{}, &store.Refused{Err: errUnsupported}
 }
 

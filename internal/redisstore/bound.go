@@ -52,7 +52,13 @@ type Inspector interface {
 
 // A Queuer is a protocol whose waiters have a queue in Redis.
 type Queuer interface {
-	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask, first bool) (lua.EnqueueReply, error)
+	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask) (lua.EnqueueReply, error)
+}
+
+// A Server is a protocol whose holds pass to others that have places in a queue in Redis; see [store.Protocol].
+type Server interface {
+	Serving(id string) Protocol
+	Served() string
 }
 
 // A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
@@ -127,15 +133,29 @@ func (b *bound) Leave(ctx context.Context, step store.Step) (lua.StepReply, erro
 	})
 }
 
-func (b *bound) Enqueue(ctx context.Context, asks []store.Ask, first bool) (lua.EnqueueReply, error) {
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (lua.EnqueueReply, error) {
 	p, ok := b.Protocol.(Queuer)
 	if !ok {
 		return lua.EnqueueReply{}, &store.Refused{Err: errUnsupported}
 	}
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, bool, error) {
-		reply, err := p.Enqueue(ctx, conn, asks, first)
+		reply, err := p.Enqueue(ctx, conn, asks)
 		return reply, false, err // a lost place is registered again
 	})
+}
+
+func (b *bound) Serving(id string) store.Protocol {
+	if p, ok := b.Protocol.(Server); ok {
+		return &bound{p.Serving(id), b.store}
+	}
+	return b
+}
+
+func (b *bound) Served() string {
+	if p, ok := b.Protocol.(Server); ok {
+		return p.Served()
+	}
+	return ""
 }
 
 func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {

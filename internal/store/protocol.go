@@ -37,10 +37,15 @@ type Protocol interface {
 	Leave(ctx context.Context, step Step) (StepReply, error)
 	Inspect(ctx context.Context) (InspectReply, error)
 
+	// Serving is the protocol of a hold, of this protocol, that was passed on to the waiter of that id, which has a
+	// place in the store's queue: its Release takes that away too. Without a queue it is this protocol.
+	Serving(id string) Protocol
+	// Served is one of the waiters whose places Release takes away besides; "": there are none.
+	Served() string
+
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
-	// one. First says that no other waiter of this process has a place: the store does not know yet that this
-	// process lives.
-	Enqueue(ctx context.Context, asks []Ask, first bool) (EnqueueReply, error)
+	// one. From then on the store knows that this process lives.
+	Enqueue(ctx context.Context, asks []Ask) (EnqueueReply, error)
 }
 
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.

@@ -54,6 +54,11 @@ type AcquireReply struct {
 	Ticket int64         // Busy, if waiters have a queue in the store: this one's place
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client
 
+	// Held, if waiters have a queue in the store: up to the ticket Next they are this client's, 0: not even the first.
+	// Swapped says that the hold was meant for another of them, which got the place of the one that came.
+	Next    int64
+	Swapped bool
+
 	// Also, with Busy, is another channel on which the holder publishes its release. The code that knows the
 	// keys adds it, not the script.
 	Also string
@@ -102,6 +107,8 @@ type StepReply struct {
 type EnqueueReply struct {
 	Status  Status  // Done or Late
 	Tickets []int64 // places in the queue, one per waiter
+	Lapsed  bool    // the store knew of no living waiter of this client: it may have given up all that had places
+	Next    int64   // up to this ticket those that stand next are this client's; 0: not even the first
 	Now     int64   // server time in µs
 }
 

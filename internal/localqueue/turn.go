@@ -1,0 +1,44 @@
+package localqueue
+
+import "time"
+
+// Turns of those that stand in a queue which Redis keeps. A hold may pass to the first here only where that is
+// Redis's next as well: it was registered, nobody else's waiters stand before its ticket, and nothing that was sent
+// under its id can come late and give it a place again. For the same reason whoever is the first asks only now and
+// then while a hold of its own process is in its way, and waits in between like everybody.
+
+// Stands notes up to which ticket those that stand next in Redis's queue are this process's, as Redis answered a
+// request of an instant.
+func (q *Queue) Stands(next int64, asked time.Duration) {
+	if asked >= q.stood {
+		q.next, q.stood = next, asked
+	}
+}
+
+// Swapped notes that the hold that Redis gave to one of this process was meant for another: that one has another place
+// than it was told, and nobody knows which one it is.
+func (q *Queue) Swapped() {
+	for w := q.first; w != nil; w = w.next {
+		w.unsure = true
+	}
+}
+
+// inTurn reports whether a hold may pass to w as far as Redis's queue is concerned, if it is in one. One that is to be
+// registered has no ticket or an unsure one, and one whose registration was sent is noted to be entering.
+func (q *Queue) inTurn(w *Waiter) bool {
+	return !w.Registers || w.ticket > 0 && w.ticket <= q.next && !w.unsure && w.entering == 0
+}
+
+// dated reports that a hold must not pass to w any more, because too much may have happened to Redis's queue: one that
+// was taken for dead may have come back to an earlier place. After so long asking costs little, too.
+func (q *Queue) dated(w *Waiter, now time.Duration) bool {
+	return w.Registers && now-q.stood >= runTime
+}
+
+// Poll has the first in the queue ask, behind a hold of its own process: all that Redis keeps for this process hangs
+// on its being heard of.
+func (q *Queue) Poll(w *Waiter) {
+	if w == q.first && w.state == Waiting && !w.registering {
+		w.state = Asking
+	}
+}

@@ -1,0 +1,72 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// A claim says up to which ticket those that stand next are its client's, and how many tokens it may give them.
+func TestFairLockSaysWhoStandsNext(t *testing.T) {
+	p := fairAlone(t)
+	p.enters(alice, 0)
+	first := p.waits(bob, 0)
+	last := p.enqueue(lua.Place{ID: bob2}).Tickets[0]
+	p.waits(carol, 0)
+	require.Equal(t, bob, p.done(alice))
+	got := p.enters(bob, first)
+	require.Equal(t, last, got.Next)
+	require.Positive(t, got.Spare)
+	require.False(t, got.Swapped)
+	require.Equal(t, carol, p.servedBy(bob, bob2))
+	require.Zero(t, p.enters(carol, 0).Next)
+	p.leaves(carol)
+	p.idle()
+}
+
+// servedBy ends a hold that was passed on, and says who is invited.
+func (p *fairPlace) servedBy(id string, served ...string) string {
+	p.place.t.Helper()
+	got := run(p.place, lua.FairRelease(p.f, p.t, lua.FairReleaseArgs{ID: id, Served: served}))
+	require.Equal(p.place.t, lua.Done, got.Status)
+	return p.invited()
+}
+
+// Where another of the client was invited than the one that comes, that is told.
+func TestFairLockSaysThatAnotherWasMeant(t *testing.T) {
+	p := fairAlone(t)
+	p.enters(alice, 0)
+	p.waits(bob, 0)
+	second := p.enqueue(lua.Place{ID: bob2}).Tickets[0]
+	require.Equal(t, bob, p.done(alice))
+	got := p.enters(bob2, second)
+	require.True(t, got.Swapped)
+	require.Equal(t, second, got.Next)
+}
+
+// While one that was taken for dead may come back, nobody is said to stand next.
+func TestFairLockPassesNothingWhileTheDeadMayComeBack(t *testing.T) {
+	p := fairAlone(t)
+	p.enters(alice, 0)
+	p.waits(carol, 0)
+	first := p.waits(bob, 0)
+	p.enqueue(lua.Place{ID: bob2})
+	p.dies(carol)
+	require.Equal(t, bob, p.done(alice))
+	require.Zero(t, p.enters(bob, first).Next)
+}
+
+// The places of those who were served go without the hold, too, and a hold of another one stays.
+func TestFairLockForgetsThoseWhoWereServed(t *testing.T) {
+	p := fairAlone(t)
+	p.enters(alice, 0)
+	p.waits(bob, 0)
+	p.enqueue(lua.Place{ID: bob2})
+	p.waits(carol, 0)
+	got := run(p.place, lua.FairRelease(p.f, p.t, lua.FairReleaseArgs{ID: bob, Served: []string{bob, bob2}}))
+	require.Equal(t, lua.Gone, got.Status)
+	require.Equal(t, []string{carol}, p.queue())
+	p.heldOnce(alice)
+}
