@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -78,8 +77,14 @@ func (l *lab) child() *child {
 
 func (l *lab) idleChild() *child {
 	l.Helper()
+	return l.childIn("waiter")
+}
+
+// childIn starts a child in some role.
+func (l *lab) childIn(role string) *child {
+	l.Helper()
 	c := &child{l: l, cmd: exec.Command(os.Args[0]), lines: make(chan string, 100)}
-	c.cmd.Env = append(os.Environ(), roleEnv+"=waiter", childAddr+"="+l.server.Addr(), childName+"="+l.name)
+	c.cmd.Env = append(os.Environ(), roleEnv+"="+role, childAddr+"="+l.server.Addr(), childName+"="+l.name)
 	c.cmd.Stderr = os.Stderr
 	var err error
 	c.in, err = c.cmd.StdinPipe() // whose end ends the child, should this process die
@@ -124,13 +129,7 @@ func (c *child) say(line string) {
 
 func (c *child) hears(word string) {
 	c.l.Helper()
-	select {
-	case line, ok := <-c.lines:
-		require.True(c.l, ok, "the child has ended")
-		require.True(c.l, strings.HasPrefix(line, word), "%q instead of %q", line, word)
-	case <-time.After(patience):
-		c.l.Fatalf("the child does not say %q", word)
-	}
+	c.next(word)
 }
 
 // serve lets the children in, in the order in which they stand here.

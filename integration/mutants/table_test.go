@@ -15,6 +15,42 @@ type mutant struct {
 // table lists the mutants: scripts, the watchdog, and the engine.
 var table = append(histories, []mutant{
 	{
+		name: "a fair lock passes over the next in the queue",
+		file: "internal/localqueue/turn.go",
+		old:  `w.ticket > 0 && w.ticket <= q.next && !w.unsure`,
+		new:  `!w.unsure`,
+		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
+	}, {
+		name: "who stands next in a fair lock's queue may be anybody's",
+		file: "lua/fragment_fair_next.lua",
+		old:  `if client_of(some[i]) ~= client then`,
+		new:  `if client == nil then`,
+		in:   "lua", by: "^TestFairLockSaysWhoStandsNext$",
+	}, {
+		name: "a waiter is passed a fair lock while its registration may still be carried out",
+		file: "internal/localqueue/turn.go",
+		old:  ` && w.entering == 0`,
+		new:  ``,
+		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
+	}, {
+		name: "a registration brings nobody to life",
+		file: "lua/fair_enqueue.lua",
+		old:  `redis.call('ZADD', alive, string.format('%.0f', clock + life), client)`,
+		new:  ``,
+		in:   "fairlock", by: "^TestARegistrationRacesTheReleaseThatEmptiesTheQueue$",
+	}, {
+		name: "nobody is registered again of whom a registration says that they were given up",
+		file: "internal/engine/queue.go",
+		old:  `if unknown || reply.Lapsed {`,
+		new:  `if unknown && reply.Lapsed {`,
+		in:   "fairlock", by: "^TestALapseIsTold$",
+	}, {
+		name: "the release of a fair lock leaves the places of those who were served",
+		file: "fairlock/passed.go",
+		old:  `return p.release(id, p.served, sharded, wantNow)`,
+		new:  `return p.release(id, nil, sharded, wantNow)`,
+		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
+	}, {
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
 		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,
