@@ -111,8 +111,8 @@ func TestALapseIsTold(t *testing.T) {
 	}
 }
 
-// The release that ends a run does not reach Redis: what its process does about that in the background takes away the places
-// of all who were served, and the next process gets in.
+// The release that ends a run does not reach Redis: what its process does about that in the background takes away the
+// places of all who were served, and the next process gets in.
 func TestTheReleaseThatEndsARunFails(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -43,7 +43,8 @@ func (h *Hold) expectLongTurn() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.state == live {
-			h.engine.sender.Spawn(func() { h.engine.leavePlaces(h) }) // refused when Close is at work, which ends the hold
+			// Refused when Close is at work, which ends the hold.
+			h.engine.sender.Spawn(func() { h.engine.leavePlaces(h) })
 		}
 	}, h)
 	h.engine.wheel.Schedule(h.longTurn, h.start+longTurn)
