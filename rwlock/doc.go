@@ -38,10 +38,10 @@
 //
 // # Who dies
 //
-// Readers that joined one another are one reader for Redis: they share its lease and its end. If that is lost, each
-// of them learns; the last one who leaves releases it. MaxHold ends one of them, and a reader with a
-// [rlock.FixedLease] neither joins nor is joined. nil from the unlock of one who leaves others behind says that the hold
-// was valid to its end, not that Redis was asked. Who is exported gets a hold of its own beside the others'.
+// Readers that joined one another are one reader for Redis: they share one lease. If it is lost, each of them learns
+// of that; the last one to unlock releases it. MaxHold ends only the reader that has it, and a reader with a
+// [rlock.FixedLease] neither joins nor is joined. nil from the unlock of a reader that leaves others behind says that
+// the hold was valid to its end, not that Redis was asked. Export gives a reader a hold of its own beside the others'.
 //
 // Each reader has a lease of its own, in a key of its own, and a writer goes by those: a reader that died
 // is out of its way when that reader's lease is over, whatever other readers renew. No lease shortens
@@ -66,8 +66,9 @@
 // # Operators
 //
 // Inspect tells of one side: the readers, each with the lease that is its own, or the writer. Those that joined one
-// another are one, with one level and what is nested in them. Their IDs are what [rlock.Hold] tells; a writer's field in Redis has ":write" behind it. Break takes the lock from
-// exactly those: Read().Break from all readers, Write().Break from the writer, whose own read holds stay.
+// another are one, with one level and what is nested in them. Their IDs are what [rlock.Hold] tells; a writer's field
+// in Redis has ":write" behind it. Break takes the lock from exactly those: Read().Break from all readers,
+// Write().Break from the writer, whose own read holds stay.
 //
 // # In Redis
 //

@@ -26,7 +26,9 @@ func (r reader) Renewer() redisstore.Renewer { return readRenewer{} }
 func (r reader) Traits() *store.Traits       { return &readTraits }
 
 // A read inside a write passes the queue.
-var readTraits = store.Traits{Shares: true, Counts: true, Under: func(_, mode string) (bool, error) { return mode == writeMode, nil }}
+var readTraits = store.Traits{
+	Shares: true, Counts: true, Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
+}
 
 // Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes
 // first, since a reader without one is dead; by itself it holds nothing.
