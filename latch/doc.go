@@ -14,8 +14,8 @@
 // count for as long as a copy can arrive, some seconds by default. A request that is sent again because its reply was
 // lost, or that the network duplicates or delays, finds its own id and changes nothing, even if it changed nothing
 // the first time. A request also names the server time after which it must not be carried out, so a copy that arrives
-// after its id was forgotten is refused. The same holds for [Latch.Set] and [Latch.Delete], so nothing late ends a
-// count that began since.
+// after its id was forgotten is refused, unless the server's clock stepped back in between. The same holds for
+// [Latch.Set] and [Latch.Delete], so nothing late ends a count that began since.
 //
 // A [Latch.Wait] that returns nil has seen that there was no count. It does not depend on messages, which only make
 // it fast. A waiter subscribes first, then asks, and asks again with every message, with every renewed subscription,

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
-	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -31,12 +29,13 @@ func New(client *rlock.Client, name string) *Latch {
 	if l.core, l.err = l.client.Core(); l.err != nil {
 		return l
 	}
+	l.gate.store = l.core.Store
 	if l.gate.key, l.err = l.core.Key(name); l.err != nil {
 		return l
 	}
 	// Redisson adds these braces itself, whatever the key contains.
 	l.gate.channel = "redisson_countdownlatch__channel__{" + l.gate.key + "}"
-	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.requests()) {
+	if l.core.Cluster && !keys.SameSlot(l.gate.key, l.gate.channel, l.gate.requests()) {
 		l.err = &rlock.ArgumentError{
 			Name: "name", Value: fmt.Sprintf("%q", l.gate.key), Problem: "must have no braces on a cluster, " +
 				"because Redisson's channel of such a latch falls into another slot",
@@ -59,9 +58,7 @@ func (l *Latch) Set(ctx context.Context, n int64) error {
 			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(lua.MaxCount)),
 		}
 	}
-	reply, err := l.once(ctx, func(at lua.Latch, r lua.Request) *lua.Call[lua.CountReply] {
-		return lua.LatchSet(at, n, r)
-	})
+	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == lua.Busy {
 		return fmt.Errorf("latch: %q is counting already, from %d down: %w",
 			l.gate.name, reply.Value, rlock.ErrBusy)
@@ -76,7 +73,7 @@ func (l *Latch) CountDown(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	_, err := l.once(ctx, lua.LatchDown)
+	_, err := l.once(ctx, store.Change{Verb: store.Down})
 	return err
 }
 
@@ -85,9 +82,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	if err := l.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := l.once(ctx, func(at lua.Latch, _ lua.Request) *lua.Call[lua.CountReply] {
-		return lua.CountLook(at.Count)
-	})
+	reply, err := l.once(ctx, store.Change{Verb: store.Look})
 	return max(reply.Value, 0), err
 }
 
@@ -112,29 +107,13 @@ func (l *Latch) Delete(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	_, err := l.once(ctx, lua.LatchDelete)
+	_, err := l.once(ctx, store.Change{Verb: store.Delete})
 	return err
 }
 
-// requests is the key that holds the ids of recent requests.
-func (l *Latch) requests() string { return keys.Own("request", l.gate.key) }
-
-// once runs a script that counts once.
-func (l *Latch) once(
-	ctx context.Context, prepare func(lua.Latch, lua.Request) *lua.Call[lua.CountReply],
-) (lua.CountReply, error) {
-	p := l.core.Store.Bind(&l.gate)
-	return engine.Once(l.core.Engine, ctx, p, redisstore.Change(p, func(
-		ctx context.Context, conn lua.Conn, ask store.Ask,
-	) (store.Changed[lua.CountReply], error) {
-		at := lua.Latch{
-			Count: l.gate.key, Channel: l.gate.channel, Sharded: l.core.Store.Sharded(),
-		}
-		r, err := prepare(at, lua.Request{
-			Key: l.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
-		}).Run(ctx, conn)
-		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	}))
+// once has a change carried out that counts once.
+func (l *Latch) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return l.core.Engine.Once(ctx, l.core.Store.Bind(&l.gate), what)
 }
 
 func (l *Latch) check(ctx context.Context) error {

@@ -2,7 +2,10 @@ package latch
 
 import (
 	"context"
+	"errors"
 
+	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 )
@@ -10,7 +13,11 @@ import (
 // gate is the protocol of a wait: a waiter that finds the latch open is done, and leaves nothing behind.
 type gate struct {
 	name, key, channel string
+	store              redisclient.Store
 }
+
+// requests is the key that remembers requests.
+func (g *gate) requests() string { return keys.Own("request", g.key) }
 
 func (g *gate) Name() string    { return g.name }
 func (g *gate) Key() string     { return g.key }
@@ -39,4 +46,29 @@ func (g *gate) Release(string, bool, bool) *lua.Call[lua.ReleaseReply] {
 	return lua.Func(func(context.Context) (lua.ReleaseReply, error) {
 		return lua.ReleaseReply{Status: lua.Gone}, nil
 	})
+}
+
+// errVerb is never seen: a latch has no other changes.
+var errVerb = errors.New("latch: there is no such change")
+
+// Change starts, counts or ends a count, or looks at it.
+func (g *gate) Change(
+	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
+) (lua.CountReply, error) {
+	at := lua.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
+	r := lua.Request{
+		Key: g.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
+	}
+	switch what.Verb {
+	case store.Look:
+		return lua.CountLook(g.key).Run(ctx, conn)
+	case store.Set:
+		return lua.LatchSet(at, what.N, r).Run(ctx, conn)
+	case store.Down:
+		return lua.LatchDown(at, r).Run(ctx, conn)
+	case store.Delete:
+		return lua.LatchDelete(at, r).Run(ctx, conn)
+	default:
+		return lua.CountReply{}, &store.Refused{Err: errVerb}
+	}
 }

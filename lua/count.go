@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var (
@@ -36,12 +38,8 @@ func (c Counter) check() error {
 	return errors.Join(checkKey("permits", c.Free), checkKey("channel", c.Channel))
 }
 
-// CountReply is the answer to a script that changes or reads a number.
-type CountReply struct {
-	Status Status // Done, Already, Late, or Busy where documented
-	Value  int64
-	Now    int64 // server time in µs; 0: unknown
-}
+// CountReply is the answer to what changes or reads a number.
+type CountReply = store.ChangeReply
 
 func decodeCount(value any) (CountReply, error) {
 	r := newReader(value, 3)

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
 				require.NoError(t, semaphore.New(keeper, name).SetCapacity(context.Background(), 1))
-				return one{semaphore.New(clients[client], name, opts...)}
+				return conformance.Permit{Semaphore: semaphore.New(clients[client], name, opts...)}
 			},
 			Close: func(client int) error { return clients[client].Close() },
 			Sent:  sent.Sent,
@@ -37,25 +37,15 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// one is one permit as a lock.
-type one struct{ *semaphore.Semaphore }
-
-func (o one) Lock(ctx context.Context) (context.Context, func() error, error) {
-	return o.Acquire(ctx, 1)
-}
-
-func (o one) TryLock(ctx context.Context) (context.Context, func() error, error) {
-	return o.TryAcquire(ctx, 1)
-}
-
-func (o one) Do(ctx context.Context, fn func(ctx context.Context) error) error {
-	return o.Semaphore.Do(ctx, 1, fn)
-}
-
-// Held knows no more than the context does: permits are not looked up.
-func (o one) Held(ctx context.Context) (rlock.Hold, error) {
-	if cause := context.Cause(ctx); cause != nil {
-		return rlock.Hold{}, cause
-	}
-	return rlock.Hold{}, rlock.ErrNotHeld
+// TestNumbers holds a counting semaphore, and a latch beside it, to what they promise.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	conformance.RunNumbers(t, func(t testing.TB) (clients conformance.Clients) {
+		var sent redistest.Meter
+		for i := range clients {
+			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{})
+		}
+		return clients
+	})
 }

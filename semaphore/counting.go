@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -38,9 +37,7 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
 		return err
 	}
-	reply, err := s.once(ctx, func(c lua.Counter, r lua.Request) *lua.Call[lua.CountReply] {
-		return lua.CountSet(c, n, r)
-	})
+	reply, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == lua.Busy {
 		return fmt.Errorf("semaphore: %q is there already, with %d permits left: %w",
 			s.name, reply.Value, rlock.ErrBusy)
@@ -79,14 +76,7 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 1, lua.MaxCount); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, func(c lua.Counter, r lua.Request) *lua.Call[lua.CountReply] {
-		return lua.CountRelease(c, n, r)
-	})
-	if most, refused := lua.Capacity(err); refused {
-		return &rlock.ArgumentError{
-			Name: "n", Value: n, Problem: fmt.Sprintf("must be at most %d now", most),
-		}
-	}
+	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
 	return err
 }
 
@@ -95,7 +85,7 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, lua.CountDrain)
+	reply, err := s.once(ctx, store.Change{Verb: store.Drain})
 	return reply.Value, err
 }
 
@@ -106,7 +96,7 @@ func (s *Counting) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, lua.CountDelete)
+	_, err := s.once(ctx, store.Change{Verb: store.Delete})
 	return err
 }
 
@@ -115,9 +105,7 @@ func (s *Counting) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, func(c lua.Counter, _ lua.Request) *lua.Call[lua.CountReply] {
-		return lua.CountLook(c.Free)
-	})
+	reply, err := s.once(ctx, store.Change{Verb: store.Look})
 	return max(reply.Value, 0), err
 }
 
@@ -133,16 +121,7 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 	return req, err
 }
 
-// once runs a script that counts once.
-func (s *Counting) once(
-	ctx context.Context, prepare func(lua.Counter, lua.Request) *lua.Call[lua.CountReply],
-) (lua.CountReply, error) {
-	c := &counts{handle: s.handle}
-	p := s.core.Store.Bind(c)
-	return engine.Once(s.core.Engine, ctx, p, redisstore.Change(p, func(
-		ctx context.Context, conn lua.Conn, ask store.Ask,
-	) (store.Changed[lua.CountReply], error) {
-		r, err := prepare(c.at(s.core.Store.Sharded()), s.remember(ask)).Run(ctx, conn)
-		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	}))
+// once has a change carried out that counts once.
+func (s *Counting) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return s.core.Engine.Once(ctx, s.core.Store.Bind(&counts{handle: s.handle}), what)
 }

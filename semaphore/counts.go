@@ -2,9 +2,13 @@ package semaphore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // counts is the protocol of permits that nobody owns, in the layout of Redisson's RSemaphore: a number at the name
@@ -21,6 +25,19 @@ func (c *counts) Key() string     { return c.key }
 func (c *counts) Mode() string    { return "count" }
 func (c *counts) Channel() string { return c.channel() }
 
+// Count is how many permits it asks for.
+func (c *counts) Count() int64 { return c.count }
+
+// RequestLife is how long a request is remembered that took something and was not answered.
+func (c *counts) RequestLife() time.Duration {
+	return time.Duration(c.core.RequestLife) * time.Millisecond
+}
+
+// TooMany is the error of a Release of n where no more than most fit.
+func (*counts) TooMany(n, most int64) error {
+	return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf("must be at most %d now", most)}
+}
+
 func (c *counts) at(sharded bool) lua.Counter {
 	return lua.Counter{Free: c.key, Channel: c.channel(), Sharded: sharded}
 }
@@ -36,4 +53,32 @@ func (c *counts) Acquire(
 // Release cancels a request. Once a request is answered, nobody holds the permits that it took.
 func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
 	return lua.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
+}
+
+// errVerb is never seen: the handles make no other changes.
+var errVerb = errors.New("semaphore: there is no such change")
+
+// Change sets, changes or deletes the number, or looks at it.
+func (c *counts) Change(
+	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
+) (lua.CountReply, error) {
+	at, r := c.at(c.core.Store.Sharded()), c.remember(ask)
+	switch what.Verb {
+	case store.Look:
+		return lua.CountLook(c.key).Run(ctx, conn)
+	case store.Set:
+		return lua.CountSet(at, what.N, r).Run(ctx, conn)
+	case store.Add:
+		reply, err := lua.CountRelease(at, what.N, r).Run(ctx, conn)
+		if most, refused := lua.Capacity(err); refused {
+			err = &store.Refused{Err: c.TooMany(what.N, most)}
+		}
+		return reply, err
+	case store.Drain:
+		return lua.CountDrain(at, r).Run(ctx, conn)
+	case store.Delete:
+		return lua.CountDelete(at, r).Run(ctx, conn)
+	default:
+		return lua.CountReply{}, &store.Refused{Err: errVerb}
+	}
 }

@@ -42,7 +42,9 @@
 // Between processes no order is promised, and a large request can be starved.
 //
 // If the server's clock steps back, the permits of a holder that crashes before its next renewal are kept for the
-// step plus the lease, because a lease ends by that clock. Renewals correct the leases of live holders.
+// step plus the lease, because a lease ends by that clock. Renewals correct the leases of live holders. A copy that the
+// network makes of a request of a [Counting] may count once more after such a step, because the id of the request is
+// forgotten by that clock too.
 //
 // Redis keeps the capacity, or the number of a [Counting], for ever: use Delete for a name that is no longer in use.
 // The remembered requests, in one key for each name, expire by themselves.

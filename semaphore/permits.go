@@ -47,17 +47,17 @@ func (p *permits) Acquire(
 	reply, err := lua.PermitAcquire(
 		p.at(p.core.Store.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if most, refused := lua.Capacity(err); refused {
-		err = &store.Refused{Err: p.tooMany(most, ask.Waited)}
+		err = &store.Refused{Err: p.TooMany(most, ask.Waited)}
 	}
 	if reply.Status == lua.Busy && reply.Fence == lua.NoCapacity {
-		reply.Fence, reply.Why = 0, ErrNoCapacity
+		reply.Fence, reply.Why = 0, p.Unset()
 	}
 	return reply, err
 }
 
-// tooMany is the error of a request that cannot be served with that capacity. It is an argument error only if the
+// TooMany is the error of a request that cannot be served with that capacity. It is an argument error only if the
 // request was already too large when the call was made.
-func (p *permits) tooMany(capacity int64, waited bool) error {
+func (p *permits) TooMany(capacity int64, waited bool) error {
 	if waited {
 		return &CapacityError{Name: p.name, N: p.count, Capacity: capacity}
 	}
@@ -66,12 +66,30 @@ func (p *permits) tooMany(capacity int64, waited bool) error {
 	}
 }
 
+// Unset is why permits are refused for which no capacity was set.
+func (*permits) Unset() error { return ErrNoCapacity }
+
 func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
 	if !ours(id) {
 		permit, _ := hex.DecodeString(id) // checked by Break; nobody else knows such ids
 		return lua.PermitReleaseOne(p.at(sharded), string(permit))
 	}
 	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
+}
+
+// Change sets the capacity, or deletes the semaphore.
+func (p *permits) Change(
+	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
+) (lua.CountReply, error) {
+	at, r := p.at(p.core.Store.Sharded()), p.remember(ask)
+	switch what.Verb {
+	case store.Set:
+		return lua.PermitCapacity(at, what.N, r).Run(ctx, conn)
+	case store.Delete:
+		return lua.PermitDelete(at, r).Run(ctx, conn)
+	default:
+		return lua.CountReply{}, &store.Refused{Err: errVerb}
+	}
 }
 
 // Inspect groups the permits by hold.

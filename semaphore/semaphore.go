@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -50,15 +48,7 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
 		return err
 	}
-	p := s.permits(0)
-	at := s.core.Store.Bind(p)
-	_, err := engine.Once(s.core.Engine, ctx, at, redisstore.Change(at, func(
-		ctx context.Context, conn lua.Conn, ask store.Ask,
-	) (store.Changed[struct{}], error) {
-		r, err := lua.PermitCapacity(
-			p.at(s.core.Store.Sharded()), n, s.remember(ask)).Run(ctx, conn)
-		return store.Changed[struct{}]{Status: r.Status, Now: r.Now}, err
-	}))
+	_, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
 	return err
 }
 
@@ -70,14 +60,7 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	p := s.permits(0)
-	at := s.core.Store.Bind(p)
-	reply, err := engine.Once(s.core.Engine, ctx, at, redisstore.Change(at, func(
-		ctx context.Context, conn lua.Conn, ask store.Ask,
-	) (store.Changed[lua.CountReply], error) {
-		r, err := lua.PermitDelete(p.at(s.core.Store.Sharded()), s.remember(ask)).Run(ctx, conn)
-		return store.Changed[lua.CountReply]{Reply: r, Status: r.Status, Now: r.Now}, err
-	}))
+	reply, err := s.once(ctx, store.Change{Verb: store.Delete})
 	if err == nil && reply.Status == lua.Busy {
 		return fmt.Errorf("semaphore: %d permits of %q are held: %w", reply.Value, s.name, rlock.ErrBusy)
 	}
@@ -145,6 +128,11 @@ func (s *Semaphore) permits(n int64) *permits {
 	return &permits{handle: s.handle, count: n, traits: store.Traits{
 		Crowds: true, Passes: true, Unscripted: true, Portion: n,
 	}}
+}
+
+// once has a change carried out that counts once.
+func (s *Semaphore) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return s.core.Engine.Once(ctx, s.core.Store.Bind(s.permits(0)), what)
 }
 
 // lock returns the lock that stands for n permits.

@@ -148,6 +148,18 @@ var table = append(histories, []mutant{
 		new:  `_ = r`,
 		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
+		name: "a store forgets what a request took",
+		file: "internal/memstore/requests.go",
+		old:  `outcomeOf{max(ask.NotAfter, ask.Until), value}`,
+		new:  `outcomeOf{now, value}`,
+		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
+	}, {
+		name: "a client that closes leaves permits taken that nobody owns",
+		file: "internal/engine/close.go",
+		old:  `append(e.reclaim.rest(), e.withdrawn.loose()...)`,
+		new:  `e.reclaim.rest()`,
+		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
+	}, {
 		name: "a read that outlives its write has the end of its range for a token",
 		file: "internal/engine/inside.go",
 		old:  `if o.id != "" {`,

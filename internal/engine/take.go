@@ -72,14 +72,11 @@ func (l *leader) took(sent asked) *Hold {
 	return h
 }
 
-// Once carries out a change that nobody holds, by a script that recognises a copy of itself by the id:
-// it counts once, however often it has to be sent. It gives up when ctx ends, and when Redis has not
-// answered for the release timeout; then it may have been carried out, or not.
-func Once[R any](
-	e *Engine, ctx context.Context, p store.Protocol,
-	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
-) (R, error) {
-	var none R
+// Once carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however often
+// it has to be sent. It gives up when ctx ends, and when Redis has not answered for the release timeout; then it may
+// have been carried out, or not.
+func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) (store.ChangeReply, error) {
+	var none store.ChangeReply
 	if !e.sender.Begin() {
 		return none, e.refuse(p)
 	}
@@ -87,15 +84,15 @@ func Once[R any](
 	if ctx.Err() != nil {
 		return none, contextError(ctx)
 	}
-	c := change{id: e.newID()}
-	var done store.Changed[R]
+	c := change{Change: what, id: e.newID()}
+	var reply store.ChangeReply
 	var err error
 	settled := e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
-		done, err = request.Call(e.sender, ctx, func(ctx context.Context) (store.Changed[R], error) {
-			return sendOnce(e, ctx, p, &c, send)
-		}, func(store.Changed[R], error) {})
+		reply, err = request.Call(e.sender, ctx, func(ctx context.Context) (store.ChangeReply, error) {
+			return e.sendOnce(ctx, p, &c)
+		}, func(store.ChangeReply, error) {})
 		switch kind := store.FaultOf(err); {
-		case kind == store.FaultNone && done.Status == store.Late:
+		case kind == store.FaultNone && reply.Status == store.Late:
 			err = opaque{errClock}
 			return request.AtOnce
 		case kind == store.FaultNone, errors.Is(err, request.ErrAbandoned):
@@ -107,7 +104,7 @@ func Once[R any](
 	})
 	switch {
 	case settled && err == nil:
-		return done.Reply, nil
+		return reply, nil
 	case settled:
 		return none, e.gaveUp(ctx, ctx, p, nil, nil)
 	}
@@ -116,6 +113,7 @@ func Once[R any](
 
 // change is one call of Once.
 type change struct {
+	store.Change
 	id       string
 	notAfter int64 // of its last sending, in server time in µs
 	until    int64 // beyond which none goes; 0: not known yet
@@ -132,27 +130,24 @@ func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
 	return min(notAfter, c.until)
 }
 
-func sendOnce[R any](
-	e *Engine, ctx context.Context, p store.Protocol, c *change,
-	send func(ctx context.Context, ask store.Ask) (store.Changed[R], error),
-) (done store.Changed[R], err error) {
+func (e *Engine) sendOnce(ctx context.Context, p store.Protocol, c *change) (reply store.ChangeReply, err error) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	if err := e.store.Ready(ctx, limit); err != nil {
-		return done, err
+		return reply, err
 	}
 	ask := store.Ask{ID: c.id, Lease: e.cfg.Lease, Settled: e.sender.TakeAnswered(p.Key())}
 	_, err = e.sender.Send(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, notAfter int64) (int64, error) {
 		ask.NotAfter = c.deadline(notAfter, e.cfg.ReleaseTimeout)
 		ask.Until = c.until
 		var err error
-		done, err = send(ctx, ask)
-		return done.Now, err
+		reply, err = p.Change(ctx, c.Change, ask)
+		return reply.Now, err
 	})
-	if err != nil || done.Status != store.Done {
+	if err != nil || reply.Status != store.Done {
 		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}
-	if err == nil && (done.Status == store.Done || done.Status == store.Already) {
+	if err == nil && (reply.Status == store.Done || reply.Status == store.Already) {
 		e.sender.Answered(p.Key(), store.Settled{ID: c.id, NotAfter: c.notAfter})
 	}
-	return done, err
+	return reply, err
 }

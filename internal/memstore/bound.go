@@ -19,6 +19,7 @@ type primitive interface {
 	release(id string) store.ReleaseReply
 	renew(id string, ttl time.Duration) bool
 	inspect() store.InspectReply
+	change(what store.Change, ask store.Ask) (store.ChangeReply, error)
 }
 
 // bound is a protocol in memory: it has its primitive carry requests out.
@@ -26,6 +27,7 @@ type bound struct {
 	store.Rules
 	primitive
 	store *Store
+	looks bool // to acquire is to look, which may be late
 }
 
 // Bind makes a protocol of the rules of one, which tell its primitive.
@@ -39,15 +41,35 @@ func (s *Store) Bind(rules store.Rules) store.Protocol {
 		b.primitive = reader{at}
 	case gated && rules.Mode() == "write":
 		b.primitive = writer{at, gate.GateLife()}
+	case rules.Mode() == "permit":
+		b.primitive = permits{at, rules.Traits().Portion, rules.(limited)}
+	case rules.Mode() == "count":
+		b.primitive = counts{at, rules.(counted)}
+	case rules.Mode() == "latch":
+		b.primitive, b.looks = latch{counts{place: at}}, true
 	}
 	return b
 }
 
-// place is a key of a server, with the channel that tells of it.
+// place is a key of a server, with the channel that tells of it. It refuses what a primitive has not.
 type place struct {
 	*Server
 	key, channel string
 }
+
+func (place) handoff(string, store.Ask) (store.HandoffReply, error) {
+	return store.HandoffReply{}, &store.Refused{Err: errUnsupported}
+}
+
+func (place) change(store.Change, store.Ask) (store.ChangeReply, error) {
+	return store.ChangeReply{}, &store.Refused{Err: errUnsupported}
+}
+
+func (place) adopt(string, store.Ask) store.Status { return store.Gone }
+func (place) reenter(store.Step) store.Status      { return store.Gone }
+func (place) leave(store.Step) store.Status        { return store.Gone }
+func (place) renew(string, time.Duration) bool     { return false }
+func (place) inspect() store.InspectReply          { return store.InspectReply{PTTL: -1} }
 
 // late reports that a request does nothing any more.
 func late(now int64, ask store.Ask) bool { return now > ask.NotAfter }
@@ -55,7 +77,7 @@ func late(now int64, ask store.Ask) bool { return now > ask.NotAfter }
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, error) {
 	return exchange(ctx, b.store, Acquire, b.Key(), func() (reply store.AcquireReply, err error) {
 		now := b.store.server.microsLocked()
-		if late(now, ask) {
+		if late(now, ask) && !b.looks {
 			reply.Status = store.Late
 		} else {
 			reply, err = b.acquire(ask)
@@ -120,6 +142,19 @@ func (b *bound) Inspect(ctx context.Context) (store.InspectReply, error) {
 		reply := b.inspect()
 		reply.Fence, reply.Subscribers = s.fences[b.Key()], int64(len(s.channels[b.Channel()]))
 		return reply, nil
+	})
+}
+
+func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (store.ChangeReply, error) {
+	return exchange(ctx, b.store, Change, b.Key(), func() (reply store.ChangeReply, err error) {
+		now := b.store.server.microsLocked()
+		if late(now, ask) && what.Verb != store.Look {
+			reply.Status = store.Late
+		} else {
+			reply, err = b.change(what, ask)
+		}
+		reply.Now = now
+		return reply, err
 	})
 }
 

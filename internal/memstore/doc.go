@@ -12,8 +12,10 @@
 //
 //	plain lock       acquire, hand-off, adopt, levels, release, renew, inspect, several at once
 //	read-write lock  the same of either side, but several at once; reads inside a write, and the gate
-//	other primitives nothing: their requests are refused
+//	semaphore        acquire, release, renew, inspect, capacity, delete
+//	counting, latch  acquire or wait, cancel, every change; requests are remembered as long as in Redis
+//	other primitives nothing: their requests are refused. So it is with the fair lock
 //
 // The server's clock can be set back. A script that takes several steps in Redis takes one here: a writer that comes
-// across dead readers has them cleared away and the lock at once.
+// across dead readers has them cleared away and the lock at once. No key expires for want of use.
 package memstore

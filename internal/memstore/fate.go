@@ -15,6 +15,7 @@ const (
 	Release   Kind = "release"
 	Renew     Kind = "renew"
 	Inspect   Kind = "inspect"
+	Change    Kind = "change"
 	Subscribe Kind = "subscribe" // Key is the channel
 	Message   Kind = "message"   // of a channel to one client; it has no answer
 )

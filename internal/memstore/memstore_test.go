@@ -1,6 +1,7 @@
 package memstore_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -13,22 +14,44 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
+	"github.com/holdfast-go/holdfast/semaphore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// handle makes a handle on a lock.
-type handle func(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock
+// Numbers that nobody holds are counted and waited for without Redis.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	conformance.RunNumbers(t, func(t testing.TB) (clients conformance.Clients) {
+		server := memstore.NewServer(nil)
+		t.Cleanup(server.Close)
+		for i := range clients {
+			clients[i], _ = open(t, server, i, i == 0, time.Minute)
+		}
+		return clients
+	})
+}
 
-func readSide(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+// handle makes a handle on a lock. Keeper is a client that stays open.
+type handle func(client, keeper *rlock.Client, name string, opts ...rlock.Option) conformance.Lock
+
+func readSide(client, _ *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
 	return rwlock.New(client, name, opts...).Read()
 }
 
-func writeSide(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+func writeSide(client, _ *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
 	return rwlock.New(client, name, opts...).Write()
 }
 
-func reentrant(client *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+// permit is the only one of a semaphore.
+func permit(client, keeper *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+	if err := semaphore.New(keeper, name).SetCapacity(context.Background(), 1); err != nil {
+		panic(err)
+	}
+	return conformance.Permit{Semaphore: semaphore.New(client, name, opts...)}
+}
+
+func reentrant(client, _ *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
 	return rlock.New(client, name, opts...)
 }
 
@@ -40,6 +63,10 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("reentrant", func(t *testing.T) { conform(t, direct, [2]handle{reentrant, reentrant}, 0) })
 			t.Run("write", func(t *testing.T) { conform(t, direct, [2]handle{writeSide, writeSide}, 0) })
+			t.Run("permit", func(t *testing.T) {
+				conform(t, direct, [2]handle{permit, permit},
+					conformance.Reentry|conformance.Fencing|conformance.Knowledge)
+			})
 			t.Run("read", func(t *testing.T) {
 				conform(t, direct, [2]handle{readSide, writeSide}, conformance.Exclusion|conformance.Fencing)
 			})
@@ -57,9 +84,10 @@ func conform(t *testing.T, direct bool, handles [2]handle, lacks conformance.Lac
 		for i := range clients {
 			clients[i], stores[i] = open(t, server, i, direct, lease)
 		}
+		keeper, _ := open(t, server, len(clients), true, lease)
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
-				return handles[client](clients[client], name, opts...)
+				return handles[client](clients[client], keeper, name, opts...)
 			},
 			Close: func(client int) error { return clients[client].Close() },
 			Sent:  func() int64 { return stores[0].Sent() + stores[1].Sent() },

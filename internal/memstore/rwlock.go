@@ -102,10 +102,6 @@ func (r reader) acquire(ask store.Ask) (store.AcquireReply, error) {
 	return store.AcquireReply{Status: store.Held, Fence: r.fences[r.key]}, nil
 }
 
-func (r reader) handoff(string, store.Ask) (store.HandoffReply, error) {
-	return store.HandoffReply{}, &store.Refused{Err: errUnsupported}
-}
-
 func (r reader) adopt(from string, ask store.Ask) store.Status {
 	if _, mine := r.hold(ask.ID); mine != nil {
 		return store.Already

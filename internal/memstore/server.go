@@ -18,6 +18,8 @@ type Server struct {
 	locks    map[string]*lock
 	rwLocks  map[string]*rwLock
 	gates    map[string]*gate
+	pools    map[string]*pool
+	numbers  map[string]*number
 	fences   map[string]int64 // by key: the newest token
 	channels map[string][]listener
 	late     timers // what is under way to the server, whoever sent it
@@ -30,7 +32,8 @@ func NewServer(network Network) *Server {
 	}
 	return &Server{
 		network: network, locks: make(map[string]*lock), rwLocks: make(map[string]*rwLock),
-		gates: make(map[string]*gate), fences: make(map[string]int64), channels: make(map[string][]listener),
+		gates: make(map[string]*gate), pools: make(map[string]*pool), numbers: make(map[string]*number),
+		fences: make(map[string]int64), channels: make(map[string][]listener),
 	}
 }
 
@@ -64,6 +67,11 @@ func (s *Server) Left() (left []string) {
 			left = append(left, fmt.Sprintf("the gate of %q, shut by %s", key, g.writer))
 		}
 	}
+	for key, at := range s.pools {
+		if held, over := s.heldLocked(at); held > over {
+			left = append(left, fmt.Sprintf("%d permits of %q", held-over, key))
+		}
+	}
 	for channel, all := range s.channels {
 		if len(all) > 0 {
 			left = append(left, fmt.Sprintf("%d subscriptions of %q", len(all), channel))
@@ -91,6 +99,17 @@ func (s *Server) Holds(key string) (exclusive, shared int) {
 		}
 	}
 	return exclusive, shared
+}
+
+// Free is how many permits are free at a key, or what stands there to be counted.
+func (s *Server) Free(key string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at := s.pools[key]; at != nil {
+		_, over := s.heldLocked(at)
+		return at.free + over
+	}
+	return s.numberLocked(key).n
 }
 
 // most is how many spare tokens a hold gets.

@@ -61,6 +61,11 @@ type Server interface {
 	Served() string
 }
 
+// A Changer is a protocol with a number that is changed by what nobody holds.
+type Changer interface {
+	Change(ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask) (lua.CountReply, error)
+}
+
 // A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
 // if their keys are in one slot.
 type Joiner interface {
@@ -176,15 +181,13 @@ func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error
 	return reply, nil
 }
 
-// Change makes a request from a script that changes a protocol's state outside of any hold.
-func Change[R any](
-	p store.Protocol, send func(ctx context.Context, conn lua.Conn, ask store.Ask) (store.Changed[R], error),
-) func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {
-	b := p.(*bound)
-	return func(ctx context.Context, ask store.Ask) (store.Changed[R], error) {
-		return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (store.Changed[R], bool, error) {
-			done, err := send(ctx, conn, ask)
-			return done, done.Status.Wrote(), err
-		})
+func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (lua.CountReply, error) {
+	p, ok := b.Protocol.(Changer)
+	if !ok {
+		return lua.CountReply{}, &store.Refused{Err: errUnsupported}
 	}
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.CountReply, bool, error) {
+		reply, err := p.Change(ctx, conn, what, ask)
+		return reply, reply.Status.Wrote(), err
+	})
 }

@@ -13,7 +13,8 @@ import (
 // book knows who waits for each lock and who has it, as the callers see it, and notes what must not be.
 type book struct {
 	kind    *kind
-	orderly bool // waiters are held to their order
+	orderly bool          // waiters are held to their order
+	unclear time.Duration // how long a Break may be under way, and one that it hit not know
 
 	mu       sync.Mutex // guards all below
 	locks    map[string]*record
@@ -22,14 +23,15 @@ type book struct {
 
 // record is what is known of one lock.
 type record struct {
-	waits  map[*wait]struct{}
-	holds  map[*wait]struct{} // those of which the unlock has not begun
-	newest int64              // token of a hold that excludes all others
-	read   int64              // the newest that a shared one had
-	enters int
-	breaks int             // that are under way
-	struck bool            // there was one
-	broken map[string]bool // ids that a Break may have taken away though their holders have not learnt yet
+	waits   map[*wait]struct{}
+	holds   map[*wait]struct{} // those of which the unlock has not begun
+	newest  int64              // token of a hold that excludes all others
+	read    int64              // the newest that a shared one had
+	enters  int
+	breaks  int             // that are under way
+	struck  bool            // there was one
+	unclear time.Time       // until when holds without ids may be of what a Break took away
+	broken  map[string]bool // ids that a Break may have taken away though their holders have not learnt yet
 
 	free time.Time // since when nobody has had it while somebody waited; zero: they do not
 	seen int       // enters by then
@@ -52,8 +54,8 @@ type wait struct {
 	hold rlock.Hold
 }
 
-func newBook(kind *kind, orderly bool) *book {
-	return &book{kind: kind, orderly: orderly, locks: make(map[string]*record)}
+func newBook(kind *kind, net *network) *book {
+	return &book{kind: kind, orderly: net.orderly(), unclear: net.longest() + 2*lease, locks: make(map[string]*record)}
 }
 
 func (b *book) record(name string) *record {
@@ -104,14 +106,18 @@ func (b *book) enter(w *wait, held context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.waits, w)
-	hold, err := w.lock.Held(held)
-	if err != nil {
-		return
+	w.held = held
+	if w.lock != nil {
+		hold, err := w.lock.Held(held)
+		if err != nil {
+			return
+		}
+		w.hold = hold
 	}
-	w.held, w.hold = held, hold
+	hold := w.hold
 	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the
 	// token of before the Break.
-	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck
+	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck || w.lock == nil && time.Now().Before(w.unclear)
 	taken, believer := w.weight, (*wait)(nil)
 	for other := range w.holds {
 		if other.held.Err() == nil && !other.tainted && !w.broken[other.hold.ID] && other.origin != w.origin {
@@ -121,8 +127,9 @@ func (b *book) enter(w *wait, held context.Context) {
 	switch {
 	case held.Err() != nil: // it ended while the others were looked at
 		return
-	case w.tainted:
+	case w.tainted && w.lock != nil:
 		w.broken[hold.ID] = true
+	case w.tainted:
 	case taken > b.kind.room:
 		b.noteLocked("%q is held twice, %d of %d: %v of client %d, and %v of client %d",
 			w.name, taken, b.kind.room, believer.hold, believer.client, hold, w.client)
@@ -144,6 +151,8 @@ func (b *book) enter(w *wait, held context.Context) {
 // of a hold inside another one the same.
 func (w *wait) tokenFits() bool {
 	switch {
+	case w.lock == nil:
+		return true
 	case w.outer != nil:
 		return w.hold.Fence == w.outer.hold.Fence
 	case w.reads:
@@ -157,7 +166,7 @@ func (w *wait) tokenFits() bool {
 // orderLocked looks whether one that called earlier in the same process is served later, which those that share may be.
 // That it waits still says nothing yet: it may be giving up.
 func (b *book) orderLocked(w *wait) {
-	if !b.orderly || !w.queues || w.tainted {
+	if !b.orderly || !w.queues || w.tainted || w.lock == nil {
 		return
 	}
 	if w.overtook != nil {
@@ -191,8 +200,12 @@ func (b *book) breaking(name string, by int) {
 		w.tainted = true
 	}
 	for w := range r.holds {
-		w.tainted, r.broken[w.hold.ID] = true, true
+		w.tainted = true
+		if w.lock != nil {
+			r.broken[w.hold.ID] = true
+		}
 	}
+	r.unclear = time.Now().Add(b.unclear)
 }
 
 // look notes which locks are free though somebody waits, and have been for longer than they may.

@@ -9,6 +9,10 @@
 //     took away.
 //   - Tokens strictly grow in the order in which holds begin. A reader's is not below the last writer's and below the
 //     next one's; inside a write it is that one's.
+//   - Those who hold permits never have more than the capacity together.
+//   - Permits that nobody owns, and counts of a latch, are counted exactly once, and what was given up comes back. The
+//     clock is not set back then: what a request did is remembered by it.
+//   - A latch is not open for anybody before all have counted down.
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
 //     time: behind a hand-off of which the fate is unknown another waiter may come first.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.

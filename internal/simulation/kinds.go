@@ -15,19 +15,29 @@ type kind struct {
 	name string
 	room int64 // of each name, of which a want takes some; tokens are those of wants that take all
 
+	// remembers says that the server tells a copy of a request by what it remembers until a time by its own clock:
+	// where that is set back, a copy can count once more.
+	remembers bool
+
+	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
+	act    func(w *worker, name string) // what a worker does
 	want   func(w *worker, name string) want
+	breaks func(w *worker, name string)
 	same   func(w *worker, as want) *rlock.Lock                     // another process's handle
 	inside func(w *worker, in *wait, held context.Context) func()   // what is done inside a hold, and after it
+	check  func(w *world)                                           // at the end; nil: nothing
 	idle   func(server *memstore.Server, waits []*wait) (free bool) // that somebody waits for what is there for it
 }
 
 // kinds are all. A seed has always the same one, as long as none is added.
-var kinds = []*kind{&plainKind, &rwKind}
+var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind}
+
+func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(context.Background()) }
 
 var plainKind = kind{
-	name: "lock", room: 1,
+	name: "lock", room: 1, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
-		return want{name: name, weight: 1, lock: rlock.New(w.client, name, w.options()...)}
+		return of(rlock.New(w.client, name, w.options()...), 1, false)
 	},
 	same: func(w *worker, as want) *rlock.Lock { return rlock.New(w.client, as.name) },
 	inside: func(w *worker, in *wait, held context.Context) func() {
@@ -48,12 +58,13 @@ var plainKind = kind{
 const rwRoom = 1000
 
 var rwKind = kind{
-	name: "rwlock", room: rwRoom,
+	name: "rwlock", room: rwRoom, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
+		lock := rwlock.New(w.client, name, w.options()...)
 		if w.random.IntN(2) == 0 {
-			return want{name: name, weight: 1, reads: true, lock: rwlock.New(w.client, name, w.options()...).Read()}
+			return of(lock.Read(), 1, true)
 		}
-		return want{name: name, weight: rwRoom, lock: rwlock.New(w.client, name, w.options()...).Write()}
+		return of(lock.Write(), rwRoom, false)
 	},
 	same:   func(w *worker, as want) *rlock.Lock { return side(rwlock.New(w.client, as.name), as.reads) },
 	inside: insideRW,
@@ -89,7 +100,7 @@ func insideRW(w *worker, in *wait, held context.Context) func() {
 	if w.random.IntN(2) == 0 {
 		held = context.WithoutCancel(held)
 	}
-	what := want{name: in.name, weight: 1, reads: true, lock: lock.Read()}
+	what := of(lock.Read(), 1, true)
 	switch w.random.IntN(3) {
 	case 0:
 		var reading sync.WaitGroup

@@ -60,11 +60,14 @@ func (n *network) setBack(server *memstore.Server) {
 // Fate implements [memstore.Network].
 func (n *network) Fate(r memstore.Request) memstore.Fate {
 	random := rand.New(rand.NewPCG(n.seed, uint64(r.Client)<<48|r.Nth))
+	if r.Client >= len(n.stops) {
+		return memstore.Fate{} // the keeper's
+	}
 	now := time.Since(n.began)
 	fate := memstore.Fate{Before: draw(random, n.lag), After: draw(random, n.lag)}
 	if random.Float64() < n.again {
 		fate.Again = draw(random, lease/6)
-		if r.Kind == memstore.Acquire || r.Kind == memstore.Adopt {
+		if r.Kind == memstore.Acquire || r.Kind == memstore.Adopt || r.Kind == memstore.Change {
 			fate.Again = draw(random, copies) // which is beyond its not-after
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/semaphore"
 )
 
 // shortestFixed is the shortest fixed lease that a worker asks for.
@@ -36,7 +36,19 @@ type want struct {
 	name   string
 	weight int64 // how much of the room of the name it takes
 	reads  bool  // together with others, whose writer's token it has
-	lock   *rlock.Lock
+	by     locker
+	lock   *rlock.Lock // what by is; nil if it is none
+}
+
+// locker is what a worker calls.
+type locker interface {
+	Lock(ctx context.Context) (held context.Context, unlock func() error, err error)
+	TryLock(ctx context.Context) (held context.Context, unlock func() error, err error)
+}
+
+// of is a want of a lock.
+func of(lock *rlock.Lock, weight int64, reads bool) want {
+	return want{name: lock.Name(), weight: weight, reads: reads, by: lock, lock: lock}
 }
 
 // run does what the seed says, one thing after the other.
@@ -45,24 +57,28 @@ func (w *worker) run() {
 		time.Sleep(draw(w.random, lease/2) + time.Microsecond)
 		name := w.names[w.random.IntN(len(w.names))]
 		switch n := w.random.IntN(100); {
-		case n < 2:
-			w.breaks(name)
-		case n < 3:
+		case n < 1:
 			_ = w.client.Close() // it may name what is held
-		case n < 6:
+		case n < 4:
 			w.store.Break()
-		case n < 22:
-			w.try(w.kind.want(w, name))
 		default:
-			w.wait(w.kind.want(w, name))
+			w.kind.act(w, name)
 		}
 	}
 }
 
-func (w *worker) breaks(name string) {
-	w.book.breaking(name, 1)
-	defer w.book.breaking(name, -1)
-	_ = w.kind.want(w, name).lock.Break(context.Background())
+// hold asks for a hold, and seldom has one broken.
+func (w *worker) hold(name string) {
+	switch n := w.random.IntN(100); {
+	case n < 2:
+		w.book.breaking(name, 1)
+		w.kind.breaks(w, name)
+		w.book.breaking(name, -1)
+	case n < 18:
+		w.try(w.kind.want(w, name))
+	default:
+		w.wait(w.kind.want(w, name))
+	}
 }
 
 // options are drawn for a lock: seldom any.
@@ -85,7 +101,7 @@ func (w *worker) fixed() rlock.Option {
 
 func (w *worker) try(what want) {
 	call := w.book.begin(&wait{want: what, client: w.number})
-	held, unlock, err := what.lock.TryLock(context.Background())
+	held, unlock, err := what.by.TryLock(context.Background())
 	w.got(call, held, unlock, err)
 }
 
@@ -93,13 +109,13 @@ func (w *worker) wait(what want) {
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
 	switch w.random.IntN(4) {
 	case 0:
-		ctx, cancel = context.WithTimeout(ctx, draw(w.random, 2*lease))
+		ctx, cancel = w.patient(2 * lease)
 	case 1:
 		ctx, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
 	call := w.book.begin(&wait{want: what, client: w.number, queues: true})
-	held, unlock, err := what.lock.Lock(ctx)
+	held, unlock, err := what.by.Lock(ctx)
 	w.got(call, held, unlock, err)
 }
 
@@ -107,10 +123,7 @@ func (w *worker) wait(what want) {
 func (w *worker) got(call *wait, held context.Context, unlock func() error, err error) {
 	if err != nil {
 		w.book.fail(call)
-		if !anyOf(err, rlock.ErrBusy, rlock.ErrUnavailable, rlock.ErrClosed, rlock.ErrNotHeld,
-			context.DeadlineExceeded) {
-			w.book.note("%q: a call of client %d failed with %v", call.name, w.number, err)
-		}
+		w.mayFail(call.name, err)
 		return
 	}
 	w.book.enter(call, held)
@@ -120,7 +133,7 @@ func (w *worker) got(call *wait, held context.Context, unlock func() error, err 
 		after = w.kind.inside(w, call, held)
 	}
 	defer after()
-	if w.random.IntN(12) == 0 {
+	if w.random.IntN(12) == 0 && call.lock != nil {
 		w.move(call, held, unlock)
 		return
 	}
@@ -128,8 +141,24 @@ func (w *worker) got(call *wait, held context.Context, unlock func() error, err 
 	_ = unlock()
 }
 
-func anyOf(err error, all ...error) bool {
-	return slices.ContainsFunc(all, func(one error) bool { return errors.Is(err, one) })
+// mayFail notes an error that there is no reason for.
+func (w *worker) mayFail(name string, err error) {
+	var fell *semaphore.CapacityError
+	var bad *rlock.ArgumentError // the capacity is less than the permits that are asked for
+	known := errors.As(err, &fell) || errors.As(err, &bad)
+	for _, one := range []error{
+		nil, rlock.ErrBusy, rlock.ErrUnavailable, rlock.ErrClosed, rlock.ErrNotHeld, context.DeadlineExceeded,
+	} {
+		known = known || errors.Is(err, one)
+	}
+	if !known {
+		w.book.note("%q: a call of client %d failed with %v", name, w.number, err)
+	}
+}
+
+// patient is a context that ends after most at the latest.
+func (w *worker) patient(most time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), draw(w.random, most))
 }
 
 // work takes time, mostly little.
@@ -169,8 +198,7 @@ func (w *worker) move(call *wait, held context.Context, unlock func() error) {
 	}
 	time.Sleep(draw(w.random, 2*lease))
 	other := &worker{to, w.random}
-	next := call.want
-	next.lock = w.kind.same(other, call.want)
+	next := of(w.kind.same(other, call.want), call.weight, call.reads)
 	again := w.book.begin(&wait{want: next, client: to.number, moved: true, origin: call.origin, tainted: call.tainted})
 	moved, unlock, err := next.lock.Import(context.Background(), token)
 	other.got(again, moved, unlock, err)

@@ -32,7 +32,10 @@ type world struct {
 	kind      *kind
 	names     []string
 	server    *memstore.Server
+	net       *network
 	processes []*process
+	keeper    *rlock.Client // without faults
+	tallies   map[string]*tally
 	book      *book
 }
 
@@ -102,14 +105,22 @@ func run(t *testing.T, seed uint64) []string {
 	random, kind := drawn(seed)
 	clients := 1 + random.IntN(3)
 	net := newNetwork(seed, random, clients)
+	if kind.remembers {
+		net.back = 0
+	}
 	w := &world{
 		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
-		book: newBook(kind, net.orderly()),
+		book: newBook(kind, net), net: net, tallies: make(map[string]*tally),
 	}
 	defer w.server.Close()
 	net.setBack(w.server)
 	for i := range clients {
-		w.open(t, i, random.IntN(2) == 0)
+		w.processes = append(w.processes, w.open(t, i, random.IntN(2) == 0))
+	}
+	w.keeper = w.open(t, clients, true).client
+	finish := func() {}
+	if kind.begin != nil {
+		finish = kind.begin(w)
 	}
 	var working sync.WaitGroup
 	for _, p := range w.processes {
@@ -126,12 +137,12 @@ func run(t *testing.T, seed uint64) []string {
 	if !w.watch(done, net) {
 		w.book.note("calls have not returned %v after the network was well", forever)
 	}
-	w.end(net)
+	w.end(net, finish)
 	<-done // since the clients are closed
 	return w.book.problems
 }
 
-func (w *world) open(t *testing.T, number int, direct bool) {
+func (w *world) open(t *testing.T, number int, direct bool) *process {
 	st := w.server.Store(number, direct)
 	options, err := redisclient.Options{
 		Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
@@ -143,7 +154,7 @@ func (w *world) open(t *testing.T, number int, direct bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.processes = append(w.processes, &process{world: w, number: number, store: st, client: (*rlock.Client)(client)})
+	return &process{world: w, number: number, store: st, client: (*rlock.Client)(client)}
 }
 
 // watch looks at the locks once the network is well, until all is done; it reports false if that takes for ever.
@@ -171,9 +182,10 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 // end looks at what is left. What was left behind has to be cleaned up or over when what was under way has come, no
 // request can do anything any more by its not-after, and two leases are over, by the server's clock. Clients that are
 // open would renew it, and a copy that comes later must not take anything. Subscriptions linger a little.
-func (w *world) end(net *network) {
+func (w *world) end(net *network, finish func()) {
 	const over = 2*lease + patient
 	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over + net.back)
+	finish()
 	for range (copies - over) / glance {
 		left := w.server.Left()
 		for _, one := range left {
@@ -184,6 +196,10 @@ func (w *world) end(net *network) {
 		}
 		time.Sleep(glance)
 	}
+	if w.kind.check != nil {
+		w.kind.check(w)
+	}
+	_ = w.keeper.Close()
 	for _, p := range w.processes {
 		if err := p.client.Close(); err != nil {
 			w.book.note("client %d: %v", p.number, err)

@@ -36,6 +36,7 @@ type Protocol interface {
 	Reenter(ctx context.Context, step Step) (StepReply, error)
 	Leave(ctx context.Context, step Step) (StepReply, error)
 	Inspect(ctx context.Context) (InspectReply, error)
+	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, error)
 
 	// Serving is the protocol of a hold, of this protocol, that was passed on to the waiter of that id, which has a
 	// place in the store's queue: its Release takes that away too. Without a queue it is this protocol.

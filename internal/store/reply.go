@@ -142,10 +142,3 @@ type Settled struct {
 	ID       string
 	NotAfter int64 // server time in µs
 }
-
-// Changed is the outcome of sending a change once.
-type Changed[R any] struct {
-	Reply  R
-	Status Status // Late; Done or Already if something was written, now or by an earlier copy
-	Now    int64  // server time in µs
-}

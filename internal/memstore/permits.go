@@ -1,0 +1,167 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// limited are the rules of permits with leases: the errors of who cannot have any.
+type limited interface {
+	TooMany(capacity int64, waited bool) error
+	Unset() error
+}
+
+// pool is what stands at the key of such permits. What is free and what the holds have add up to the capacity. The
+// permits of a lease that is over are free as well, though they stand there until somebody needs them.
+type pool struct {
+	free  int64
+	holds map[string]*portion
+}
+
+// portion is the permits of one hold.
+type portion struct {
+	count   int64
+	expires time.Time
+}
+
+// heldLocked are the permits of all holds, and of those whose leases are over.
+func (s *Server) heldLocked(p *pool) (all, over int64) {
+	for _, one := range p.holds {
+		all += one.count
+		if s.overLocked(one.expires) {
+			over += one.count
+		}
+	}
+	return all, over
+}
+
+// permits is so many of a pool.
+type permits struct {
+	place
+	count int64 // 0: of a hold of which only the id is known
+	rules limited
+}
+
+func (p permits) hold(id string) *portion {
+	if all := p.pools[p.key]; all != nil && all.holds[id] != nil && !p.overLocked(all.holds[id].expires) {
+		return all.holds[id]
+	}
+	return nil
+}
+
+func (p permits) tell(free int64) int64 {
+	if free <= 0 {
+		return 0
+	}
+	return p.publishLocked(p.channel)
+}
+
+// acquire takes permits if as many are free, those of leases that are over included, and tells of the rest of these.
+// More than there are in all can never be had, unless that is none, which is a pause.
+func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
+	at := p.pools[p.key]
+	if at == nil {
+		return store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.rules.Unset()}, nil
+	}
+	if mine := at.holds[ask.ID]; mine != nil {
+		return store.AcquireReply{Status: store.Already, PTTL: max(p.leftLocked(mine.expires), 0)}, nil
+	}
+	held, over := p.heldLocked(at)
+	if at.free+over < p.count {
+		if all := at.free + held; all > 0 && all < p.count {
+			return store.AcquireReply{}, &store.Refused{Err: p.rules.TooMany(all, ask.Waited)}
+		}
+		return store.AcquireReply{Status: store.Busy, PTTL: p.next(at)}, nil
+	}
+	if at.free < p.count {
+		p.collect(at)
+		p.tell(at.free - p.count)
+	}
+	at.free -= p.count
+	at.holds[ask.ID] = &portion{p.count, p.afterLocked(ask.Lease)}
+	return store.AcquireReply{Status: store.Held}, nil
+}
+
+// next is when the next lease ends.
+func (p permits) next(at *pool) time.Duration {
+	next := unknownTime
+	for _, one := range at.holds {
+		if left := p.leftLocked(one.expires); left > 0 {
+			next = min(next, left)
+		}
+	}
+	return next
+}
+
+// collect moves over what leases that are over had.
+func (p permits) collect(at *pool) {
+	for id, one := range at.holds {
+		if p.overLocked(one.expires) {
+			at.free += one.count
+			delete(at.holds, id)
+		}
+	}
+}
+
+func (p permits) release(id string) store.ReleaseReply {
+	mine := p.hold(id)
+	if mine == nil {
+		return store.ReleaseReply{Status: store.Gone}
+	}
+	at := p.pools[p.key]
+	at.free += mine.count
+	delete(at.holds, id)
+	return store.ReleaseReply{Status: store.Done, Receivers: p.tell(at.free)}
+}
+
+// renew does not revive a lease that is over.
+func (p permits) renew(id string, ttl time.Duration) bool {
+	mine := p.hold(id)
+	if mine == nil {
+		return false
+	}
+	mine.expires = p.afterLocked(ttl)
+	return true
+}
+
+func (p permits) inspect() store.InspectReply {
+	reply := store.InspectReply{PTTL: -1}
+	if at := p.pools[p.key]; at != nil {
+		for id, one := range at.holds {
+			if left := p.leftLocked(one.expires); left > 0 {
+				reply.Holders = append(reply.Holders, store.Holder{ID: id, Count: one.count, TTL: left})
+			}
+		}
+	}
+	return reply
+}
+
+// change sets the capacity, whoever holds how much, or deletes what nobody holds anything of.
+func (p permits) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
+	asked, now := p.numberLocked(p.key), p.microsLocked()
+	at := p.pools[p.key]
+	if at == nil {
+		at = &pool{holds: make(map[string]*portion)}
+	}
+	held, over := p.heldLocked(at)
+	_, done := asked.done[ask.ID]
+	_, idle := asked.idle[ask.ID]
+	switch {
+	case done:
+		return store.ChangeReply{Status: store.Already}, nil
+	case what.Verb == store.Set:
+		p.pools[p.key] = at
+		at.free = what.N - held
+		p.tell(at.free + over)
+	case what.Verb != store.Delete:
+		return p.place.change(what, ask)
+	case idle || held > over:
+		asked.idled(ask, now)
+		return store.ChangeReply{Status: store.Busy, Value: held - over}, nil
+	default:
+		delete(p.pools, p.key)
+	}
+	asked.did(ask, 0, now)
+	return store.ChangeReply{Status: store.Done, Value: at.free + over}, nil
+}

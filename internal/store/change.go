@@ -1,0 +1,28 @@
+package store
+
+// Change is something that is done to the number of a semaphore or a latch, and that nobody holds afterwards. It counts
+// once: a copy is recognised by the id of its [Ask].
+type Change struct {
+	Verb Verb
+	N    int64
+}
+
+// Verb says what a [Change] does.
+type Verb int
+
+// The verbs. The reply's Value is what is left of the number, unless something else is said.
+const (
+	Look   Verb = iota // changes nothing
+	Set                // begin with N, or [Busy] if there is a number; of permits with leases, N are all from now on
+	Add                // N more
+	Down               // one less
+	Drain              // to zero; the Value is what was taken
+	Delete             // take it away; of permits with leases, [Busy] while any are held, and the Value is how many
+)
+
+// ChangeReply is the answer to a change.
+type ChangeReply struct {
+	Status Status // Done, Already, Late, or Busy where that is said
+	Value  int64
+	Now    int64 // server time in µs; 0: not told
+}
