@@ -155,9 +155,9 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
 	}, {
 		name: "a client that closes leaves permits taken that nobody owns",
-		file: "internal/engine/close.go",
-		old:  `append(e.reclaim.rest(), e.withdrawn.loose()...)`,
-		new:  `e.reclaim.rest()`,
+		file: "internal/request/release.go",
+		old:  `append(s.reclaim.rest(), s.withdrawn.loose()...)`,
+		new:  `s.reclaim.rest()`,
 		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
 	}, {
 		name: "a read that outlives its write has the end of its range for a token",

@@ -94,7 +94,7 @@ func (e *Engine) undo(req Request, id string, notAfter int64) {
 // withdraw has an id that was refused released, when no copy of its last request can come any more.
 func (e *Engine) withdraw(req Request, id string, notAfter int64) {
 	if !req.Shared {
-		e.sender.Withdraw(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
+		e.sender.Withdraw(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter, Loose: req.Loose}, req.Lease)
 	}
 }
 

@@ -48,8 +48,11 @@ func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
 	}
 }
 
-// ReleaseRest is ReleaseAll for what was to be reclaimed when the Sender was closed.
-func (s *Sender) ReleaseRest(end time.Duration) { s.ReleaseAll(s.reclaim.rest(), end) }
+// ReleaseRest is ReleaseAll for what was to be reclaimed when the Sender was closed, and for what was to be withdrawn
+// that no lease ends.
+func (s *Sender) ReleaseRest(end time.Duration) {
+	s.ReleaseAll(append(s.reclaim.rest(), s.withdrawn.loose()...), end)
+}
 
 // releaseOnce sends one release for each and returns those that got no answer.
 func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orphan) {

@@ -21,7 +21,8 @@ const (
 // not wait for it. A trace that the refusal itself leaves would do without, but would make a reading script
 // a writing one, of one key more, for the sake of copies that hardly ever are made; to release at once, and
 // again later, would take twice as many. A client that closes leaves the rest to their leases: nothing that
-// it could send before their not-after would do.
+// it could send before their not-after would do. What has no lease would be gone for good: that is cancelled then,
+// which leaves a trace that a copy finds.
 type withdrawals struct {
 	sender *Sender
 
@@ -61,6 +62,18 @@ func (s *Sender) Withdraw(o Orphan, lease time.Duration) {
 		w.timer.Init(func(any) { w.pass() }, nil)
 		s.cfg.Wheel.Schedule(&w.timer, max(due, now)+withdrawWith)
 	}
+}
+
+// loose are those that no lease ends.
+func (w *withdrawals) loose() (all []Orphan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.list {
+		if one.Loose {
+			all = append(all, one.Orphan)
+		}
+	}
+	return all
 }
 
 // pass gives to the reclaimer what is due. It runs on the wheel's goroutine.
