@@ -52,7 +52,7 @@ func TestFairLockFirstRegistrationLeavesNothing(t *testing.T) {
 }
 
 // A client that others have given up learns of it by a registration as well, once; that one brings it back to life.
-// So does one of which nobody knew, or all of whose waiters were served before: it cannot tell these apart.
+// So does one of which nobody knew, or all of whose waiters were served before: it cannot tell these apart (defect B1).
 func TestFairLockRegistrationTellsOfALapse(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {
 		p.enters(alice, 0)

@@ -64,7 +64,8 @@ func (s *Sender) Withdraw(o Orphan, lease time.Duration) {
 	}
 }
 
-// loose are those that no lease ends.
+// loose are those that no lease ends. They are looked at when nothing is added any more: Close has joined whoever could
+// refuse a call.
 func (w *withdrawals) loose() (all []Orphan) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
