@@ -46,6 +46,7 @@ type wait struct {
 	queues   bool  // by Lock: its place in the process's queue counts
 	moved    bool  // by Import: the token stays
 	outer    *wait // the hold that it is inside
+	after    *wait // the hold that it goes on as, or came out of
 	origin   *wait // the first of holds that go on as one another, or are inside one another
 	tainted  bool  // a Break was under way meanwhile
 	overtook *wait
@@ -85,9 +86,9 @@ func (b *book) begin(w *wait) *wait {
 	defer b.mu.Unlock()
 	w.record = b.record(w.name)
 	w.called = time.Now()
-	w.tainted = w.tainted || w.breaks > 0
-	if w.origin == nil {
-		w.origin = w
+	w.tainted, w.origin = w.breaks > 0, w
+	if w.after != nil {
+		w.tainted, w.origin = w.tainted || w.after.tainted, w.after.origin
 	}
 	w.waits[w] = struct{}{}
 	return w

@@ -121,7 +121,7 @@ func insideRW(w *worker, in *wait, held context.Context) func() {
 // read reads inside a write, until leave is called. Without outer the write may be over by then.
 func (w *worker) read(what want, in, outer *wait, held context.Context) (leave func()) {
 	call := w.book.begin(&wait{
-		want: what, client: w.number, outer: outer, origin: in.origin, tainted: in.tainted,
+		want: what, client: w.number, outer: outer, after: in,
 	})
 	reading, unlock, err := what.lock.Lock(held)
 	if err != nil {

@@ -199,7 +199,7 @@ func (w *worker) move(call *wait, held context.Context, unlock func() error) {
 	time.Sleep(draw(w.random, 2*lease))
 	other := &worker{to, w.random}
 	next := of(w.kind.same(other, call.want), call.weight, call.reads)
-	again := w.book.begin(&wait{want: next, client: to.number, moved: true, origin: call.origin, tainted: call.tainted})
+	again := w.book.begin(&wait{want: next, client: to.number, moved: true, after: call})
 	moved, unlock, err := next.lock.Import(context.Background(), token)
 	other.got(again, moved, unlock, err)
 }
