@@ -140,7 +140,7 @@ var table = append(histories, []mutant{
 		file: "internal/memstore/bound.go",
 		old:  `return now > ask.NotAfter`,
 		new:  `return now > 0 && ask.NotAfter == 0`,
-		in:   "internal/simulation", by: "^TestSchedules$", says: "left behind",
+		in:   "internal/simulation", by: "^TestSchedules$", says: "to see it again",
 	}, {
 		name: "a store gives a writer what readers have",
 		file: "internal/memstore/rwlock.go",
