@@ -64,8 +64,8 @@ type renewalStorm struct {
 
 const (
 	renewalStormNames = 60
-	renewalStormTurns = 120 // of each goroutine, and one of them lasts for longer than the lease
-	renewalStormLease = 1500 * time.Millisecond
+	renewalStormTurns = 60              // of each goroutine, and one of them lasts for longer than the lease
+	renewalStormLease = 3 * time.Second // a sixth of it is a command's limit, which a busy machine must keep
 )
 
 // Need 3, bug 8 (redisson#6844): the unlock of one holder must not end the renewal of the next one, which has
