@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -22,7 +23,7 @@ func (e *Engine) exportBeside(l *Level) (Passage, error) {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {
 			h.lose(Gone, nil)
 		}
-		return Passage{}, first(l.Unlock(), err)
+		return Passage{}, cmp.Or(l.Unlock(), err)
 	}
 	e.outlast(h.proto, unsure.notAfter)
 	if err := l.Unlock(); err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -35,7 +36,7 @@ func (e *Engine) renew(
 		return nil
 	})
 	for i, one := range all {
-		if err := first(lost, one.Err); err != nil {
+		if err := cmp.Or(lost, one.Err); err != nil {
 			results[at[i]] = watchdog.Result{Err: ours(err)}
 			continue
 		}

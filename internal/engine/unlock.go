@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -20,7 +21,7 @@ func (l *Level) Unlock() error {
 	end := l.hold.engine.releaseEnd()
 	last, err := l.part(open, end)
 	if last {
-		return first(err, l.hold.release(l, end))
+		return cmp.Or(err, l.hold.release(l, end))
 	}
 	return err
 }
@@ -52,9 +53,9 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 		h.mu.Unlock()
 		l.end(cause)
 		if done {
-			e.events.released(h.proto.Name(), since, first(own, cause))
+			e.events.released(h.proto.Name(), since, cmp.Or(own, cause))
 		}
-		return false, first(own, cause)
+		return false, cmp.Or(own, cause)
 	}
 	now := e.clock.Now()
 	if h.longestLocked(now) == 0 {
@@ -77,16 +78,7 @@ func (l *Level) part(open bool, end time.Duration) (last bool, err error) {
 	h.superviseLocked(now, step.TTL)
 	h.mu.Unlock()
 	l.end(e.cfg.Errors.Released)
-	return false, first(own, h.leave(step, end))
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return false, cmp.Or(own, h.leave(step, end))
 }
 
 // leave tells Redis of the levels that remain.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -27,18 +28,18 @@ func UnlockAll(levels []*Level) error {
 	done := make([]*Hold, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
 		last, own := l.part(open, end)
-		err = first(err, own)
+		err = cmp.Or(err, own)
 		if !last {
 			continue
 		}
 		if lost := l.hold.conclude(l); lost != nil {
-			err = first(err, lost)
+			err = cmp.Or(err, lost)
 			continue
 		}
 		l.hold.stop()
 		done = append(done, l.hold)
 	}
-	return first(err, e.passAll(done, end))
+	return cmp.Or(err, e.passAll(done, end))
 }
 
 // passAll lets holds go that nobody believes in any more.
@@ -50,9 +51,9 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 			idle = append(idle, h)
 			continue
 		}
-		err = first(err, h.noteReleased(e.passOn(h, end)))
+		err = cmp.Or(err, h.noteReleased(e.passOn(h, end)))
 	}
-	return first(err, e.releaseTogether(idle, end))
+	return cmp.Or(err, e.releaseTogether(idle, end))
 }
 
 // noteReleased cleans up after a hold that was let go, and tells the observer.
@@ -69,7 +70,7 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, h := range holds {
-				err = first(err, h.noteReleased(e.dropped(h, all[i].Reply, end)))
+				err = cmp.Or(err, h.noteReleased(e.dropped(h, all[i].Reply, end)))
 			}
 			return err
 		}
@@ -77,7 +78,7 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 		certain = errors.Is(failed, store.ErrApart) && store.FaultOf(failed) == store.FaultDefinite
 	}
 	for _, h := range holds {
-		err = first(err, h.noteReleased(e.releaseIn(h, end, false, certain)))
+		err = cmp.Or(err, h.noteReleased(e.releaseIn(h, end, false, certain)))
 	}
 	return err
 }
