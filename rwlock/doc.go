@@ -30,7 +30,10 @@
 //
 // While a goroutine of a process reads, others of it join, for which nothing is sent: 8 ms long where Redis is near,
 // over a network for four round trips, and 50 ms in any case, counted from the request that found the gate open. So a
-// writer waits that much longer at most. Then the next reader asks Redis again, and is the one that is joined.
+// writer waits that much longer at most. Then the next reader asks Redis again, and is the one that is joined. Those
+// that come while it asks wait for its answer, and join what it is granted: a crowd of readers sends one request. If
+// the answer is not a grant, or takes longer than a hold is joined, each of them asks for itself. Where Redis is
+// further away than 25 ms, each asks in any case.
 //
 // When a writer leaves, all who wait are woken, and which of them comes first is not promised. A process may
 // pass the lock from writer to writer for a while, in memory, as it does with a reentrant lock: each turn has a

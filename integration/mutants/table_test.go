@@ -269,10 +269,32 @@ var table = append(histories, []mutant{
 		in:   "rwlock", by: "^TestAReaderThatWouldOvertakeDoesNotJoin$",
 	}, {
 		name: "what is read inside a writer's hold is joined",
-		file: "internal/engine/join.go",
-		old:  `!l.req.Kept || l.under.id != ""`,
-		new:  `!l.req.Kept`,
+		file: "internal/engine/await.go",
+		old:  `req.Kept && under.id == ""`,
+		new:  `req.Kept`,
 		in:   "rwlock", by: "^TestWhatIsNotJoined$",
+	}, {
+		name: "each reader of a crowd asks for itself",
+		file: "internal/localqueue/await.go",
+		old:  `a != nil && a.state == Asking`,
+		new:  `a != nil && a.state == Left`,
+		in:   "rwlock", by: "^TestACrowdOfReadersSendsOneRequest$",
+	}, {
+		name: "a reader waits for another's answer for ever",
+		file: "internal/engine/await.go",
+		old: `			e.table.overdue(w)
+`,
+		new: ``,
+		in:  "rwlock", by: "^TestAReaderDoesNotWaitForALateAnswer$",
+	}, {
+		name: "a reader that awaits an answer does not hear that it is busy",
+		file: "internal/localqueue/answer.go",
+		old: `	q.refuse(w)
+	q.askerIsDone(w)
+`,
+		new: `	q.refuse(w)
+`,
+		in: "rwlock", by: "^TestAnswersThatAreNoGrantToOthers$",
 	}, {
 		name: "an exported reader takes the grant of the others along",
 		file: "lua/rw_read_adopt.lua",

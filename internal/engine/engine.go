@@ -40,6 +40,7 @@ type Engine struct {
 	ender    ender
 	events   *events
 	nonce    atomic.Uint64
+	trip     atomic.Int64  // see readTrip
 	done     chan struct{} // closed when Close is done
 }
 

@@ -39,9 +39,10 @@ type reader struct {
 // shares has h be joined by others, if it is such a hold: one that this waiter's own request took when Redis let
 // readers in. What is inside a writer's hold was let in by that, whoever waits. Trip is how long the request took.
 func (l *leader) shares(h *Hold, trip time.Duration) {
-	if !l.req.Proto.Traits().Shares || !l.req.Kept || l.under.id != "" {
+	if !joins(l.req, l.under) {
 		return
 	}
+	l.engine.trip.Store(int64(trip))
 	h.share = &share{until: h.start + localqueue.JoinTime(trip), since: h.start}
 	h.share.first = reader{hold: h, start: h.start}
 }
@@ -56,7 +57,7 @@ func (h *Hold) firstReader() *reader {
 
 // join has a request come in by a hold that lives here; nil if it has to ask.
 func (e *Engine) join(ctx context.Context, req Request, under outer) *Level {
-	if !req.Proto.Traits().Shares || !req.Kept || under.id != "" {
+	if !joins(req, under) {
 		return nil
 	}
 	h := e.table.joinable(req.Proto)

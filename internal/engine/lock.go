@@ -28,13 +28,23 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 	start := e.clock.Now()
 	for {
 		w := e.newWaiter(req, start, under)
+		e.mayJoin(ctx, w)
 		e.table.enter(w, false)
+		l, err := e.awaitAnswer(limited, w)
+		if l != nil {
+			e.events.acquired(req.Proto.Name(), start)
+		}
+		if l != nil || err != nil {
+			return l, err
+		}
 		h, err := e.waitTurn(limited, ctx, w)
 		if err != nil {
 			return nil, err
 		}
 		_ = crash.At(crash.Granted)
-		if l, ok := h.attach(ctx, req); ok {
+		l, ok := h.attach(ctx, req)
+		e.bring(w, h)
+		if ok {
 			e.events.acquired(req.Proto.Name(), start)
 			return l, nil
 		}

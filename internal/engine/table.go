@@ -43,6 +43,7 @@ type waiter struct {
 	why     error    // what is said if it is refused, where that is not "busy"
 	denied  denial   // of its requests, by its present id
 	hold    *Hold    // that came to it without its asking; guarded as well
+	joiner  *joiner  // of a reader; nil for others
 
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
@@ -124,6 +125,9 @@ func (t *table) win(w *waiter, h *Hold) {
 		p.list(p.state(w.key()), h)
 	}
 	q.Win(&w.Waiter)
+	if w.joiner != nil {
+		w.joiner.awaited = q.Awaited(&w.Waiter)
+	}
 	p.tidy(w.key())
 }
 

@@ -7,6 +7,7 @@ import "time"
 // Busy notes that Redis answered w that another has the lock.
 func (q *Queue) Busy(w *Waiter) {
 	q.refuse(w)
+	q.askerIsDone(w)
 	q.silent = nil
 }
 
@@ -66,7 +67,9 @@ func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
 	if q.silent == nil && err != nil {
 		q.spoke = now
 	}
-	q.silent = err
+	if q.silent = err; err != nil {
+		q.askerIsDone(q.asker)
+	}
 	return q.spoke
 }
 

@@ -22,7 +22,8 @@
 // that nobody has refused has none: were the lock free, the two could have had it in either order. While Redis is
 // silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
-// A reader that joins a hold of its process does not enter the queue at all (join.go).
+// A reader that joins a hold of its process does not enter the queue at all (join.go). One that could ask while another
+// one of its process does waits for the answer to that (await.go): if it is a grant, it is offered to join.
 //
 // # The states of a waiter
 //
@@ -43,7 +44,8 @@
 //
 // Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
 // being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hand-off
-// that costs no request goes from offered to granted, too, but in one piece.
+// that costs no request goes from offered to granted, too, but in one piece. One that is offered to join another's
+// hold has sent nothing, and goes back to waiting if it cannot.
 //
 //	waiting --> asking ---> granted     it asked Redis
 //	   ^  |        |

@@ -14,6 +14,9 @@ type Queue struct {
 	blocking int  // those in the queue that others stand behind
 	calm     bool // nobody in the queue was waiting when that was looked at last
 
+	asker    *Waiter // whose answer others wait for, or are to wait for; nil: nobody's
+	awaiting int     // how many do
+
 	run   run
 	debt  debt
 	watch watch // of portions
@@ -66,7 +69,12 @@ func (q *Queue) Excluded(k Kind) bool { return q.holds.any(k.Excludes) }
 
 // Enter puts w at the end of the queue. It asks at once if nothing of this process is in the way.
 func (q *Queue) Enter(w *Waiter) {
+	awaits := q.awaits(w)
 	q.append(w)
+	if awaits {
+		q.await(w)
+		return
+	}
 	if w.Inside || w.Several && q.blocking == 0 && !q.Excluded(w.Kind) {
 		w.state = Asking
 		return
@@ -75,6 +83,8 @@ func (q *Queue) Enter(w *Waiter) {
 	q.promote()
 	if w.state == Waiting {
 		w.wait()
+	} else if w.Joins && q.asker == nil {
+		q.asker = w
 	}
 }
 
@@ -131,6 +141,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 		}
 	}
 	q.remove(w)
+	q.askerIsDone(w)
 	q.promote()
 	return left
 }
@@ -141,6 +152,9 @@ func (q *Queue) Win(w *Waiter) {
 	q.remove(w)
 	w.state = Granted
 	q.run.turns, q.run.passed, q.silent = 0, 0, nil
+	if !q.Awaited(w) {
+		q.askerIsDone(w)
+	}
 	q.promote()
 }
 
@@ -164,7 +178,7 @@ func (q *Queue) promote() {
 		if q.Excluded(w.Kind) || ahead.any(w.Kind.Follows) {
 			return
 		}
-		if w.state == Waiting {
+		if w.state == Waiting && !w.awaits {
 			w.state = Asking
 			w.tell()
 		}
@@ -194,6 +208,9 @@ func (q *Queue) remove(w *Waiter) {
 		return
 	}
 	w.listed = false
+	if w.awaits {
+		q.unawait(w)
+	}
 	if w.blocks() {
 		q.blocking--
 	}

@@ -34,7 +34,7 @@ func (s *world) inFrontOf(i, j int) bool {
 
 // mayAsk reports that i may ask Redis: no hold is in its way, nobody goes first, and nobody ahead of it has to wait.
 func (s *world) mayAsk(i int) bool {
-	if s.excluded(i) || s.waiters[i].state == Offered {
+	if s.excluded(i) || s.waiters[i].state == Offered && s.calls[i].to >= 0 { // joining is in nobody's way
 		return false
 	}
 	for j := range i {
@@ -43,6 +43,16 @@ func (s *world) mayAsk(i int) bool {
 		}
 	}
 	return true
+}
+
+// awaits reports that i waits for what Redis answers another one, which asks or is about to have it join.
+func (s *world) awaits(i int) bool {
+	a := s.queue.asker
+	if !s.waiters[i].awaits || a == nil {
+		return false
+	}
+	asker := &s.calls[s.index(a)]
+	return asker.breed.joins && (a.state == Asking || asker.phase == bringing)
 }
 
 // refusesTry reports that a try has nothing to ask for.
@@ -114,7 +124,7 @@ func (s *world) brokenBy(i int, before *world) error {
 		return nil
 	}
 	mayAsk := s.waits(i) && s.mayAsk(i)
-	if w.state == Waiting && mayAsk && s.waits(i) {
+	if w.state == Waiting && mayAsk && s.waits(i) && !s.awaits(i) {
 		return fmt.Errorf("%d is forgotten", i)
 	}
 	asked := before.calls[i].phase != absent && before.waiters[i].state == Asking

@@ -42,7 +42,8 @@ func scenes() map[string]scene {
 		"readers and writers": {breeds: []breed{exclusive, reader}},
 		"tries of both":       {breeds: []breed{exclusive, try(reader), try(exclusive)}},
 		"reads inside writes": {breeds: []breed{exclusive, {name: "inside", kind: side("r"), inside: true}}},
-		"readers that join":   {breeds: []breed{exclusive, joiner, try(joiner)}},
+		"readers that join":   {breeds: []breed{exclusive, joiner, try(joiner)}, large: true},
+		"readers that await":  {breeds: []breed{exclusive, joiner, reader}, large: true},
 		"permits":             {breeds: []breed{permits, try(permits)}, large: true},
 		"readers that ask together": {
 			breeds: []breed{exclusive, {name: "r", kind: side("r"), several: true}}, large: true,

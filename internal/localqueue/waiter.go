@@ -24,6 +24,7 @@ type Waiter struct {
 	Several   bool  // any number of its kind ask at a time, since none takes what excludes another
 	Inside    bool  // the caller has a hold of another mode of the key, and so stands behind nobody
 	Set       bool  // it wants other keys as well, and so never takes a hold that is handed on
+	Joins     bool  // it may join a hold of its mode that another one of its process is granted
 	Shared    bool  // it takes nothing: what Redis answers one is the answer to all who were waiting then
 	Size      int64 // of the portion that it wants; 0: it wants something else
 	Registers bool  // Redis keeps a queue for its kind
@@ -37,6 +38,8 @@ type Waiter struct {
 	unsure      bool  // the place may be another than the ticket says, or gone
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
+
+	awaits bool // it waits for what Redis answers another one
 
 	requesting bool  // of a portion: a request of its own is under way, or may still be carried out
 	before     State // it was offered a portion

@@ -43,6 +43,8 @@ const (
 	offering               // its hold is being handed on, under the id of another
 	releasing              // its hold is being released
 	joined                 // it has the hold of another one, together with that
+	bringing               // it has its hold, and others waited for the answer
+	offered                // it offers them to join
 	gone
 )
 
@@ -76,6 +78,7 @@ type world struct {
 func (s *world) copy() *world {
 	c := *s
 	c.queue.first, c.queue.last = c.same(s, s.queue.first), c.same(s, s.queue.last)
+	c.queue.asker = c.same(s, s.queue.asker)
 	c.queue.holds.more = append([]modeCount(nil), s.queue.holds.more...)
 	for i := range c.waiters[:c.n] {
 		w := &c.waiters[i]
@@ -136,7 +139,7 @@ func (s *world) key() fingerprint {
 	}
 	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next)
 	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.turns), byte(q.run.passed),
-		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch)
+		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch, byte(q.awaiting))
 	for i := range s.calls[:s.n] {
 		if kept&(1<<i) == 0 {
 			continue
@@ -147,11 +150,11 @@ func (s *world) key() fingerprint {
 			continue
 		}
 		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
-		if c.phase == offering || c.phase == joined {
-			at = append(at, place[c.to])
+		if c.phase == offering || c.phase == joined || c.to < 0 {
+			at = append(at, place[max(c.to, -1-c.to)])
 		}
 		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil, w.failed != nil)
-		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure)
+		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure, w.awaits, q.asker == w)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
 }
@@ -208,6 +211,9 @@ func (s *world) moves(breeds []breed) (all []move) {
 			if w.Registers && w == s.queue.first {
 				add("polls", i, true, (*world).polls)
 			}
+			if w.awaits {
+				add("has waited for another's answer for long", i, true, (*world).overdue)
+			}
 			add("leaves", i, true, (*world).leaves)
 		case flying:
 			s.answers(i, add)
@@ -220,6 +226,17 @@ func (s *world) moves(breeds []breed) (all []move) {
 				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour) })
 			}
 			add("is lost", i, true, (*world).loses)
+		case bringing:
+			add("offers others to join", i, false, (*world).brings)
+			if c.holds {
+				add("is lost", i, true, (*world).vanishes)
+			}
+		case offered:
+			if c.holds {
+				add("has others join", i, false, func(s *world, i int) error { return s.brought(i, true) })
+				add("is lost", i, true, (*world).vanishes)
+			}
+			add("has nobody join", i, c.holds, func(s *world, i int) error { return s.brought(i, false) })
 		case joined:
 			add("leaves the hold to others", i, false, (*world).parts)
 		case offering:
@@ -299,7 +316,7 @@ func (s *world) comes(i int, b *breed) error {
 	c.breed = b
 	*w = Waiter{
 		Kind: c.breed.kind, ID: "a", Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
-		Registers: c.breed.registers,
+		Registers: c.breed.registers, Joins: c.breed.joins && !c.breed.once,
 	}
 	if c.breed.joins {
 		if joins, err := s.joins(i); joins || err != nil {
@@ -428,6 +445,9 @@ func (s *world) wins(i int) error {
 	c.phase, c.holds, c.trace = holding, true, false // what stands there is the hold
 	s.queue.Hold(c.breed.kind.Mode())
 	s.queue.Win(&s.waiters[i])
+	if s.queue.Awaited(&s.waiters[i]) {
+		c.phase = bringing
+	}
 	if c.breed.registers {
 		s.queue.Stands(0, 0)
 		s.next = false

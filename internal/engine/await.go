@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
+)
+
+// Readers that come while another one of their process asks Redis wait for the answer to that request; see package
+// localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
+
+// joiner is what the waiter of a reader has besides.
+type joiner struct {
+	ctx     context.Context // of its Lock call
+	level   *Level          // by which it joined another's hold; guarded by its part of the table
+	awaited bool            // others wait for the answer to the request that it was granted
+}
+
+// mayJoin makes w's waiter one that may join another's hold, and that others may join.
+func (e *Engine) mayJoin(ctx context.Context, w *waiter) {
+	if joins(w.req, w.under) && localqueue.AwaitTime(e.readTrip()) > 0 {
+		w.joiner = &joiner{ctx: ctx}
+		w.Joins = true
+	}
+}
+
+// joins reports whether a request may be granted by a hold that lives here, or be asked for others, too.
+func joins(req Request, under outer) bool {
+	return req.Proto.Traits().Shares && req.Kept && under.id == ""
+}
+
+// readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.
+func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) }
+
+// awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
+// that one's hold, and an error if its wait ended; otherwise w goes on like any other.
+func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*Level, error) {
+	if w.joiner == nil || w.Told() == nil { // it asks at once
+		return nil, nil
+	}
+	timer := time.NewTimer(localqueue.AwaitTime(e.readTrip()))
+	defer timer.Stop()
+	for {
+		level, awaits := e.table.joined(w)
+		if !awaits {
+			return level, nil
+		}
+		select {
+		case <-w.Told():
+			continue
+		case <-timer.C:
+			e.table.overdue(w)
+			continue
+		case <-limited.Done():
+		case <-e.sender.Closing():
+		}
+		if left := e.quit(w); left.Hold {
+			return w.joiner.level, nil
+		}
+		return nil, e.gaveUp(limited, w.joiner.ctx, w.req.Proto, nil, request.ErrAbandoned)
+	}
+}
+
+// bring has those join h that waited for the answer to w's request.
+func (e *Engine) bring(w *waiter, h *Hold) {
+	if w.joiner == nil || !w.joiner.awaited {
+		return
+	}
+	for _, other := range e.table.bring(w) {
+		o := waiterOf(other)
+		l := h.join(o.joiner.ctx, o.req)
+		if !e.table.settle(o, l) && l != nil {
+			_ = l.Unlock() // for one that left; what there is to be told of the hold, its owner is told
+		}
+	}
+}
+
+// joined is the level by which w joined another's hold, and reports whether it still waits for that.
+func (t *table) joined(w *waiter) (level *Level, awaits bool) {
+	defer t.lock(w.key()).mu.Unlock()
+	return w.joiner.level, w.Awaits()
+}
+
+// overdue has w ask for itself, if it waits for another's answer.
+func (t *table) overdue(w *waiter) {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	q.Overdue(&w.Waiter)
+}
+
+// bring picks those that waited for the answer to w's request.
+func (t *table) bring(w *waiter) []*localqueue.Waiter {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	joiners := q.Bring(&w.Waiter)
+	p.tidy(w.key())
+	return joiners
+}
+
+// settle ends the wait of one that was picked. Without a level it goes on waiting. It reports false if w left.
+func (t *table) settle(w *waiter, l *Level) bool {
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	w.joiner.level = l
+	there := q.Joined(&w.Waiter, l != nil)
+	p.tidy(w.key())
+	return there
+}

@@ -1,0 +1,101 @@
+package localqueue
+
+import "time"
+
+// A reader that comes while another one of its process asks Redis may wait for the answer to that request, and join
+// the hold that it brings: the rest of a round trip is shorter than one of its own, and nothing is sent. So a crowd of
+// readers sends one request, and not one each, whenever there is no hold to join: when they come, and each time that a
+// hold was joined for long enough.
+//
+// If the answer is not a grant, if there is none, if it takes longer than [AwaitTime], or if the reader that asked
+// leaves, those that wait for it ask for themselves, as if they had come then. So a lost request delays others by that
+// time at most, and not until it is given up.
+
+// AwaitTime is how long a reader waits for the answer to another's request, where a round trip takes trip; 0: not at
+// all, because Redis is so far away that the hold could hardly be joined when the answer comes.
+func AwaitTime(trip time.Duration) time.Duration {
+	if 2*trip > runTime {
+		return 0
+	}
+	return JoinTime(trip)
+}
+
+// awaits reports whether w, which is about to enter, is to wait for another's answer: it could ask at once, and so did
+// that one.
+func (q *Queue) awaits(w *Waiter) bool {
+	a := q.asker
+	return w.Joins && a != nil && a.state == Asking && a.Kind.Mode() == w.Kind.Mode() &&
+		!q.Excluded(w.Kind) && q.Join(w.Kind)
+}
+
+// await has w wait for another's answer.
+func (q *Queue) await(w *Waiter) {
+	w.awaits = true
+	q.awaiting++
+	w.wait()
+}
+
+// Awaits reports that w waits for another's answer, or is about to join a hold.
+func (w *Waiter) Awaits() bool { return w.awaits || w.state == Offered }
+
+// Awaited reports that others wait for what Redis answers w.
+func (q *Queue) Awaited(w *Waiter) bool { return q.asker == w && q.awaiting > 0 }
+
+// Overdue has w ask for itself, if it waits for another's answer, and all that wait for the same one.
+func (q *Queue) Overdue(w *Waiter) {
+	if w.awaits {
+		q.askerIsDone(q.asker)
+	}
+}
+
+// Bring picks those that waited for the answer to w's request, which was a grant: they are offered to join it, but for
+// those that would overtake somebody who was told to wait since.
+func (q *Queue) Bring(w *Waiter) (joiners []*Waiter) {
+	if q.asker != w {
+		return nil
+	}
+	for a := q.first; a != nil && !a.refused && !w.Kind.Follows(a.Kind.Mode()); a = a.next {
+		if a.awaits {
+			q.unawait(a)
+			a.state = Offered
+			joiners = append(joiners, a)
+		}
+	}
+	q.askerIsDone(w)
+	return joiners
+}
+
+// Joined settles such an offer. It reports false if w left meanwhile: what it joined is the caller's to leave.
+func (q *Queue) Joined(w *Waiter, joined bool) bool {
+	if w.state == Deserted {
+		return false
+	}
+	if joined {
+		q.remove(w)
+		w.state = Granted
+	} else {
+		w.state, q.calm = Waiting, false
+		q.promote()
+	}
+	w.tell()
+	return true
+}
+
+// askerIsDone has those ask for themselves that wait for w's answer.
+func (q *Queue) askerIsDone(w *Waiter) {
+	if w == nil || q.asker != w {
+		return
+	}
+	q.asker = nil
+	for a := q.first; a != nil && q.awaiting > 0; a = a.next {
+		if a.awaits {
+			q.unawait(a)
+		}
+	}
+	q.promote()
+}
+
+func (q *Queue) unawait(w *Waiter) {
+	w.awaits, q.calm = false, false
+	q.awaiting--
+}

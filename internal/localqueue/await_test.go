@@ -1,0 +1,80 @@
+package localqueue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Nobody waits for another's answer where the hold could hardly be joined when it comes.
+func TestAwaitTime(t *testing.T) {
+	const ms = time.Millisecond
+	for trip, want := range map[time.Duration]time.Duration{
+		0: 8 * ms, ms: 8 * ms, 10 * ms: 40 * ms, 25 * ms: 50 * ms, 26 * ms: 0, time.Second: 0,
+	} {
+		require.Equal(t, want, AwaitTime(trip), "%v", trip)
+	}
+}
+
+// overdue is the end of the time for which i waits for another's answer.
+func (s *world) overdue(i int) error {
+	s.queue.Overdue(&s.waiters[i])
+	if w := &s.waiters[i]; w.awaits || w.state == Waiting && s.mayAsk(i) {
+		return fmt.Errorf("%d goes on waiting for another's answer", i)
+	}
+	return nil
+}
+
+// brings offers the hold of i to those that waited for the answer to its request.
+func (s *world) brings(i int) error {
+	joiners := s.queue.Bring(&s.waiters[i])
+	for _, w := range joiners {
+		j := s.index(w)
+		if err := s.overtakes(j, i); err != nil {
+			return err
+		}
+		s.calls[j].to = int8(-1 - i)
+	}
+	s.calls[i].phase = offered
+	return nil
+}
+
+// overtakes reports whether j, which joins the hold of i, comes before somebody that it stands behind.
+func (s *world) overtakes(j, i int) error {
+	if !s.calls[j].breed.joins || s.calls[j].breed.kind.Mode() != s.calls[i].breed.kind.Mode() {
+		return fmt.Errorf("%d is offered to join %d", j, i)
+	}
+	for k := range j {
+		if s.waits(k) && (s.calls[j].breed.kind.Follows(s.calls[k].breed.kind.Mode()) || s.calls[k].told) {
+			return fmt.Errorf("%d joins, and overtakes %d", j, k)
+		}
+	}
+	return nil
+}
+
+// vanishes is the loss of a hold whose owner is about to offer it to others.
+func (s *world) vanishes(i int) error {
+	phase := s.calls[i].phase
+	err := s.drops(i)
+	s.calls[i].phase = phase
+	return err
+}
+
+// brought settles what i offered, if it has the hold to the end.
+func (s *world) brought(i int, join bool) error {
+	for j := range s.calls[:s.n] {
+		c, w := &s.calls[j], &s.waiters[j]
+		if int(c.to) != -1-i {
+			continue
+		}
+		if c.to = 0; s.queue.Joined(w, join) && join {
+			c.phase, c.to = joined, int8(i)
+		}
+	}
+	if s.calls[i].phase = holding; !s.calls[i].holds {
+		s.calls[i].phase = gone
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package rwlock_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// start has a goroutine call Lock of a side, and returns when it cannot go on by itself.
+func (p *peer) start(ctx context.Context, lock *rlock.Lock) <-chan hold {
+	c := make(chan hold, 1)
+	go func() {
+		held, unlock, err := lock.Lock(ctx)
+		c <- hold{lock, held, unlock, err}
+	}()
+	synctest.Wait()
+	return c
+}
+
+// R6: many goroutines of a process read all the time. Whenever there is no hold to join, one of them asks Redis, and
+// the others have what it is granted: a request each time that a hold was joined for long enough, and its release.
+func TestACrowdOfReadersSendsOneRequest(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		const trip, load = ms, 200 * ms
+		a := l.far(trip, rlock.ClientOptions{})
+		before, releases := l.runs("rw_read"), l.releases()
+		var all sync.WaitGroup
+		var reads atomic.Int64
+		end := time.Now().Add(load)
+		for range 64 {
+			all.Go(func() {
+				for time.Now().Before(end) {
+					_, unlock, err := a.Read().Lock(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					time.Sleep(ms) // the reading
+					if err := unlock(); err != nil {
+						t.Error(err)
+					}
+					reads.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		windows := int(load/joinTime) + 1
+		require.LessOrEqual(t, l.runs("rw_read")-before, 2*windows)
+		require.LessOrEqual(t, l.releases()-releases, 2*windows)
+		require.Greater(t, reads.Load(), int64(64*100))
+		l.ends()
+	})
+}
+
+// All that come while one asks have the same hold, each with a context of its own; those that come behind a writer of
+// their process wait for that.
+func TestReadersHaveTheAnswerToAnothersRequest(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		a := l.far(ms, rlock.ClientOptions{})
+		before := l.runs("rw_read")
+		var readers []<-chan hold
+		for range 10 {
+			readers = append(readers, a.start(t.Context(), a.Read()))
+		}
+		writer := a.start(t.Context(), a.Write())
+		behind := a.start(t.Context(), a.Read())
+		var holds []hold
+		for _, c := range readers {
+			holds = append(holds, l.arrives(c))
+		}
+		require.Equal(t, before+1, l.runs("rw_read"))
+		time.Sleep(10 * ms)
+		require.Empty(t, writer)
+		require.Empty(t, behind)
+		id := holds[0].known(t).ID
+		for _, h := range holds {
+			require.Equal(t, id, h.known(t).ID)
+			h.frees(t)
+		}
+		l.arrives(writer).frees(t)
+		l.arrives(behind).frees(t)
+		l.ends()
+		a.heard(13, 0, 13) // with the write that connected it
+	})
+}
+
+// A reader waits for another's answer for as long as a hold is joined, however long that takes. Then it asks itself,
+// and so do all the others.
+func TestAReaderDoesNotWaitForALateAnswer(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		a := l.far(ms, rlock.ClientOptions{})
+		a.read().frees(t)
+		before, first := l.runs("rw_read"), true
+		l.mu.Lock()
+		l.fault = func(script string) simredis.Verdict {
+			if script != "rw_read" || !first {
+				return simredis.Pass
+			}
+			first = false
+			return simredis.Delay(100 * ms)
+		}
+		l.mu.Unlock()
+		sent := time.Now()
+		slow := a.start(t.Context(), a.Read())
+		others := []<-chan hold{a.start(t.Context(), a.Read()), a.start(t.Context(), a.Read())}
+		holds := []hold{l.arrives(others[0]), l.arrives(others[1])}
+		require.Less(t, time.Since(sent), joinTime+10*ms)
+		require.GreaterOrEqual(t, time.Since(sent), joinTime)
+		require.Equal(t, before+3, l.runs("rw_read"))
+		for _, h := range append(holds, l.arrives(slow)) {
+			h.frees(t)
+		}
+		l.ends()
+	})
+}
+
+// What is no grant is the answer to one request only: the others ask at once.
+func TestAnswersThatAreNoGrantToOthers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]func(l *joinLab, a *peer, cancel context.CancelFunc) (done func()){
+		"another writes": func(l *joinLab, _ *peer, _ context.CancelFunc) func() {
+			w := l.near(rlock.ClientOptions{}).write()
+			return func() { w.frees(l) }
+		},
+		"its context ends": func(_ *joinLab, _ *peer, cancel context.CancelFunc) func() {
+			time.AfterFunc(ms/2, cancel)
+			return func() {}
+		},
+		"the connection breaks": func(l *joinLab, _ *peer, _ context.CancelFunc) func() {
+			l.suffers("rw_read", simredis.CutAfter)
+			time.AfterFunc(ms, l.heals)
+			return func() {}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inJoinLab(t, func(t *testing.T, l *joinLab) {
+				a := l.far(ms, rlock.ClientOptions{})
+				a.read().frees(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				before := l.runs("rw_read")
+				done := test(l, a, cancel)
+				sent := time.Now()
+				first, second := a.start(ctx, a.Read()), a.start(t.Context(), a.Read())
+				time.Sleep(time.Until(sent.Add(joinTime - ms)))
+				asked := before + 2
+				if name == "another writes" { // who is refused asks once more when it listens
+					asked = before + 4
+				}
+				require.GreaterOrEqual(t, l.runs("rw_read"), asked, "the second asks as soon as it knows")
+				done()
+				if h := <-first; h.err == nil {
+					h.frees(t)
+				}
+				l.arrives(second).frees(t)
+				l.ends()
+			})
+		})
+	}
+}
+
+// A reader that leaves while it waits for another's answer has sent nothing, and leaves nothing in the hold that comes.
+func TestAReaderThatAwaitsLeaves(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		a := l.far(4*ms, rlock.ClientOptions{})
+		a.read().frees(t)
+		before := l.runs()
+		first := a.start(t.Context(), a.Read())
+		var all []<-chan hold
+		for i := range 8 { // before the answer comes, and at that instant
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i+1)*ms/2)
+			defer cancel()
+			all = append(all, a.start(ctx, a.Read()))
+		}
+		h := l.arrives(first)
+		for _, c := range all {
+			if left := <-c; left.err == nil {
+				require.NoError(t, left.unlock())
+			} else {
+				require.ErrorIs(t, left.err, context.DeadlineExceeded)
+				require.NotErrorIs(t, left.err, rlock.ErrBusy, "nobody said so")
+			}
+		}
+		time.Sleep(asEver)
+		require.Equal(t, before+1, l.runs())
+		l.counts(h.known(t).ID, "1")
+		h.frees(t)
+		time.Sleep(asEver)
+		l.ends()
+	})
+}
+
+// Close ends those that wait for another's answer, too.
+func TestCloseWhileReadersAwait(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		a := l.far(4*ms, rlock.ClientOptions{})
+		var all []<-chan hold
+		for range 3 {
+			all = append(all, a.start(t.Context(), a.Read()))
+		}
+		_ = a.client.Close()
+		for _, c := range all {
+			require.ErrorIs(t, (<-c).err, rlock.ErrClosed)
+		}
+		time.Sleep(asEver)
+		l.ends()
+	})
+}
