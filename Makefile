@@ -40,10 +40,12 @@ lint: ## check format, vet, staticcheck and our own budgets
 
 bench: ## measure ours and the peers, at 0.3 ms and on loopback, in one run of 20 minutes at most; tables, raw figures and plots go to bench/results
 	@scripts/setup-redis.sh
+	@scripts/setup-etcd.sh
 	cd bench && go run . -out results
 
 bench-far: ## the same at 2, 20 and 80 ms, of what waits for round trips; goes to bench/results/far
 	@scripts/setup-redis.sh
+	@scripts/setup-etcd.sh
 	cd bench && go run . -far -out results/far
 
 scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
@@ -28,16 +29,22 @@ func compare(
 	} else {
 		fmt.Fprintf(w, "Redisson is not measured: %v.\n", err)
 	}
+	if set.Etcd, err = etcd.Find(); err == nil {
+		raw.Modules[report.Etcd] = set.Etcd.Version
+	} else {
+		fmt.Fprintf(w, "etcd is not measured: %v.\n", err)
+	}
 	at := added(s, raw, w)
+	summary.Over(at)
 	if err := countTrips(ctx, s, set.Java, raw, w); err != nil {
 		return err
 	}
-	for _, one := range scenario.All(set.Java != nil) {
+	for _, one := range scenario.All(set) {
 		if !wanted(one.ID, s.only) || s.far && !one.Far {
 			continue
 		}
 		var parts []report.Part
-		for _, d := range at {
+		for _, d := range one.Distances(at) {
 			set.Distance = d
 			samples, err := scenario.Run(ctx, one, set, progress)
 			if err != nil {
@@ -48,6 +55,9 @@ func compare(
 				ID: one.ID, Title: one.Title, Distance: distance.Name(d),
 				Samples: samples, Verdicts: one.Judge(samples, d),
 			})
+		}
+		if len(parts) == 0 {
+			continue
 		}
 		if err := report.Table(w, one, parts); err != nil {
 			return err

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -26,9 +26,14 @@ with_apt() {
 	# A machine that has just started often holds the lock for its own upgrades.
 	root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 \
 		install --no-install-recommends "$@"
-	if [ "$1" = redis-server ] && [ -d /run/systemd/system ]; then
+	case $1 in
+	redis-server) service=redis-server ;;
+	etcd-server) service=etcd ;;
+	*) return 0 ;;
+	esac
+	if [ -d /run/systemd/system ]; then
 		# Not at the next boot either.
-		root systemctl disable --now redis-server || true
+		root systemctl disable --now "$service" || true
 	fi
 }
 
@@ -69,6 +74,8 @@ apk-cc) install gcc musl-dev ;;
 apt-get-pip | dnf-pip) install python3 python3-pip ;;
 apk-pip) install python3 py3-pip ;;
 brew-pip) install python ;;
+apt-get-etcd) install etcd-server ;;
+brew-etcd) install etcd ;;
 # A JDK, the distribution's default or 17, and Maven.
 apt-get-jdk) install default-jdk-headless maven ;;
 apt-get-jdk17) install openjdk-17-jdk-headless maven ;;

@@ -66,6 +66,7 @@ const (
 	Redsync         = "redsync"
 	RedsyncFailFast = "redsync fail-fast"
 	Rueidis         = "rueidislock"
+	Etcd            = "etcd concurrency.Mutex"
 	Redisson        = "Redisson" // in a JVM: it is opened by scenarios that have a load for it
 	Scripts         = "floor: two scripts"
 	SetNX           = "floor: SET NX PX"

@@ -4,33 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/bench/internal/child"
 )
 
 const (
 	programVariable = "HOLDFAST_REDIS_SERVER"
-
-	// Below the range from which the kernel takes the ports of outgoing connections.
-	firstPort, lastPort = 20000, 29999
-
-	startLimit = 20 * time.Second
+	startLimit      = 20 * time.Second
 )
 
 // Server is one running Redis.
 type Server struct {
-	port  int
-	cmd   *exec.Cmd
-	gone  chan struct{} // closed when the program has ended
-	admin *redis.Client
+	port    int
+	process *child.Process
+	admin   *redis.Client
 }
 
 // Start starts a server and waits until it answers.
@@ -41,7 +36,7 @@ func Start() (*Server, error) {
 	}
 	var errs []error
 	for range 5 { // a port that looked free may be somebody else's by now
-		s, err := startOn(program, firstPort+rand.IntN(lastPort-firstPort+1))
+		s, err := startOn(program, child.Port())
 		if err == nil {
 			return s, nil
 		}
@@ -70,16 +65,14 @@ func find() (string, error) {
 }
 
 func startOn(program string, port int) (*Server, error) {
-	s := &Server{port: port, gone: make(chan struct{})}
-	s.cmd = exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+	cmd := exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "no", "--daemonize", "no", "--maxclients", "4096")
-	s.cmd.SysProcAttr = dieWithParent()
-	s.cmd.Dir = os.TempDir()
-	started := make(chan error, 1)
-	go s.run(started)
-	if err := <-started; err != nil {
+	cmd.Dir = os.TempDir()
+	process, err := child.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
+	s := &Server{port: port, process: process}
 	s.admin = redis.NewClient(&redis.Options{Addr: s.Addr(), DialerRetries: 1, PoolSize: 2, Protocol: 2,
 		DisableIdentity: true})
 	if err := s.greet(); err != nil {
@@ -88,26 +81,13 @@ func startOn(program string, port int) (*Server, error) {
 	return s, nil
 }
 
-// run starts the program and waits for its end on one thread: the kernel ends a child with that thread,
-// not with the process.
-func (s *Server) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(s.gone)
-	err := s.cmd.Start()
-	started <- err
-	if err == nil {
-		_ = s.cmd.Wait() // a killed program's status says nothing
-	}
-}
-
 // greet waits for an answer of this very process: where two programs raced for the port, the other one
 // answers as well.
 func (s *Server) greet() error {
 	deadline := time.Now().Add(startLimit)
 	for time.Now().Before(deadline) {
 		select {
-		case <-s.gone:
+		case <-s.process.Gone():
 			return fmt.Errorf("the server on port %d ended while starting", s.port)
 		case <-time.After(5 * time.Millisecond):
 		}
@@ -120,7 +100,7 @@ func (s *Server) greet() error {
 		if err != nil {
 			continue
 		}
-		if info["process_id"] != strconv.Itoa(s.cmd.Process.Pid) {
+		if info["process_id"] != strconv.Itoa(s.process.PID()) {
 			return fmt.Errorf("port %d is served by another process", s.port)
 		}
 		return nil
@@ -132,17 +112,10 @@ func (s *Server) greet() error {
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // Freeze stops the process where it stands: connections stay open and nothing is answered.
-func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
+func (s *Server) Freeze() error { return s.process.Signal(syscall.SIGSTOP) }
 
 // Thaw lets it go on.
-func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
+func (s *Server) Thaw() error { return s.process.Signal(syscall.SIGCONT) }
 
 // Close ends the server.
-func (s *Server) Close() error {
-	err := s.cmd.Process.Kill()
-	<-s.gone
-	if errors.Is(err, os.ErrProcessDone) {
-		err = nil
-	}
-	return errors.Join(err, s.admin.Close())
-}
+func (s *Server) Close() error { return errors.Join(s.process.Kill(), s.admin.Close()) }

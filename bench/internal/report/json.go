@@ -68,12 +68,15 @@ func (r Raw) Provenance() string {
 	return text
 }
 
-// Redisson is where [Raw.Modules] has the version of that.
-const Redisson = "org.redisson/redisson"
+// Where [Raw.Modules] has the versions of what is no Go module of this program.
+const (
+	Redisson = "org.redisson/redisson"
+	Etcd     = "etcd"
+)
 
 var peerModules = []string{
 	"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
-	"github.com/redis/go-redis/v9", Redisson,
+	"github.com/redis/go-redis/v9", Redisson, "go.etcd.io/etcd/client/v3", Etcd,
 }
 
 // shortName is the last part of a module's path that is no version.

@@ -72,6 +72,7 @@ func TestTheSummaryHasARowForEachScenarioAndEveryGoalInIt(t *testing.T) {
 		Goals:   []scenario.Goal{{Figure: measure.Sends, Of: contender.OursFair, AtMost: 6.1}},
 	}
 	var s Summary
+	s.Over([]time.Duration{0})
 	s.Add(three, loopback(
 		sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000),
 		sample(contender.Redsync, 0, 16_000), sample(contender.Scripts, 0, 50_000),
@@ -120,6 +121,7 @@ func TestDistancesStandSideBySide(t *testing.T) {
 	require.Contains(t, b.String(), "met    loopback: locks_per_s of holdfast: at least 1 times")
 	require.NotContains(t, b.String(), "loopback: locks_per_s of holdfast: at least 3 times")
 	var s Summary
+	s.Over([]time.Duration{300 * time.Microsecond, 0})
 	s.Add(one, parts)
 	require.Contains(t, s.Markdown(Raw{}), "| holdfast, 0.3 ms | best peer | holdfast / peer | holdfast, loopback |")
 	require.Contains(t, s.Markdown(Raw{}), "| 2,000 | bsm/redislock 1,000 | 2 | 20,000 | bsm/redislock 16,000 | 1.25 "+
@@ -127,4 +129,15 @@ func TestDistancesStandSideBySide(t *testing.T) {
 	require.Equal(t, "two", PlotName("two", 0, parts[0].Distance))
 	require.Equal(t, "two-loopback", PlotName("two", 1, 0))
 	require.Equal(t, "two-20ms", PlotName("two", 1, 20*time.Millisecond))
+}
+
+// What is measured over a distance of its own has a row as wide as the others.
+func TestARowOfADistanceOfItsOwnStandsInOnePlace(t *testing.T) {
+	var s Summary
+	s.Over([]time.Duration{300 * time.Microsecond, 0})
+	samples := []scenario.Sample{sample(contender.Ours, 0, 2_000), sample(contender.Bsm, 0, 1_000)}
+	s.Add(two, []Part{{20 * time.Millisecond, samples}})
+	require.Contains(t, s.Markdown(Raw{}), "| 2,000 | bsm/redislock 1,000 | 2 | – | – | – | 20 ms: pairs/s ≥ 1.5")
+	s.Add(two, []Part{{0, samples}})
+	require.Contains(t, s.Markdown(Raw{}), "| – | – | – | 2,000 | bsm/redislock 1,000 | 2 | loopback: pairs/s ≥ 1.5")
 }

@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
@@ -14,12 +16,15 @@ import (
 // Summary is the README's table: a row for each scenario, with every goal in it, so that nobody who
 // copies it can leave out what was missed.
 type Summary struct {
-	places     []string // over which everything was measured
+	places     []time.Duration // over which everything was measured
 	rows       []string
 	goals, met int
 }
 
-// Add adds a row.
+// Over says over which distances everything is measured, but for what has one of its own.
+func (s *Summary) Over(places []time.Duration) { s.places = places }
+
+// Add adds a row. What was measured over a distance of its own that has no place stands at the first one.
 func (s *Summary) Add(one scenario.Scenario, parts []Part) {
 	lead := one.Columns[0]
 	sign := "↓"
@@ -27,11 +32,19 @@ func (s *Summary) Add(one scenario.Scenario, parts []Part) {
 		sign = "↑"
 	}
 	row := fmt.Sprintf("| %s (`%s`) | %s %s ", one.Title, one.ID, lead.Head, sign)
-	s.places = nil
+	for i, place := range s.places {
+		at := slices.IndexFunc(parts, func(p Part) bool { return p.Distance == place })
+		if i == 0 && len(parts) == 1 && !slices.Contains(s.places, parts[0].Distance) {
+			at = 0
+		}
+		if at < 0 {
+			row += "| – | – | – "
+			continue
+		}
+		row += s.of(one, parts[at].Samples)
+	}
 	var goals []string
 	for _, part := range parts {
-		s.places = append(s.places, part.name())
-		row += s.of(one, part.Samples)
 		for _, v := range one.Judge(part.Samples, part.Distance) {
 			s.goals++
 			verdict := "**missed**"
@@ -40,7 +53,7 @@ func (s *Summary) Add(one scenario.Scenario, parts []Part) {
 				s.met++
 			}
 			where := ""
-			if len(parts) > 1 {
+			if len(s.places) > 1 {
 				where = part.name() + ": "
 			}
 			goals = append(goals, fmt.Sprintf("%s%s: %s, %s", where, wanted(one, v.Goal), got(v), verdict))
@@ -129,7 +142,7 @@ func (s *Summary) Markdown(raw Raw) string {
 	fmt.Fprintf(&b, ". ↑: more is better, ↓: less. %d of %d goals met.\n\n", s.met, s.goals)
 	b.WriteString("| situation | figure ")
 	for _, place := range s.places {
-		fmt.Fprintf(&b, "| holdfast, %s | best peer | holdfast / peer ", place)
+		fmt.Fprintf(&b, "| holdfast, %s | best peer | holdfast / peer ", distance.Name(place))
 	}
 	b.WriteString("| goals, and what was reached |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)))
 	b.WriteString("|---|\n")

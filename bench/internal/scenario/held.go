@@ -19,6 +19,7 @@ const (
 	heldCommands   = "commands_per_s"
 
 	heldLease = 6 * time.Second
+	workers   = 64 // that take and free them
 
 	// patience bounds the taking and the freeing of all of them: a peer that misses a message waits for
 	// ever.
@@ -44,7 +45,7 @@ func held() []Scenario {
 	return []Scenario{
 		{
 			ID: "held20000", Title: fmt.Sprintf("20,000 locks held, lease %v", heldLease),
-			Contenders: both, Columns: columns, Goals: compared, Rounds: 2,
+			Contenders: both, Columns: columns, Goals: compared, Rounds: 1,
 			Open: func(lab *Lab) (Subject, error) { return &holding{lab: lab, locks: 20_000}, nil },
 		},
 		{
@@ -85,26 +86,26 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 		return nil, err
 	}
 	goroutines, heap := runtime.NumGoroutine(), heapInUse()
-	if err := each(locks, take); err != nil {
+	if err := each(locks, workers, take); err != nil {
 		return nil, err
 	}
 	figures = measure.Figures{
 		heldBytes:      float64(heapInUse()-heap) / float64(n),
 		heldGoroutines: float64(runtime.NumGoroutine()-goroutines) / float64(n),
 	}
-	if err := h.watch(ctx, hold, figures); err != nil {
+	if err := watch(ctx, h.lab, hold, figures); err != nil {
 		return nil, err
 	}
-	return figures, each(locks, contender.Lock.Unlock)
+	return figures, each(locks, workers, contender.Lock.Unlock)
 }
 
 // take locks with a context that cannot end: one that can keeps a note of every context that is made
 // from it, which is no library's memory.
 func take(l contender.Lock) error { return l.Lock(context.Background()) }
 
-// watch looks on while the locks are held.
-func (h *holding) watch(ctx context.Context, d time.Duration, figures measure.Figures) error {
-	mark, err := h.lab.Gauge().Mark(ctx)
+// watch looks on while nothing is taken or freed.
+func watch(ctx context.Context, lab *Lab, d time.Duration, figures measure.Figures) error {
+	mark, err := lab.Gauge().Mark(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,8 +126,7 @@ func (h *holding) watch(ctx context.Context, d time.Duration, figures measure.Fi
 }
 
 // each does something to all locks, many at a time.
-func each(locks []contender.Lock, do func(contender.Lock) error) error {
-	const workers = 64
+func each[L any](locks []L, workers int, do func(L) error) error {
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 )
@@ -18,24 +19,39 @@ const leastTrips = 20
 // site is where a scenario takes place.
 type site struct {
 	servers []*redisd.Server
+	etcd    *etcd.Server    // nil: none
 	relay   *distance.Relay // nil: none
 }
 
-func (s Scenario) site(set Setting) (*site, error) {
+// addrs are the servers' own, etcd's the last.
+func (s *site) addrs() (addrs []string) {
+	for _, server := range s.servers {
+		addrs = append(addrs, server.Addr())
+	}
+	if s.etcd != nil {
+		addrs = append(addrs, s.etcd.Addr())
+	}
+	return addrs
+}
+
+func (s Scenario) site(set Setting) (_ *site, err error) {
 	at := &site{}
-	var addrs []string
 	for range max(s.Servers, 1) {
 		server, err := redisd.Start()
 		if err != nil {
 			return nil, errors.Join(err, at.Close())
 		}
-		at.servers, addrs = append(at.servers, server), append(addrs, server.Addr())
+		at.servers = append(at.servers, server)
+	}
+	if s.NeedsEtcd {
+		if at.etcd, err = set.Etcd.Start(); err != nil {
+			return nil, errors.Join(err, at.Close())
+		}
 	}
 	if set.Distance == 0 {
 		return at, nil
 	}
-	var err error
-	if at.relay, err = distance.Open(set.Distance, addrs); err != nil {
+	if at.relay, err = distance.Open(set.Distance, at.addrs()); err != nil {
 		return nil, errors.Join(err, at.Close())
 	}
 	return at, nil
@@ -46,6 +62,9 @@ func (s *site) Close() error {
 	var errs []error
 	if s.relay != nil {
 		errs = append(errs, s.relay.Close())
+	}
+	if s.etcd != nil {
+		errs = append(errs, s.etcd.Close())
 	}
 	for _, server := range s.servers {
 		errs = append(errs, server.Close())
@@ -87,7 +106,7 @@ func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samp
 		if name == contender.Redisson {
 			open = s.Java
 		}
-		lab := &Lab{Setting: set, Contender: name, Servers: at.servers, Relay: at.relay}
+		lab := &Lab{Setting: set, Contender: name, Servers: at.servers, Etcd: at.etcd, Relay: at.relay}
 		if subjects[i], err = open(lab); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
 		}

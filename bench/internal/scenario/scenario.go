@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
+	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
@@ -41,6 +42,7 @@ func (s Scale) crowd(goroutines, clients int) int {
 type Setting struct {
 	Scale
 	Java     *redisson.Program // nil: Redisson is not measured
+	Etcd     *etcd.Program     // nil: etcd is not measured
 	Distance time.Duration     // that a relay adds to each round trip; 0: there is none
 }
 
@@ -56,9 +58,10 @@ func (s Scale) of(n int) int {
 type Scenario struct {
 	ID, Title  string
 	Contenders []string
-	Servers    int  // 0: one
-	Far        bool // what is waited for are round trips, so it is measured over long distances too
-	Rounds     int  // 0: as the scale says
+	Servers    int            // 0: one
+	Far        bool           // what is waited for are round trips, so it is measured over long distances too
+	At         *time.Duration // the only distance at which it is measured; nil: at all that are asked for
+	Rounds     int            // 0: as the scale says
 	Columns    []Column
 	Goals      []Goal
 
@@ -67,6 +70,7 @@ type Scenario struct {
 	// Java does it for Redisson; nil: that is no contender.
 	Java      func(lab *Lab) (Subject, error)
 	NeedsJava bool // all contenders of it do
+	NeedsEtcd bool // the same; Java is no contender then
 }
 
 // Subject is one contender in one scenario.
@@ -94,6 +98,7 @@ type Lab struct {
 	Setting
 	Contender string
 	Servers   []*redisd.Server
+	Etcd      *etcd.Server    // nil: none
 	Relay     *distance.Relay // nil: clients and servers are on one machine
 	clients   int             // that were opened
 	meter     wire.Meter
@@ -119,15 +124,16 @@ func (l *Lab) Client(lease time.Duration) (contender.Client, error) {
 	return named{client, l.Contender + ":"}, nil
 }
 
-// addrs are where the servers are to be reached.
-func (l *Lab) addrs() (addrs []string) {
+// addrs are where the contender's servers are to be reached.
+func (l *Lab) addrs() []string {
+	addrs := (&site{servers: l.Servers, etcd: l.Etcd}).addrs()
 	if l.Relay != nil {
-		return l.Relay.Addrs()
+		addrs = l.Relay.Addrs()
 	}
-	for _, s := range l.Servers {
-		addrs = append(addrs, s.Addr())
+	if l.Contender == contender.Etcd {
+		return addrs[len(l.Servers):]
 	}
-	return addrs
+	return addrs[:len(l.Servers)]
 }
 
 // named gives each contender names of its own: what one has left behind on a frozen server, and what is
@@ -147,24 +153,35 @@ func (n named) own(names []string) []string {
 	return own
 }
 
-// All are the scenarios in the order in which they are reported, those with Redisson where there is Java.
-func All(java bool) []Scenario {
+// All are the scenarios in the order in which they are reported, those with Redisson and with etcd where there is such.
+func All(set Setting) []Scenario {
 	all := slices.Concat(
-		throughput(), hot(), mixed(), sections(), fair(), handover(), held(), crowd(), several(), quorum(), nested(),
-		readers(), permits(), latches(), busy(),
+		throughput(), hot(), mixed(), sections(), fair(), handover(), held(), renewed(), crowd(), idle(), several(),
+		quorum(), nested(), readers(), permits(), latches(), busy(), beyondRedis(),
 	)
-	if !java {
-		for i := range all {
+	all = slices.DeleteFunc(all, func(s Scenario) bool {
+		return s.NeedsJava && set.Java == nil || s.NeedsEtcd && set.Etcd == nil
+	})
+	for i, s := range all {
+		switch {
+		case set.Java == nil:
 			all[i].Goals = slices.DeleteFunc(all[i].Goals, func(g Goal) bool {
 				return slices.Equal(g.To, []string{contender.Redisson})
 			})
-		}
-		return slices.DeleteFunc(all, func(s Scenario) bool { return s.NeedsJava })
-	}
-	for i, s := range all {
-		if s.Java != nil {
+		case s.Java != nil:
 			all[i].Contenders = slices.Concat(s.Contenders, []string{contender.Redisson})
 		}
 	}
 	return all
+}
+
+// Distances are those of a list at which a scenario is measured.
+func (s Scenario) Distances(list []time.Duration) []time.Duration {
+	switch {
+	case s.At == nil:
+		return list
+	case *s.At > 0 && !distance.Available:
+		return nil
+	}
+	return []time.Duration{*s.At}
 }

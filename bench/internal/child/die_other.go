@@ -1,6 +1,6 @@
 //go:build !linux
 
-package redisd
+package child
 
 import "syscall"
 

@@ -1,8 +1,8 @@
-package redisd
+package child
 
 import "syscall"
 
-// dieWithParent makes the kernel end the server when this program ends in a way that cleans nothing up.
+// dieWithParent makes the kernel end a child when this program ends in a way that cleans nothing up.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

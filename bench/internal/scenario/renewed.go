@@ -1,0 +1,86 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
+)
+
+const (
+	lost = "lost"
+
+	renewedLocks = 10_000
+	// farWorkers take and free what is far away: by fewer it takes longer than it is held.
+	farWorkers = 512
+)
+
+var renewedAt = 20 * time.Millisecond
+
+// renewed is many locks that are kept alive over a distance: none of them may be lost.
+func renewed() []Scenario {
+	both := []string{contender.Ours, contender.Rueidis}
+	return []Scenario{{
+		ID: "renewed10000", Title: fmt.Sprintf("10,000 locks held over 20 ms, lease %v", heldLease),
+		Contenders: both, Rounds: 1, At: &renewedAt,
+		Columns: []Column{
+			{measure.OwnLoad, "client core %"}, {lost, "lost"}, {heldScripts, "scripts/s"},
+			{heldCommands, "redis calls/s"}, {measure.RedisLoad, "redis core %"},
+		},
+		Goals: []Goal{
+			{Figure: lost, Of: contender.Ours, AtMost: 0},
+			// Of 10,000 locks that are renewed each two seconds, 256 by a script.
+			{Figure: heldScripts, Of: contender.Ours, AtMost: 25},
+			{Figure: measure.OwnLoad, Of: contender.Ours, AtMost: 2},
+			{Figure: measure.OwnLoad, Of: contender.Ours, To: both[1:], AtMost: 0.2},
+		},
+		Open: func(lab *Lab) (Subject, error) { return &renewing{lab}, nil },
+	}}
+}
+
+// renewing opens a client for every round, as holding does.
+type renewing struct{ lab *Lab }
+
+func (r *renewing) Close() error { return nil }
+
+func (r *renewing) Measure(ctx context.Context) (figures measure.Figures, err error) {
+	n, hold := r.lab.of(renewedLocks), heldLease+heldLease/6
+	if r.lab.Quick {
+		hold = r.lab.Slice
+	}
+	client, err := r.lab.Client(heldLease)
+	if err != nil {
+		return nil, err
+	}
+	closed := sync.OnceValue(client.Close)
+	defer func() { err = errors.Join(err, closed()) }()
+	guard := time.AfterFunc(hold+patience, func() { _ = closed() })
+	defer guard.Stop()
+	of := client.(named)
+	locks := make([]*contender.Watched, n)
+	for i := range locks {
+		locks[i] = contender.Watch(of.Client, of.own([]string{fmt.Sprintf("held:%d", i)})[0])
+	}
+	take := func(l *contender.Watched) error { return l.Lock(context.Background()) }
+	if err := each(locks, farWorkers, take); err != nil {
+		return nil, err
+	}
+	figures = measure.Figures{lost: 0}
+	if err := watch(ctx, r.lab, hold, figures); err != nil {
+		return nil, err
+	}
+	for _, l := range locks {
+		if l.Lost() {
+			figures[lost]++
+		}
+	}
+	err = each(locks, farWorkers, (*contender.Watched).Unlock)
+	if figures[lost] > 0 {
+		err = nil // it says the same
+	}
+	return figures, err
+}
