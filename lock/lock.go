@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
 // Locker is what every lock of this module does, in types of the standard library. Where you need a double, declare
@@ -94,12 +95,12 @@ func notHeld() error { return ErrNotHeld }
 
 // hand converts the engine's result into Lock's.
 func hand(
-	ctx context.Context, level *engine.Level, err error,
+	ctx context.Context, level *hold.Level, err error,
 ) (held context.Context, unlock func() error, failed error) {
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	return level, level.Unlock, nil
+	return level, func() error { return engine.Unlock(level) }, nil
 }
 
 // open returns the parts of the handle, or an error if the handle or ctx is invalid.
@@ -139,4 +140,4 @@ func (l *Lock) Held(ctx context.Context) (Hold, error) {
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. It ends
 // with ctx, and so with unlock. For work that outlives the hold use the context that was given to Lock, or
 // context.WithoutCancel(WithoutHolds(ctx)) to keep ctx's values: context.WithoutCancel alone keeps the holds too.
-func WithoutHolds(ctx context.Context) context.Context { return engine.WithoutHolds(ctx) }
+func WithoutHolds(ctx context.Context) context.Context { return hold.Without(ctx) }

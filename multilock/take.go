@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -22,10 +23,10 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// hold is the state of one Lock call.
-type hold struct {
+// heldSet is the state of one Lock call.
+type heldSet struct {
 	ctx  context.Context
-	sets [][]*engine.Level // levels taken together, in the order in which they were taken
+	sets [][]*hold.Level // levels taken together, in the order in which they were taken
 
 	unlocked atomic.Bool
 	once     sync.Once
@@ -54,12 +55,12 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 }
 
 // attempts takes everything. When a group is busy it starts again, holding nothing, with that group first.
-func (l *Lock) attempts(ctx context.Context, once bool) (*hold, error) {
+func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 	groups, first, answered := l.groups, 0, false
 	var last error // the last answer: one of them is busy
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		h := &hold{ctx: ctx}
+		h := &heldSet{ctx: ctx}
 		busy, err := h.takeAll(groups, first, once, answered, l.left(began))
 		if err == nil {
 			return h, nil
@@ -102,7 +103,7 @@ func ended(ctx context.Context, err error) error {
 }
 
 // giveBack releases what was taken, and waits for that no longer than the caller does.
-func (l *Lock) giveBack(ctx context.Context, h *hold, wait time.Duration) {
+func (l *Lock) giveBack(ctx context.Context, h *heldSet, wait time.Duration) {
 	if len(h.sets) == 0 {
 		return
 	}
@@ -112,7 +113,7 @@ func (l *Lock) giveBack(ctx context.Context, h *hold, wait time.Duration) {
 	}
 	defer cancel()
 	done := make(chan struct{})
-	h.sets[0][0].Engine().Detach(func() {
+	engine.EngineOf(h.sets[0][0]).Detach(func() {
 		defer close(done)
 		_ = h.release()
 	})
@@ -131,7 +132,7 @@ func (l *Lock) left(began time.Time) time.Duration {
 }
 
 // takeAll waits for the first group and tries the others in their order. It returns the group that was busy.
-func (h *hold) takeAll(
+func (h *heldSet) takeAll(
 	groups []group, first int, once, answered bool, wait time.Duration,
 ) (busy int, err error) {
 	if err := h.takeOne(groups[first], once, answered, wait); err != nil {
@@ -149,8 +150,8 @@ func (h *hold) takeAll(
 }
 
 // takeOne takes one group. Answered says that by the last answer the group is busy.
-func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
-	var levels []*engine.Level
+func (h *heldSet) takeOne(g group, once, answered bool, wait time.Duration) error {
+	var levels []*hold.Level
 	var err error
 	if answered {
 		g.reqs = slices.Clone(g.reqs)
@@ -162,7 +163,7 @@ func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
 	case len(g.reqs) > 1:
 		levels, err = g.engine.LockAll(h.ctx, g.reqs, wait)
 	default:
-		var level *engine.Level
+		var level *hold.Level
 		req := g.reqs[0]
 		req.MaxWait = wait
 		if once {
@@ -170,7 +171,7 @@ func (h *hold) takeOne(g group, once, answered bool, wait time.Duration) error {
 		} else {
 			level, err = g.engine.Lock(h.ctx, req)
 		}
-		levels = []*engine.Level{level}
+		levels = []*hold.Level{level}
 	}
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func singles(groups []group) (single []group) {
 }
 
 // unlock is what Lock returns.
-func (h *hold) unlock() error {
+func (h *heldSet) unlock() error {
 	if !h.unlocked.CompareAndSwap(false, true) {
 		return rlock.ErrNotHeld
 	}
@@ -224,7 +225,7 @@ func (h *hold) unlock() error {
 }
 
 // release releases every member, once. The loss of a member does so too; release then returns that loss.
-func (h *hold) release() error {
+func (h *heldSet) release() error {
 	h.once.Do(func() {
 		errs := make([]error, len(h.sets))
 		var wg sync.WaitGroup // in parallel: a member that hangs must not delay the others

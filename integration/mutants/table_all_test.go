@@ -53,7 +53,7 @@ func init() {
 			in:   "multilock", by: "^TestValidityOfWhatAnEarlierCopyTook$",
 		}, {
 			name: "the loss of one of several locks leaves the others held",
-			file: "internal/engine/level.go",
+			file: "internal/hold/level.go",
 			old:  `if fn := l.tied.Load(); fn != nil &&`,
 			new:  `if fn := l.tied.Load(); fn != nil && l.outer == nil && l.outer != nil &&`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",

@@ -125,15 +125,15 @@ var table = append(histories, []mutant{
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "to be passed on makes a hold valid for longer",
-		file: "internal/engine/pass.go",
-		old:  `e.watchdog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)`,
-		new:  `e.watchdog.Keep(&next.lease, now, req.Lease)`,
-		in:   "internal/engine", by: "^TestPassingOnRaisesNoValidity$",
+		file: "internal/hold/pass.go",
+		old:  `Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)`,
+		new:  `Keep(&next.Lease, now, want.Lease)`,
+		in:   "internal/hold", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
-		name: "a hold is believed in for longer than its lease",
-		file: "internal/engine/engine.go",
-		old:  `return start + lease - watchdog.Margin(lease, tick)`,
-		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, tick)`,
+		name: "a hold is valid for longer than its lease",
+		file: "internal/hold/host.go",
+		old:  `return start + lease - watchdog.Margin(lease, Tick)`,
+		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, Tick)`,
 		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
 		name: "a store carries out what comes after its not-after",
@@ -174,30 +174,30 @@ var table = append(histories, []mutant{
 	}, {
 		name: "the last turn forgets what may come late",
 		file: "internal/engine/pass.go",
-		old:  `doubt: h.doubt, `,
+		old:  `doubt: h.doubt,`,
 		new:  ``,
 		in:   "rlock", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
 	}, {
 		name: "a hold whose count is on its way is passed on",
-		file: "internal/engine/pass.go",
+		file: "internal/hold/pass.go",
 		old:  `h.settledLocked() && `,
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {
 		name: "the next turn leaves the count as it is",
-		file: "internal/engine/count.go",
+		file: "internal/hold/steps.go",
 		old:  `next.followLocked() //`,
 		new:  `//`,
 		in:   "rlock", by: "^TestANestedHoldIsPassedOnWhenItsCountIsSettled$",
 	}, {
 		name: "a count overtakes a step that sets a lease",
-		file: "internal/engine/count.go",
+		file: "internal/hold/steps.go",
 		old:  `s.awaited == 0 &&`,
 		new:  ``,
 		in:   "rlock", by: "^TestNoCountOvertakesAStepThatSetsALease$",
 	}, {
 		name: "a count that Redis did not take is not sent again",
-		file: "internal/engine/count.go",
+		file: "internal/hold/steps.go",
 		old:  `(s.op != s.answered || s.count`,
 		new:  `(s.op == s.answered && s.count`,
 		in:   "rlock", by: "^TestTheCountIsTriedAgainWhileTheHoldLives$",
@@ -210,8 +210,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/suspect.go",
-		old:  `e.watchdog.Hurry(&h.lease)`,
-		new:  `_ = h.lease.ValidUntil()`,
+		old:  `e.watchdog.Hurry(&h.Lease)`,
+		new:  `_ = h.Lease.ValidUntil()`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "who hears a release passes on",
@@ -221,7 +221,7 @@ var table = append(histories, []mutant{
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "a writer's hold that a read was inside of is passed on",
-		file: "internal/engine/pass.go",
+		file: "internal/hold/pass.go",
 		old:  `!h.inner && `,
 		new:  ``,
 		in:   "rwlock", by: "^TestWhatIsNotPassedToTheNextWriter$",
@@ -257,7 +257,7 @@ var table = append(histories, []mutant{
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
 		name: "a read grant is joined for ever",
-		file: "internal/engine/join.go",
+		file: "internal/hold/readers.go",
 		old:  `now >= h.share.until || `,
 		new:  ``,
 		in:   "rwlock", by: "^TestAGrantIsJoinedForTheTimeOfARun$",
@@ -382,8 +382,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
-		old:  "	l.end(e.cfg.Errors.Released)\n	return nil\n",
-		new:  "	time.AfterFunc(time.Minute, func() { l.end(e.cfg.Errors.Released) })\n	return nil\n",
+		old:  "	l.End(e.cfg.Errors.Released)\n		return nil\n",
+		new:  "	time.AfterFunc(time.Minute, func() { l.End(e.cfg.Errors.Released) })\n		return nil\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "nobody reclaims what may be held",

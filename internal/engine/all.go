@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -32,18 +33,18 @@ func (elsewhere) Error() string { return "another of the locks is busy" }
 // LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
 // nothing, and tries all when that one may be free. The levels are in the order of the requests; the
 // last one's context carries all. Locks that ctx carries are entered again, when all others are held.
-func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*Level, error) {
+func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, false)
 }
 
 // TryLockAll makes one attempt. It is repeated only if its reply was lost, and not beyond maxWait.
-func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*Level, error) {
+func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, true)
 }
 
 func (e *Engine) lockAll(
 	ctx context.Context, reqs []Request, maxWait time.Duration, once bool,
-) ([]*Level, error) {
+) ([]*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(reqs[0].Proto)
 	}
@@ -76,8 +77,8 @@ func (e *Engine) lockAll(
 }
 
 // carriedOf tells the requests that ctx carries a level of from those that have to be held first.
-func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*Level, error) {
-	g, outer := &lockSet{reqs: make([]Request, 0, len(reqs))}, make([]*Level, len(reqs))
+func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*hold.Level, error) {
+	g, outer := &lockSet{reqs: make([]Request, 0, len(reqs))}, make([]*hold.Level, len(reqs))
 	for i, req := range reqs {
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
@@ -85,19 +86,12 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*Le
 			g.busy = g.busy || req.Busy
 			continue
 		}
-		if err := l.hold.standing(l); err != nil {
+		if err := holdOf(l).standing(l); err != nil {
 			return nil, nil, err
 		}
 		outer[i] = l
 	}
 	return g, outer, nil
-}
-
-// isOpen reports that the level was not unlocked.
-func (l *Level) isOpen() bool {
-	l.hold.mu.Lock()
-	defer l.hold.mu.Unlock()
-	return l.open
 }
 
 // gather waits, in one line after the other, until all are held. It asks by one id in all lines, unless
@@ -162,18 +156,18 @@ func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
 // lost before its owner got to see it, or a level that was there before was unlocked meanwhile: then none
 // is kept.
 func (e *Engine) attachAll(
-	limited, ctx context.Context, g *lockSet, outer []*Level, reqs []Request,
-) (levels []*Level, again bool, err error) {
+	limited, ctx context.Context, g *lockSet, outer []*hold.Level, reqs []Request,
+) (levels []*hold.Level, again bool, err error) {
 	fresh, given := g.held, ctx
-	levels = make([]*Level, 0, len(reqs))
+	levels = make([]*hold.Level, 0, len(reqs))
 	for i, req := range reqs {
-		var l *Level
+		var l *hold.Level
 		if from := outer[i]; from != nil {
 			if end, ok := limited.Deadline(); ok {
 				req.MaxWait = max(time.Until(end), 1)
 			}
-			l, err = from.hold.reenter(ctx, from, req, e.cfg.Lease)
-			again = err != nil && (!from.isOpen() || given.Err() == nil && ctx.Err() != nil)
+			l, err = holdOf(from).reenter(ctx, from, req, e.cfg.Lease)
+			again = err != nil && (!from.IsOpen() || given.Err() == nil && ctx.Err() != nil)
 		} else {
 			var ok bool
 			l, ok = fresh[0].attach(ctx, req)
@@ -243,7 +237,7 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 		start = l.denied.since(start)
 	}
 	for _, req := range l.lockSet.reqs {
-		if e.clock.Now() >= validUntil(start, req.Lease) {
+		if e.clock.Now() >= hold.ValidUntil(start, req.Lease) {
 			l.doubt.add(start, sent.NotAfter)
 			l.renounce()
 			return nil, opaque{errStale}

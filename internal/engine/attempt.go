@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -97,7 +98,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	if sent.reply.Status == store.Already {
 		start = l.denied.since(start)
 	}
-	if e.clock.Now() >= validUntil(start, l.req.Lease) {
+	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
 		l.doubt.add(start, sent.NotAfter)
 		l.renounce()
 		return nil, opaque{errStale}

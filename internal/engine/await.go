@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 )
@@ -14,7 +15,7 @@ import (
 // joiner is what the waiter of a reader has besides.
 type joiner struct {
 	ctx     context.Context // of its Lock call
-	level   *Level          // by which it joined another's hold; guarded by its part of the table
+	level   *hold.Level     // by which it joined another's hold; guarded by its part of the table
 	awaited bool            // others wait for the answer to the request that it was granted
 }
 
@@ -36,7 +37,7 @@ func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) 
 
 // awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
 // that one's hold, and an error if its wait ended; otherwise w goes on like any other.
-func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*Level, error) {
+func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, error) {
 	if w.joiner == nil || w.Told() == nil { // it asks at once
 		return nil, nil
 	}
@@ -70,15 +71,15 @@ func (e *Engine) bring(w *waiter, h *Hold) {
 	}
 	for _, other := range e.table.bring(w) {
 		o := waiterOf(other)
-		l := h.join(o.joiner.ctx, o.req)
+		l := h.Join(o.joiner.ctx, o.req.want())
 		if !e.table.settle(o, l) && l != nil {
-			_ = l.Unlock() // for one that left; what there is to be told of the hold, its owner is told
+			_ = Unlock(l) // for one that left; what there is to be told of the hold, its owner is told
 		}
 	}
 }
 
 // joined is the level by which w joined another's hold, and reports whether it still waits for that.
-func (t *table) joined(w *waiter) (level *Level, awaits bool) {
+func (t *table) joined(w *waiter) (level *hold.Level, awaits bool) {
 	defer t.lock(w.key()).mu.Unlock()
 	return w.joiner.level, w.Awaits()
 }
@@ -100,7 +101,7 @@ func (t *table) bring(w *waiter) []*localqueue.Waiter {
 }
 
 // settle ends the wait of one that was picked. Without a level it goes on waiting. It reports false if w left.
-func (t *table) settle(w *waiter, l *Level) bool {
+func (t *table) settle(w *waiter, l *hold.Level) bool {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	w.joiner.level = l

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -14,19 +15,19 @@ import (
 //
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
 // without it.
-func (e *Engine) exportBeside(l *Level) (Passage, error) {
-	h, id := l.hold, e.newID()
-	l.end(e.cfg.Errors.Released)
-	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.lease)}
+func (e *Engine) exportBeside(l *hold.Level) (Passage, error) {
+	h, id := holdOf(l), e.newID()
+	l.End(e.cfg.Errors.Released)
+	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.Lease())}
 	unsure, err := e.adopt(background, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
 	if err != nil {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {
-			h.lose(Gone, nil)
+			h.lose(hold.Gone, nil)
 		}
-		return Passage{}, cmp.Or(l.Unlock(), err)
+		return Passage{}, cmp.Or(Unlock(l), err)
 	}
 	e.outlast(h.proto, unsure.notAfter)
-	if err := l.Unlock(); err != nil {
+	if err := Unlock(l); err != nil {
 		e.undo(req, id, unsure.notAfter)
 		return Passage{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 )
 
@@ -29,7 +30,7 @@ func (e *Engine) Close() []string {
 	e.sender.Wait()
 	e.store.Wait()
 	e.wheel.Close()
-	e.ender.finish()
+	e.ender.Finish()
 	e.events.close(max(end-e.clock.Now(), 100*time.Millisecond))
 	return names
 }
@@ -37,18 +38,12 @@ func (e *Engine) Close() []string {
 // abandonAll ends every live hold here. Holds that somebody is releasing are that one's business.
 func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 	for _, h := range e.table.all() {
-		h.mu.Lock()
-		if h.state != live {
-			h.mu.Unlock()
+		ended, ok := h.end(hold.Closed, nil, e.refuse(h.proto))
+		if !ok {
 			continue
 		}
-		levels := h.endLocked(e.refuse(h.proto))
-		cause := h.cause
-		h.mu.Unlock()
-		e.watchdog.Stop(&h.lease)
-		for _, l := range levels {
-			l.end(cause)
-		}
+		e.watchdog.Stop(&h.Lease)
+		ended.Contexts()
 		e.table.drop(h, 0)
 		names = append(names, h.proto.Name())
 		orphans = append(orphans, h.asOrphan())

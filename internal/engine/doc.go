@@ -4,17 +4,13 @@
 //
 // # Who decides
 //
-// Redis decides who holds; this package decides what may be believed about it. A hold is believed in
-// from the moment its grant was read until, by the local clock, the lease that was confirmed last is
-// nearly over: counted from the sending of the call that confirmed it, less a margin for drift. No
-// server time and no wall clock enters into that. So whatever happens to replies, a believer stops
-// before Redis can give the lock to the next.
+// Redis decides who holds a lock; the engine decides what it may conclude from the answers. The rules stand in four
+// packages, and this one puts them together:
 //
-//	         attach                       Unlock: contexts end,
-//	(grant) --------> live --------------> ending --------------> over
-//	                   |   renewal stops      | hand-off or release
-//	                   |                      `- found lost: over, with a LostError
-//	                   `- validity over, gone in Redis, MaxHold, Close: contexts end -> over
+//   - package hold says how long a hold is valid, what its levels are, and how it ends;
+//   - package localqueue says who of this process may ask for a key, and who is next;
+//   - package request sends a request until its outcome is known;
+//   - a [store.Store] carries it out.
 //
 // # Why nothing counts twice
 //

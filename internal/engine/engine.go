@@ -8,12 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
-
-const tick = 10 * time.Millisecond // of the wheel: validity falls short of the lease by one
 
 // Config is what an Engine is made of. All fields are set.
 type Config struct {
@@ -37,8 +36,9 @@ type Engine struct {
 	store    store.Store
 	sender   *request.Sender
 	table    table
-	ender    ender
+	ender    hold.Ender
 	events   *events
+	holds    hold.Host
 	nonce    atomic.Uint64
 	trip     atomic.Int64  // see readTrip
 	done     chan struct{} // closed when Close is done
@@ -58,26 +58,27 @@ func renewMost(minReplicas int) int {
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), done: make(chan struct{})}
 	limit := request.CommandLimit(cfg.Lease)
-	e.wheel = watchdog.NewWheel(e.clock, tick)
+	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine = e
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, Warn: e.events.warn,
 	})
-	e.ender.init(e.wheel)
+	e.ender.Init(e.wheel)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
 		Retry:  min(cfg.Lease/20, request.LastPause),
 		Limit:  limit,
 		Batch:  request.Batch, Most: renewMost(cfg.MinReplicas),
-		Shard: func(l *watchdog.Lease) string { return e.node(holdOf(l).proto.Key()) },
+		Shard: func(l *watchdog.Lease) string { return e.node(ownerOf(l).proto.Key()) },
 		Renew: e.renew,
-		Lost:  func(l *watchdog.Lease, cause error) { holdOf(l).expire(cause) },
+		Lost:  func(l *watchdog.Lease, cause error) { ownerOf(l).expire(cause) },
 		Renewed: func(l *watchdog.Lease, err error) {
-			e.events.renewed(holdOf(l).proto.Name(), err)
+			e.events.renewed(ownerOf(l).proto.Name(), err)
 		},
 	})
+	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
 	})
@@ -120,11 +121,6 @@ func (e *Engine) numberOf(id string) holdNumber {
 	return holdNumber(n)
 }
 
-// validUntil is how long a hold may be believed in that Redis keeps for lease since start.
-func validUntil(start, lease time.Duration) time.Duration {
-	return start + lease - watchdog.Margin(lease, tick)
-}
-
 // refuse makes the error of a call that a closed engine does not take.
 func (e *Engine) refuse(p store.Protocol) error {
 	return &callError{kind: e.cfg.Errors.Closed, name: p.Name()}
@@ -151,7 +147,7 @@ func (e *Engine) Closed() bool { return e.sender.Closed() }
 // and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
 	for _, h := range e.table.all() {
-		e.watchdog.Hurry(&h.lease)
+		e.watchdog.Hurry(&h.Lease)
 	}
 	e.sender.Replaced()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -16,7 +17,7 @@ type Errors struct {
 	Denied error // Unavailable where the server answers, and refuses who asks
 
 	// Lost makes the error that a lost hold's context ends with.
-	Lost func(name string, reason Reason, cause error) error
+	Lost func(name string, reason hold.Reason, cause error) error
 }
 
 // silence is the word for an error that leaves it open who holds.
@@ -26,16 +27,6 @@ func (w *Errors) silence(err error) error {
 	}
 	return w.Unavailable
 }
-
-// Reason says how a hold was lost.
-type Reason int8
-
-// The reasons, in the order of the public API's.
-const (
-	Expired Reason = iota + 1 // validity ended without a renewal
-	Gone                      // Redis says that it is not there any more
-	MaxHold                   // it was held as long as it may be
-)
 
 // Events are told what happens. Nil functions are skipped.
 type Events struct {

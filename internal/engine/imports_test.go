@@ -13,7 +13,7 @@ import (
 func TestNoDatabaseIsImported(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"
 	for _, of := range []string{
-		"internal/engine", "internal/localqueue", "internal/request", "internal/store", "internal/memstore",
+		"internal/engine", "internal/localqueue", "internal/hold", "internal/request", "internal/store", "internal/memstore",
 	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		require.NoError(t, err)

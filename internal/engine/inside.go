@@ -1,23 +1,41 @@
 package engine
 
+import (
+	"context"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
 // outer is a hold that another side of its lock is asked for inside. The zero outer is none.
 type outer struct {
 	id    string
 	fence int64
 }
 
-// harbour has a hold be one that another side of its lock is asked for inside. A
-// request that names it may be carried out for as long as its copies are about, and what it takes stands beside
-// the hold: from now on h is not passed on in memory, where its id would be somebody else's turn. Whether it
-// was unlocked before is decided under the mutex under which its successor is made.
-func (h *Hold) harbour() (outer, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != live {
-		return outer{}, &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
+// underOther looks for holds of other sides of the lock that ctx carries.
+func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer, err error) {
+	side := p.Traits().Under
+	if side == nil {
+		return outer{}, nil
 	}
-	h.inner = true
-	return outer{h.id(), h.fence}, nil
+	sides := hold.Levels(ctx, func(h *hold.Hold) bool { return e.isSide(ownerOf(&h.Lease), p) })
+	for l := range sides {
+		h := holdOf(l)
+		if err := h.standing(l); err != nil {
+			return outer{}, err
+		}
+		pass, err := side(p.Name(), h.proto.Mode())
+		switch {
+		case pass && h.MarkOuter():
+			return outer{h.id(), h.fence}, nil
+		case pass:
+			return outer{}, h.notHeld()
+		case err != nil:
+			return outer{}, err
+		}
+	}
+	return outer{}, nil
 }
 
 // within gives a hold that was taken inside another one that one's token, though it may be over by now. What Redis told

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -24,22 +25,12 @@ func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	if l == nil {
 		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
-	h := l.hold
+	h := holdOf(l)
 	if err := h.standing(l); err != nil {
 		return Held{}, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	until := h.lease.ValidUntil()
-	if l.bound != nil {
-		until = min(until, l.bound.at)
-	}
-	if limited := (*h.limitOf(l.reader)).until(); limited > 0 {
-		until = min(until, limited)
-	}
-	return Held{
-		ID: h.id(), Fence: h.fence, Count: int(l.countLocked()), ValidUntil: e.clock.Wall(until),
-	}, nil
+	count, until := l.Seen()
+	return Held{ID: h.id(), Fence: h.fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
 }
 
 // Seen is what Redis and this client know of a lock.
@@ -194,7 +185,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 
 func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
 	if h := e.table.find(p.Key(), id); h != nil {
-		h.lose(Gone, errBroken)
+		h.lose(hold.Gone, errBroken)
 	}
 	limit, end := e.sender.Limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
 	status := store.Gone

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -59,16 +60,16 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		first, ok := h.attach(t.Context(), req)
 		require.True(t, ok)
 		for _, st.renewal = range []error{errors.New("no"), nil} {
-			e.watchdog.Hurry(&h.lease)
-			time.Sleep(tick)
+			e.watchdog.Hurry(&h.Lease)
+			time.Sleep(hold.Tick)
 			second := e.join(t.Context(), req, outer{})
 			require.Equal(t, st.renewal == nil, second != nil)
 			if second != nil {
-				require.NoError(t, second.Unlock())
+				require.NoError(t, Unlock(second))
 			}
 		}
 		require.NoError(t, first.Err())
-		e.watchdog.Stop(&h.lease)
+		e.watchdog.Stop(&h.Lease)
 		e.watchdog.Close()
 		e.wheel.Close()
 	})

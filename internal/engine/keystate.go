@@ -82,7 +82,7 @@ func (p *part) list(s *keyState, h *Hold) {
 	} else {
 		s.hold = h
 	}
-	if h.share != nil {
+	if h.Shared() {
 		s.newest = h
 	}
 	if s.queue != nil {

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
 // is the context to go on with.
-func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
+func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
@@ -52,7 +53,7 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*Level, error) {
 }
 
 // TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait.
-func (e *Engine) TryLock(ctx context.Context, req Request) (*Level, error) {
+func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
 	}
@@ -95,7 +96,7 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 // request passes the queue, that one is returned.
 func (e *Engine) known(
 	ctx context.Context, req Request, patience time.Duration,
-) (l *Level, under outer, err error) {
+) (l *hold.Level, under outer, err error) {
 	if ctx.Err() != nil {
 		return nil, outer{}, contextError(ctx)
 	}
@@ -103,32 +104,11 @@ func (e *Engine) known(
 		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {
-		l, err := l.hold.reenter(ctx, l, req, patience)
+		l, err := holdOf(l).reenter(ctx, l, req, patience)
 		return l, outer{}, err
 	}
 	under, err = e.underOther(ctx, req.Proto)
 	return nil, under, err
-}
-
-// underOther looks for holds of other sides of the lock that ctx carries.
-func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer, err error) {
-	side := p.Traits().Under
-	if side == nil {
-		return outer{}, nil
-	}
-	for l := range e.levels(ctx, p) {
-		if err := l.hold.standing(l); err != nil {
-			return outer{}, err
-		}
-		pass, err := side(p.Name(), l.hold.proto.Mode())
-		if pass {
-			return l.hold.harbour()
-		}
-		if err != nil {
-			return outer{}, err
-		}
-	}
-	return outer{}, nil
 }
 
 // busy makes the error of a call that another is in the way of. Why is what it says instead, if it is
@@ -140,7 +120,7 @@ func (e *Engine) busy(p store.Protocol, why error) error {
 	return &callError{kind: why, name: p.Name()}
 }
 
-// stand waits in the local line, and at its head waits for Redis. Limited is the context that bounds
+// waitTurn waits in the local queue, and at its head waits for Redis. Limited is the context that bounds
 // the wait, ctx the one that was given: the error tells which of them ended.
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	defer e.wheel.Cancel(&w.stale)
@@ -239,7 +219,7 @@ func (e *Engine) noteStale(w *waiter) {
 		if h := e.table.obstacle(w); h != nil {
 			e.events.warn("waited 1s for a lock this process already holds; "+
 				"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
-				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.start, "hold", h.id())
+				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.Start(), "hold", h.id())
 		}
 	}, w)
 	e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait)

@@ -46,7 +46,7 @@ func (t *table) grant(from *Hold, w *waiter, h *Hold) bool {
 	p.list(s, h)
 	if from.suspect && h.number == from.number { // which may have been found out only now
 		h.suspect = true
-		t.engine.watchdog.Hurry(&h.lease)
+		t.engine.watchdog.Hurry(&h.Lease)
 	}
 	granted, now := false, t.engine.clock.Now()
 	if h.portion != nil {

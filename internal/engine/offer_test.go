@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,7 +36,9 @@ func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
 			f.come("w2", "w3")
 			f.win("w1")
 			dead := f.hold("w2")
-			dead.state = over
+			require.True(t, dead.Claim())
+			_, ended := dead.end(hold.Unlocked, nil, nil)
+			require.True(t, ended)
 			f.drop("w2") // in vain
 			list(f, dead)
 			f.asking("w3")

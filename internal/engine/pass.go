@@ -2,43 +2,28 @@ package engine
 
 import "time"
 
-// A turn that costs no request. The hold that Redis knows stays what it is, id and lease, and goes from one
-// caller to the next by memory alone: with a context of its own, and with the next of the fencing tokens that
-// the acquisition reserved. The context of the turn before has ended by then, so no two holders believe in it; and
-// the watchdog goes on from the validity that Redis last confirmed, which passing on does not raise.
-
-// successor is h's next turn, for a request that would be granted the same by Redis. It is nil if h has to be
-// handed on by a script, or released:
-//
-//   - there is no token left, of those that have any;
-//   - the lease is half over, or its last renewal failed: Redis is to be asked whether it stands;
-//   - the next one wants another lease, or one of its own that nobody renews;
-//   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
-//   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
-//   - h was limited: the release is what tells that the limit was kept.
+// successor is h's next turn, for a request that would be granted the same by Redis. The hold that Redis knows stays
+// what it is, id and lease, and goes from one caller to the next by memory alone: with a context of its own, and with
+// the next of the fencing tokens that the acquisition reserved. The context of the turn before has ended by then, so
+// that no two contexts say that it is held. It is nil if no token is left, of those that have any, or if Redis has
+// to be asked (see hold.PassTo): then h is to be released.
 func (h *Hold) successor(req Request) *Hold {
-	e := h.engine
-	now, until := e.clock.Now(), h.lease.ValidUntil()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	healthy := until-now > req.Lease/2 && !h.lease.Failing()
-	same := req.Kept && req.Lease == h.asked
-	alone := h.settledLocked() && !h.inner && h.limit == nil
-	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil || !healthy || !same || !alone {
+	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil {
 		return nil
 	}
 	next := &Hold{
-		engine: e, proto: req.Proto, number: h.number, fence: h.fence + 1, spare: h.spare - 1,
-		start: now, doubt: h.doubt, asked: req.Lease,
+		engine: h.engine, proto: req.Proto, number: h.number, fence: h.fence + 1, spare: h.spare - 1,
+		doubt: h.doubt,
 	}
-	h.steps.inherit(next)
-	next.expectLongTurn()
+	next.Lease.Owner = next
+	if !h.PassTo(&next.Hold, req.want()) {
+		return nil
+	}
 	if next.portion = h.portion; next.portion != nil {
 		next.fence, next.spare = h.fence, 0
 	}
+	next.expectLongTurn()
 	h.doubt = 0 // the last turn has what is left of it released
-	next.lease.Owner = next
-	e.watchdog.Keep(&next.lease, until-validUntil(0, req.Lease), req.Lease)
 	return next
 }
 

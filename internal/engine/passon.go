@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -129,14 +130,10 @@ func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 		}
 		return nil
 	}
-	next.mu.Lock()
-	alive := next.state == live
-	next.state = ending
-	next.mu.Unlock()
-	if !alive {
+	if !next.Claim() {
 		return nil
 	}
-	e.watchdog.Stop(&next.lease)
+	e.watchdog.Stop(&next.Lease)
 	return next
 }
 
@@ -145,7 +142,7 @@ func (e *Engine) handed(from *Hold, w *waiter, next *Hold) *Hold {
 func (e *Engine) vanished(h *Hold, w *waiter, unsure doubt) error {
 	var err error
 	if !unsure.any {
-		err = e.lostError(h.proto, Gone, nil)
+		err = e.lostError(h.proto, hold.Gone, nil)
 		e.events.lost(err)
 	}
 	e.table.recall(w, w.ID)
@@ -167,7 +164,7 @@ func (e *Engine) plainly(h *Hold, w *waiter, id string, unsure doubt, end time.D
 // unsettled ends a hand-off of which nothing could be learned in time: both ids are reclaimed, and the
 // target goes on under a new one.
 func (e *Engine) unsettled(h *Hold, w *waiter, id string, unsure doubt, err error) error {
-	e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.longest())
+	e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.Longest())
 	e.sender.Reclaim(request.Orphan{Proto: w.req.Proto, ID: id, NotAfter: unsure.notAfter}, w.req.Lease)
 	e.table.recall(w, e.newID())
 	e.table.drop(h, 0)
@@ -209,12 +206,12 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		return request.Later
 	}) {
-		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.longest())
+		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.Longest())
 		e.table.drop(h, 0)
 		return e.unavailable(h.proto, err)
 	}
 	if err != nil || certain && reply.Status != store.Done {
-		lost := e.lostError(h.proto, Gone, err)
+		lost := e.lostError(h.proto, hold.Gone, err)
 		e.table.drop(h, 0)
 		e.events.lost(lost)
 		return lost

@@ -23,8 +23,8 @@ func (e *Engine) renew(
 	now := e.clock.Now()
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
-		h := holdOf(l)
-		ttl := h.renewTTL(now)
+		h := ownerOf(l)
+		ttl := h.RenewTTL(now, e.cfg.Lease)
 		if ttl <= 0 {
 			results[i] = watchdog.Result{Err: errHeldOver}
 			continue
@@ -55,6 +55,6 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 	}
 	if failed > 0 && !e.sender.Closed() {
 		e.events.warn("locks could not be renewed; tried again while they are valid",
-			"locks", failed, "one", holdOf(due[sample]).proto.Name(), "error", results[sample].Err)
+			"locks", failed, "one", ownerOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}
 }

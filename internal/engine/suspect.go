@@ -17,7 +17,7 @@ const messageLag = 20 * time.Millisecond
 // heard is told of a message on the channel of a key.
 func (e *Engine) heard(key string) {
 	if h := e.table.suspect(key); h != nil {
-		e.watchdog.Hurry(&h.lease)
+		e.watchdog.Hurry(&h.Lease)
 	}
 }
 
@@ -32,7 +32,7 @@ func (t *table) suspect(key string) *Hold {
 	if s == nil || s.hold == nil || s.hold.suspect {
 		return nil
 	}
-	h, since, lag := s.hold, s.hold.start, messageLag
+	h, since, lag := s.hold, s.hold.Start(), messageLag
 	if s.queue != nil {
 		run, trip := s.queue.Run()
 		if lag += trip; run > 0 {

@@ -224,7 +224,7 @@ func (t *table) obstacle(w *waiter) *Hold {
 	p := t.lock(w.key())
 	defer p.mu.Unlock()
 	for h := range p.keys[w.key()].holds() {
-		if h.start <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) && !h.waitedFor {
+		if h.Start() <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) && !h.waitedFor {
 			h.waitedFor = true
 			return h
 		}

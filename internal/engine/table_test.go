@@ -70,10 +70,7 @@ func (t *table) keyState(key string) *keyState {
 
 func (f *floor) hold(name string) *Hold {
 	f.made++
-	h := &Hold{
-		engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: f.made,
-		start: f.engine.clock.Now(),
-	}
+	h := &Hold{engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: f.made}
 	f.holds[name] = h
 	return h
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -34,30 +35,23 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	if l == nil {
 		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
 	}
-	h := l.hold
+	h := holdOf(l)
 	if err := h.standing(l); err != nil {
 		return Passage{}, err
 	}
-	h.mu.Lock()
-	if h.state != live || l.countLocked() != 1 || !l.open {
-		h.mu.Unlock()
+	alone, since, ok := h.Export(l)
+	switch {
+	case !ok:
 		return Passage{}, ErrNested
-	}
-	if h.depth > 1 {
-		l.open, l.pending = false, true
-		h.mu.Unlock()
+	case !alone:
 		return e.exportBeside(l)
 	}
-	l.closeLocked()
-	since, _ := l.doneLocked()
-	h.endLocked(e.cfg.Errors.Released)
-	h.mu.Unlock()
-	valid := e.watchdog.Stop(&h.lease) && h.valid()
-	l.end(e.cfg.Errors.Released)
+	valid := e.watchdog.Stop(&h.Lease) && h.Valid()
+	l.End(e.cfg.Errors.Released)
 	defer e.table.drop(h, 0)
 	if !valid {
-		e.sender.Reclaim(request.Orphan{Proto: p, ID: h.id(), NotAfter: h.doubt}, h.longest())
-		err := e.lostError(p, Expired, nil)
+		e.sender.Reclaim(h.asOrphan(), h.Longest())
+		err := e.lostError(p, hold.Expired, nil)
 		e.events.lost(err)
 		return Passage{}, err
 	}
@@ -80,7 +74,7 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 }
 
 func (e *Engine) confirmExport(h *Hold) error {
-	ttl := max(e.cfg.Lease, h.lease.ValidUntil()-e.clock.Now())
+	ttl := max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	var lost, failed error
 	if !e.sender.Retry(background, end, func() request.Next {
@@ -91,7 +85,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 		case kind == store.FaultNone:
 			return request.Settled
 		case isGone(failed):
-			lost = e.lostError(h.proto, Gone, nil)
+			lost = e.lostError(h.proto, hold.Gone, nil)
 			e.events.lost(lost)
 			return request.Settled
 		case kind == store.FaultDefinite:
@@ -99,7 +93,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 		}
 		return request.Later
 	}) {
-		e.sender.Reclaim(h.asOrphan(), max(h.longest(), ttl))
+		e.sender.Reclaim(h.asOrphan(), max(h.Longest(), ttl))
 		return e.unavailable(h.proto, failed)
 	}
 	return lost
@@ -107,7 +101,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 
 // Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken
 // twice, and nothing that the exporter sent late can touch it.
-func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*Level, error) {
+func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.Level, error) {
 	p := req.Proto
 	if !e.sender.Begin() {
 		return nil, e.refuse(p)
@@ -171,7 +165,7 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 
 func (e *Engine) imported(
 	ctx context.Context, req Request, id string, fence int64, began time.Duration, unsure doubt,
-) (*Level, error) {
+) (*hold.Level, error) {
 	h := e.newHold(req, id, fence, began, unsure.notAfter)
 	e.table.add(h)
 	if e.sender.Closed() {

@@ -24,7 +24,7 @@ func (h *Hold) turnOf(w *waiter) Request {
 // it goes to the next.
 func (e *Engine) leavePlaces(h *Hold) {
 	if id := h.proto.Served(); id != "" {
-		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: id}, h.longest())
+		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: id}, h.Longest())
 	}
 }
 
@@ -40,14 +40,12 @@ func (h *Hold) expectLongTurn() {
 	h.longTurn = new(watchdog.Timer)
 	h.longTurn.Init(func(arg any) {
 		h := arg.(*Hold)
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.state == live {
+		if h.Live() { // if it ends now, its release takes the places away, and so may this
 			// Refused when Close is at work, which ends the hold.
 			h.engine.sender.Spawn(func() { h.engine.leavePlaces(h) })
 		}
 	}, h)
-	h.engine.wheel.Schedule(h.longTurn, h.start+longTurn)
+	h.engine.wheel.Schedule(h.longTurn, h.Start()+longTurn)
 }
 
 // stands notes what an acquisition said of those that stand next in the store's queue.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -15,11 +16,11 @@ import (
 // UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
 // end with them and that nobody here waits for are released by one script. The error is the first that
 // one of them met.
-func UnlockAll(levels []*Level) error {
+func UnlockAll(levels []*hold.Level) error {
 	if len(levels) == 0 {
 		return nil
 	}
-	e := levels[0].hold.engine
+	e := holdOf(levels[0]).engine
 	open, end := e.sender.Begin(), e.releaseEnd()
 	if open {
 		defer e.sender.Done()
@@ -27,22 +28,23 @@ func UnlockAll(levels []*Level) error {
 	var err error
 	done := make([]*Hold, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
-		last, own := l.part(open, end)
+		h := holdOf(l)
+		last, own := h.part(l, open, end)
 		err = cmp.Or(err, own)
 		if !last {
 			continue
 		}
-		if lost := l.hold.conclude(l); lost != nil {
+		if lost := h.conclude(l); lost != nil {
 			err = cmp.Or(err, lost)
 			continue
 		}
-		l.hold.stop()
-		done = append(done, l.hold)
+		h.stop()
+		done = append(done, h)
 	}
 	return cmp.Or(err, e.passAll(done, end))
 }
 
-// passAll lets holds go that nobody believes in any more.
+// passAll lets holds go of which no context says any more that they are held.
 func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
 	idle := make([]*Hold, 0, len(holds))
@@ -59,7 +61,7 @@ func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 // noteReleased cleans up after a hold that was let go, and tells the observer.
 func (h *Hold) noteReleased(err error) error {
 	h.sweep()
-	h.engine.events.released(h.proto.Name(), h.since(), err)
+	h.engine.events.released(h.proto.Name(), h.Since(), err)
 	return err
 }
 
@@ -92,7 +94,7 @@ func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) e
 	if reply.Status == store.Done {
 		return nil
 	}
-	lost := e.lostError(h.proto, Gone, nil)
+	lost := e.lostError(h.proto, hold.Gone, nil)
 	e.events.lost(lost)
 	return lost
 }
@@ -122,17 +124,14 @@ func (e *Engine) sendReleaseAll(
 
 // Tie has fn run, in a goroutine of its own, should any of the levels be lost or their client be closed.
 // Nobody may have been given the levels yet.
-func Tie(levels []*Level, fn func()) {
+func Tie(levels []*hold.Level, fn func()) {
 	for _, l := range levels {
-		l.tied.Store(&fn)
-		l.hold.mu.Lock()
-		lost := l.hold.state != live || l.errLocked() != nil
-		l.hold.mu.Unlock()
-		if lost {
-			l.hold.engine.Detach(fn)
-		}
+		l.Tie(&fn)
 	}
 }
+
+// EngineOf is the engine of a level.
+func EngineOf(l *hold.Level) *Engine { return holdOf(l).engine }
 
 // Detach runs fn beside its caller. While this engine closes, it is not joined here: what fn releases may
 // be another client's. Whoever unlocks what was tied waits for it.

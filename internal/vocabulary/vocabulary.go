@@ -4,6 +4,7 @@ package vocabulary
 
 import (
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -12,7 +13,7 @@ var Errors = engine.Errors{
 	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Released: lock.ErrReleased, Closed: lock.ErrClosed,
 	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict,
 	Denied: denial{},
-	Lost: func(name string, reason engine.Reason, cause error) error {
+	Lost: func(name string, reason hold.Reason, cause error) error {
 		return &lock.LostError{Name: name, Reason: lock.LossReason(reason), Err: cause}
 	},
 }

@@ -15,6 +15,7 @@ var argued = map[string]int{
 	"internal/request":    30,
 	"internal/store":      30,
 	"watchdog":            30,
+	"internal/hold":       30,
 	"internal/engine":     13,
 	"internal/links":      17,
 	"internal/pipeline":   17,

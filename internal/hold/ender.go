@@ -1,4 +1,4 @@
-package engine
+package hold
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// ender does what is left to do for holds and levels that time has ended, behind everything else that the
+// Ender does what is left to do for holds and levels that time has ended, behind everything else that the
 // wheel has to do at that time. To end a context means to end all that were made from it, one by one, and
 // nobody knows how many those are. The wheel, on which every hold relies for its own end, must not wait for
 // that, nor must the goroutine that takes in the answers to renewals.
@@ -17,7 +17,7 @@ import (
 // far longer than that. It has itself relieved before each one; if that takes long, another goroutine
 // turns the wheel and ends the next context. A context waits for others only if very many that take long end
 // together.
-type ender struct {
+type Ender struct {
 	wheel *watchdog.Wheel
 	timer watchdog.Timer
 
@@ -25,13 +25,14 @@ type ender struct {
 	queue []func()
 }
 
-func (d *ender) init(wheel *watchdog.Wheel) {
+// Init makes d use a wheel.
+func (d *Ender) Init(wheel *watchdog.Wheel) {
 	d.wheel = wheel
-	d.timer.Init(func(arg any) { arg.(*ender).work() }, d)
+	d.timer.Init(func(arg any) { arg.(*Ender).work() }, d)
 }
 
-// add has end called soon.
-func (d *ender) add(end func()) {
+// Add has end called soon.
+func (d *Ender) Add(end func()) {
 	d.mu.Lock()
 	d.queue = append(d.queue, end)
 	d.mu.Unlock()
@@ -39,7 +40,7 @@ func (d *ender) add(end func()) {
 }
 
 // work is called by the wheel. If too many take long already, it is called again when one of them is done.
-func (d *ender) work() {
+func (d *Ender) work() {
 	if !d.waits() || !d.wheel.Relieve() {
 		return
 	}
@@ -55,13 +56,13 @@ func (d *ender) work() {
 	}
 }
 
-func (d *ender) waits() bool {
+func (d *Ender) waits() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.queue) > 0
 }
 
-func (d *ender) next() (end func(), more bool) {
+func (d *Ender) next() (end func(), more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.queue) == 0 {
@@ -75,8 +76,8 @@ func (d *ender) next() (end func(), more bool) {
 	return end, d.queue != nil
 }
 
-// finish does what is left when the wheel was closed.
-func (d *ender) finish() {
+// Finish does what is left when the wheel was closed.
+func (d *Ender) Finish() {
 	for {
 		end, _ := d.next()
 		if end == nil {

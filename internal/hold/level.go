@@ -1,4 +1,4 @@
-package engine
+package hold
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -38,6 +37,23 @@ type bound struct {
 	err   error // what it ended with, once it has
 }
 
+// Hold is what the level is a level of.
+func (l *Level) Hold() *Hold { return l.hold }
+
+// Shares reports that others may have the hold together with the level's Lock call.
+func (l *Level) Shares() bool { return l.reader != nil }
+
+// Lease is the lease that the level's Lock call wants.
+func (l *Level) Lease() time.Duration { return l.lease }
+
+// Since is when the Lock call came to the hold that the level belongs to.
+func (l *Level) Since() time.Duration {
+	if l.reader != nil {
+		return l.reader.start
+	}
+	return l.hold.start
+}
+
 // errLocked is why the level ended before the hold did.
 func (l *Level) errLocked() error {
 	if l.bound != nil && l.bound.err != nil {
@@ -49,8 +65,12 @@ func (l *Level) errLocked() error {
 	return nil
 }
 
-// Engine is the level's.
-func (l *Level) Engine() *Engine { return l.hold.engine }
+// IsOpen reports that the level was not unlocked.
+func (l *Level) IsOpen() bool {
+	l.hold.mu.Lock()
+	defer l.hold.mu.Unlock()
+	return l.open
+}
 
 type levelKey struct{}
 
@@ -62,58 +82,36 @@ func (l *Level) Value(key any) any {
 	return l.Context.Value(key)
 }
 
-// WithoutHolds returns a context that carries no hold.
-func WithoutHolds(ctx context.Context) context.Context {
+// Without returns a context that carries no hold.
+func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, levelKey{}, (*Level)(nil))
 }
 
-// carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
-// unlocked, or nil.
-func (e *Engine) carried(ctx context.Context, p store.Protocol) *Level {
-	for l := range e.levels(ctx, p) {
-		if l.hold.proto.Mode() == p.Mode() {
-			return l
-		}
-	}
-	return nil
-}
-
-// levels are the open levels of any side of the lock that ctx carries, the innermost first.
-func (e *Engine) levels(ctx context.Context, p store.Protocol) iter.Seq[*Level] {
+// Levels are the open levels that ctx carries of those holds that are asked for, the innermost first.
+func Levels(ctx context.Context, of func(h *Hold) bool) iter.Seq[*Level] {
 	return func(yield func(*Level) bool) {
 		l, _ := ctx.Value(levelKey{}).(*Level)
 		for ; l != nil; l = l.outer {
-			h := l.hold
-			if h.engine != e || h.proto.Key() != p.Key() {
-				continue
-			}
-			h.mu.Lock()
-			open := l.open
-			h.mu.Unlock()
-			if open && !yield(l) {
+			if of(l.hold) && l.IsOpen() && !yield(l) {
 				return
 			}
 		}
 	}
 }
 
-// attach makes the first level of a hold, with its context. It reports false if the hold was lost
+// Attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
-func (h *Hold) attach(ctx context.Context, req Request) (*Level, bool) {
-	l := &Level{hold: h, reader: h.firstReader(), lease: req.Lease, kept: req.Kept, until: h.start + req.Lease}
-	if !h.valid() {
-		h.lose(Expired, nil)
-	}
+func (h *Hold) Attach(ctx context.Context, want Want) (*Level, bool) {
+	l := &Level{hold: h, reader: h.firstReader(), lease: want.Lease, kept: want.Kept, until: h.start + want.Lease}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.state != live {
-		h.mu.Unlock()
 		return nil, false
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
 	l.scheduleLocked(h.start)
-	h.limitLocked(l.reader, nil, req.MaxHold)
-	h.mu.Unlock()
+	h.limitLocked(l.reader, nil, want.MaxHold)
 	return l, true
 }
 
@@ -129,9 +127,9 @@ func (l *Level) scheduleLocked(start time.Duration) {
 	if l.kept {
 		return
 	}
-	l.bound = &bound{at: validUntil(start, l.lease)}
+	l.bound = &bound{at: ValidUntil(start, l.lease)}
 	l.bound.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.engine.wheel.Schedule(&l.bound.timer, l.bound.at)
+	l.hold.host.Wheel.Schedule(&l.bound.timer, l.bound.at)
 }
 
 // expire ends a level whose lease is over, and the hold with it if no other level wants it.
@@ -143,27 +141,43 @@ func (l *Level) expire() {
 		h.mu.Unlock()
 		return
 	}
-	b.err = h.engine.lostError(h.proto, Expired, nil)
-	err, last := b.err, h.longestLocked(h.engine.clock.Now()) == 0
+	b.err = h.host.Lost(h, Expired, nil)
+	err, last := b.err, h.longestLocked(h.host.Clock.Now()) == 0
 	h.mu.Unlock()
 	if last {
-		h.loseSoon(Expired, nil)
+		h.host.Expire(h, Expired)
 		return
 	}
-	h.engine.ender.add(func() {
-		l.end(err)
-		h.engine.events.lost(err)
+	h.host.Soon(func() {
+		l.End(err)
+		h.host.Told(err)
 	})
 }
 
-// end ends the level's context.
-func (l *Level) end(cause error) {
+// End ends the level's context. It does not take the level out of its hold. It may be called twice, by whoever ends the
+// hold and by the unlock: the first cause stays. No mutex is held, for what the application derived from the context
+// ends here too, and may take any time.
+func (l *Level) End(cause error) {
 	l.cancel(cause)
-	if fn := l.tied.Load(); fn != nil && cause != l.hold.engine.cfg.Errors.Released {
-		l.hold.engine.Detach(*fn)
+	host := l.hold.host
+	if fn := l.tied.Load(); fn != nil && cause != host.Released {
+		host.Detach(*fn)
 	}
 	if b := l.bound; b != nil { // it was set before anybody got to see the level
-		l.hold.engine.wheel.Cancel(&b.timer)
+		host.Wheel.Cancel(&b.timer)
+	}
+}
+
+// Tie has fn run, in a goroutine of its own, should the level be lost or its client be closed. Nobody may have been
+// given the level yet. A loss that comes before this finds no fn, and one that comes after it does; in between both may
+// see to it, so fn is to be such that it can run twice.
+func (l *Level) Tie(fn *func()) {
+	l.tied.Store(fn)
+	l.hold.mu.Lock()
+	lost := l.hold.state != live || l.errLocked() != nil
+	l.hold.mu.Unlock()
+	if lost {
+		l.hold.host.Detach(*fn)
 	}
 }
 

@@ -1,4 +1,4 @@
-package engine_test
+package hold_test
 
 import (
 	"context"

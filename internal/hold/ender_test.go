@@ -1,4 +1,4 @@
-package engine_test
+package hold_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -82,7 +82,7 @@ func TestAContextThatEndsSlowlyDelaysNoOther(t *testing.T) {
 				contexts := make([]context.Context, slows)
 				for i := range contexts {
 					contexts[i] = endSlow(t, client, sim, "slow"+strconv.Itoa(i))
-					engine.OnEnd(contexts[i], func() { <-goOn })
+					hold.OnEnd(contexts[i], func() { <-goOn })
 				}
 				began := time.Now()
 				fixed, _ := enderLock(t, client, "fixed", rlock.FixedLease(1100*time.Millisecond))
@@ -118,7 +118,7 @@ func TestContextsAreEndedByFewGoroutines(t *testing.T) {
 		contexts := make([]context.Context, holds)
 		for i := range contexts {
 			contexts[i], _ = enderLock(t, client, strconv.Itoa(i), rlock.FixedLease(time.Second))
-			engine.OnEnd(contexts[i], func() { <-goOn })
+			hold.OnEnd(contexts[i], func() { <-goOn })
 		}
 		before := runtime.NumGoroutine()
 		time.Sleep(2 * time.Second)
@@ -145,7 +145,7 @@ func TestACallThatTellsOfALossHasEndedTheContext(t *testing.T) {
 		goOn := make(chan struct{})
 		for i := range 30 {
 			ctx, _ := enderLock(t, client, "slow"+strconv.Itoa(i), rlock.FixedLease(time.Second))
-			engine.OnEnd(ctx, func() { <-goOn })
+			hold.OnEnd(ctx, func() { <-goOn })
 		}
 		time.Sleep(time.Second)
 		for how, ask := range map[string]func(lock *rlock.Lock, held context.Context) error{

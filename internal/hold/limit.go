@@ -1,4 +1,4 @@
-package engine
+package hold
 
 import (
 	"time"
@@ -6,9 +6,9 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// holdLimit is how long a hold may be held, where somebody limits that, or one of the readers that have it. Most
+// limit is how long a hold may be held, where somebody limits that, or one of the readers that have it. Most
 // have none. It is guarded by the hold's mutex.
-type holdLimit struct {
+type limit struct {
 	hold   *Hold
 	reader *reader // whose it is; nil: the hold's
 	timer  watchdog.Timer
@@ -18,7 +18,7 @@ type holdLimit struct {
 }
 
 // limitOf is the limit of one of the readers that have the hold, or of the hold itself.
-func (h *Hold) limitOf(r *reader) **holdLimit {
+func (h *Hold) limitOf(r *reader) **limit {
 	if r != nil {
 		return &r.limit
 	}
@@ -32,11 +32,11 @@ func (h *Hold) limitLocked(r *reader, l *Level, maxHold time.Duration) {
 	}
 	at := h.limitOf(r)
 	if *at == nil {
-		*at = &holdLimit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
-		(*at).timer.Init(func(arg any) { arg.(*holdLimit).exceed() }, *at)
+		*at = &limit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
+		(*at).timer.Init(func(arg any) { arg.(*limit).exceed() }, *at)
 	}
-	(*at).ends[l] = h.engine.clock.Now() + maxHold
-	h.engine.wheel.Schedule(&(*at).timer, (*at).until())
+	(*at).ends[l] = h.host.Clock.Now() + maxHold
+	h.host.Wheel.Schedule(&(*at).timer, (*at).until())
 }
 
 // unlimitLocked takes back what a level limited the hold to.
@@ -47,21 +47,21 @@ func (h *Hold) unlimitLocked(l *Level) {
 	}
 	delete(limit.ends, l)
 	if until := limit.until(); until > 0 && h.state == live {
-		h.engine.wheel.Schedule(&limit.timer, until)
+		h.host.Wheel.Schedule(&limit.timer, until)
 	} else {
 		limit.cancel()
 	}
 }
 
 // cancel ends the limit, if there is one.
-func (m *holdLimit) cancel() {
+func (m *limit) cancel() {
 	if m != nil {
-		m.hold.engine.wheel.Cancel(&m.timer)
+		m.hold.host.Wheel.Cancel(&m.timer)
 	}
 }
 
 // until is the instant of the end; 0 if nobody limits it.
-func (m *holdLimit) until() (until time.Duration) {
+func (m *limit) until() (until time.Duration) {
 	if m == nil {
 		return 0
 	}
@@ -73,19 +73,20 @@ func (m *holdLimit) until() (until time.Duration) {
 	return until
 }
 
-// exceed ends what was held for as long as it may be.
-func (m *holdLimit) exceed() {
+// exceed is called by the wheel. A level may have been unlocked, and its limit taken back, while the timer was firing;
+// so the instant is looked at once more under the mutex. It ends what was held for as long as it may be.
+func (m *limit) exceed() {
 	h := m.hold
 	h.mu.Lock()
 	until := m.until()
 	// A timer that fired as its level was unlocked has been armed for a later end. The wheel rounds down.
-	early := until == 0 || until-h.engine.clock.Now() > tick
+	early := until == 0 || until-h.host.Clock.Now() > Tick
 	h.mu.Unlock()
 	switch {
 	case early:
 	case m.reader != nil:
 		m.reader.exceed()
 	default:
-		h.loseSoon(MaxHold, nil)
+		h.host.Expire(h, MaxHold)
 	}
 }

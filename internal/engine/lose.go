@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// expire is called by the watchdog, which will not look after the hold any more.
+func (h *Hold) expire(cause error) {
+	reason := hold.Expired
+	if isGone(cause) {
+		reason, cause = hold.Gone, behindGone(cause)
+	}
+	h.loseSoon(reason, cause)
+}
+
+// lose ends the hold without its owner's doing: its contexts end with the reason, the next in the queue
+// may try, and, unless Redis said itself that it is gone, it is released in Redis. It does nothing if the hold had
+// ended before.
+func (h *Hold) lose(reason hold.Reason, cause error) {
+	if rest := h.losing(reason, cause); rest != nil {
+		rest()
+	}
+}
+
+// loseSoon is lose for a goroutine that others wait for: the hold is over at once, the rest follows.
+func (h *Hold) loseSoon(reason hold.Reason, cause error) {
+	if rest := h.losing(reason, cause); rest != nil {
+		h.engine.ender.Add(rest)
+	}
+}
+
+// losing makes the hold be over and returns what is left to do then; nil if it had ended before.
+func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
+	if !h.Live() { // which saves making the error
+		return nil
+	}
+	e := h.engine
+	err := e.lostError(h.proto, reason, cause)
+	ended, ok := h.end(hold.Lost, nil, err)
+	if !ok {
+		return nil
+	}
+	return func() {
+		e.watchdog.Lose(&h.Lease, err)
+		ended.Contexts()
+		h.forfeit(reason) // only now, when no context says that it is held
+		e.table.drop(h, 0)
+		for range ended.Losers {
+			e.events.lost(err)
+		}
+	}
+}
+
+// forfeit has Redis release a lost hold, should it be there still.
+func (h *Hold) forfeit(reason hold.Reason) {
+	sender := h.engine.sender
+	switch reason {
+	case hold.Expired:
+		// The wheel rounds down: whoever goes by ValidUntil may rely on it for a tick more.
+		sender.ReclaimFrom(h.Lease.ValidUntil(), h.asOrphan(), h.Longest())
+	case hold.MaxHold:
+		sender.Reclaim(h.asOrphan(), h.Longest())
+	case hold.Gone:
+		h.engine.leavePlaces(h)
+	}
+}
+
+// end makes the hold be over, and disarms what was armed for it.
+func (h *Hold) end(how hold.How, by *hold.Level, cause error) (hold.Ended, bool) {
+	ended, ok := h.End(how, by, cause)
+	if ok && h.longTurn != nil {
+		h.engine.wheel.Cancel(h.longTurn)
+	}
+	return ended, ok
+}
+
+// orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
+// reclaimer.
+func (h *Hold) orphan() {
+	ended, ok := h.end(hold.Closed, nil, h.engine.refuse(h.proto))
+	if !ok {
+		return
+	}
+	h.engine.watchdog.Stop(&h.Lease)
+	ended.Contexts()
+	h.engine.sender.Reclaim(h.asOrphan(), h.Longest())
+	h.engine.table.drop(h, 0)
+}
+
+// asOrphan is the hold as the reclaimer takes it over.
+func (h *Hold) asOrphan() request.Orphan {
+	return request.Orphan{Proto: h.proto, ID: h.id(), NotAfter: h.doubt}
+}
+
+func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }
+
+// behindGone is what an error says besides that a hold is gone, which is the reason of its loss.
+func behindGone(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return store.ErrConflict
+	}
+	return nil
+}

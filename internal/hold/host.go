@@ -1,0 +1,55 @@
+package hold
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Tick is that of the wheel. A validity falls short of its lease by one, because a timer may fire that much early.
+const Tick = 10 * time.Millisecond
+
+// ValidUntil is when a hold stops being valid that Redis keeps for lease since start.
+func ValidUntil(start, lease time.Duration) time.Duration {
+	return start + lease - watchdog.Margin(lease, Tick)
+}
+
+// Host is what the holds of one client share: the clock, and those who carry out and tell what a hold decides. No
+// function of it is called while the mutex of a hold is held, except Lost, which only makes an error.
+type Host struct {
+	Clock    *watchdog.Clock
+	Wheel    *watchdog.Wheel
+	Watchdog *watchdog.Watchdog
+
+	Released error                                           // what the context of an unlocked level ends with
+	Lost     func(h *Hold, reason Reason, cause error) error // makes the error of a loss
+	Expire   func(h *Hold, reason Reason)                    // time has ended the hold: its owner calls End soon
+	Soon     func(end func())                                // calls end behind what the wheel has to do now
+	Told     func(err error)                                 // a level or a reader was lost, and its hold was not
+	Detach   func(fn func())                                 // runs fn in a goroutine of its own
+	Count    func(h *Hold, step Step)                        // writes a count behind the calls, then calls Counted
+}
+
+// Reason says how a hold was lost.
+type Reason int8
+
+// The reasons, in the order of the public API's.
+const (
+	Expired Reason = iota + 1 // validity ended without a renewal
+	Gone                      // Redis says that it is not there any more
+	MaxHold                   // it was held for as long as it may be
+)
+
+// Want is what a Lock call wants of a hold.
+type Want struct {
+	Lease   time.Duration
+	Kept    bool          // renewed until it is unlocked
+	MaxHold time.Duration // 0: any time
+}
+
+// Step is a change of a hold's levels as Redis is to be told of it: there are Count of them, by the operation number
+// Op, and the longest lease that one of them needs is TTL; 0 leaves the lease as it is.
+type Step struct {
+	Count, Op int64
+	TTL       time.Duration
+}

@@ -1,0 +1,39 @@
+package hold
+
+import "time"
+
+// healthyLocked reports that more than half of a lease is left of the hold's validity, and its last renewal did not
+// fail: otherwise Redis is to be asked whether it stands.
+func (h *Hold) healthyLocked(now, lease time.Duration) bool {
+	return h.Lease.ValidUntil()-now > lease/2 && !h.Lease.Failing()
+}
+
+// PassTo makes next the turn after h, under the same grant. The watchdog goes on from the validity that Redis last
+// confirmed, which passing on does not raise. It reports false, and leaves next alone, if Redis has to be asked:
+//
+//   - the lease is half over, or its last renewal failed;
+//   - the next one wants another lease, or one of its own that nobody renews;
+//   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
+//   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
+//   - h was limited: the release is what tells that the limit was kept.
+//
+// The owner of h is done with it: its contexts have ended, and h is not live. Nobody else may know of next.
+//
+// The decision and the making of next's steps are under h's mutex, and h is not live: nobody can nest in it, ask for
+// another side inside it, or join it any more, so what was found settled stays so. For example, a writer's hold in
+// whose context a read was asked for: if MarkOuter came first, h is marked and does not pass; if the unlock came
+// first, h is not live, and the read is refused.
+func (h *Hold) PassTo(next *Hold, want Want) bool {
+	now, until := h.host.Clock.Now(), h.Lease.ValidUntil()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same := want.Kept && want.Lease == h.asked
+	alone := h.settledLocked() && !h.inner && h.limit == nil
+	if !h.healthyLocked(now, want.Lease) || !same || !alone {
+		return false
+	}
+	next.host, next.start, next.asked, next.counts = h.host, now, want.Lease, h.counts
+	h.steps.inherit(next)
+	h.host.Watchdog.Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)
+	return true
+}
