@@ -67,8 +67,8 @@ func (h *Hold) End(how How, by *Level, cause error) (Ended, bool) {
 }
 
 // endLocked makes the hold be over and returns the levels whose contexts are to end: all that have one. A level whose
-// Lock is still under way has none yet; Settle finds the hold over and takes that level out. A timer that fires while it
-// is cancelled here finds the hold over under the mutex, and does nothing.
+// Lock is still under way has none yet; Settle finds the hold over and takes that level out. A timer that fires
+// while it is cancelled here finds the hold over under the mutex, and does nothing.
 func (h *Hold) endLocked(cause error) []*Level {
 	h.state, h.cause = over, cause
 	h.limit.cancel()

@@ -125,6 +125,9 @@ func (h *Hold) superviseLocked(now, ttl time.Duration) {
 	h.host.Watchdog.Guard(&h.Lease, min(until, h.Lease.ValidUntil()))
 }
 
+// Loss and Cause are asked when a request was answered after the hold had ended, or while it ended. Loss is nil in one
+// case where Cause is not: the owner was done with the hold.
+
 // Loss is why the hold was lost; nil if it was not: its owner may have released it while a level was on its way out,
 // which then is out all the same.
 func (h *Hold) Loss() error {
