@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +65,17 @@ type contract struct {
 
 // Run checks the whole contract except what the lock lacks. Open makes a lab whose clients have that lease.
 func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
+	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
+}
+
+// RunVirtually is Run for a store in memory: each case has a bubble of testing/synctest, so that no time passes.
+func RunVirtually(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
+	run(t, open, synctest.Test)
+}
+
+func run(
+	t *testing.T, open func(t testing.TB, lease time.Duration) Lab, in func(*testing.T, func(*testing.T)),
+) {
 	for _, part := range []struct {
 		lease     time.Duration
 		contracts []contract
@@ -72,12 +84,12 @@ func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
 	} {
 		for _, c := range part.contracts {
 			t.Run(c.name, func(t *testing.T) {
-				lab := open(t, part.lease)
-				if lab.Lacks&c.needs != 0 {
-					return
-				}
 				t.Parallel()
-				c.check(t, lab)
+				in(t, func(t *testing.T) {
+					if lab := open(t, part.lease); lab.Lacks&c.needs == 0 {
+						c.check(t, lab)
+					}
+				})
 			})
 		}
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,15 @@ type Clients [2]*rlock.Client
 
 // RunNumbers checks what latches and counting semaphores promise.
 func RunNumbers(t *testing.T, open func(t testing.TB) Clients) {
+	runNumbers(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
+}
+
+// RunNumbersVirtually is RunNumbers for a store in memory; see [RunVirtually].
+func RunNumbersVirtually(t *testing.T, open func(t testing.TB) Clients) {
+	runNumbers(t, open, synctest.Test)
+}
+
+func runNumbers(t *testing.T, open func(t testing.TB) Clients, in func(*testing.T, func(*testing.T))) {
 	for name, check := range map[string]func(t *testing.T, clients Clients){
 		"CountingPermitsAreTakenAndComeBack": countingIsANumber,
 		"CountingWakesWhoWaits":              countingWakes,
@@ -28,7 +38,7 @@ func RunNumbers(t *testing.T, open func(t testing.TB) Clients) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			check(t, open(t))
+			in(t, func(t *testing.T) { check(t, open(t)) })
 		})
 	}
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Numbers that nobody holds are counted and waited for without Redis.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	conformance.RunNumbers(t, func(t testing.TB) (clients conformance.Clients) {
+	conformance.RunNumbersVirtually(t, func(t testing.TB) (clients conformance.Clients) {
 		server := memstore.NewServer(nil)
 		t.Cleanup(server.Close)
 		for i := range clients {
@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 
 func conform(t *testing.T, direct bool, handles [2]handle, lacks conformance.Lacks) {
 	t.Parallel()
-	conformance.Run(t, func(t testing.TB, lease time.Duration) conformance.Lab {
+	conformance.RunVirtually(t, func(t testing.TB, lease time.Duration) conformance.Lab {
 		server := memstore.NewServer(nil)
 		t.Cleanup(server.Close)
 		var clients [2]*rlock.Client

@@ -11,9 +11,9 @@ type plain struct{ place }
 
 // lock is what stands at a key.
 type lock struct {
-	id        string
-	count, op int64 // levels, and the step that said so
-	expires   time.Time
+	id string
+	levels
+	expires time.Time
 }
 
 // lockLocked is the lock at a key, if its lease is not over.
@@ -35,7 +35,7 @@ func (p plain) hold(id string) *lock {
 }
 
 func (p plain) take(ask store.Ask) {
-	p.locks[p.key] = &lock{id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease)}
+	p.locks[p.key] = &lock{id: ask.ID, levels: firstLevel, expires: p.afterLocked(ask.Lease)}
 }
 
 func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
@@ -76,29 +76,27 @@ func (p plain) adopt(from string, ask store.Ask) store.Status {
 
 // reenter raises the lease, and never shortens it.
 func (p plain) reenter(step store.Step) store.Status {
-	return p.step(step, func(l *lock) {
-		if step.TTL > 0 {
-			l.expires = later(l.expires, p.afterLocked(step.TTL))
-		}
-	})
+	l := p.hold(step.ID)
+	if l == nil {
+		return store.Gone
+	}
+	status := l.step(step)
+	if status == store.Done && step.TTL > 0 {
+		l.expires = later(l.expires, p.afterLocked(step.TTL))
+	}
+	return status
 }
 
 func (p plain) leave(step store.Step) store.Status {
-	return p.step(step, func(l *lock) { l.expires = p.afterLocked(step.TTL) })
-}
-
-// step writes a count by an operation number that is higher than the last; a copy has the same one.
-func (p plain) step(step store.Step, expire func(*lock)) store.Status {
 	l := p.hold(step.ID)
-	switch {
-	case l == nil:
+	if l == nil {
 		return store.Gone
-	case l.op >= step.Op:
-		return store.Already
 	}
-	l.count, l.op = step.Count, step.Op
-	expire(l)
-	return store.Done
+	status := l.step(step)
+	if status == store.Done {
+		l.expires = p.afterLocked(step.TTL)
+	}
+	return status
 }
 
 func (p plain) release(id string) store.ReleaseReply {

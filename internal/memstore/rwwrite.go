@@ -40,7 +40,7 @@ func (w writer) acquire(ask store.Ask) (store.AcquireReply, error) {
 		}
 	}
 	w.rwLocks[w.key] = &rwLock{
-		writer: ask.ID, count: 1, readers: make(map[string]*lock), expires: w.afterLocked(ask.Lease),
+		writer: ask.ID, levels: firstLevel, readers: make(map[string]*lock), expires: w.afterLocked(ask.Lease),
 	}
 	delete(w.gates, w.key)
 	fence, spare := w.mintLocked(w.key)
@@ -64,7 +64,7 @@ func (w writer) handoff(from string, ask store.Ask) (store.HandoffReply, error) 
 	case len(l.readers) > 0:
 		return store.HandoffReply{}, &store.Failure{Fault: store.FaultDefinite, Err: errNested}
 	}
-	l.writer, l.count, l.op, l.expires = ask.ID, 1, 0, w.afterLocked(ask.Lease)
+	l.writer, l.levels, l.expires = ask.ID, firstLevel, w.afterLocked(ask.Lease)
 	fence, spare := w.mintLocked(w.key)
 	return store.HandoffReply{Status: store.Done, Fence: fence, Spare: spare}, nil
 }
@@ -73,7 +73,7 @@ func (w writer) adopt(from string, ask store.Ask) store.Status {
 	l := w.hold(from)
 	switch {
 	case l != nil:
-		l.writer, l.count, l.op = ask.ID, 1, 0
+		l.writer, l.levels = ask.ID, firstLevel
 		w.shorten(l, ask.Lease)
 		return store.Done
 	case w.hold(ask.ID) != nil:
@@ -92,28 +92,27 @@ func (w writer) shorten(l *rwLock, ttl time.Duration) {
 }
 
 func (w writer) reenter(step store.Step) store.Status {
-	return w.step(step, func(l *rwLock) {
-		if step.TTL > 0 {
-			l.expires = later(l.expires, w.afterLocked(step.TTL))
-		}
-	})
+	l := w.hold(step.ID)
+	if l == nil {
+		return store.Gone
+	}
+	status := l.step(step)
+	if status == store.Done && step.TTL > 0 {
+		l.expires = later(l.expires, w.afterLocked(step.TTL))
+	}
+	return status
 }
 
 func (w writer) leave(step store.Step) store.Status {
-	return w.step(step, func(l *rwLock) { w.shorten(l, step.TTL) })
-}
-
-func (w writer) step(step store.Step, expire func(*rwLock)) store.Status {
 	l := w.hold(step.ID)
-	switch {
-	case l == nil:
+	if l == nil {
 		return store.Gone
-	case l.op >= step.Op:
-		return store.Already
 	}
-	l.count, l.op = step.Count, step.Op
-	expire(l)
-	return store.Done
+	status := l.step(step)
+	if status == store.Done {
+		w.shorten(l, step.TTL)
+	}
+	return status
 }
 
 // release leaves the lock to the readers inside. One that has no hold opens the gate that it shut.
@@ -126,7 +125,7 @@ func (w writer) release(id string) store.ReleaseReply {
 		}
 		return store.ReleaseReply{Status: store.Gone}
 	}
-	l.writer, l.count, l.op = "", 0, 0
+	l.writer, l.levels = "", levels{}
 	if len(l.readers) == 0 {
 		delete(w.rwLocks, w.key)
 	}
