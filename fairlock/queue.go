@@ -31,6 +31,11 @@ func (q *queue) Key() string     { return q.keys.Lock }
 func (q *queue) Mode() string    { return fairMode }
 func (q *queue) Channel() string { return q.keys.Client + q.core.ClientID }
 
+// Queue is what a store that serves the lock by its rules needs to know.
+func (q *queue) Queue() store.Queue {
+	return store.Queue{Times: q.times, Client: q.keys.Client, Strangers: q.keys.Channel}
+}
+
 func (q *queue) Traits() *store.Traits { return &traits }
 
 var traits = store.Traits{Passes: true, Unscripted: true, Queues: true, Marks: true, Counts: true, Under: under}

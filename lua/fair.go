@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 var (
@@ -29,16 +31,8 @@ type Fair struct {
 	JavaChannel string // channel of one of them, but for its name
 }
 
-// FairTimes are the times of a fair lock's queue, in ms.
-type FairTimes struct {
-	Life   int64 // a client that is not heard of for so long is taken for dead
-	Step   int64 // the queue's clock goes on by that from one call to the next at most
-	Keep   int64 // the queue's keys outlive the last call by that
-	Grant  int64 // an invitation stands so long
-	Settle int64 // a queue that was lost has so long to come back
-	Run    int64 // the lock goes from one to the next so long without being free
-	Pause  int64 // and then stays free so long, if anybody else listens
-}
+// FairTimes are the times of a fair lock's queue.
+type FairTimes = store.QueueTimes
 
 // FairArgs says what [FairAcquire] takes, and for whom.
 type FairArgs struct {
@@ -60,7 +54,7 @@ type FairReply struct {
 // FairAcquire takes the lock if it is the waiter's turn, and else keeps its place.
 func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 	if err := check("fair acquire",
-		f.check(), t.check(), checkFairID(a.ID), checkTTL("lease", a.Lease),
+		f.check(), checkFairTimes(t), checkFairID(a.ID), checkTTL("lease", a.Lease),
 		checkFenceTTL(a.FenceTTL), checkTicket(a.Ticket)); err != nil {
 		return refuse[FairReply](err)
 	}
@@ -116,7 +110,7 @@ func fairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, keys ...an
 		}
 		args = append(args, w.ID, w.Ticket)
 	}
-	if err := check("fair enqueue", f.check(), t.check()); err != nil {
+	if err := check("fair enqueue", f.check(), checkFairTimes(t)); err != nil {
 		return refuse[EnqueueReply](err)
 	}
 	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, len(places)) }
@@ -148,7 +142,7 @@ type FairReleaseArgs struct {
 // FairRelease ends a hold, whatever count stands, and invites the next waiter; or takes a waiter out
 // of the queue, and an invitation from it.
 func FairRelease(f Fair, t FairTimes, a FairReleaseArgs) *Call[ReleaseReply] {
-	if err := check("fair release", f.check(), t.check(), checkFairID(a.ID)); err != nil {
+	if err := check("fair release", f.check(), checkFairTimes(t), checkFairID(a.ID)); err != nil {
 		return refuse[ReleaseReply](err)
 	}
 	wantNow, unsure := 0, 0
@@ -187,7 +181,7 @@ func (f Fair) check() error {
 	return nil
 }
 
-func (t FairTimes) check() error {
+func checkFairTimes(t FairTimes) error {
 	for _, ms := range [...]int64{t.Life, t.Step, t.Keep, t.Grant, t.Settle, t.Run, t.Pause} {
 		if err := checkTTL("time of the queue", ms); err != nil {
 			return err

@@ -7,7 +7,7 @@ var fairInspectScript = newScript("fair_inspect")
 // FairInspect tells who holds the lock and who waits for it, of very many those who come next. One who is invited
 // is a holder whose count is 0.
 func FairInspect(f Fair, t FairTimes, sharded bool) *Call[InspectReply] {
-	if err := check("fair inspect", f.check(), t.check()); err != nil {
+	if err := check("fair inspect", f.check(), checkFairTimes(t)); err != nil {
 		return refuse[InspectReply](err)
 	}
 	count := "NUMSUB"

@@ -19,6 +19,8 @@ type primitive interface {
 	release(id string) store.ReleaseReply
 	renew(id string, ttl time.Duration) bool
 	inspect() store.InspectReply
+	subscribers() int64
+	enqueue(asks []store.Ask) (store.EnqueueReply, error)
 	change(what store.Change, ask store.Ask) (store.ChangeReply, error)
 }
 
@@ -41,6 +43,8 @@ func (s *Store) Bind(rules store.Rules) store.Protocol {
 		b.primitive = reader{at}
 	case gated && rules.Mode() == "write":
 		b.primitive = writer{at, gate.GateLife()}
+	case rules.Traits().Queues:
+		b.primitive = newFair(at, rules.(queued).Queue())
 	case rules.Mode() == "permit":
 		b.primitive = permits{at, rules.Traits().Portion, rules.(limited)}
 	case rules.Mode() == "count":
@@ -64,6 +68,12 @@ func (place) handoff(string, store.Ask) (store.HandoffReply, error) {
 func (place) change(store.Change, store.Ask) (store.ChangeReply, error) {
 	return store.ChangeReply{}, &store.Refused{Err: errUnsupported}
 }
+
+func (place) enqueue([]store.Ask) (store.EnqueueReply, error) {
+	return store.EnqueueReply{}, &store.Refused{Err: errUnsupported}
+}
+
+func (p place) subscribers() int64 { return int64(len(p.channels[p.channel])) }
 
 func (place) adopt(string, store.Ask) store.Status { return store.Gone }
 func (place) reenter(store.Step) store.Status      { return store.Gone }
@@ -138,9 +148,8 @@ func (b *bound) releaseNow(id string) store.ReleaseReply {
 
 func (b *bound) Inspect(ctx context.Context) (store.InspectReply, error) {
 	return exchange(ctx, b.store, Inspect, b.Key(), func() (store.InspectReply, error) {
-		s := b.store.server
 		reply := b.inspect()
-		reply.Fence, reply.Subscribers = s.fences[b.Key()], int64(len(s.channels[b.Channel()]))
+		reply.Fence, reply.Subscribers = b.store.server.fences[b.Key()], b.subscribers()
 		return reply, nil
 	})
 }
@@ -158,13 +167,34 @@ func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (s
 	})
 }
 
-// Serving is this protocol, which keeps no queue.
-func (b *bound) Serving(string) store.Protocol { return b }
+func (b *bound) Serving(id string) store.Protocol {
+	f, queues := b.primitive.(fair)
+	if !queues {
+		return b
+	}
+	next := *b
+	next.primitive = f.serving(id)
+	return &next
+}
 
-func (b *bound) Served() string { return "" }
+func (b *bound) Served() string {
+	if f, queues := b.primitive.(fair); queues && len(f.served) > 0 {
+		return f.served[0]
+	}
+	return ""
+}
 
-func (b *bound) Enqueue(context.Context, []store.Ask) (store.EnqueueReply, error) {
-	return store.EnqueueReply{}, &store.Refused{Err: errUnsupported}
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, error) {
+	return exchange(ctx, b.store, Enqueue, b.Key(), func() (reply store.EnqueueReply, err error) {
+		now := b.store.server.microsLocked()
+		if late(now, asks[0]) {
+			reply.Status = store.Late
+		} else {
+			reply, err = b.enqueue(asks)
+		}
+		reply.Now = now
+		return reply, err
+	})
 }
 
 var errUnsupported = errors.New("memstore: there is no such lock in memory")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/conformance"
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
@@ -55,6 +56,10 @@ func reentrant(client, _ *rlock.Client, name string, opts ...rlock.Option) confo
 	return rlock.New(client, name, opts...)
 }
 
+func fair(client, _ *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
+	return fairlock.New(client, name, opts...)
+}
+
 // Each kind of lock keeps its contract without Redis. Of readers, whom the first client has, the second one's writers
 // find out.
 func TestConformance(t *testing.T) {
@@ -62,6 +67,7 @@ func TestConformance(t *testing.T) {
 	for name, direct := range map[string]bool{"direct": true, "in goroutines": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("reentrant", func(t *testing.T) { conform(t, direct, [2]handle{reentrant, reentrant}, 0) })
+			t.Run("fair", func(t *testing.T) { conform(t, direct, [2]handle{fair, fair}, 0) })
 			t.Run("write", func(t *testing.T) { conform(t, direct, [2]handle{writeSide, writeSide}, 0) })
 			t.Run("permit", func(t *testing.T) {
 				conform(t, direct, [2]handle{permit, permit},

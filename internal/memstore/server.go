@@ -18,6 +18,7 @@ type Server struct {
 	locks    map[string]*lock
 	rwLocks  map[string]*rwLock
 	gates    map[string]*gate
+	lines    map[string]*line
 	pools    map[string]*pool
 	numbers  map[string]*number
 	fences   map[string]int64 // by key: the newest token
@@ -32,7 +33,7 @@ func NewServer(network Network) *Server {
 	}
 	return &Server{
 		network: network, locks: make(map[string]*lock), rwLocks: make(map[string]*rwLock),
-		gates: make(map[string]*gate), pools: make(map[string]*pool), numbers: make(map[string]*number),
+		gates: make(map[string]*gate), lines: make(map[string]*line), pools: make(map[string]*pool), numbers: make(map[string]*number),
 		fences: make(map[string]int64), channels: make(map[string][]listener),
 	}
 }
@@ -65,6 +66,11 @@ func (s *Server) Left() (left []string) {
 	for key := range s.gates {
 		if g := s.gateLocked(key); g != nil {
 			left = append(left, fmt.Sprintf("the gate of %q, shut by %s", key, g.writer))
+		}
+	}
+	for key := range s.lines {
+		if l := s.lineLocked(key); !l.empty() {
+			left = append(left, fmt.Sprintf("the queue of %q: %v, clients %v, record %v", key, l.places, l.alive, l.record))
 		}
 	}
 	for key, at := range s.pools {
