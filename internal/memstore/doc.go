@@ -14,8 +14,12 @@
 //	read-write lock  the same of either side, but several at once; reads inside a write, and the gate
 //	semaphore        acquire, release, renew, inspect, capacity, delete
 //	counting, latch  acquire or wait, cancel, every change; requests are remembered as long as in Redis
-//	other primitives nothing: their requests are refused. So it is with the fair lock
+//	fair lock        the plain lock's, but hand-off; places, invitations, clients that live by the queue's clock
+//	other primitives nothing: their requests are refused
 //
 // The server's clock can be set back. A script that takes several steps in Redis takes one here: a writer that comes
-// across dead readers has them cleared away and the lock at once. No key expires for want of use.
+// across dead readers has them cleared away and the lock at once. No key
+// expires for want of use but those of a fair lock's queue. There is no Java: nobody waits in its fair lock's queue.
+//
+// The fair lock is compared with the scripts: both answer random requests alike, and keep the same (fair_twin_test.go).
 package memstore
