@@ -14,7 +14,14 @@ import (
 
 var errStale = errors.New("the grant was confirmed when its lease was as good as over")
 
-// leader is a waiter at the head of its line: the only one of its process that waits on Redis.
+// leader is a waiter at the head of its queue: the only one of its process that waits on Redis. It is used by the
+// goroutine of its Lock call alone, and so needs no mutex; what other goroutines write of a waiter (its state, its id,
+// the hold that came to it) is in the queue's part of it and is read through the table.
+//
+// What it knows of its requests is in two places. The doubt is about requests whose answers never came: one of them may
+// have taken the lock, or may still do so until its not-after. The denial is about the last one that was answered
+// "busy": a copy of it, doubled by the network, could still take the lock when that has become free. Both are settled
+// before the waiter is forgotten, whichever way its call ends.
 type leader struct {
 	*waiter
 	engine *Engine
@@ -36,6 +43,18 @@ func (e *Engine) newLeader(w *waiter) *leader {
 
 // acquire tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
 // poll interval.
+//
+// Why no wake-up is lost. A release is published on the channel in the same script that releases. It happens either
+// before the attempt that was answered "busy", and then that attempt would have been granted; or after the subscription
+// stood, and then its message is received; or in between. For those in between, the confirmation of the subscription
+// counts as a message: the leader asks once more. Only then does it wait. Messages that come while an attempt is under
+// way stay in the ticket, and awaitWakeup finds them. What can still be lost is a message itself, when a connection
+// breaks: the ticket is ready then too (whoever listens may have missed something), and if even that fails, the
+// lease of the holder and the poll interval bound the wait.
+//
+// A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
+// before it asks (yield). One that is not subscribed but was the last to end a run waits out the pause that it left
+// to others (outUntil).
 func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
@@ -81,8 +100,10 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 	}
 }
 
-// try is one attempt of a waiter that stands at the head of its line, repeated once or twice if the
-// reply was lost.
+// try is one attempt of a waiter that stands at the head of its queue, repeated once or twice if the
+// reply was lost: then the caller would be told "unavailable" though a second look, by the same id, tells for certain
+// whether the first attempt took the lock. It never waits for the lock to become free. Whatever it ends with,
+// abandon sees to what its attempts may have left.
 func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	l := e.newLeader(w)
 	var err error
@@ -111,7 +132,7 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	return nil, e.unavailable(w.req.Proto, err)
 }
 
-// answer is what Redis said last to those who wait; nil if it said nothing.
+// answer is what Redis said last to this waiter; nil if it said nothing.
 func (l *leader) answer() error {
 	if !l.busy {
 		return nil
@@ -129,6 +150,13 @@ func (w *waiter) answer(e *Engine) error {
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
 // Redis has said nothing for a whole lease.
+//
+// The lease is counted from the last answer to anybody of this process who asked for the key, not from this caller's
+// first attempt. Otherwise a hundred callers that stand in the queue while Redis is away would each wait for a whole
+// lease, one after the other, and the last would give up after a hundred of them.
+//
+// With minimum replicas there may be a grant that too few of them confirmed. It is taken back at once, so that the
+// caller who is told of the shortfall does not keep others out for a lease.
 func (l *leader) failed(ctx context.Context, err error) error {
 	e := l.engine
 	kind := store.FaultOf(err)
@@ -149,8 +177,17 @@ func (l *leader) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// rest waits for a reason to try again. The first time it subscribes, and the reason is that the
-// subscription stands: what was released before it did would not be heard of otherwise.
+// awaitWakeup waits for a reason to try again. The first time it subscribes, and the reason is that the
+// subscription stands: what was released before it did would not be heard of otherwise (see acquire).
+//
+// The other reasons: a message; a message of another channel, on which a hold of another kind is released; a hold that
+// was passed to this waiter in memory while it waited here (roused); the end of the holder's lease by its own account,
+// plus a millisecond because expiry in Redis is that coarse; and the poll interval, which is for what no message tells
+// (a key that was deleted by hand). Where there is no channel the waiter asks at growing, random intervals, so that
+// many waiters do not ask in step.
+//
+// Before it returns it takes what is ready in both tickets. Every message up to that moment is covered by the attempt
+// that follows, so it would only cause a second attempt for the same release. A message that comes after is left.
 func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	e := l.engine
 	l.pause = request.FirstPause
@@ -211,18 +248,23 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	l.yield(ctx)
 }
 
-// yield lets as many releases of others pass as the last run of hand-offs here made it owe: otherwise
-// processes that are quick would pass the lock to one another for ever, and one that is slower to wake
+// yield lets as many releases of others pass as the last run of turns here made the process owe: otherwise
+// processes that are quick would give the lock to one another for ever, and one that is slower to wake
 // would never get it.
 //
-// The releases are counted, not waited out. Processes that all count have the lock in turn, and it is free
-// for no longer than the next one needs to ask: the others owe something then. If one that does not count
-// is among them, Redisson for one, all of them owe something when it is its turn, and it has as long as the
+// The releases are counted, not waited out. Where all processes count, they have the lock in turn, and it is free
+// for no longer than the next one needs to ask: the others owe something then. If one among them does not count,
+// as Redisson does not, all the others owe something when it is its turn, and it has as long as the
 // first of them is patient.
 //
-// Nothing is paid by patience. If it ended because the one whose turn it is holds for long, the attempt
-// finds that out, and a debt that shrank meanwhile would be two processes' turn at once. As every message
-// pays for one, the debt ends all the same.
+// For example, three processes A, B and C contend. A ends a run, and its release is received by B and C: A owes two. B
+// and C owe nothing, ask at once, and B gets the lock. When B ends its run it owes two, and A owes one. C, which owes
+// nothing, asks at once; A waits for one message more, for a few milliseconds at most. After C's run A has nothing left
+// to wait for.
+//
+// The debt does not shrink because the wait for a message ended. If it ended because the process whose turn it is holds
+// for long, the attempt finds that out; and with a smaller debt two processes would think that it is their turn. As
+// every message reduces it by one, the debt ends all the same.
 func (l *leader) yield(ctx context.Context) {
 	e := l.engine
 	if !e.table.owes(l.waiter, l.ticket.Count()) {
@@ -249,8 +291,9 @@ func (l *leader) yield(ctx context.Context) {
 	}
 }
 
-// grace is how long a release is left to others. It differs, so that of several processes that wait for
-// one that does not come not all ask at once.
+// grace is how long a release is left to others. It is random, so that several processes which wait for one that does
+// not come do not all ask at once. A process that is on its way to ask needs a round trip and the time to be
+// scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
 func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 func (l *leader) unsubscribe() {
@@ -263,6 +306,11 @@ func (l *leader) unsubscribe() {
 
 // abandon leaves the queue without a hold. What may have been granted unknown to us is released, and so is
 // the place that a queue in Redis keeps for it.
+//
+// The order matters. First those who come behind are told of a lapse that only this waiter's lost answer may have
+// mentioned. Then the id is given up if its fate is unknown, under which nothing may be asked any more. Then the waiter
+// leaves the queue, at which the next one begins to ask. A hold that was passed to it at that very moment is not lost:
+// leaving reports it, and quit passes it on.
 func (l *leader) abandon() {
 	if l.untold {
 		l.engine.lapsed(l.waiter)
@@ -270,13 +318,16 @@ func (l *leader) abandon() {
 	l.renounce()
 	left := l.engine.quit(l.waiter)
 	if l.lockSet != nil {
-		l.lockSet.id, l.lockSet.denied = l.ID, l.denied // it may go on in another line
+		l.lockSet.id, l.lockSet.denied = l.ID, l.denied // it may go on in another queue
 		return
 	}
 	l.engine.leaveRedis(l.waiter, left)
 }
 
-// leaveRedis takes away what a waiter that left its queue may have there, or come to have.
+// leaveRedis takes away what a waiter that left its queue may have in Redis, or come to have: a place in a fair lock's
+// queue, a gate that keeps readers out, or the lock itself, if a copy of a request that was refused comes late. Where a
+// refusal leaves a mark, the id is released at once and until no copy can come; elsewhere once, when none can come any
+// more, since until then there is most probably nothing to release.
 func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	switch {
 	case left.ID == "": // nothing was sent, or somebody else cleans up

@@ -12,20 +12,24 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// lockSet is the requests that one waiter makes together. The waiter is in the queue of one of them.
+// lockSet is the requests that one waiter makes together. The waiter is in the queue of one of them: the one that was
+// busy last. When that becomes free it asks for all at once; if another one is busy by then, it moves to the queue of
+// that one. It holds nothing while it waits, so two sets with common members cannot wait for one another, whatever the
+// order in which they name them. What they can do is to miss one another's gaps again and again; for that there is
+// reserve.
 type lockSet struct {
 	reqs []Request
-	at   int     // the one in whose line the waiter stands
-	busy bool    // the last answer, in an earlier line, was that another has one of them
+	at   int     // the one in whose queue the waiter stands
+	busy bool    // the last answer, in an earlier queue, was that another has one of them
 	held []*Hold // when it is done
 
-	id     string // by which it asked in an earlier line; "": it has not asked yet
-	denied denial // the waiter's, of that line
+	id     string // by which it asked in an earlier queue; "": it has not asked yet
+	denied denial // the waiter's, of that queue
 
 	since time.Duration // when the call began
 }
 
-// elsewhere says that another member than the one in whose line the waiter stands is busy.
+// elsewhere says that another member than the one in whose queue the waiter stands is busy.
 type elsewhere struct{ at int }
 
 func (elsewhere) Error() string { return "another of the locks is busy" }
@@ -94,8 +98,10 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 	return g, outer, nil
 }
 
-// gather waits, in one line after the other, until all are held. It asks by one id in all lines, unless
-// that had to be given up: what a copy of an earlier request takes is its own then.
+// gather waits, in one queue after the other, until all are held. It asks by one id in all queues, unless
+// that had to be given up. With one id, what a late copy of an earlier request takes is the set's own: the next request
+// finds it, is answered "already" for those members, and takes the rest. With an id for each queue it would be in the
+// way of the set's own next request until its lease ended.
 func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) error {
 	err := e.gatherAll(limited, ctx, g, once)
 	if err != nil {
@@ -155,6 +161,10 @@ func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
 // attachAll makes the levels, each one's context inside the one before. It reports again if a hold was
 // lost before its owner got to see it, or a level that was there before was unlocked meanwhile: then none
 // is kept.
+//
+// Members that the caller's context carries already are entered again only when the others are held, so that the wait
+// for those keeps no level which would have to be given back. The given context is looked at to tell the caller's
+// own end from that of a member's context, inside which the next member's is made.
 func (e *Engine) attachAll(
 	limited, ctx context.Context, g *lockSet, outer []*hold.Level, reqs []Request,
 ) (levels []*hold.Level, again bool, err error) {
@@ -213,7 +223,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 		case store.Busy:
 			l.busy = true
 			l.denied = denial{sent.Start, sent.NotAfter}
-			l.renounce() // an earlier copy may have taken others, and who waits holds nothing
+			l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 			if sent.all.Which != l.lockSet.at {
 				return nil, 0, elsewhere{sent.all.Which}
 			}
@@ -227,7 +237,9 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 	return nil, 0, opaque{errClock}
 }
 
-// wonAll lists the holds, unless the shortest lease is as good as over.
+// wonAll lists the holds, unless the shortest lease is as good as over. All begin at the same instant, and by the same
+// rule as a single hold (see won). The member in whose queue the waiter stands is won there, which ends its turn to
+// ask; the others are added to their keys, where nobody may be waiting.
 func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	e, start := l.engine, sent.Start
 	if l.doubt.any { // an earlier copy may have taken some of them
@@ -262,8 +274,9 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 	return l.lockSet.held[l.lockSet.at], nil
 }
 
-// inTheWay is a member that a hold of this process is in the way of; -1 if there is none. Who only
-// waits in another's line is passed by.
+// inTheWay is a member that a hold of this process is in the way of; -1 if there is none. To ask Redis would be
+// pointless then. Waiters of other members are overtaken if all members are free: the set has waited in one queue, and
+// to stand in all of them would be to wait for one lock while another one is kept free.
 func (t *table) inTheWay(g *lockSet) int {
 	for i, req := range g.reqs {
 		if i != g.at && t.held(req.Proto) {

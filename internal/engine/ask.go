@@ -24,7 +24,10 @@ func (d *doubt) add(start time.Duration, notAfter int64) {
 	d.notAfter = max(d.notAfter, notAfter)
 }
 
-// denial is the last request of an id that Redis refused.
+// denial is the last request of an id that Redis refused. That it was refused is certain. But networks double requests,
+// and a copy that arrives later, when the lock has become free, is granted. Such a copy is recognised by the id: the
+// next request is answered "already". If there is no next request, the id is released once more when the not-after has
+// passed (withdraw).
 type denial struct {
 	start    time.Duration // when it was sent
 	notAfter int64         // until when a copy may be carried out, in server time in µs; 0: there was none
@@ -46,8 +49,13 @@ type asked struct {
 	err   error
 }
 
-// ask sends the acquire script. A reply that nobody waits for any more is cleaned up after: what it
-// granted is released, and so is what an earlier request for the same id may still bring about.
+// ask sends the acquire script. If the caller's context ends while the request is under way, the caller returns at
+// once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
+// was granted, and what an earlier request for the same id may still bring about.
+//
+// Exactly one of the two cleans up. Whoever of caller and sender comes first, under the call's own state
+// (request.Call), decides it: either the caller takes the answer, or it is told ErrAbandoned and does nothing more
+// about this id.
 func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
 	req, ask := w.req, e.table.nextAsk(w)
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
@@ -84,7 +92,7 @@ func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask, before 
 	return sent
 }
 
-// undo has Redis take back what may stand there for an id that nobody believes in.
+// undo has Redis take back what may stand there for an id of which nobody here knows that it holds.
 func (e *Engine) undo(req Request, id string, notAfter int64) {
 	if !req.Shared { // which only looks
 		e.sender.Reclaim(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// turned reports that the waiter has nothing to wait for here.
+// turned reports that the waiter has nothing to wait for in this queue: another member of its set is busy, or the locks
+// of the set are not together on one node any more.
 func turned(err error) bool {
 	var other elsewhere
 	return errors.As(err, &other) || errors.Is(err, store.ErrApart)
@@ -18,6 +19,14 @@ func turned(err error) bool {
 
 // attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
 // without an error the lock is busy, for as long as is returned at most.
+//
+// A request carries a not-after in the server's time, which the process estimates from earlier answers. If the clock
+// was set forward since, Redis answers "late" and nothing is written; that answer carries the time, so the next request
+// is in time. Three of them in a row mean a clock that runs away.
+//
+// "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
+// was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
+// sent; won counts its validity from the first request that may have begun it.
 func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 	e := l.engine
 	if l.lockSet != nil {
@@ -51,6 +60,11 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 }
 
 // unanswered notes what an attempt without an answer leaves unknown.
+//
+// There are three cases. The request was certainly not sent, or Redis refused it as a whole: nothing is unknown. It may
+// have been carried out: that is added to the doubt, with the time at which it was sent and its not-after. The caller's
+// context ended while it was under way: then the goroutine that still waits for the answer cleans up after this request
+// and after all earlier ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
 func (l *leader) unanswered(sent asked) {
 	// What Redis said last says more than that nothing was sent any more.
 	if l.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
@@ -86,6 +100,14 @@ func (l *leader) noteLapse(reply store.AcquireReply) {
 var errClock = errors.New("the server's clock changes faster than it can be followed")
 
 // won lists the hold, unless its lease is as good as over.
+//
+// Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent
+// at 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". Redis may have carried out the
+// first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. If the process stood still in between so that
+// this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id.
+//
+// A hold is on the table before anybody is told of it. Close looks for holds on the table after it has closed the
+// sender; so either Close finds this hold, or the sender is found closed here and the hold is given to the reclaimer.
 func (l *leader) won(sent asked) (*Hold, error) {
 	e := l.engine
 	if l.req.Loose {
@@ -117,7 +139,9 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	return h, nil
 }
 
-// renounce gives up the id: it may stand for a hold by now, or do so later, and nobody believes in it.
+// renounce gives up the id if it may stand for a hold by now, or may do so later, of which this process does not know.
+// The reclaimer releases it until no copy of any of its requests can be carried out any more. From here on the waiter
+// has another id, so what the reclaimer releases can never be a hold that this waiter is granted.
 func (l *leader) renounce() {
 	if l.doubt.any {
 		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))

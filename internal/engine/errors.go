@@ -20,7 +20,7 @@ type Errors struct {
 	Lost func(name string, reason hold.Reason, cause error) error
 }
 
-// silence is the word for an error that leaves it open who holds.
+// silence is what a caller is told of an error after which nobody knows who holds the lock.
 func (w *Errors) silence(err error) error {
 	if store.Denied(err) {
 		return w.Denied

@@ -11,7 +11,7 @@ import (
 // lastWords is how long Close waits for the log at least.
 const lastWords = 100 * time.Millisecond
 
-// news tells the observer and the log. What happens in a caller's own goroutine is told there. What the
+// events tells the observer and the log. What happens in a caller's own goroutine is told there. What the
 // watchdog finds out is told by goroutines of its own, one for each kind of event, so that an observer or a
 // log that blocks, panics or locks again can keep neither renewals nor losses waiting, nor the other kinds.
 //

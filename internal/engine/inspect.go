@@ -142,8 +142,9 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 
 var errBroken = errors.New("it was broken by this client")
 
-// Break takes the lock from whoever holds it now. It looks first and then releases just those holds,
-// so that a request that is late or sent twice cannot take it from somebody who came after. If there were
+// Break takes the lock from whoever holds it now. A holder of this process is told at once, before Redis is asked;
+// one of another process learns of it with its next renewal or step. It looks first and then releases just those
+// holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look tells of, it looks again until it has broken as many as there were.
 func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	broken, held := 0, 0

@@ -44,7 +44,11 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 	return s.queue
 }
 
-// tidy drops what nobody needs of a key.
+// tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
+// and the queue has nothing to remember (a run, a debt, a gate). It is called at the end of every step that may
+// have made something superfluous, so a process that takes a million names once keeps nothing of them. One state
+// and one queue of each part are kept for the next key: most keys come and go one after the other, and would
+// allocate both each time.
 func (p *part) tidy(key string) {
 	s := p.keys[key]
 	if s == nil || s.queue != nil && !s.queue.Empty() {
@@ -59,7 +63,8 @@ func (p *part) tidy(key string) {
 	}
 }
 
-// dropQueue has a queue forget all but the holds, and removes it if there are not several of them.
+// dropQueue has a queue forget all but the holds, and removes it if there are not several of them: with one hold a
+// later queue is told of that one when it is made.
 func (p *part) dropQueue(s *keyState) {
 	switch {
 	case s.queue == nil:
@@ -71,7 +76,8 @@ func (p *part) dropQueue(s *keyState) {
 	}
 }
 
-// list lists a hold.
+// list lists a hold. The first of a key is in the state itself, and needs no queue; with a second one the queue has to
+// know the modes of both.
 func (p *part) list(s *keyState, h *Hold) {
 	if s.hold != nil {
 		p.queue(s)

@@ -12,6 +12,11 @@ import (
 
 // Lock waits until the request is held, or ctx ends, or MaxWait is over. It returns the level, which
 // is the context to go on with.
+//
+// It tries what costs least first: a level of a hold that ctx carries, then a reader's level of a grant that this
+// process has, then a turn in the queue of the key. A hold that was granted may be over before it is attached (the
+// process stood still in between for longer than the lease); the caller never sees it, and waits again with the instant
+// of its call unchanged, so that MaxWait and the observer's figures are about the whole wait.
 func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
@@ -122,6 +127,11 @@ func (e *Engine) busy(p store.Protocol, why error) error {
 
 // waitTurn waits in the local queue, and at its head waits for Redis. Limited is the context that bounds
 // the wait, ctx the one that was given: the error tells which of them ended.
+//
+// Four things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
+// itself; an error is settled on it; the caller's context ends. Which of them it is, is read from the table and never
+// from the signal. If the context ends just when a hold is passed to the waiter, the select may take either; if it
+// takes the context, quit finds the hold and passes it on.
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	defer e.wheel.Cancel(&w.stale)
 	told := false
@@ -173,7 +183,8 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 }
 
 // quit takes w out of the queue. A hold that came to it at the last moment is passed on, in the
-// background, because the caller's context is over. What is left for the caller to clean up is returned.
+// background, because the caller's context is over. What is left for the caller to clean up is returned. If Close is at
+// work and starts no goroutines any more, the hold is left to the reclaimer, for which Close waits.
 func (e *Engine) quit(w *waiter) localqueue.Remains {
 	h, left := e.table.leave(w)
 	if h != nil {
@@ -186,7 +197,9 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 }
 
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
-// like, and unavailable if there was none.
+// like, and unavailable if there was none. It matches the context's error as well, so that a caller can tell that it
+// was its own deadline, and what the lock was like until then: "busy" and "Redis did not answer" call for different
+// things.
 func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
 	v := &callError{kind: e.cfg.Errors.silence(last), name: p.Name(), cause: last}
 	switch {

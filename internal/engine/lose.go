@@ -35,6 +35,12 @@ func (h *Hold) loseSoon(reason hold.Reason, cause error) {
 }
 
 // losing makes the hold be over and returns what is left to do then; nil if it had ended before.
+//
+// What is left is done in this order. The watchdog forgets the hold. The contexts end: from then on no caller
+// thinks that it holds. Only then is Redis asked to release what may be left there, since another client is granted
+// the lock as soon as that is done. Then the hold leaves the table, so that the next of this process may ask, and
+// at last observers are told. If the hold is not taken off before, callers of this process wait a little longer
+// than they must; taken off too early, they could be granted the lock while the old context still goes on.
 func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 	if !h.Live() { // which saves making the error
 		return nil
@@ -56,7 +62,10 @@ func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 	}
 }
 
-// forfeit has Redis release a lost hold, should it be there still.
+// forfeit has Redis release a lost hold, should it be there still. With Expired, its lease in Redis ends by itself a
+// moment later; releasing it matters where renewals were carried out and only their answers were lost. With MaxHold the
+// lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing, except the places
+// in a fair lock's queue of those that were served under this hold.
 func (h *Hold) forfeit(reason hold.Reason) {
 	sender := h.engine.sender
 	switch reason {
@@ -80,7 +89,7 @@ func (h *Hold) end(how hold.How, by *hold.Level, cause error) (hold.Ended, bool)
 }
 
 // orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
-// reclaimer.
+// reclaimer. Close may have found it on the table and ended it first; then nothing is left to do here.
 func (h *Hold) orphan() {
 	ended, ok := h.end(hold.Closed, nil, h.engine.refuse(h.proto))
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// enqueueBatch is how many waiters one script registers.
+// enqueueBatch is how many waiters one script registers: enough that a crowd needs few scripts, and few enough that
+// none of them keeps Redis from its other clients for more than a fraction of a millisecond.
 const enqueueBatch = 100
 
 // register sees to it that a waiter that stands behind others of its process gets its place in Redis's
@@ -48,6 +49,11 @@ func (l *leader) placed(reply store.AcquireReply) {
 		l.engine.table.setTicket(l.waiter, reply.Ticket)
 	}
 }
+
+// A client lapses when the store has not heard of it for several polls: it is taken for dead, and its waiters'
+// places may be given away. It is told so once, with the answer to the first request that brings it to life again.
+// If that answer is lost, nobody knows whether it said so; therefore a lost answer counts as one that did. To
+// register waiters again that have their places still does nothing, so the price of being wrong is one request.
 
 // lapsed has all that have places in the store's queue registered again, with the tickets that they had: an attempt
 // of w was told that the store had given up this process, or had no answer, and nobody is told that twice.

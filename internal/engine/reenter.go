@@ -68,7 +68,11 @@ func (h *Hold) reenterWithin(
 	return h.settle(ctx, l, start, step, req.MaxHold)
 }
 
-// sendStep sends a re-entry until it is answered, for as long as the hold is valid and patience lasts.
+// sendStep sends a re-entry until it is answered, for as long as the hold is valid and patience lasts. It is the
+// same step each time, with the same number: if an earlier sending was carried out and its answer lost, Redis
+// answers "done before" to the next. If the caller's context ends in between, nothing has to be cleaned up. The
+// level is withdrawn here, and what Redis was told of it is corrected by the next step or the next count, which has
+// a higher number.
 func (h *Hold) sendStep(
 	ctx context.Context, step hold.Step, patience time.Duration,
 ) (store.Status, error) {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	reserveAfter = 4                     // moves from line to line
-	reserveFor   = 50 * time.Millisecond // in each line
+	reserveAfter = 4                     // moves from queue to queue
+	reserveFor   = 50 * time.Millisecond // in each queue
 )
 
 var errCrowded = errors.New("the locks could not be had at one time")
 
 // reserve gives a waiter that stands for several requests, and that found one or the other of them held by
-// this process time and again, the head of all lines at once: callers that hand single locks on among
-// themselves would never leave all of them free. It goes through the lines in the order of the keys, so that
-// two who do that cannot wait for one another, and gives up after a while, because the holder of one lock
+// this process time and again, the head of all queues at once: callers that pass single locks on among
+// themselves would never leave all of them free. It goes through the queues in the order of the keys, so that
+// two sets which do that cannot wait for one another, and gives up after a while, because the holder of one lock
 // may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
 // errCrowded.
 func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
@@ -61,7 +61,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	return err
 }
 
-// awaitHead waits for a while until w is at the head of its line.
+// awaitHead waits for a while until w is at the head of its queue.
 func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 	timer := time.NewTimer(reserveFor)
 	defer timer.Stop()

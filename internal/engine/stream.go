@@ -10,6 +10,11 @@ const maxWaiting = 4096
 
 // stream tells events one after another, in a goroutine that lives for as long as there are any. Whoever
 // posts one does not wait.
+//
+// A goroutine is started by the post that finds none, and ends when it finds nothing to tell; both are decided
+// under the mutex. So an event that is posted while the goroutine is about to end is either seen by it or starts
+// the next one, and never waits for a later event. One goroutine at a time means that events of a stream are told
+// in their order.
 type stream struct {
 	guard func(tell func())   // calls tell and outlives its panic
 	late  func(dropped int64) // says that so many were dropped, now that there is time for it

@@ -16,6 +16,15 @@ import (
 //
 // What to do with a queue is decided in package localqueue. The methods of the table find the queue of a key, under
 // the mutex of its part, and remove what nobody needs any more.
+//
+// Every method is one step: it takes the mutex of one part, decides, and lets go. Between two of them anything may
+// happen, so what a method returns is true of the past. It is enough because each step is one that stays right: a
+// waiter that is told to ask keeps its turn until it wins, steps back or leaves; a hold that is listed stays until
+// whoever ended it takes it off. Where two steps have to be one, they are one method (grant takes the old hold off,
+// lists the next one and wakes its owner).
+//
+// A hold's mutex is never taken with a part's held, nor the other way round. So nobody can wait in a circle; the price
+// is that a hold may end between being found and being used, which its own methods then say.
 type table struct {
 	engine *Engine
 	seed   maphash.Seed
@@ -32,7 +41,8 @@ type part struct {
 	spareQueue *localqueue.Queue
 }
 
-// waiter is one Lock call that did not get its hold yet.
+// waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue
+// knows of it, and for the hold that another goroutine may bring to it.
 type waiter struct {
 	localqueue.Waiter // guarded by the part of the table that its key is in
 
@@ -84,7 +94,9 @@ func (t *table) queue(key string) (*part, *localqueue.Queue) {
 }
 
 // enter puts w at the end of the queue; it asks at once if nothing local is in the way. With tryOnly
-// it enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already.
+// it enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already: a waiter
+// that has not been refused by Redis is in nobody's way, so a TryLock of a free lock is not refused because another
+// goroutine began to ask for it a moment ago.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
@@ -116,7 +128,9 @@ func (t *table) desertedBy(w *waiter) bool {
 	return w.Deserted()
 }
 
-// win turns the asking waiter's attempt into a local hold.
+// win turns the asking waiter's attempt into a local hold. The hold may be over already: the watchdog knows it from the
+// moment at which it was made, and may have ended it before it was listed, when there was nothing to take off the
+// table. So it is looked at once more after it was listed (delist). Either the one who ends it or this sees it listed.
 func (t *table) win(w *waiter, h *Hold) {
 	defer h.delist() // when the part is unlocked
 	p, q := t.queue(w.key())
@@ -139,8 +153,9 @@ func (t *table) add(h *Hold) {
 	p.list(p.state(h.proto.Key()), h)
 }
 
-// drop takes a hold out and lets the next in the queue ask Redis. If the release ended a run of hand-offs
-// and others heard of it, the process owes each of them a turn.
+// drop takes a hold out and lets the next in the queue ask Redis. If the release ended a run of turns
+// and others heard of it, the process owes each of them a turn. It may be called twice for one hold, and only the first
+// call does something: a hold that is not listed is in nobody's way.
 func (t *table) drop(h *Hold, others int) {
 	key := h.proto.Key()
 	p := t.lock(key)
@@ -160,7 +175,8 @@ func (t *table) drop(h *Hold, others int) {
 	p.tidy(key)
 }
 
-// look returns the state of w, the hold that came to it, and the error of a hand-off that failed for good.
+// look returns the state of w, the hold that came to it, and the error of a hand-off that failed for good. Its caller
+// looks again after each signal: a signal says that something may have changed, and not what.
 func (t *table) look(w *waiter) (localqueue.State, *Hold, error) {
 	defer t.lock(w.key()).mu.Unlock()
 	state, failed := w.Look()
@@ -232,7 +248,9 @@ func (t *table) obstacle(w *waiter) *Hold {
 	return nil
 }
 
-// all returns every hold there is.
+// all returns every hold there is, part by part: not all at one instant. Its callers (Close, and a change of the
+// primary) can do with that, since a hold that is listed after its part was looked at belongs to a request that was
+// sent after the event, or finds the sender closed.
 func (t *table) all() []*Hold {
 	var holds []*Hold
 	for i := range t.parts {

@@ -23,6 +23,10 @@ type Passage struct {
 // Export takes the hold that ctx carries out of this process. Its context ends first; then its lease
 // is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
 // so that the hold is never in two processes.
+//
+// From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
+// process may be under way that could touch the hold: its renewals have stopped, copies of its acquisition can come no
+// more (outlast), and its count in Redis is one (straighten). The lease that Export sets is the time the importer has.
 func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
 	if !e.sender.Begin() {
 		return Passage{}, e.refuse(p)
@@ -100,7 +104,9 @@ func (e *Engine) confirmExport(h *Hold) error {
 }
 
 // Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken
-// twice, and nothing that the exporter sent late can touch it.
+// twice, and nothing that the exporter sent late can touch it. If two processes import one passage at once, Redis
+// replaces the old id once; the second finds it gone and is told that it is not held. An import whose answer was
+// lost is asked again by the same new id, which is answered "already".
 func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.Level, error) {
 	p := req.Proto
 	if !e.sender.Begin() {

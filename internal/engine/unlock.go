@@ -103,7 +103,8 @@ func (h *Hold) step(s hold.Step) store.Step {
 }
 
 // release lets a hold go that is ending: its renewal and its contexts end first, and only then Redis
-// is told, so that nobody relies on it when the next one may have it.
+// is told, so that nobody relies on it when the next one may have it. The same order holds when it is passed on in
+// memory: the next turn's context is made when this one's has ended.
 func (h *Hold) release(l *hold.Level, end time.Duration) error {
 	if err := h.conclude(l); err != nil {
 		return err
@@ -112,6 +113,10 @@ func (h *Hold) release(l *hold.Level, end time.Duration) error {
 }
 
 // conclude ends renewal and context of a hold that is ending, or finds it lost.
+//
+// The last word on whether the hold was held until now is said here: the watchdog gives the lease up, which no renewal
+// can raise after that, and its validity is compared with the clock. If it is over, another client may have had the
+// lock already, so the owner must learn of it from its unlock, even if Redis would still answer "released".
 func (h *Hold) conclude(l *hold.Level) error {
 	e := h.engine
 	if held := e.watchdog.Stop(&h.Lease) && h.Valid(); held {
@@ -157,7 +162,10 @@ func (h *Hold) stop() {
 	}
 }
 
-// sweep has released again what a late copy of the acquisition may still take.
+// sweep has released again what a late copy of the acquisition may still take. For example: the acquisition was sent
+// twice because its first answer was lost, and the first copy still stands in a proxy's buffer. The hold is released,
+// the copy arrives, finds the lock free and takes it under the old id. Its not-after bounds when that can be; until
+// then the reclaimer goes on releasing the id.
 func (h *Hold) sweep() {
 	e := h.engine
 	if h.doubt > 0 && !e.sender.Past(h.proto.Key(), h.doubt) {
@@ -165,7 +173,7 @@ func (h *Hold) sweep() {
 	}
 }
 
-// discard releases a hold that nobody ever got to see.
+// discard releases a hold that nobody ever got to see: it was passed to a waiter whose context had just ended.
 func (h *Hold) discard() {
 	if h.Claim() {
 		_ = h.letGo(h.engine.releaseEnd())
