@@ -68,11 +68,11 @@
 //
 // # Why it is safe
 //
-// A waiter believes in nothing but the answer of the script that claims the lock, or in a hold that its process
+// A waiter relies on nothing but the answer of the script that claims the lock, or on a hold that its process
 // has and that the caller before it is done with. The message that wakes it
 // is a hint, and what the releasing script wrote for it is an invitation: the lock's hash names the
 // waiter, for a short time, with a count that no hold has. The claim finds its own id there, or that of
-// another waiter of its process; it sets the full lease, mints the token, and the waiter believes from
+// another waiter of its process; it sets the full lease, mints the token, and the hold is valid from
 // the sending of that claim on, as it does for every lock. If the invitation has run out, the claim finds
 // somebody else or nobody, and the message may come as late as it likes.
 //

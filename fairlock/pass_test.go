@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// run has a run of turns begin: a rival lets go for whom waiters stand in line, the first of whom is in then. Several
-// turns of one hold have one id.
+// run has a run of turns begin: a rival lets go for whom waiters stand in the queue, and the first of them is in
+// then. Several turns of one hold have one id.
 func (l *lab) run(rival hold, waiting ...<-chan hold) hold {
 	l.Helper()
 	rival.frees(l)
@@ -87,7 +87,7 @@ func TestOneThatWasCountedLeaves(t *testing.T) {
 	l.clean()
 }
 
-// The hold is deleted in the middle of a run: who has the turn learns of it, and of those who had theirs no place
+// The hold is deleted in the middle of a run: the holder of the turn learns of it, and of those who had theirs no place
 // stays behind in the queue. The others wait in it as before.
 func TestLossInTheMiddleOfARun(t *testing.T) {
 	t.Parallel()

@@ -25,8 +25,8 @@ func (h hold) client(t testing.TB) string {
 }
 
 // A registration is sent while others of its process have places, and is carried out when all of them were served and
-// the queue is gone: its waiter stands there as one that lives. Who comes next from another process does not overtake
-// it, but invites it, and its first question takes the lock.
+// the queue is gone: its waiter stands there as one that lives. A waiter that comes next from another process does
+// not overtake it, but invites it, and its first question takes the lock.
 func TestARegistrationRacesTheReleaseThatEmptiesTheQueue(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -81,7 +81,7 @@ func expires(t testing.TB, ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(limit):
-		require.FailNow(t, "a lock of the dead node is believed in")
+		require.FailNow(t, "a lock of the dead node is valid")
 	}
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(ctx), &lost)

@@ -125,7 +125,7 @@ func TestAReplicaThatStaysWithoutItsPrimaryEndsTheHoldInTime(t *testing.T) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(limit):
-		require.FailNow(t, "the hold is believed in although nothing confirms it")
+		require.FailNow(t, "the hold is valid although nothing confirms it")
 	}
 	require.False(t, time.Now().Before(until.Add(-50*time.Millisecond)), "it was given up while it was valid")
 	var lost *rlock.LostError

@@ -39,7 +39,7 @@
 -- the process's; the one that was then gets the ticket of the one that comes.
 -- All that may be refused for the data at the keys is read before the first write. That is
 -- HSET or ZADD where somebody comes to something, which Redis refuses at full memory, and
--- PEXPIRE for who was invited or has a place.
+-- PEXPIRE for a waiter that was invited or has a place.
 local lock, token, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local ticket, waits, life = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])

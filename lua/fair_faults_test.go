@@ -90,8 +90,8 @@ func TestFairLockKeepsTheOrderWhenAllIsLost(t *testing.T) {
 	})
 }
 
-// Who is alive is judged by a clock that does not run on while the server stands still, or when its time is
-// set.
+// Whether a client is alive is judged by a clock that does not run on while the server stands still, or when its
+// time is set.
 func TestFairLockClock(t *testing.T) {
 	for name, step := range map[string]time.Duration{
 		"stands still, or is set forward": time.Hour, "is set back": -time.Hour,
@@ -189,7 +189,7 @@ func TestFairLockStrangersAtTheQueue(t *testing.T) {
 	}
 }
 
-// At full memory nobody gets a place or a free lock; who holds it can release it, and who was invited or has
+// At full memory nobody gets a place or a free lock; a holder can release it, and a waiter that was invited or has
 // a place already goes on.
 func TestFairLockAtFullMemory(t *testing.T) {
 	places, fill := fullPlaces(t, 4)

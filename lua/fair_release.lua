@@ -18,7 +18,7 @@
 -- ARGV[9]  grant: how long an invitation stands, ms
 -- ARGV[10] run: how long the lock goes from one to the next without being free, ms
 -- ARGV[11] pause: how long it then stays free, ms
--- ARGV[12] 1: PUBLISH does not count who listens at other nodes
+-- ARGV[12] 1: PUBLISH does not count the listeners at other nodes
 -- ARGV[13], ... ids of waiters that the hold was passed on to: they have no place any more
 --
 -- Returns {status, receivers, server time in us or 0}:

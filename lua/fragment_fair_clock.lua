@@ -7,7 +7,7 @@
 --
 -- The fields of the record:
 --   seen, clock  server time of the last call in ms, and what the queue's clock read then
---   granted      who was invited, or who took the lock, last
+--   granted      the waiter that was invited, or that took the lock, last
 --   out          till when nobody in the queue takes the lock, though it is free
 --   run          since when it goes from one to the next without being free
 --   buried       when waiters were taken away last whose client was taken for dead

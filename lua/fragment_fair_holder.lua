@@ -1,4 +1,4 @@
--- Fragment: who has the lock, or is invited to take it?
+-- Fragment: which waiter has the lock, or is invited to take it?
 --
 -- In:   fields (field, value, field, value of a hash that fragment hash approved of)
 -- Out:  holder (id), invited (it was granted the lock and has not claimed it yet);

@@ -11,7 +11,7 @@
 -- readers, nearly all alive, the first one answers. The number of keys that are asked is
 -- bounded: after 64 it stops with the dead that were found, which are to be cleared away
 -- before it goes on; and a reader with a count above 1000 counts as alive.
--- Who looks dead may live: the hold keys are not among the keys of the call, and while their
+-- A reader that looks dead may live: the hold keys are not among the keys of the call, and while their
 -- slot is being moved the node that gets it takes those for absent that did not come yet. Who
 -- acts upon it has to name them (rw_write.lua does). The node that gives the slot away says
 -- so; there a reader counts as alive, to be asked again in a second.

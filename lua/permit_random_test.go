@@ -114,7 +114,7 @@ func (c *chance) acquire() {
 	for _, h := range c.holds {
 		believed += h.count
 	}
-	require.LessOrEqual(c.t, believed, c.capacity, "more is believed to be held than there is")
+	require.LessOrEqual(c.t, believed, c.capacity, "more permits are held than there are")
 }
 
 func (c *chance) release() {

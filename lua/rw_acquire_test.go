@@ -112,7 +112,7 @@ func TestRWAReadInsideAWrite(t *testing.T) {
 	})
 }
 
-// Who comes from a write hold that Redis does not have any more comes like everybody.
+// A reader that comes from a write hold which Redis does not have any more is treated like any other.
 func TestRWAReadInsideAWriteThatIsGone(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		require.Equal(t, lua.Held, run(p.place, p.readUnder(alice, bob)).Status)

@@ -55,8 +55,8 @@ func TestRWALastReaderAmongDeadOnesFreesTheLock(t *testing.T) {
 	})
 }
 
-// Who looks dead lives if a hold key that could not be seen is there: it may be on the node that a moving slot
-// comes from. And Java may enter a dead reader's hold again.
+// A reader that looks dead lives if a hold key that could not be seen is there: it may be on the node that a moving
+// slot comes from. And Java may enter a dead reader's hold again.
 func TestRWOnlyWhoIsNamedAndDeadIsClearedAway(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.read(alice))

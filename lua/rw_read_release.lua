@@ -18,7 +18,7 @@
 -- The time is read before the hold is looked at: "not there, at this time" then proves
 -- that an acquisition whose not-after lies behind it will never take the lock.
 -- The TTL of the lock stays: to know what it has to be, all readers would have to be walked.
--- It may be too long, never too short. A writer of ours goes by the hold keys; one of Java's
+-- It may be too long, never too short. A writer of ours looks at the hold keys; one of Java's
 -- waits for it, unless a reader of Java's leaves, which walks them.
 -- DEL, or HDEL, is the first write, which Redis accepts at full memory. The hold keys of
 -- inner levels are not among the keys of the call: where they cannot be removed they expire.

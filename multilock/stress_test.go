@@ -76,7 +76,7 @@ func checkStressed(t *testing.T, n int, all []stressed) {
 	t.Helper()
 	sort.Slice(all, func(i, j int) bool { return all[i].began < all[j].began })
 	for i := 1; i < len(all); i++ {
-		require.GreaterOrEqual(t, all[i].began, all[i-1].ended, "two believed in name %d", n)
+		require.GreaterOrEqual(t, all[i].began, all[i-1].ended, "two held name %d", n)
 		require.Greater(t, all[i].fence, all[i-1].fence, "tokens of name %d", n)
 	}
 }

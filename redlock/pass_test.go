@@ -66,7 +66,7 @@ func (l *passLab) stand(opts ...rlock.Option) <-chan turn {
 	select {
 	case <-l.waiting:
 	case <-time.After(patience):
-		l.t.Fatal("nobody stands in line")
+		l.t.Fatal("nobody stands in the queue")
 	}
 	return got
 }

@@ -33,7 +33,7 @@ func TestNodesThatLackTheHoldAreGivenIt(t *testing.T) {
 	require.NoError(t, l.servers[0].Client(t).Del(within(t), "eroding", tokenKey("eroding")).Err())
 	l.soonOn("eroding", 0, 1, 2, 3, 4)
 	for i := range l.servers {
-		require.GreaterOrEqual(t, l.token(i, "eroding"), fence, "who has the hold has its token")
+		require.GreaterOrEqual(t, l.token(i, "eroding"), fence, "the holder has its token")
 	}
 	l.servers[1].Kill()
 	l.servers[2].Kill()

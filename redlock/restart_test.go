@@ -73,7 +73,7 @@ func TestARestartedNodeGivesNothingAway(t *testing.T) {
 		theirs, unlock, err := lock.TryLock(within(t))
 		require.NoError(t, err)
 		require.NoError(t, theirs.Err())
-		require.NoError(t, c.held.Err(), "two believe in it: that is what the guard is for")
+		require.NoError(t, c.held.Err(), "two hold it: that is what the guard is for")
 		require.NoError(t, unlock())
 	})
 	o.NoRestartGuard = false

@@ -26,7 +26,7 @@ func TestCloseWakesWaitersWhereverTheyStand(t *testing.T) {
 	}{
 		{"behind its own client", func(t *testing.T, lab *conductCloseLab) func() {
 			_, _ = conductTake(t, conductCtx(t), rlock.New(lab.client, "l"))
-			return func() { conductAwait(t, lab.waiting, "it stands in line") }
+			return func() { conductAwait(t, lab.waiting, "it stands in the queue") }
 		}},
 		{"subscribed, for another client", func(t *testing.T, lab *conductCloseLab) func() {
 			_, unlock := conductTake(t, conductCtx(t), rlock.New(lab.other, "l"))

@@ -90,7 +90,7 @@ func ExampleLostError() {
 	// true
 }
 
-// Who holds the lock, for how long at least, and how many wait.
+// Inspect tells who holds the lock, for how long at least, and how many wait.
 func ExampleLock_Inspect() {
 	client, end := exampleClient()
 	defer end()

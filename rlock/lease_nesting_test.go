@@ -135,7 +135,7 @@ func TestLostLevelUnlockedLastTellsItsLoss(t *testing.T) {
 	outer := timeLock(t, t.Context(), rlock.New(client, key))
 	inner := timeLock(t, outer.ctx, rlock.New(client, key, rlock.FixedLease(150*time.Millisecond)))
 	timeLost(t, timeOver(t, inner.ctx), rlock.LossExpired)
-	require.NoError(t, outer.unlock(), "no level is left that anybody believes in")
+	require.NoError(t, outer.unlock(), "no level is left that is valid")
 	timeGone(t, rdb, key)
 	timeLost(t, inner.unlock(), rlock.LossExpired)
 }

@@ -113,7 +113,7 @@ func (l *onceLab) stand(ctx context.Context) <-chan onceStood {
 		ctx, unlock, err := l.lock.Lock(ctx)
 		next <- onceStood{onceHold{l.lock, ctx, unlock}, err}
 	}()
-	l.until(func() bool { return l.waiting > waiting }, "it stands in line")
+	l.until(func() bool { return l.waiting > waiting }, "it stands in the queue")
 	return next
 }
 

@@ -103,7 +103,7 @@ func (l conductLine) join(t testing.TB, ctx context.Context, lock *rlock.Lock) <
 		held, unlock, err := lock.Lock(ctx)
 		got <- conductGrant{held, unlock, err}
 	}()
-	require.Equal(t, lock.Name(), conductAwait(t, l.waiting, "the waiter stands in line"))
+	require.Equal(t, lock.Name(), conductAwait(t, l.waiting, "the waiter stands in the queue"))
 	return got
 }
 

@@ -110,7 +110,7 @@ func TestATargetThatLeavesPassesTheLockOn(t *testing.T) {
 			require.NoError(t, conductAwait(t, unlocked, "unlock returns"))
 			redistest.Eventually(t, conductLimit, func() bool {
 				return len(conductHeldKeys(t, server)) == 0
-			}, "the lock is free: nobody believes in it, nobody holds it")
+			}, "the lock is free: no context says that it is held, and nobody holds it")
 			info, err := lock.Inspect(conductCtx(t))
 			require.NoError(t, err)
 			require.Zero(t, info.Waiters)

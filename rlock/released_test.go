@@ -22,7 +22,7 @@ func TestWhenANestedLockSaysReleased(t *testing.T) {
 		outer := timeLock(t, t.Context(), lock)
 		inner := timeLock(t, outer.ctx, rlock.New(client, "order", rlock.FixedLease(time.Second)))
 		<-inner.ctx.Done()
-		require.NoError(t, outer.unlock(), "nobody believes in the inner level any more")
+		require.NoError(t, outer.unlock(), "the inner level is over")
 
 		for name, c := range map[string]struct {
 			ctx  context.Context

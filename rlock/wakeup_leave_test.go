@@ -222,7 +222,7 @@ func TestWaitersBehindALocalHolderLearnOfItsLoss(t *testing.T) {
 			c.lose(p)
 			for range waiting {
 				g := wakeupEither(t, waiting)
-				require.Error(t, held.Err(), "the next is in, and the one before still believes")
+				require.Error(t, held.Err(), "the next is in, and the context of the one before goes on")
 				require.NoError(t, g.err)
 				require.NoError(t, g.unlock())
 			}

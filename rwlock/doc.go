@@ -12,7 +12,7 @@
 // # One side inside the other
 //
 // With a context that carries a hold of a side, that side is entered again. With one that carries a write
-// hold, the read side is had at once, as a hold of its own with its own lease. If it is kept when the write
+// hold, the read side is granted at once, as a hold of its own with its own lease. If it is kept when the write
 // hold is unlocked, the lock goes over to reading without anybody getting in between, and readers that wait
 // come in at once; its context then has to outlive the write hold's, of which it would be a child: see the
 // example of a downgrade. The other way round there is nothing to wait for: two readers that both want to write
@@ -46,7 +46,7 @@
 // [rlock.FixedLease] neither joins nor is joined. nil from the unlock of a reader that leaves others behind says that
 // the hold was valid to its end, not that Redis was asked. Export gives a reader a hold of its own beside the others'.
 //
-// Each reader has a lease of its own, in a key of its own, and a writer goes by those: a reader that died
+// Each reader has a lease of its own, in a key of its own, and a writer looks at those: a reader that died
 // is out of its way when that reader's lease is over, whatever other readers renew. No lease shortens
 // another one. A writer that waits looks at one living reader, never at all of them.
 //
@@ -62,7 +62,7 @@
 //
 // Writers have tokens that grow with every write hold. Readers carry the newest that was reserved for a writer,
 // which is that of the last one or, where a process passed the lock on, a number between that and the next
-// writer's; who reads inside a write hold carries that one's. Storage that keeps the highest token of a writer,
+// writer's; a read inside a write hold carries that one's. Storage that keeps the highest token of a writer,
 // and refuses less, turns away a stale writer, and a reader that finds a higher one stored than its own learns
 // that somebody has written since.
 //

@@ -93,7 +93,7 @@ func ExampleLock_Read_downgrade() {
 	// read: <nil>
 }
 
-// Who reads and wants to write has to stop reading first.
+// A caller that reads and wants to write has to stop reading first.
 func ExampleLock_Write_upgrade() {
 	client, end := exampleClient()
 	defer end()

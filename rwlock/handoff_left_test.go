@@ -17,13 +17,13 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// leftLab is a writer that holds, and one of the same client that stands in line behind it.
+// leftLab is a writer that holds, and one of the same client that stands in the queue behind it.
 type leftLab struct {
 	t      *testing.T
 	lock   *rwlock.Lock
 	unlock func() error
 	leave  context.CancelFunc
-	left   chan error // what came of the one in line
+	left   chan error // what came of the one in the queue
 }
 
 func newLeftLab(t *testing.T, client *rlock.Client) *leftLab {
@@ -57,11 +57,11 @@ func newLeftLab(t *testing.T, client *rlock.Client) *leftLab {
 	redistest.Eventually(t, 30*time.Second, func() bool {
 		info, err := l.lock.Write().Inspect(t.Context())
 		return err == nil && info.Waiters == 1
-	}, "it stands in line")
+	}, "it stands in the queue")
 	return l
 }
 
-// during has the one in line leave when the first hand-off to it has reached a point, at which all fail with
+// during has the one in the queue leave when the first hand-off to it has reached a point, at which all fail with
 // err.
 func (l *leftLab) during(point crash.Point, err error) {
 	l.t.Helper()
@@ -115,7 +115,7 @@ func TestAWriterThatLeavesDuringItsHandOffLosesNothing(t *testing.T) {
 				redistest.Eventually(t, 30*time.Second, func() bool {
 					info, err := l.lock.Write().Inspect(t.Context())
 					return err == nil && info.Waiters == 2
-				}, "it stands in line")
+				}, "it stands in the queue")
 			} else {
 				next <- nil
 			}

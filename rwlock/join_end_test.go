@@ -212,7 +212,7 @@ func TestContextsOfReadersThatJoin(t *testing.T) {
 	})
 }
 
-// Who waits here goes first: a writer, and a reader that Redis told to wait for a writer of another process.
+// Those that wait here go first: a writer, and a reader that Redis told to wait for a writer of another process.
 func TestAReaderThatWouldOvertakeDoesNotJoin(t *testing.T) {
 	t.Parallel()
 	t.Run("a writer", func(t *testing.T) {

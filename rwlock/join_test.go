@@ -12,8 +12,8 @@ import (
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// R6: who comes while others of its process read has a hold at once, for which nothing is sent, with a context of its
-// own; so does its unlock, unless it is the last. For Redis it is one reader with one level.
+// R6: a reader that comes while others of its process read has a hold at once, for which nothing is sent, with a
+// context of its own; so does its unlock, unless it is the last. For Redis it is one reader with one level.
 func TestAReaderJoinsWithoutARequest(t *testing.T) {
 	t.Parallel()
 	inJoinLab(t, func(t *testing.T, l *joinLab) {

@@ -23,7 +23,7 @@ func newPassLab(t *testing.T) *passLab { return &passLab{labOn(t, redistest.Star
 // scripts is how many were sent.
 func (l *passLab) scripts() int64 { return l.server.Calls(l, "evalsha") + l.server.Calls(l, "eval") }
 
-// passRun has writers of one client stand in line while another client writes, and returns the first, which
+// passRun has writers of one client wait while another client writes, and returns the first, which
 // Redis has granted the lock, and those who stand behind it.
 func (l *passLab) passRun(a *peer, writers ...*rlock.Lock) (first hold, behind []<-chan hold) {
 	l.Helper()
@@ -37,7 +37,7 @@ func (l *passLab) passRun(a *peer, writers ...*rlock.Lock) (first hold, behind [
 	return l.arrives(behind[0]), behind[1:]
 }
 
-// R6, R1: the next writer in line has the lock without a request, with a context and a token of its own.
+// R6, R1: the next writer in the queue has the lock without a request, with a context and a token of its own.
 func TestAWritersTurnCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t)

@@ -33,9 +33,9 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Lock {
 	}
 }
 
-// Read is the side of the readers: any number of them hold it at one time, and no writer.
+// Read is the side of the readers: any number of them hold it at the same time, and no writer.
 //
-// Inside a hold of the other side, that is with a context that carries it, it is had at once; it may
+// Inside a hold of the other side, that is with a context that carries it, it is granted at once; it may
 // outlive the write hold, and then keeps the lock for reading. With a context that carries a read hold it
 // re-enters, also while a writer waits. Otherwise it waits for writers, those included that came earlier
 // and wait themselves, as far as they are this module's.

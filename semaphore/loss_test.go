@@ -38,7 +38,7 @@ func TestPermitsEndForTheirHolderFirst(t *testing.T) {
 	next := l.waits(l.bounded(), semaphore.New(l.other, l.name), 1)
 	got := arrives(t, next, "the lease ends")
 	require.NoError(t, got.err)
-	require.ErrorIs(t, context.Cause(held), rlock.ErrLost, "two would believe in it")
+	require.ErrorIs(t, context.Cause(held), rlock.ErrLost, "two would hold it")
 	require.ErrorIs(t, release(), rlock.ErrLost)
 	l.proxy.Blackhole(false)
 	l.quietly()

@@ -61,7 +61,7 @@ func TestBeliefsNeverExceedTheCapacity(t *testing.T) {
 	t.Logf("%d clients, %d stays", crashes, len(stays))
 	require.Greater(t, crashes, 3)
 	require.Greater(t, len(stays), 200)
-	require.LessOrEqual(t, most(stays), int64(randomCapacity), "more was believed to be held than there is")
+	require.LessOrEqual(t, most(stays), int64(randomCapacity), "more permits were held than there are")
 
 	_, release, err := s.Acquire(l.bounded(), randomCapacity)
 	require.NoError(t, err, "all come back")
@@ -144,7 +144,7 @@ func (l *lab) work(ctx context.Context, s *semaphore.Semaphore) (stays []stay) {
 	return stays
 }
 
-// most is how much was held at one time.
+// most is how much was held at the same time.
 func most(stays []stay) int64 {
 	type change struct {
 		at    time.Time

@@ -56,7 +56,7 @@ func (f *Figures) stalls(each []time.Duration) {
 func Table(w io.Writer, all []Figures) error {
 	var b strings.Builder
 	b.WriteString("| fault | lease | the replica served after | library | holds lost, of 100 (though it served 2 s " +
-		"before their end) | first new lock: who has waiters, who has none | names stalled > 2 s, of 50: longest | " +
+		"before their end) | first new lock: with waiters, without | names stalled > 2 s, of 50: longest | " +
 		"overlaps, not explained: longest | machine late by |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, f := range all {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d (%d) | %s, %s | %d: %s | %d, %d: %s | %s |\n",

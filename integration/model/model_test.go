@@ -401,7 +401,7 @@ func (m *model) settle(w *world, h int) {
 	}
 	for other := range w.holds {
 		if other != h && w.holds[other].phase == modelHeld {
-			m.wrong = fmt.Sprintf("two believe at one time: %+v", *w)
+			m.wrong = fmt.Sprintf("two hold at the same time: %+v", *w)
 		}
 	}
 	w.newest = hold.fence
@@ -444,7 +444,7 @@ func TestModelOfTheTokensFindsWhatIsWrong(t *testing.T) {
 		setting
 	}{
 		"confirmed where the hold does not stand": {rules{confirmAnywhere: true}, crowded},
-		"believed in without a confirmation":      {rules{noConfirm: true}, crowded},
+		"valid without a confirmation":            {rules{noConfirm: true}, crowded},
 		"accepted though it is not above":         {rules{anyStored: true}, crowded},
 		"accepted behind the clock":               {rules{anyOlder: true}, forgetful},
 		"accepted far ahead of the clock":         {rules{anyNewer: true}, forgetful},

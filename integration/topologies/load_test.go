@@ -149,7 +149,7 @@ func (l *load) check(t *testing.T) (stays, losses, overtaken int) {
 					continue
 				}
 				overtaken++
-				require.True(t, b.lost || next.lost, "two believed in %s, and nobody was told", name)
+				require.True(t, b.lost || next.lost, "two held %s, and nobody was told", name)
 				require.Less(t, b.ended.Sub(next.began), failoverLease, name)
 			}
 		}

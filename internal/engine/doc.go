@@ -31,7 +31,7 @@
 // # The queue of a key
 //
 // Per key, callers of one process stand in a queue, and only those at its head ask Redis, so what
-// Redis does for a hand-off does not grow with the number of waiters. Who that is, who is next, how long a
+// Redis does for a hand-off does not grow with the number of waiters. Which caller that is, which is next, how long a
 // run of turns goes on and what a waiter that leaves has to clean up is decided in package localqueue, which sends
 // nothing; the table (table.go) finds the queue of a key and keeps the holds.
 //
@@ -41,7 +41,8 @@
 // releases of others pass as heard of it, counted by their messages; if none comes for some
 // milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
 //
-// Readers do not pass a hold on, since they have it at one time: who comes joins a grant that lives (see join.go).
+// Readers do not pass a hold on, since they have it together: a reader that comes joins a grant that lives (see
+// join.go).
 //
 // # Locks of the mutexes
 //

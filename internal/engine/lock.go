@@ -96,7 +96,7 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() {}
 }
 
-// known settles what needs no waiting in line: a context that is over, and a lock that ctx carries, for
+// known settles what needs no waiting: a context that is over, and a lock that ctx carries, for
 // which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
 // request passes the queue, that one is returned.
 func (e *Engine) known(

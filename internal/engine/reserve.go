@@ -14,7 +14,7 @@ const (
 	reserveFor   = 50 * time.Millisecond // in each queue
 )
 
-var errCrowded = errors.New("the locks could not be had at one time")
+var errCrowded = errors.New("the locks were never all free at the same time")
 
 // reserve gives a waiter that stands for several requests, and that found one or the other of them held by
 // this process time and again, the head of all queues at once: callers that pass single locks on among

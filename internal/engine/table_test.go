@@ -48,7 +48,7 @@ func newFloor(t *testing.T) *floor {
 	}
 }
 
-// waiter makes a waiter: who is a letter, r or w, and anything behind it.
+// waiter makes a waiter. Its name begins with r or w, and anything may follow.
 func (f *floor) waiter(name string) *waiter {
 	return f.engine.newWaiter(Request{Proto: side{mode: name[:1], key: "k"}}, f.engine.clock.Now(), outer{})
 }

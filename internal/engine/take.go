@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Take waits in line like Lock, for something that is nobody's once it was taken: a number that went
+// Take waits in the queue like Lock, for something that is nobody's once it was taken: a number that went
 // down, an event that happened. There is no hold, no lease and no context. An attempt that was given up
 // is undone by the protocol's Release.
 func (e *Engine) Take(ctx context.Context, req Request) error {
@@ -58,7 +58,7 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 }
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
-// all who stood in line when it was sent.
+// all that stood in the queue when it was sent.
 func (l *leader) took(sent asked) *Hold {
 	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
 	l.engine.table.win(l.waiter, h)

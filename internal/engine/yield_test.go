@@ -100,7 +100,7 @@ func TestReleasesAreCountedThatNobodyWaitedFor(t *testing.T) {
 	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
 }
 
-// Who is not subscribed as it releases gets no message of its own, so none is taken off for that.
+// A process that is not subscribed when it releases gets no message of its own, so none is taken off for that.
 func TestAnUnsubscribedProcessHasNoMessageOfItsOwn(t *testing.T) {
 	c := newChannel(t)
 	f := afterRun(t, 1, store.Count{})

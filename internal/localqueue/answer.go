@@ -28,9 +28,9 @@ func (q *Queue) KeepTurn(mode string) {
 	}
 }
 
-// StepBack is for one of several that may ask at a time, when Redis refused it: of those that asked at one time and
-// were all refused, the first goes on asking. It reports whether that is another than w, which then is waiting
-// again. Otherwise those behind w step back; they find that out before they ask again.
+// StepBack is for one of several that may ask at a time, when Redis refused it: of those that asked at the same
+// time and were all refused, the first goes on asking. It reports whether that is another than w, which then is
+// waiting again. Otherwise those behind w step back; they find that out before they ask again.
 //
 // One that has a place in Redis's queue steps back behind a hold of its own process, until its next Poll.
 func (q *Queue) StepBack(w *Waiter) (behind bool) {

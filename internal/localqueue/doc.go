@@ -15,7 +15,7 @@
 // to wait. With an exclusive lock, that is one waiter or none, so what Redis does for a key does not grow with
 // the number of waiters. Several readers ask together. Waiters that take nothing from one another (Waiter.Several)
 // ask whenever they come, until Redis has told one of them "busy": then those that come later stand behind it, and
-// of those that asked at one time and were all refused the first goes on asking.
+// of those that asked at the same time and were all refused the first goes on asking.
 //
 // A try does not wait: it asks at once, beside others. It is refused without a request by a local hold that
 // excludes it, and by a waiter that such a hold or Redis refused, because that waiter has an older claim. A waiter

@@ -54,8 +54,8 @@ func TestARunOfAPortionIsItsOwn(t *testing.T) {
 	f.passes(other, waiting[1])
 }
 
-// R3: nobody is given a portion while a request of its own is under way. Who wants as much and has none is given it
-// then; for another number nobody behind is served.
+// R3: nobody is given a portion while a request of its own is under way. A waiter that wants as much and has none
+// is given it then; for another number nobody behind is served.
 func TestWhoIsGivenAPortion(t *testing.T) {
 	f := newFloor(t)
 	one := &Portion{Size: 1}
@@ -89,8 +89,8 @@ func TestAPortionThatIsNotPassedAfterAll(t *testing.T) {
 	require.Equal(t, Asking, at)
 }
 
-// Who comes to be first goes by what was told to another that wanted as much, until that is out of date or something
-// was heard.
+// A waiter that comes to be first relies on what another one was told that wanted as much, until that is out of
+// date or something was heard.
 func TestWhoNeedNotAskForAPortion(t *testing.T) {
 	heard := Heard{Subscription: 1, Messages: 7}
 	for name, c := range map[string]struct {

@@ -138,11 +138,11 @@ func (s *world) brokenBy(i int, before *world) error {
 	}
 	for j := range s.calls[:s.n] {
 		if s.together(i, j) {
-			return fmt.Errorf("%d and %d ask at one time", i, j)
+			return fmt.Errorf("%d and %d ask at the same time", i, j)
 		}
 		if i < j && c.holds && s.calls[j].holds && c.breed.conflicts(s.calls[j].breed) &&
 			!c.breed.inside && !s.calls[j].breed.inside {
-			return fmt.Errorf("%d and %d hold at one time", i, j)
+			return fmt.Errorf("%d and %d hold at the same time", i, j)
 		}
 	}
 	return nil

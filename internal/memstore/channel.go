@@ -137,7 +137,7 @@ func (sub *subscription) wakeLocked() {
 	}
 }
 
-// hear takes a message in. Who is woken finds it counted.
+// hear takes a message in. A waiter that is woken finds it counted.
 func (sub *subscription) hear(try uint64) {
 	s := sub.store
 	s.mu.Lock()

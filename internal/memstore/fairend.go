@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// enqueue gives waiters of one client their places: who has one keeps it, and the others stand behind everybody, in
-// their order, but for those that had one before. From here on the client lives.
+// enqueue gives waiters of one client their places: those that have one keep it, and the others stand behind
+// everybody, in their order, but for those that had one before. From here on the client lives.
 func (f fair) enqueue(asks []store.Ask) (store.EnqueueReply, error) {
 	t, of := f.turn(), client(asks[0].ID)
 	reply := store.EnqueueReply{Status: store.Done, Lapsed: !t.lives(of)}

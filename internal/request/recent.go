@@ -15,8 +15,8 @@ const (
 )
 
 // recent remembers the ends of holds that Redis confirmed a while ago. A primary that was replaced may have
-// confirmed them alone: then the holds stand on the new one, where nobody believes in them, until their leases
-// are over. So they are released there again. A release goes by the hold's id, which is never used again: it
+// confirmed them alone: then the holds stand on the new one, though nobody has them, until their leases
+// are over. So they are released there again. A release names the hold's id, which is never used again: it
 // cannot touch another hold.
 type recent struct {
 	sender *Sender

@@ -13,10 +13,10 @@ import (
 // maxOrphans bounds what is remembered. Whatever is forgotten ends with its lease.
 const maxOrphans = 1 << 16
 
-// reclaimer releases holds that nobody believes in but that may stand in Redis, or come to stand there
-// when a request that was given up is read late. It goes on until a reply proves that nothing can be
-// left: the release was answered at a server time beyond the request's not-after. Without an answer it
-// ends when not-after and the hold's own lease have passed.
+// reclaimer releases holds of which no context says any more that they are held, but that may stand in Redis, or
+// come to stand there when a request that was given up is read late. It goes on until a reply proves that nothing
+// can be left: the release was answered at a server time beyond the request's not-after. Without an answer it ends
+// when not-after and the hold's own lease have passed.
 //
 // Each node has its own goroutine while there is something to reclaim on it, so that one that hangs
 // holds up nobody else's. While a node does not answer it is probed, by one batch at a time and ever more

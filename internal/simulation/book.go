@@ -101,7 +101,7 @@ func (b *book) fail(w *wait) {
 	delete(w.waits, w)
 }
 
-// enter notes that the call returned a hold. One that has ended by then is not looked at: who came after it may have
+// enter notes that the call returned a hold. One that has ended by then is not looked at: the next holder may have
 // been noted before.
 func (b *book) enter(w *wait, held context.Context) {
 	b.mu.Lock()

@@ -19,7 +19,7 @@ func (m *maker) Lock(names ...string) contender.Lock {
 	return handle{}
 }
 
-// handle is of a lock that is had where it says so.
+// handle is made where the row says so.
 type handle struct{ had bool }
 
 func (handle) Lock(context.Context) error              { return nil }
