@@ -64,7 +64,8 @@ func (t *turn) claim(holder string, ask store.Ask) store.AcquireReply {
 		t.put(holder, t.place(ask))
 	}
 	t.remove(ask.ID)
-	reply := store.AcquireReply{Status: store.Held, Next: t.entered(ask.ID, t.was.run != 0, ask.Lease), Swapped: swapped}
+	next := t.entered(ask.ID, t.was.run != 0, ask.Lease)
+	reply := store.AcquireReply{Status: store.Held, Next: next, Swapped: swapped}
 	reply.Fence, reply.Spare = t.mintLocked(t.key)
 	return reply
 }

@@ -33,8 +33,9 @@ func NewServer(network Network) *Server {
 	}
 	return &Server{
 		network: network, locks: make(map[string]*lock), rwLocks: make(map[string]*rwLock),
-		gates: make(map[string]*gate), lines: make(map[string]*line), pools: make(map[string]*pool), numbers: make(map[string]*number),
-		fences: make(map[string]int64), channels: make(map[string][]listener),
+		gates: make(map[string]*gate), lines: make(map[string]*line), pools: make(map[string]*pool),
+		numbers: make(map[string]*number),
+		fences:  make(map[string]int64), channels: make(map[string][]listener),
 	}
 }
 
@@ -70,7 +71,8 @@ func (s *Server) Left() (left []string) {
 	}
 	for key := range s.lines {
 		if l := s.lineLocked(key); !l.empty() {
-			left = append(left, fmt.Sprintf("the queue of %q: %v, clients %v, record %v", key, l.places, l.alive, l.record))
+			left = append(left,
+				fmt.Sprintf("the queue of %q: %v, clients %v, record %v", key, l.places, l.alive, l.record))
 		}
 	}
 	for key, at := range s.pools {
