@@ -38,7 +38,7 @@ func (q *queue) Queue() store.Queue {
 
 func (q *queue) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Passes: true, Unscripted: true, Queues: true, Marks: true, Counts: true, Under: under}
+var traits = store.Traits{Passes: true, Queues: true, Marks: true, Counts: true, Under: under}
 
 // fairMode tells a fair hold from a plain one of the same name, behind which Redis is asked.
 const fairMode = "fair"

@@ -46,7 +46,7 @@ func TestClusterLockLife(t *testing.T) {
 			require.NoError(t, ctx.Err())
 
 			waiter := waiting(t, events2, there)
-			next := waiting(t, events2, there) // queues behind the first, in its process: gets it by hand-off
+			next := waiting(t, events2, there) // queues behind the first, in its process
 			node := lab.Node(lab.NodeFor(t, keys.Slot(name)))
 			subscribed(t, node, name)
 			require.NoError(t, unlock())

@@ -130,9 +130,8 @@ func TestAFreeNameIsAcquiredDuringASlotMigration(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
-// Hand-off is a script of two keys: while the slot migrates, a plain release replaces it at once, and
-// waiters of this process and of others get the lock by their poll at the latest. When the slot has
-// moved messages wake them again, although the server ended their subscriptions.
+// While the slot migrates, waiters of this process and of others get the lock by their poll at the latest. When the
+// slot has moved messages wake them again, although the server ended their subscriptions.
 func TestWaitersGetInDuringAndAfterASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)

@@ -14,8 +14,11 @@
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
--- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one. The
--- order of the writes is that of handoff.lua, for the same reasons.
+-- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one.
+--
+-- The key exists all the time. While its slot is being migrated, Redis refuses a command of a script on a key that does
+-- not exist; after a DEL the lock would be free, with nobody told. PEXPIRE is the first write because Redis accepts it
+-- at full memory, and after a first write it accepts the rest.
 local lock, id, lease = KEYS[1], ARGV[2], ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -28,7 +28,6 @@ func BenchmarkScripts(b *testing.B) {
 		{"inspect", true, func() { run(p, p.inspect()) }},
 		{"reenter", true, func() { op++; run(p, p.reenter(alice, 2, op, lease)) }},
 		{"leave", true, func() { op++; run(p, p.leave(alice, 1, op, lease)) }},
-		{"handoff", true, func() { run(p, p.handoff(holders[turn%2], holders[(turn+1)%2])); turn++ }},
 		{"adopt", true, func() { run(p, p.adopt(holders[turn%2], holders[(turn+1)%2])); turn++ }},
 		{"release of nothing", false, func() { run(p, p.release(alice)) }},
 	} {

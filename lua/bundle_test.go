@@ -88,7 +88,7 @@ func TestWhatIsBundled(t *testing.T) {
 	sharded := lua.Release(lua.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, Sharded: true})
 	others := []redis.Cmder{
 		command(withoutToken), command(withoutToken), command(withNow), command(withNow), command(sharded),
-		command(sharded), command(p.handoff(alice, bob)), command(p.handoff(alice, bob)),
+		command(sharded), command(p.adopt(alice, bob)), command(p.adopt(alice, bob)),
 		redis.NewCmd(t.Context(), "ping"),
 	}
 	bundles, rest := lua.Bundles(t.Context(), others)

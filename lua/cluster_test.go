@@ -126,7 +126,7 @@ func duringMigration(t *testing.T, lab *redistest.ClusterLab, client *redis.Clus
 	require.Equal(t, lua.Held, run(one).Status)
 	lab.SetSlotMigrating(t, slot, from, to)
 	renew() // still at the source
-	_, err := p.handoff(alice, bob).Run(t.Context(), client)
+	_, err := p.acquire(bob).Run(t.Context(), client)
 	require.True(t, redis.HasErrorPrefix(err, "TRYAGAIN"), "two keys, one of them absent: %v", err)
 
 	minted, err := lua.Mint(p.token, fenceTTL).Run(t.Context(), client)

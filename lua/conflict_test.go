@@ -56,7 +56,6 @@ func TestStrangersAreNotTouched(t *testing.T) {
 					untouched(p, isHash, p.reenter(alice, 2, 1, lease))
 					untouched(p, isHash, p.leave(alice, 1, 2, lease))
 					untouched(p, isHash, p.release(alice))
-					untouched(p, isHash, p.handoff(alice, bob))
 					untouched(p, isHash, p.adopt(alice, bob))
 					want := lua.RenewConflict
 					if isHash {
@@ -80,8 +79,6 @@ func untouched[R any](p *place, isHash bool, call *lua.Call[R]) {
 	case lua.StepReply:
 		require.Equal(p.t, lua.Gone, reply.Status)
 	case lua.ReleaseReply:
-		require.Equal(p.t, lua.Gone, reply.Status)
-	case lua.HandoffReply:
 		require.Equal(p.t, lua.Gone, reply.Status)
 	case lua.AdoptReply:
 		require.Equal(p.t, lua.Gone, reply.Status)

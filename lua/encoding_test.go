@@ -60,7 +60,7 @@ func live(t *testing.T, p *place, from, to string) {
 	require.Equal(t, []lua.RenewStatus{lua.Renewed}, run(p, p.renew(from, lease)))
 	require.Equal(t, []lua.RenewStatus{lua.RenewGone}, run(p, p.renew(to, lease)))
 
-	require.Equal(t, lua.Done, run(p, p.handoff(from, to)).Status)
+	require.Equal(t, lua.Done, run(p, p.adopt(from, to)).Status)
 	p.heldOnce(to)
 	require.Equal(t, lua.Done, run(p, p.adopt(to, from)).Status)
 	p.heldOnce(from)

@@ -123,13 +123,6 @@ func (p *place) leave(id string, count, op, ttl int64) *lua.Call[lua.StepReply] 
 	return lua.Leave(lua.LeaveArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl})
 }
 
-func (p *place) handoff(from, to string) *lua.Call[lua.HandoffReply] {
-	return lua.Handoff(lua.HandoffArgs{
-		Lock: p.lock, Token: p.token, From: from, To: to,
-		Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
-	})
-}
-
 func (p *place) adopt(from, to string) *lua.Call[lua.AdoptReply] {
 	return lua.Adopt(lua.AdoptArgs{
 		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,

@@ -134,7 +134,6 @@ func TestNoHoldWhereRedisRefusesToExpire(t *testing.T) {
 	p.free()
 
 	for _, act := range []func() error{
-		func() error { _, err := p.handoff(alice, bob).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, bob).Run(t.Context(), p.rdb); return err },
 	} {
 		p.do("HSET %s %s 1", p.lock, alice)

@@ -21,7 +21,6 @@ func TestStrangeReplies(t *testing.T) {
 		for name, decode := range map[string]func(any) error{
 			"acquire": func(v any) error { _, err := decodeAcquire(v); return err },
 			"release": func(v any) error { _, err := decodeRelease(v); return err },
-			"handoff": func(v any) error { _, err := decodeHandoff(v); return err },
 			"inspect": func(v any) error { _, err := decodeInspect(v); return err },
 			"renew":   func(v any) error { _, err := decodeRenew(v, 7); return err },
 		} {

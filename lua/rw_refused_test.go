@@ -41,7 +41,7 @@ func TestRWReleasesAtAStringAreConflicts(t *testing.T) {
 			conflict(p.place, p.unread(alice))
 			conflict(p.place, p.reread(alice, 2, 1, lease))
 			conflict(p.place, p.rewrite(alice, 2, 1, lease))
-			conflict(p.place, p.pass(alice, bob))
+			conflict(p.place, p.adoptWrite(alice, bob))
 		})
 	})
 }
@@ -101,7 +101,7 @@ func TestRWFullMemory(t *testing.T) {
 	require.Equal(t, []lua.RenewStatus{lua.Renewed},
 		run(written.place, lua.RenewWrite([]string{written.lock}, []string{alice}, []int64{20 * lease})))
 	require.Equal(t, lua.Done, run(written.place, written.leaveWrite(alice, 1, 2, lease)).Status)
-	require.Equal(t, lua.Done, run(written.place, written.pass(alice, bob)).Status)
+	require.Equal(t, lua.Done, run(written.place, written.adoptWrite(alice, bob)).Status)
 	require.Equal(t, lua.Done, run(written.place, written.unwrite(bob)).Status)
 	written.clean()
 	require.Equal(t, lua.Done, run(nested.place, nested.adoptRead(bob, carol)).Status)

@@ -63,45 +63,8 @@ func TestRWReleaseTellsTheTimeBeforeItLooks(t *testing.T) {
 	})
 }
 
-func (p *rwPlace) pass(from, to string) *lua.Call[lua.HandoffReply] {
-	return lua.HandoffWrite(lua.HandoffArgs{
-		Lock: p.lock, Token: p.token, From: from, To: to, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
-	})
-}
-
-func TestRWAWriterHandsOn(t *testing.T) {
-	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
-		first := run(p.place, p.write(alice)).Fence
-		run(p.place, p.rewrite(alice, 2, 7, 5*lease))
-		got := run(p.place, p.pass(alice, bob))
-		require.Equal(t, lua.Done, got.Status)
-		require.Greater(t, got.Fence, first)
-		p.is("write", bob+":write", "1")
-		p.lives(p.lock, lease)
-		p.still(func() {
-			again := run(p.place, p.pass(alice, bob))
-			require.Equal(t, lua.Already, again.Status)
-			require.Equal(t, got.Fence, again.Fence)
-			require.Equal(t, lua.Gone, run(p.place, p.pass(alice, carol)).Status)
-		})
-		late := lua.HandoffArgs{
-			Lock: p.lock, Token: p.token, From: bob, To: carol, Lease: lease, NotAfter: p.now() - 1,
-			FenceTTL: fenceTTL,
-		}
-		p.still(func() { require.Equal(t, lua.Late, run(p.place, lua.HandoffWrite(late)).Status) })
-	})
-}
-
-func TestRWAWriterWithReadsInsideCannotHandOn(t *testing.T) {
-	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
-		run(p.place, p.write(alice))
-		run(p.place, p.readUnder(bob, alice))
-		p.still(func() {
-			_, err := p.pass(alice, carol).Run(t.Context(), p.rdb)
-			require.ErrorContains(t, err, "HOLDFASTNESTED")
-			require.NotErrorIs(t, err, lua.ErrConflict)
-		})
-	})
+func (p *rwPlace) adoptWrite(from, to string) *lua.Call[lua.AdoptReply] {
+	return lua.AdoptWrite(lua.AdoptArgs{Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never})
 }
 
 func (p *rwPlace) adoptRead(from, to string) *lua.Call[lua.AdoptReply] {
@@ -155,9 +118,7 @@ func TestRWHoldsMove(t *testing.T) {
 
 		run(p.place, p.write(alice))
 		run(p.place, p.readUnder(carol, alice))
-		adopt := lua.AdoptWrite(lua.AdoptArgs{
-			Lock: p.lock, From: alice, To: bob, Lease: lease, NotAfter: never,
-		})
+		adopt := p.adoptWrite(alice, bob)
 		require.Equal(t, lua.Done, run(p.place, adopt).Status)
 		p.is("write", bob+":write", "1", carol, "1")
 		p.still(func() { require.Equal(t, lua.Already, run(p.place, adopt).Status) })

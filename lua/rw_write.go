@@ -13,7 +13,6 @@ var (
 	releaseWriteScript  = newScript("rw_write_release")
 	reenterWriteScript  = newScript("rw_write_reenter")
 	leaveWriteScript    = newScript("rw_write_leave")
-	handoffWriteScript  = newScript("rw_write_handoff")
 	adoptWriteScript    = newScript("rw_write_adopt")
 	renewWriteScript    = newScript("rw_write_renew")
 	renewWriteOneScript = newScriptOfOne("rw_write_renew")
@@ -135,21 +134,6 @@ func ReenterWrite(a ReenterArgs) *Call[StepReply] {
 // LeaveWrite takes one level off a writer's hold that keeps others.
 func LeaveWrite(a LeaveArgs) *Call[StepReply] {
 	return step("rw_write_leave", &leaveWriteScript, ReenterArgs(a), checkTTL("TTL", a.TTL))
-}
-
-// HandoffWrite ends one writer's hold and begins another's. It is refused with an error, and nothing
-// happens, if there are read holds inside the first.
-func HandoffWrite(a HandoffArgs) *Call[HandoffReply] {
-	if err := check("rw_write_handoff",
-		checkKey("lock", a.Lock), checkMove(a.From, a.To),
-		checkTTL("lease", a.Lease), checkFenceTTL(a.FenceTTL)); err != nil {
-		return refuse[HandoffReply](err)
-	}
-	args := []any{a.Lock, a.Token, a.From, a.To, a.Lease, a.NotAfter, a.FenceTTL}
-	if a.Token == "" {
-		return newCall(&handoffWriteScript, 1, decodeHandoff, append(args[:1:1], args[2:]...)...)
-	}
-	return newCall(&handoffWriteScript, 2, decodeHandoff, args...)
 }
 
 // AdoptWrite moves an exported writer's hold to the id of its importer.

@@ -15,7 +15,7 @@
 -- Publishes nothing.
 --
 -- Read holds inside it stay where they are, and the TTL is not cut below theirs. The order
--- of the writes is that of handoff.lua.
+-- of the writes is that of adopt.lua.
 local lock, from, to = KEYS[1], ARGV[1] .. ':write', ARGV[2] .. ':write'
 local ttl = tonumber(ARGV[3])
 local time = redis.call('TIME')

@@ -139,7 +139,7 @@ func (c *Client) setTimes(o Options) error {
 		c.timeout = min(max(lease/20, 50*time.Millisecond), 200*time.Millisecond, limit)
 	}
 	c.guard = o.RestartGuard
-	c.traits = store.Traits{Passes: true, Unscripted: true, Stays: errStays, CheckLease: c.checkLease}
+	c.traits = store.Traits{Passes: true, Stays: errStays, CheckLease: c.checkLease}
 	if c.guard == 0 {
 		c.guard = lease
 	}

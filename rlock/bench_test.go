@@ -97,8 +97,8 @@ func BenchmarkOwnNamesBy64(b *testing.B) {
 	})
 }
 
-// BenchmarkHandOffBetweenClients is the time from one client's unlock to the other one's hold.
-func BenchmarkHandOffBetweenClients(b *testing.B) {
+// BenchmarkHandoverBetweenClients is the time from one client's unlock to the other one's hold.
+func BenchmarkHandoverBetweenClients(b *testing.B) {
 	one, server := benchClient(b, rlock.ClientOptions{})
 	two := timeClient(b, server.Addr(), rlock.ClientOptions{})
 	locks := []*rlock.Lock{rlock.New(one, "order"), rlock.New(two, "order")}
@@ -141,7 +141,7 @@ func BenchmarkHandOffBetweenClients(b *testing.B) {
 		unlock = h.unlock
 	}
 	b.StopTimer()
-	b.ReportMetric(float64(waited.Microseconds())/float64(turn), "µs/hand-off")
+	b.ReportMetric(float64(waited.Microseconds())/float64(turn), "µs/handover")
 	if err := unlock(); err != nil {
 		b.Fatal(err)
 	}

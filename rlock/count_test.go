@@ -213,10 +213,10 @@ func TestANestedHoldIsPassedOnWhenItsCountIsSettled(t *testing.T) {
 				time.Sleep(stay[0])
 				require.NoError(t, inner.unlock())
 				time.Sleep(stay[1])
-				handed := sim.count("handoff")
+				released := sim.count("release")
 				require.NoError(t, first.unlock())
 				next := <-second
-				require.Equal(t, handed, sim.count("handoff"))
+				require.Equal(t, released, sim.count("release"))
 				require.Equal(t, granted.ID, timeHeld(t, next.ctx, lock).ID)
 				require.Equal(t, 1, timeHeld(t, next.ctx, lock).Count)
 				time.Sleep(told)

@@ -86,7 +86,7 @@ func TestTokensGrowOverEveryEndOfAHold(t *testing.T) {
 }
 
 // G8, G13, R2: each turn of a run has a token of its own, none of which is above the one that Redis has.
-func TestTokensGrowOverHandOffs(t *testing.T) {
+func TestTokensGrowOverPasses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := timeClient(t, server.Addr(), rlock.ClientOptions{})
@@ -105,7 +105,7 @@ func TestTokensGrowOverHandOffs(t *testing.T) {
 		require.NoError(t, h.unlock())
 		h = timeReceive(t, c, "the next hold, first in first out")
 		fence := fenceOf(t, h.ctx, lock)
-		ladder.step("hand-off", fence)
+		ladder.step("pass", fence)
 		newest, err := server.Client(t).Get(t.Context(), fenceKey("order")).Int64()
 		require.NoError(t, err)
 		require.LessOrEqual(t, fence, newest)

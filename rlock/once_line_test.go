@@ -9,14 +9,14 @@ import (
 	"github.com/holdfast-go/holdfast/lua"
 )
 
-// Waiters are served one after the other though the replies of hand-offs are lost: each gets a turn of
+// Waiters are served one after the other though the replies of releases are lost: each gets a turn of
 // its own with a token of its own.
-func TestHandoffsOfALineWithLostReplies(t *testing.T) {
+func TestALineWithLostRepliesOfReleases(t *testing.T) {
 	t.Parallel()
 	l := newOnceLab(t)
 	fault := onceFaults(false)[1] // cut after
 	fault.times = 3
-	s := l.inject(fault, lua.SHA("handoff"))
+	s := l.inject(fault, lua.SHA("release"))
 	h := l.take(l.lock)
 	var line []<-chan onceStood
 	for range 3 {
@@ -36,9 +36,9 @@ func TestHandoffsOfALineWithLostReplies(t *testing.T) {
 	l.nothingLeft()
 }
 
-// Interleaving 16: the target of a hand-off leaves while the outcome is unknown. The hand-off is settled
-// with that target all the same and then passed on; the one who unlocked learns of nothing.
-func TestHandoffWhoseTargetLeaves(t *testing.T) {
+// Interleaving 16: the waiter that is next leaves while it is unknown what became of the release before it. Another one
+// gets the lock; the one who unlocked learns of nothing.
+func TestTheNextLeavesDuringARelease(t *testing.T) {
 	for _, fault := range onceFaults(false) {
 		if fault.when != nil && !fault.late {
 			continue
@@ -49,7 +49,7 @@ func TestHandoffWhoseTargetLeaves(t *testing.T) {
 			from := l.take(l.lock)
 			ctx, leave := context.WithCancel(t.Context())
 			target, second := l.stand(ctx), l.stand(t.Context())
-			s := l.inject(fault, lua.SHA("handoff"))
+			s := l.inject(fault, lua.SHA("release"))
 			freed := make(chan error, 1)
 			go func() { freed <- from.unlock() }()
 			s.rule.Wait(t, 1)

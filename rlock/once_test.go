@@ -23,7 +23,7 @@ var onceOps = []onceOp{
 	{"re-enter", "reenter", true, onceReenter},
 	{"leave", "leave", true, onceLeave},
 	{"count", "reenter", true, onceCount},
-	{"hand-off", "handoff", true, onceHandoff},
+	{"release before another", "release", true, onceReleaseBefore},
 	{"export", "renew", true, onceExport},
 	{"import", "adopt", true, onceImport},
 	{"renew", "renew", true, onceRenew},
@@ -84,8 +84,8 @@ func onceLeave(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return h, s
 }
 
-// onceHandoff unlocks while another goroutine is queued.
-func onceHandoff(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+// onceReleaseBefore unlocks while another goroutine is queued.
+func onceReleaseBefore(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	from := l.take(l.lock)
 	next := l.stand(l.Context())
 	s := fault()

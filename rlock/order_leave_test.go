@@ -65,19 +65,19 @@ func TestLeavingTheLineKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// G8, interleaving 16: the target leaves while the hand-off to it is carried out. It returns at once,
-// and what it was given goes on to the next, or is released if there is none.
-func TestATargetThatLeavesPassesTheLockOn(t *testing.T) {
+// G8, interleaving 16: the waiter that is next leaves while the release before it is carried out. It returns at once,
+// and another one is next, or nobody.
+func TestAWaiterThatLeavesDuringTheReleaseBeforeIt(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		next bool
 		how  func(gate *faultproxy.Gate) faultproxy.Action
 	}{
-		{"to the next, reply late", true, faultproxy.HoldReply},
-		{"to the next, request late", true, faultproxy.HoldRequest},
-		{"to nobody, reply late", false, faultproxy.HoldReply},
-		{"to nobody, request late", false, faultproxy.HoldRequest},
+		{"before another, reply late", true, faultproxy.HoldReply},
+		{"before another, request late", true, faultproxy.HoldRequest},
+		{"before nobody, reply late", false, faultproxy.HoldReply},
+		{"before nobody, request late", false, faultproxy.HoldRequest},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,12 +95,12 @@ func TestATargetThatLeavesPassesTheLockOn(t *testing.T) {
 				next = line.join(t, conductCtx(t), lock)
 			}
 			gate := faultproxy.NewGate()
-			held := proxy.On(conductScript("handoff"), test.how(gate))
+			held := proxy.On(conductScript("release"), test.how(gate))
 			unlocked := make(chan error, 1)
 			go func() { unlocked <- unlock() }()
 			held.Wait(t, 1)
 			cancel()
-			err := conductAwait(t, target, "the target returns although its hand-off is under way").err
+			err := conductAwait(t, target, "it returns although the release is under way").err
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, rlock.ErrBusy)
 			gate.Open()
@@ -118,9 +118,9 @@ func TestATargetThatLeavesPassesTheLockOn(t *testing.T) {
 	}
 }
 
-// Interleaving 16: the reply to a hand-off is lost, and its target left. It is settled with the same
-// target before anything else: with another one the first would be an orphan for a lease.
-func TestAnAmbiguousHandoffIsSettledBeforeItIsPassedOn(t *testing.T) {
+// Interleaving 16: the reply to a release is lost, and the waiter that is next left. The release is settled before
+// another one asks: that one could be told "busy" by a hold that nobody has any more.
+func TestAReleaseOfUnknownFateIsSettledBeforeTheNextAsks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := faultproxy.Start(t, server.Addr())
@@ -133,7 +133,7 @@ func TestAnAmbiguousHandoffIsSettledBeforeItIsPassedOn(t *testing.T) {
 	defer cancel()
 	target := line.join(t, ctx, lock)
 	next := line.join(t, conductCtx(t), lock)
-	lost := proxy.On(conductScript("handoff"), faultproxy.DropReply)
+	lost := proxy.On(conductScript("release"), faultproxy.DropReply)
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- unlock() }()
 	lost.Wait(t, 1)
@@ -144,8 +144,8 @@ func TestAnAmbiguousHandoffIsSettledBeforeItIsPassedOn(t *testing.T) {
 	require.NoError(t, g.unlock())
 	require.Empty(t, conductHeldKeys(t, server))
 	sent := conductCount(proxy).since(before)
-	require.Equal(t, 3, sent.handoff, "first, again to the same target, and on to the next")
-	require.Equal(t, 1, sent.release, "nothing had to be reclaimed")
+	require.Equal(t, 2, sent.acquire, "the next asks once")
+	require.Equal(t, 3, sent.release, "the first one twice, and nothing had to be reclaimed")
 }
 
 // The grant and the end of the context coincide, over and over: whichever wins, no call hangs and

@@ -61,10 +61,10 @@ func (l *passLab) held(g conductGrant) rlock.Hold {
 	return held
 }
 
-// sent counts the requests that acquired, handed on or released.
+// sent counts the requests that acquired or released.
 func (l *passLab) sent() int {
 	c := conductCount(l.proxy)
-	return c.acquire + c.handoff + c.release
+	return c.acquire + c.release
 }
 
 func (l *passLab) free() {

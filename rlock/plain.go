@@ -101,15 +101,6 @@ func (h *halfTaken) Error() string {
 // Scripts implements [redisstore.Joiner].
 func (p *plain) Scripts() (*lua.Acquirer, *lua.Releaser) { return p.acquire, p.release }
 
-func (p *plain) Handoff(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.HandoffReply, error) {
-	return lua.Handoff(lua.HandoffArgs{
-		Lock: p.key, Token: p.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
-		NotAfter: ask.NotAfter, FenceTTL: p.fenceTTL,
-	}).Run(ctx, conn)
-}
-
 func (p *plain) Adopt(
 	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {

@@ -83,7 +83,7 @@ func TestEveryHoldOfAStormIsRenewed(t *testing.T) {
 	errs := make([]error, 3*renewalStormNames)
 	var all sync.WaitGroup
 	for i := range errs {
-		// Two of each three are of one client, so that there is a hand-off as well as a release.
+		// Two of each three are of one client, so that the lock passes inside a client as well.
 		lock := rlock.New(s.clients[i%3/2], "storm:"+strconv.Itoa(i/3))
 		all.Go(func() { errs[i] = s.run(lock, i*7) })
 	}

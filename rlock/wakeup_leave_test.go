@@ -104,32 +104,6 @@ func TestWakeUpIsPassedOnWithAnAttemptUnderWay(t *testing.T) {
 	}
 }
 
-// G8: the one that the lock is handed to has left while the script was under way; the next gets it.
-func TestHandOffToAWaiterThatLeftGoesOn(t *testing.T) {
-	t.Parallel()
-	p := newFaultyPath(t)
-	lock := rlock.New(p.client(rlock.ClientOptions{Lease: faultNever, MaxPoll: faultNever}), "handed")
-	_, unlock := p.hold(lock)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	first := faultCall(ctx, lock.Lock)
-	p.queued(lock, 1)
-	second := faultCall(t.Context(), lock.Lock)
-	p.queued(lock, 2)
-
-	gate := faultproxy.NewGate()
-	handing := p.proxy.On(faultproxy.Script(lua.SHA("handoff")), faultproxy.HoldReply(gate))
-	released := make(chan error, 1)
-	go func() { released <- unlock() }()
-	handing.Wait(t, 1)
-	cancel()
-	require.ErrorIs(t, faultAwait(t, first, faultSoon).err, context.Canceled)
-	gate.Open()
-	require.NoError(t, <-released)
-	faultEnters(t, second, faultSoon)
-	p.cleansUp(faultSoon)
-}
-
 // wakeupLateContext ends at a moment of the test's choice, and blocks callers that wait for its end until
 // then: so a wait begins with two reasons to go on at once.
 type wakeupLateContext struct {
@@ -156,15 +130,19 @@ func (c *wakeupLateContext) Err() error {
 	}
 }
 
-// G6, G8: the lock was handed to a waiter, and its context is over before it could look. If it leaves, the
-// next one gets the lock.
-func TestHandOffToAWaiterThatLeavesWithItGoesOn(t *testing.T) {
+// G6, G8: the lock passed to a waiter, and its context is over before it could look. If it leaves, the next one gets
+// the lock.
+func TestALockThatPassedToAWaiterThatLeavesGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newFaultyPath(t)
 	lock := rlock.New(p.straight(rlock.ClientOptions{Lease: faultNever, MaxPoll: faultNever}), "given")
 	left := 0
 	for range 40 {
-		_, unlock := p.hold(lock)
+		_, release := p.hold(lock)
+		holder := faultCall(t.Context(), lock.Lock)
+		p.queued(lock, 1)
+		require.NoError(t, release())
+		unlock := faultAwait(t, holder, faultSoon).unlock // of a hold that has tokens for others
 		ctx := &wakeupLateContext{
 			Context: t.Context(), asked: make(chan struct{}, 1), over: make(chan struct{}),
 		}

@@ -75,7 +75,7 @@ var steps = []step{
 	{"leave read", "rw_read_leave", reenter((*path).readLock, false), "read"},
 	{"count write", "rw_write_reenter", counted((*path).writeLock), "write"},
 	{"count read", "rw_read_reenter", counted((*path).readLock), "read"},
-	{"hand on", "rw_write_handoff", func(p *path, strike func()) hold {
+	{"release write before another", "rw_write_release", func(p *path, strike func()) hold {
 		from := p.locked(p.faulty.Write(), context.Background())
 		next := p.faulty.wait(p.faulty.Write())
 		strike()

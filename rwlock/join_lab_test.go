@@ -40,7 +40,7 @@ var joinScripts = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
 		"rw_read", "rw_read_reenter", "rw_read_leave", "rw_read_release", "rw_read_renew", "rw_read_adopt",
-		"rw_write", "rw_write_reenter", "rw_write_leave", "rw_write_release", "rw_write_handoff", "rw_write_renew",
+		"rw_write", "rw_write_reenter", "rw_write_leave", "rw_write_release", "rw_write_renew",
 	} {
 		names[lua.SHA(name)] = name
 	}

@@ -107,15 +107,6 @@ func (h *halfTaken) Error() string {
 	return "the lock was taken, but its token could not be had: " + h.err.Error()
 }
 
-func (w writer) Handoff(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.HandoffReply, error) {
-	return lua.HandoffWrite(lua.HandoffArgs{
-		Lock: w.key, Token: w.token, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(),
-		NotAfter: ask.NotAfter, FenceTTL: w.fenceTTL,
-	}).Run(ctx, conn)
-}
-
 func (w writer) Adopt(
 	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {

@@ -126,7 +126,7 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 
 func (s *Semaphore) permits(n int64) *permits {
 	return &permits{handle: s.handle, count: n, traits: store.Traits{
-		Crowds: true, Passes: true, Unscripted: true, Portion: n,
+		Crowds: true, Passes: true, Portion: n,
 	}}
 }
 

@@ -55,7 +55,7 @@ func (a action) lease(s scenario) time.Duration {
 // isExchange reports whether the point is one of a request, and on which side.
 func isExchange(p crash.Point) (send, reply bool) {
 	for _, x := range []crash.Exchange{crash.Acquire, crash.Reenter, crash.Leave, crash.Count,
-		crash.Release, crash.Handoff, crash.Adopt, crash.Renew, crash.Reclaim} {
+		crash.Release, crash.Adopt, crash.Renew, crash.Reclaim} {
 		send, reply = send || p == x.Send, reply || p == x.Reply
 	}
 	return send, reply
@@ -81,7 +81,7 @@ const (
 	nested    scenario = "nested"    // lock, re-enter with a longer lease, leave, unlock
 	counted   scenario = "counted"   // the same with no lease of its own, until Redis was told
 	waiting   scenario = "waiting"   // lock while the rival holds
-	line      scenario = "line"      // two wait behind a holder of the same client, which hands on
+	line      scenario = "line"      // two wait behind a holder of the same client
 	renewal   scenario = "renewal"   // hold until long after a renewal
 	transfer  scenario = "transfer"  // export, import by another client
 	abandoned scenario = "abandoned" // an acquisition that its context ends before the reply is read
@@ -110,7 +110,7 @@ func courseTo(p crash.Point) course {
 		return course{counted, 1}
 	case crash.Subscribe, crash.Subscribed, crash.Wake:
 		return course{waiting, 1}
-	case crash.Enqueue, crash.Handoff.Send, crash.Handoff.Reply:
+	case crash.Enqueue:
 		return course{line, 1}
 	case crash.Granted:
 		return course{line, 2} // the first is the holder's own

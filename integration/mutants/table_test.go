@@ -81,11 +81,11 @@ var table = append(histories, []mutant{
 		new:  `elseif redis.call('EXISTS', lock) == 0 then`,
 		in:   "lua", by: "^TestRenewCreatesNothing$",
 	}, {
-		name: "hand-off does not look whose hold it is",
-		file: "lua/handoff.lua",
+		name: "adoption does not look whose hold it is",
+		file: "lua/adopt.lua",
 		old:  `if not holds[1] then`,
 		new:  `if redis.call('EXISTS', lock) == 0 then`,
-		in:   "lua", by: "^TestHandoff",
+		in:   "lua", by: "^TestAdopt$",
 	}, {
 		name: "one that began to count from 1 is taken for the clock's",
 		file: "lua/fragment_fence_judge.lua",
@@ -106,10 +106,10 @@ var table = append(histories, []mutant{
 		new: `			w.state = Asking`,
 		in:  "internal/localqueue", by: "^TestSearch$",
 	}, {
-		name: "a hold is offered while another one is in the way",
-		file: "internal/localqueue/handoff.go",
-		old:  `w == nil || q.holds.anyBesides(mode, w.Kind.Excludes)`,
-		new:  `w == nil`,
+		name: "a hold passes while another one is in the way",
+		file: "internal/localqueue/pass.go",
+		old:  `q.holds.anyBesides(mode, w.Kind.Excludes) || `,
+		new:  ``,
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "of all that were refused two go on asking",
@@ -123,6 +123,12 @@ var table = append(histories, []mutant{
 		old:  `if w.state == Left {`,
 		new:  `if w.state == Left && w.listed {`,
 		in:   "internal/localqueue", by: "^TestSearch$",
+	}, {
+		name: "nobody else has a turn where memory is not enough",
+		file: "internal/engine/pass.go",
+		old:  `return nil, h.portion == nil`,
+		new:  `return nil, false`,
+		in:   "internal/engine", by: "^TestWhereMemoryIsNotEnough$",
 	}, {
 		name: "to be passed on makes a hold valid for longer",
 		file: "internal/hold/pass.go",
@@ -215,7 +221,7 @@ var table = append(histories, []mutant{
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "who hears a release passes on",
-		file: "internal/engine/offer.go",
+		file: "internal/engine/pass.go",
 		old:  `|| h.suspect ||`,
 		new:  `||`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
@@ -315,9 +321,9 @@ var table = append(histories, []mutant{
 		in:   "semaphore", by: "^TestPermitsPassWithoutARequest$",
 	}, {
 		name: "permits pass inside a process for ever",
-		file: "internal/localqueue/portion.go",
-		old:  `if p.run.over(now, q.debt.others) {`,
-		new:  `if false {`,
+		file: "internal/localqueue/pass.go",
+		old:  `if w != nil && r.over(now, q.debt.others) {`,
+		new:  `if w != nil && p == nil && r.over(now, q.debt.others) {`,
 		in:   "internal/localqueue", by: "^TestARunOfAPortionIsItsOwn$",
 	}, {
 		name: "an acquisition may come as late as it likes",

@@ -41,7 +41,7 @@ func (t *table) keepTurn(h *Hold) {
 	}
 }
 
-// ends notes what was heard of a key before the release is sent that ends a run of its hand-offs.
+// ends notes what was heard of a key before the release is sent that ends a run of turns.
 func (t *table) ends(h *Hold, heard store.Count) {
 	p, q := t.queue(h.proto.Key())
 	defer p.mu.Unlock()
@@ -60,4 +60,12 @@ func (t *table) outUntil(key string) time.Duration {
 	p, q := t.queue(key)
 	defer p.mu.Unlock()
 	return q.OutUntil()
+}
+
+// share ends the wait of everybody who came before an instant.
+func (t *table) share(proto store.Protocol, asked time.Duration, h *Hold) {
+	p, q := t.queue(proto.Key())
+	defer p.mu.Unlock()
+	q.Share(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = h })
+	p.tidy(proto.Key())
 }

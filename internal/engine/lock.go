@@ -138,13 +138,10 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 	var polls polls
 	defer polls.stop()
 	for {
-		switch at, h, failed := e.table.look(w); {
-		case failed != nil:
-			e.table.leave(w)
-			return nil, e.unavailable(w.req.Proto, failed)
-		case at == localqueue.Granted:
+		switch at, h := e.table.look(w); at {
+		case localqueue.Granted:
 			return e.given(w, h), nil
-		case at == localqueue.Asking:
+		case localqueue.Asking:
 			e.wheel.Cancel(&w.stale)
 			h, err := e.acquire(limited, ctx, w, told)
 			if err == errBehind {

@@ -2,11 +2,56 @@ package engine
 
 import "time"
 
-// successor is h's next turn, for a request that would be granted the same by Redis. The hold that Redis knows stays
-// what it is, id and lease, and goes from one caller to the next by memory alone: with a context of its own, and with
-// the next of the fencing tokens that the acquisition reserved. The context of the turn before has ended by then, so
-// that no two contexts say that it is held. It is nil if no token is left, of those that have any, or if Redis has
-// to be asked (see hold.PassTo): then h is to be released.
+// A turn that costs no request. The hold that Redis knows stays what it is, id and lease, and goes from one
+// caller to the next by memory alone: with a context of its own, and with the next of the fencing tokens that
+// the acquisition reserved. The context of the turn before has ended by then, so that no two contexts say that it is
+// held.
+
+// passOn gives a hold that its owner is done with to the next waiter of this process, or releases it in Redis.
+func (e *Engine) passOn(h *Hold, end time.Duration) error {
+	if e.sender.Closed() {
+		return e.releaseIn(h, end, false, true)
+	}
+	next, runOver := e.table.pass(h)
+	if next == nil {
+		return e.releaseIn(h, end, runOver, true)
+	}
+	if e.sender.Closed() {
+		next.orphan() // Close may have looked for holds before this one was listed
+	}
+	return nil
+}
+
+// pass makes h the hold of the waiter that is next, if that one can have it as it is. Who that is, whether it can, and
+// that it has it are one step under the table's mutex: the waiter leaves before, and another one is next, or it
+// leaves after, with a hold that it lets go. RunOver reports that one waits, and that other processes have their turn
+// first: the run has been long enough, or memory is not enough.
+func (t *table) pass(h *Hold) (next *Hold, runOver bool) {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	s := p.keys[h.proto.Key()]
+	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
+		return nil, false
+	}
+	now := t.engine.clock.Now()
+	to, runOver := s.queue.Next(h.proto.Mode(), h.portion, now)
+	if to == nil {
+		return nil, runOver
+	}
+	w := waiterOf(to)
+	if next = h.successor(h.turnOf(w)); next == nil {
+		return nil, h.portion == nil
+	}
+	s.unlist(h)
+	p.list(s, next)
+	s.queue.Grant(to, h.portion, now)
+	w.hold = next
+	return next, false
+}
+
+// successor is h's next turn, for a request that Redis would grant the same. It is nil if no token is left, of those
+// that have any, or if Redis has to be asked (see hold.PassTo). The table's mutex is held, and PassTo takes h's: h and
+// its successor change places in one step.
 func (h *Hold) successor(req Request) *Hold {
 	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil {
 		return nil
@@ -27,25 +72,27 @@ func (h *Hold) successor(req Request) *Hold {
 	return next
 }
 
+// hasHeir reports that a waiter of this process could be given h.
+func (t *table) hasHeir(h *Hold) bool {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	s := p.keys[h.proto.Key()]
+	return s != nil && s.queue != nil && s.queue.Heir(h.proto.Mode()) != nil
+}
+
 // lend sets spare tokens apart. A hold that Redis just granted to w has the newest token; where others of this
-// process wait behind w, it takes the lowest of the spare ones instead, and the rest are for them. Trip is how
-// long the request took.
+// process wait behind w, or may soon, it takes the lowest of the spare ones instead, and the rest are for them. Trip is
+// how long the request took.
 func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
 	if h.engine.table.tookTrip(w, trip) && w.req.Proto.Traits().Passes {
 		h.fence, h.spare = h.fence-spare, int16(spare)
 	}
 }
 
-// unpassed releases h, which cannot be passed on to w now and is of a kind that no script hands on. Nothing was sent
-// for w, which asks for itself. What ends here is a run if h had been passed on.
-func (e *Engine) unpassed(h *Hold, w *waiter, end time.Duration) error {
-	e.table.recall(w, w.ID)
-	return e.releaseIn(h, end, e.table.passed(h), true)
-}
-
-// passed reports whether h's key was passed on since it was last taken through Redis.
-func (t *table) passed(h *Hold) bool {
-	p, q := t.queue(h.proto.Key())
+// tookTrip notes how long a request for w's key took, and reports whether others stand behind w, or may soon.
+func (t *table) tookTrip(w *waiter, trip time.Duration) (followed bool) {
+	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	return q.Passed()
+	q.Took(trip)
+	return q.Followed(&w.Waiter)
 }

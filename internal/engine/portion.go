@@ -51,13 +51,7 @@ func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
 func (t *table) requests(w *waiter, heard localqueue.Heard) (h *Hold, wait time.Duration, sends bool) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	for at, _ := w.Look(); at == localqueue.Offered; at, _ = w.Look() {
-		told := w.Told()
-		p.mu.Unlock()
-		<-told // soon, since nothing is sent
-		p.mu.Lock()
-	}
-	if at, _ := w.Look(); at == localqueue.Granted {
+	if w.Look() == localqueue.Granted {
 		return w.hold, 0, false
 	}
 	wait, sends = q.Request(&w.Waiter, heard, t.engine.clock.Now())

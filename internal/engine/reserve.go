@@ -66,7 +66,7 @@ func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 	timer := time.NewTimer(reserveFor)
 	defer timer.Stop()
 	for {
-		if at, _, _ := e.table.look(w); at == localqueue.Asking {
+		if at, _ := e.table.look(w); at == localqueue.Asking {
 			return true
 		}
 		select {

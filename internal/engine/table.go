@@ -122,12 +122,6 @@ func (t *table) leave(w *waiter) (*Hold, localqueue.Remains) {
 	return nil, left
 }
 
-// desertedBy reports that w left while a hand-off to it was under way.
-func (t *table) desertedBy(w *waiter) bool {
-	defer t.lock(w.key()).mu.Unlock()
-	return w.Deserted()
-}
-
 // win turns the asking waiter's attempt into a local hold. The hold may be over already: the watchdog knows it from the
 // moment at which it was made, and may have ended it before it was listed, when there was nothing to take off the
 // table. So it is looked at once more after it was listed (delist). Either the one who ends it or this sees it listed.
@@ -175,12 +169,11 @@ func (t *table) drop(h *Hold, others int) {
 	p.tidy(key)
 }
 
-// look returns the state of w, the hold that came to it, and the error of a hand-off that failed for good. Its caller
-// looks again after each signal: a signal says that something may have changed, and not what.
-func (t *table) look(w *waiter) (localqueue.State, *Hold, error) {
+// look returns the state of w, and the hold that came to it. Its caller looks again after each signal: a signal says
+// that something may have changed, and not what.
+func (t *table) look(w *waiter) (localqueue.State, *Hold) {
 	defer t.lock(w.key()).mu.Unlock()
-	state, failed := w.Look()
-	return state, w.hold, failed
+	return w.Look(), w.hold
 }
 
 // nextAsk is w's next attempt, without a not-after.

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -22,11 +25,16 @@ func (p side) Name() string { return p.key }
 func (p side) Key() string  { return p.key }
 func (p side) Mode() string { return p.mode }
 
-func (p side) Traits() *store.Traits { return &store.Traits{} }
+func (p side) Traits() *store.Traits { return &store.Traits{Passes: true} }
+
+func (p side) Served() string { return "" }
 
 func (p side) Excludes(held string) bool { return p.mode == "w" || held == "w" }
 func (p side) Follows(ahead string) bool { return p.mode == "w" || ahead == "w" }
 func (p side) Inherits(held string) bool { return p.mode == "w" && held == "w" }
+
+// floorLease is longer than a test takes.
+const floorLease = time.Hour
 
 // floor is a table with one name's waiters and holds, by their letters.
 type floor struct {
@@ -42,15 +50,30 @@ func newFloor(t *testing.T) *floor {
 	e := &Engine{clock: watchdog.NewClock()}
 	e.sender = request.New(request.Config{Clock: e.clock})
 	e.table.engine = e
+	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
+	e.watchdog = watchdog.New(watchdog.Config{
+		Wheel: e.wheel, Clock: e.clock, Period: floorLease / 3,
+		Renew: func(context.Context, string, []*watchdog.Lease, []watchdog.Result) { t.Error("it is renewed") },
+		Lost:  func(*watchdog.Lease, error) { t.Error("it is lost") },
+	})
+	e.holds = e.host()
+	t.Cleanup(func() {
+		e.watchdog.Close()
+		e.wheel.Close()
+	})
 	return &floor{
 		t: t, engine: e, table: &e.table,
 		waiters: make(map[string]*waiter), holds: make(map[string]*Hold),
 	}
 }
 
+func floorRequest(name string) Request {
+	return Request{Proto: side{mode: name[:1], key: "k"}, Lease: floorLease, Kept: true}
+}
+
 // waiter makes a waiter. Its name begins with r or w, and anything may follow.
 func (f *floor) waiter(name string) *waiter {
-	return f.engine.newWaiter(Request{Proto: side{mode: name[:1], key: "k"}}, f.engine.clock.Now(), outer{})
+	return f.engine.newWaiter(floorRequest(name), f.engine.clock.Now(), outer{})
 }
 
 // come has waiters enter.
@@ -70,7 +93,8 @@ func (t *table) keyState(key string) *keyState {
 
 func (f *floor) hold(name string) *Hold {
 	f.made++
-	h := &Hold{engine: f.engine, proto: side{mode: name[:1], key: "k"}, number: f.made}
+	h := f.engine.newHold(floorRequest(name), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	h.spare = 1
 	f.holds[name] = h
 	return h
 }
@@ -87,7 +111,7 @@ func (f *floor) asking(who ...string) {
 	f.t.Helper()
 	var ask []string
 	for name, w := range f.waiters {
-		if at, _, _ := f.table.look(w); at == localqueue.Asking {
+		if at, _ := f.table.look(w); at == localqueue.Asking {
 			ask = append(ask, name)
 		}
 	}
@@ -132,31 +156,16 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	require.False(t, f.table.enter(try, true))
 	require.Nil(t, state().queue, "a try that is refused leaves nothing")
 	f.come("w2")
-	to, _ := f.table.offer(f.holds["w1"])
-	require.Same(t, f.waiters["w2"], to)
-	require.True(t, f.table.grant(f.holds["w1"], to, f.hold("w2")))
+	next, _ := f.table.pass(f.holds["w1"])
 	require.NotNil(t, state().queue, "a run is remembered")
-	h, left := f.table.leave(to)
-	require.Same(t, f.holds["w2"], h, "the leaver passes it on")
+	h, left := f.table.leave(f.waiters["w2"])
+	require.Same(t, next, h, "whoever leaves passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
-	f.drop("w2")
+	f.table.drop(next, 0)
 	f.empty()
 	require.True(t, f.table.enter(try, true))
 	f.table.leave(try)
 	f.empty()
-}
-
-// Only a hold that is listed is offered.
-func TestAHoldThatIsNotListedIsNotOffered(t *testing.T) {
-	f := newFloor(t)
-	f.come("w1")
-	f.win("w1")
-	f.come("w2")
-	to, runOver := f.table.offer(f.hold("w other"))
-	require.Nil(t, to)
-	require.False(t, runOver)
-	to, _ = f.table.offer(f.holds["w1"])
-	require.Same(t, f.waiters["w2"], to)
 }
 
 // The table's queue of a key knows the mode of the hold that was there before the queue was.

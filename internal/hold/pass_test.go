@@ -17,7 +17,7 @@ type passTurn struct {
 	unlock func() error
 }
 
-// passLine has three callers stand in line behind a hold, which is handed on to the first of them by a script.
+// passLine has three callers stand in line behind a hold that has no tokens for them: the first of them asks Redis.
 func passLine(t *testing.T, client *rlock.Client, lock *rlock.Lock) []passTurn {
 	t.Helper()
 	_, unlock := enderLock(t, client, lock.Name())

@@ -80,3 +80,19 @@ func (q *Queue) Trouble(w *Waiter) error {
 	}
 	return q.silent
 }
+
+// Share ends the wait of all that only wanted the answer which Redis gave to a request sent at an instant: those
+// that were waiting by then. They are passed to each.
+func (q *Queue) Share(asked time.Duration, each func(*Waiter)) {
+	for w := q.first; w != nil; {
+		next := w.next
+		if w.state == Waiting && w.Shared && w.Since <= asked {
+			q.remove(w)
+			w.state = Granted
+			each(w)
+			w.tell()
+		}
+		w = next
+	}
+	q.promote()
+}

@@ -2,6 +2,7 @@ package localqueue
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -76,4 +77,22 @@ func TestAllStepBackBehindTheFirst(t *testing.T) {
 	f.asking("p1")
 	require.False(t, f.queue.StepBack(f.waiters["p2"]))
 	require.True(t, f.waiters["p2"].Behind())
+}
+
+// One answer serves all that only wanted that, and were waiting when it was asked for; others wait on.
+func TestAnAnswerIsShared(t *testing.T) {
+	f := newFloor(t)
+	f.come("w1")
+	for i, name := range []string{"w2", "w3", "w4", "w5"} {
+		f.enter(name, &Waiter{Shared: i != 1, Since: time.Duration(i)})
+	}
+	f.queue.Win(f.waiters["w1"]) // which leaves no hold
+	f.asking("w2")
+	var served []*Waiter
+	f.queue.Share(2, func(w *Waiter) { served = append(served, w) })
+	require.Equal(t, []*Waiter{f.waiters["w4"]}, served, "of those that wait")
+	f.asking("w2")
+	f.leave("w2")
+	f.leave("w3")
+	f.asking("w5")
 }

@@ -50,15 +50,20 @@ func (f *floor) win(name string) {
 	f.queue.Win(f.waiters[name])
 }
 
-func (f *floor) offer(from string) (*Waiter, bool) { return f.queue.Offer(from[:1], f.now) }
+// next is the waiter that a hold passes to.
+func (f *floor) next(from string) (*Waiter, bool) { return f.queue.Next(from[:1], nil, f.now) }
 
-// grant settles a hand-off by a script, or without one.
-func (f *floor) grant(from, to string, w *Waiter, passed bool) bool {
+// pass passes a hold to the waiter that is next.
+func (f *floor) pass(from, to string) {
+	f.t.Helper()
+	w, runOver := f.next(from)
+	require.False(f.t, runOver)
+	require.Same(f.t, f.waiters[to], w)
 	delete(f.holds, from)
 	f.holds[to] = true
 	f.queue.Unhold(from[:1])
 	f.queue.Hold(to[:1])
-	return f.queue.Grant(w, passed, f.now)
+	f.queue.Grant(w, nil, f.now)
 }
 
 // drop ends a hold, if it lives.

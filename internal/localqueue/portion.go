@@ -21,41 +21,23 @@ type watch struct {
 	until time.Duration
 }
 
-// OfferPortion is Offer for a portion. The first in the queue decides: what it does not want becomes free, and
+// heirOf is the heir of a portion. The first in the queue decides: what it does not want becomes free, and
 // nobody behind it is served first. One whose request for as much is under way is passed by, since its
 // answer is on its way.
-func (q *Queue) OfferPortion(mode string, p *Portion, now time.Duration) (w *Waiter, runOver bool) {
-	w = q.first
+func (q *Queue) heirOf(mode string, p *Portion) *Waiter {
+	w := q.first
 	for w != nil && w.requesting && w.Size == p.Size {
 		w = w.next
 	}
 	if w == nil || !w.rests() || w.Size != p.Size || !w.Kind.Inherits(mode) {
-		return nil, false
+		return nil
 	}
-	p.run.trip = q.run.trip
-	if p.run.over(now, q.debt.others) {
-		return nil, true
-	}
-	w.before, w.state = w.state, Offered
-	return w, false
+	return w
 }
 
 // rests reports that nothing can come to w but what it is given.
 func (w *Waiter) rests() bool {
 	return !w.requesting && (w.state == Waiting || w.state == Asking && w.told != nil)
-}
-
-// GrantPortion is Grant for a portion, which passed in memory.
-func (q *Queue) GrantPortion(w *Waiter, p *Portion, now time.Duration) bool {
-	p.run.count(true, now)
-	if w.state == Deserted {
-		return false
-	}
-	q.remove(w)
-	w.state = Granted
-	w.tell()
-	q.promote()
-	return true
 }
 
 // ReleasedPortion is Released for a portion. Where the runs of several end together, that is one debt: nobody was

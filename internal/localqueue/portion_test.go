@@ -32,10 +32,10 @@ func portions(f *floor, sizes ...int64) (waiting []*Waiter) {
 
 func (f *floor) passes(p *Portion, to *Waiter) {
 	f.t.Helper()
-	w, runOver := f.queue.OfferPortion("p", p, f.now)
+	w, runOver := f.queue.Next("p", p, f.now)
 	require.False(f.t, runOver)
 	require.Same(f.t, to, w)
-	require.True(f.t, f.queue.GrantPortion(w, p, f.now))
+	f.queue.Grant(w, p, f.now)
 }
 
 // R4: a portion is passed on for as long as a run goes on, whatever becomes of others of its key.
@@ -48,7 +48,7 @@ func TestARunOfAPortionIsItsOwn(t *testing.T) {
 	f.now += runTime
 	f.queue.Hold("p")
 	f.queue.Win(&Waiter{Kind: part{}, Several: true, Size: 1}) // another one is taken through Redis
-	w, runOver := f.queue.OfferPortion("p", one, f.now)
+	w, runOver := f.queue.Next("p", one, f.now)
 	require.Nil(t, w)
 	require.True(t, runOver)
 	f.passes(other, waiting[1])
@@ -67,26 +67,13 @@ func TestWhoIsGivenAPortion(t *testing.T) {
 	f = newFloor(t)
 	mixed := portions(f, 2, 1)
 	for range 2 {
-		w, runOver := f.queue.OfferPortion("p", one, f.now)
+		w, runOver := f.queue.Next("p", one, f.now)
 		require.Nil(t, w)
 		require.False(t, runOver)
 		f.queue.Rest(mixed[0], Heard{}, 0)
 	}
 	f.passes(&Portion{Size: 2}, mixed[0])
 	f.passes(one, mixed[1])
-}
-
-// An offer that is taken back leaves its target as it was, and it is told.
-func TestAPortionThatIsNotPassedAfterAll(t *testing.T) {
-	f := newFloor(t)
-	waiting := portions(f, 1, 1)
-	f.queue.Rest(waiting[0], Heard{}, 0)
-	w, _ := f.queue.OfferPortion("p", &Portion{Size: 1}, f.now)
-	require.Same(t, waiting[0], w)
-	f.queue.Recall(w, w.ID)
-	require.Len(t, w.Told(), 1)
-	at, _ := w.Look()
-	require.Equal(t, Asking, at)
 }
 
 // A waiter that comes to be first relies on what another one was told that wanted as much, until that is out of

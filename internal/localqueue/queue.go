@@ -38,7 +38,7 @@ func (q *Queue) Unhold(mode string) { q.holds.add(mode, -1) }
 // Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither
 // a run nor a debt has to be remembered. A run is until the key is really released.
 func (q *Queue) Idle() bool {
-	return q.first == nil && !q.registrar && q.run.length() == 0 && q.debt.owes == 0
+	return q.first == nil && !q.registrar && q.run.passes == 0 && q.debt.owes == 0
 }
 
 // Empty reports that nobody waits, and no registrar is at work.
@@ -61,8 +61,8 @@ func (q *Queue) Waiters() iter.Seq[*Waiter] {
 	}
 }
 
-// Followed reports that others stand behind w.
-func (q *Queue) Followed(w *Waiter) bool { return w.next != nil }
+// Followed reports that others stand behind w, or are likely to come, since it stood behind others itself.
+func (q *Queue) Followed(w *Waiter) bool { return w.next != nil || w.told != nil }
 
 // Excluded reports whether a local hold is in the way of a kind.
 func (q *Queue) Excluded(k Kind) bool { return q.holds.any(k.Excludes) }
@@ -131,7 +131,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 		w.state = Left
 		return Remains{Hold: true}
 	case Offered, Deserted:
-		w.state = Deserted // whoever hands on cleans up
+		w.state = Deserted // whoever offers leaves what it joined
 	case Left:
 		return Remains{}
 	default:
@@ -151,7 +151,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 func (q *Queue) Win(w *Waiter) {
 	q.remove(w)
 	w.state = Granted
-	q.run.turns, q.run.passed, q.silent = 0, 0, nil
+	q.run.passes, q.silent = 0, nil
 	if !q.Awaited(w) {
 		q.askerIsDone(w)
 	}

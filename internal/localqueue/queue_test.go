@@ -165,21 +165,7 @@ func TestWhatALeavingWaiterCleansUp(t *testing.T) {
 			f.queue.Entrants(batch, 7)
 			f.queue.Registered(batch, nil, true)
 		}, Remains{ID: "id-w2", Until: 7}},
-		"a hand-off is under way": {func(f *floor) {
-			f.offer("w1")
-		}, Remains{}},
-		"a hand-off was refused": {func(f *floor) {
-			w, _ := f.offer("w1")
-			f.queue.Recall(w, w.ID)
-		}, Remains{ID: "id-w2"}},
-		"whoever handed on cleans up after the hand-off": {func(f *floor) {
-			w, _ := f.offer("w1")
-			f.queue.Recall(w, "fresh")
-		}, Remains{}},
-		"a hold came to it": {func(f *floor) {
-			w, _ := f.offer("w1")
-			f.grant("w1", "w2", w, true)
-		}, Remains{Hold: true}},
+		"a hold came to it": {func(f *floor) { f.pass("w1", "w2") }, Remains{Hold: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFloor(t)

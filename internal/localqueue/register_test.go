@@ -35,11 +35,11 @@ func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
 	f.queue.Entrants(batch, 7)
 	f.leave("w1")
 	<-f.waiters["w2"].Told()
-	state, _ := f.waiters["w2"].Look()
+	state := f.waiters["w2"].Look()
 	require.Equal(t, Waiting, state)
 	f.queue.Registered(batch, []int64{3}, false)
 	<-f.waiters["w2"].Told()
-	state, _ = f.waiters["w2"].Look()
+	state = f.waiters["w2"].Look()
 	require.Equal(t, Asking, state)
 	require.Equal(t, int64(3), f.waiters["w2"].Ticket())
 }

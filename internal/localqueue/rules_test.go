@@ -34,7 +34,7 @@ func (s *world) inFrontOf(i, j int) bool {
 
 // mayAsk reports that i may ask Redis: no hold is in its way, nobody goes first, and nobody ahead of it has to wait.
 func (s *world) mayAsk(i int) bool {
-	if s.excluded(i) || s.waiters[i].state == Offered && s.calls[i].to >= 0 { // joining is in nobody's way
+	if s.excluded(i) {
 		return false
 	}
 	for j := range i {
@@ -69,11 +69,11 @@ func (s *world) refusesTry(i int) bool {
 	return false
 }
 
-// heir reports whether a hold of i may be handed on to j.
+// heir reports whether a hold of i may pass to j.
 func (s *world) heir(i, j int) error {
 	switch {
 	case !s.waits(j) || s.calls[j].phase == flying:
-		return fmt.Errorf("%d is offered a hold, and does not wait", j)
+		return fmt.Errorf("%d is passed a hold, and does not wait", j)
 	case s.calls[j].breed.set || !s.calls[j].breed.kind.Inherits(s.calls[i].breed.kind.Mode()):
 		return fmt.Errorf("%d cannot take the hold of %d", j, i)
 	}
@@ -85,7 +85,7 @@ func (s *world) heir(i, j int) error {
 			return fmt.Errorf("%d overtakes %d", j, k)
 		}
 		if k != i && s.calls[k].holds && s.calls[j].breed.conflicts(s.calls[k].breed) {
-			return fmt.Errorf("%d is offered a hold beside that of %d", j, k)
+			return fmt.Errorf("%d is passed a hold beside that of %d", j, k)
 		}
 	}
 	return nil
@@ -98,9 +98,9 @@ func (s *world) inPlace(j int) error {
 	case !c.breed.registers:
 		return nil
 	case !s.next || w.ticket == 0:
-		return fmt.Errorf("%d is offered a hold, and may not stand next", j)
+		return fmt.Errorf("%d is passed a hold, and may not stand next", j)
 	case c.late || s.registrar == 3 && s.batch&(1<<j) != 0:
-		return fmt.Errorf("%d is offered a hold while it may be registered", j)
+		return fmt.Errorf("%d is passed a hold while it may be registered", j)
 	}
 	return nil
 }
@@ -128,12 +128,12 @@ func (s *world) brokenBy(i int, before *world) error {
 		return fmt.Errorf("%d is forgotten", i)
 	}
 	asked := before.calls[i].phase != absent && before.waiters[i].state == Asking
-	if s.waits(i) && w.state == Asking && !asked && w.failed == nil && !mayAsk && !c.breed.once && !c.breed.inside &&
+	if s.waits(i) && w.state == Asking && !asked && !mayAsk && !c.breed.once && !c.breed.inside &&
 		!(c.breed.registers && s.queue.first == w) { // which polls
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
 	if awaited := w.state == Waiting || w.state == Offered || w.state == Asking && w.registering; c.phase == asleep &&
-		(!awaited || w.failed != nil) && len(w.told) == 0 {
+		!awaited && len(w.told) == 0 {
 		return fmt.Errorf("%d sleeps in state %d", i, w.state)
 	}
 	for j := range s.calls[:s.n] {
@@ -153,7 +153,7 @@ func (s *world) brokenBy(i int, before *world) error {
 func (s *world) together(i, j int) bool {
 	a, b := &s.calls[i], &s.calls[j]
 	if !s.waits(j) || s.waiters[i].state != Asking || s.waiters[j].state != Asking || !s.inFrontOf(j, i) ||
-		a.breed.once || b.breed.once || a.breed.inside || b.breed.inside || s.waiters[i].failed != nil {
+		a.breed.once || b.breed.once || a.breed.inside || b.breed.inside {
 		return false
 	}
 	if !b.breed.several {
@@ -199,17 +199,17 @@ func (s *world) order() error {
 	return nil
 }
 
-// leftBehind is what nobody cleans up any more: of a call that is gone, unless a hand-off to it is under way or
-// a registration was sent; and, when all are gone, of the queue.
+// leftBehind is what nobody cleans up any more: of a call that is gone, unless a registration was sent; and, when all
+// are gone, of the queue.
 func (s *world) leftBehind() error {
 	all := true
 	for i := range s.calls[:s.n] {
 		c := &s.calls[i]
 		all = all && c.phase == gone
-		if c.phase == gone && !s.targeted(i) && !c.holds && c.trace {
+		if c.phase == gone && !c.holds && c.trace {
 			return fmt.Errorf("of %d something is left", i)
 		}
-		if c.phase == gone && !s.targeted(i) && c.entry && !s.waiters[i].granted() {
+		if c.phase == gone && c.entry && !s.waiters[i].granted() {
 			return fmt.Errorf("of %d an entry is left", i)
 		}
 	}

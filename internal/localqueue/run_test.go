@@ -8,72 +8,62 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// turns has a run of so many turns follow the hold of from, each offered to a waiter that comes for it. It returns
-// who holds then.
-func (f *floor) turns(from string, n int, passed bool) string {
+// turns has a run of so many turns follow the hold of from, each passed to a waiter that comes for it. It returns who
+// holds then.
+func (f *floor) turns(from string, n int) string {
 	f.t.Helper()
 	for i := range n {
 		next := fmt.Sprintf("w %s %d", from, i)
 		f.come(next)
-		w, runOver := f.offer("w")
-		require.False(f.t, runOver, "turn %d", i)
-		require.Same(f.t, f.waiters[next], w)
-		require.True(f.t, f.grant(from, next, w, passed))
+		f.pass(from, next)
 		from = next
 	}
 	return from
 }
 
-// runOver reports whether the hold of from is not handed on, because the run is over.
+// runOver reports whether the hold of from does not pass, because the run is over.
 func (f *floor) runOver(from string) bool {
 	f.t.Helper()
 	f.come("w last")
-	w, runOver := f.offer(from)
+	w, runOver := f.next(from)
 	require.Equal(f.t, runOver, w == nil)
-	if w != nil {
-		f.queue.Recall(w, w.ID)
-	}
 	f.leave("w last")
 	return runOver
 }
 
-// G8, G12: a run of hand-offs ends by its count while others wait all the time.
-func TestARunOfHandOffsEndsByCount(t *testing.T) {
+// G8, G12: after a run the process stays out, if others heard of its end, and then a new run begins.
+func TestAfterARunOthersHaveTheirTurn(t *testing.T) {
 	f := newFloor(t)
 	f.come("w0")
 	f.win("w0")
-	last := f.turns("w0", runCount, false)
+	last := f.turns("w0", runFew)
+	f.now = time.Hour
 	require.True(t, f.runOver(last))
 	f.come("w next")
-	f.now = time.Hour
 	f.drop(last, 1)
 	require.Equal(t, time.Hour+RunPause, f.queue.OutUntil(), "it stays out")
 	f.win("w next") // and a new run begins when the key was taken through Redis
 	require.False(t, f.runOver("w next"))
 }
 
-// The run's time counts from its first hand-off, which is always granted, also if the key was taken
-// long ago: with long sections every other turn is a real release.
+// The run's time counts from its first pass, which is always granted, also if the key was taken long ago: with long
+// sections every other turn is a real release.
 func TestARunEndsByTime(t *testing.T) {
-	for _, passed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("without a request: %v", passed), func(t *testing.T) {
-			f := newFloor(t)
-			f.now = time.Hour // the process is older than any run
-			f.come("w0")
-			f.win("w0")
-			f.now += 2 * runTime
-			last := f.turns("w0", 1, passed)
-			f.now += runTime - 1
-			require.False(t, f.runOver(last))
-			f.now++
-			require.True(t, f.runOver(last))
-		})
-	}
+	f := newFloor(t)
+	f.now = time.Hour // the process is older than any run
+	f.come("w0")
+	f.win("w0")
+	f.now += 2 * runTime
+	last := f.turns("w0", 1)
+	f.now += runTime - 1
+	require.False(t, f.runOver(last))
+	f.now++
+	require.True(t, f.runOver(last))
 }
 
-// Turns that cost no request are not counted against the 64: what they took is. Eight of them are always granted,
-// and more as long as they took less than 8 ms, or than what another process pays to take the key: some trips.
-func TestARunWithoutRequestsEndsByTime(t *testing.T) {
+// Eight passes are granted if they take no longer than a run, and more as long as they took less than 8 ms, or than
+// what another process pays to take the key: some trips.
+func TestALongRunEndsByTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		turns int
 		trip  time.Duration
@@ -95,7 +85,7 @@ func TestARunWithoutRequestsEndsByTime(t *testing.T) {
 			f.come("w0")
 			f.queue.Took(c.trip)
 			f.win("w0")
-			last := f.turns("w0", c.turns, true)
+			last := f.turns("w0", c.turns)
 			f.now += c.took
 			require.Equal(t, c.over, f.runOver(last))
 		})
@@ -117,9 +107,10 @@ func TestARunIsNotForgotten(t *testing.T) {
 			f.come("w")
 			f.win("w")
 			from := "w"
-			for range runCount {
+			for range runFew {
 				lookIn(f)
-				from = f.turns(from, 1, false)
+				from = f.turns(from, 1)
+				f.now += runShort / (runFew - 1)
 				require.False(t, f.queue.Idle(), "a run is remembered")
 			}
 			lookIn(f)
@@ -130,25 +121,20 @@ func TestARunIsNotForgotten(t *testing.T) {
 
 // The time from one run of a process to its next is to be that of two processes, however many there are.
 func TestARunIsShorterTheMoreTakeTurns(t *testing.T) {
-	for others, want := range map[int]int{0: 64, 1: 64, 2: 64, 3: 26, 4: 20, 7: 11, 8: 10, 9: 10, 100: 10} {
+	const ms = time.Millisecond
+	for others, want := range map[int]time.Duration{
+		0: 50 * ms, 1: 50 * ms, 2: 50 * ms, 4: 15625 * time.Microsecond, 5: 12500 * time.Microsecond, 8: 8 * ms, 100: 8 * ms,
+	} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
 			f := afterRun(t, others, Heard{})
 			f.queue.debt.owes = 0 // all of them had their turn
 			f.win("w2")
 			f.leave("w3")
-			last := f.turns("w2", want, false)
+			last := f.turns("w2", 1)
+			f.now += want - 1
+			require.False(t, f.runOver(last))
+			f.now++
 			require.True(t, f.runOver(last))
 		})
 	}
-}
-
-func TestARunOfManyProcessesIsShorterInTimeToo(t *testing.T) {
-	f := afterRun(t, 8, Heard{})
-	f.leave("w3")
-	f.win("w2")
-	last := f.turns("w2", 1, false)
-	f.now += runTime*runLeast/runCount - 1
-	require.False(t, f.runOver(last))
-	f.now++
-	require.True(t, f.runOver(last))
 }

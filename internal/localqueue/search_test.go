@@ -52,8 +52,8 @@ func scenes() map[string]scene {
 	}
 }
 
-// Every order of the steps of a few calls is tried: of coming, asking, each answer, stepping back, handing on and
-// each end of that, releasing, losing, registering, and of contexts that end at any time. In every state
+// Every order of the steps of a few calls is tried: of coming, asking, each answer, stepping back, passing,
+// releasing, losing, registering, and of contexts that end at any time. In every state
 // the rules of rules_test.go hold, and as long as a call has not ended some step can be taken that is not
 // the end of a context.
 //

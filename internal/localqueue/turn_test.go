@@ -52,7 +52,7 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 			f.queue.Stands(5, f.now)
 			f.waiters["w2"].SetTicket(5)
 			c.before(f, f.waiters["w2"])
-			w, runOver := f.offer("w1")
+			w, runOver := f.next("w1")
 			require.Equal(t, c.passes, w != nil)
 			require.False(t, runOver)
 		})

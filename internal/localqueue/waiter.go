@@ -8,10 +8,10 @@ type State uint8
 const (
 	Waiting  State = iota // behind somebody
 	Asking                // it may ask Redis
-	Offered               // a hand-off to it is under way
+	Offered               // another one is about to have it join its hold
 	Granted               // the hold is its
 	Left                  // it left
-	Deserted              // it left while a hand-off to it was under way
+	Deserted              // it left while it was offered to join
 )
 
 // Waiter is one call that does not have its hold yet. The first fields are the caller's, and do not change while
@@ -23,7 +23,7 @@ type Waiter struct {
 
 	Several   bool  // any number of its kind ask at a time, since none takes what excludes another
 	Inside    bool  // the caller has a hold of another mode of the key, and so stands behind nobody
-	Set       bool  // it wants other keys as well, and so never takes a hold that is handed on
+	Set       bool  // it wants other keys as well, and so never takes a hold that is passed on
 	Joins     bool  // it may join a hold of its mode that another one of its process is granted
 	Shared    bool  // it takes nothing: what Redis answers one is the answer to all who were waiting then
 	Size      int64 // of the portion that it wants; 0: it wants something else
@@ -41,11 +41,9 @@ type Waiter struct {
 
 	awaits bool // it waits for what Redis answers another one
 
-	requesting bool  // of a portion: a request of its own is under way, or may still be carried out
-	before     State // it was offered a portion
+	requesting bool // of a portion: a request of its own is under way, or may still be carried out
 
 	state      State
-	failed     error         // the hand-off to it failed for good
 	told       chan struct{} // its state changed; capacity 1; nil for one that never had to wait
 	next, prev *Waiter
 	listed     bool
@@ -63,16 +61,13 @@ func (w *Waiter) Entering() int64 { return w.entering }
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
 
-// Deserted reports that the waiter left while a hand-off to it was under way.
-func (w *Waiter) Deserted() bool { return w.state == Deserted }
-
-// Look is the waiter's state, and the error that its hand-off failed with for good. While it is being registered,
-// it is told to wait even if it is its turn: one request at a time uses its id.
-func (w *Waiter) Look() (State, error) {
+// Look is the waiter's state. While it is being registered, it is told to wait even if it is its turn: one request at
+// a time uses its id.
+func (w *Waiter) Look() State {
 	if w.state == Asking && w.registering {
-		return Waiting, nil
+		return Waiting
 	}
-	return w.state, w.failed
+	return w.state
 }
 
 // Asks notes that the waiter is about to send a request under its id. In Redis's queue, that gives it its place.

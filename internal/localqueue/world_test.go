@@ -40,7 +40,6 @@ const (
 	flying                 // its request is under way
 	refused                // Redis told it to wait, and it is about to look whether somebody asks for it
 	holding                // the hold is its
-	offering               // its hold is being handed on, under the id of another
 	releasing              // its hold is being released
 	joined                 // it has the hold of another one, together with that
 	bringing               // it has its hold, and others waited for the answer
@@ -58,7 +57,7 @@ type call struct {
 	entry   bool // or in the queue there, for as long as a registration may be carried out
 	late    bool // a registration of it had no answer, and may be carried out at any time
 	runOver bool // the release ends a run
-	to      int8 // whom its hold is offered to, or whose it joined
+	to      int8 // whose hold it joined
 }
 
 // world is a queue, its calls, and Redis as far as it matters: a state of the search.
@@ -126,7 +125,7 @@ func (s *world) key() fingerprint {
 	var place [most]byte // among those that are not gone
 	for i := range s.calls[:s.n] {
 		place[i] = byte(bitcount.OnesCount8(kept))
-		if c, w := &s.calls[i], &s.waiters[i]; c.phase != gone || w.registering || c.holds || s.targeted(i) {
+		if c, w := &s.calls[i], &s.waiters[i]; c.phase != gone || w.registering || c.holds {
 			kept |= 1 << i
 		}
 	}
@@ -138,7 +137,7 @@ func (s *world) key() fingerprint {
 		}
 	}
 	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next)
-	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.turns), byte(q.run.passed),
+	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.passes),
 		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch, byte(q.awaiting))
 	for i := range s.calls[:s.n] {
 		if kept&(1<<i) == 0 {
@@ -150,10 +149,10 @@ func (s *world) key() fingerprint {
 			continue
 		}
 		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
-		if c.phase == offering || c.phase == joined || c.to < 0 {
+		if c.phase == joined || c.to < 0 {
 			at = append(at, place[max(c.to, -1-c.to)])
 		}
-		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil, w.failed != nil)
+		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil)
 		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure, w.awaits, q.asker == w)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
@@ -164,20 +163,7 @@ type fingerprint [2]uint64
 
 var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 
-// targeted reports that a hand-off to i is under way.
-func (s *world) targeted(i int) bool {
-	for j := range s.calls[:s.n] {
-		if s.calls[j].phase == offering && int(s.calls[j].to) == i {
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	errNoAnswer  = errors.New("no answer")
-	errNoReplica = errors.New("too few replicas")
-)
+var errNoAnswer = errors.New("no answer")
 
 // move is one step of the world. A world in which only calls whose contexts end can move is stuck.
 type move struct {
@@ -221,9 +207,12 @@ func (s *world) moves(breeds []breed) (all []move) {
 		case refused:
 			add("was refused", i, false, (*world).steps)
 		case holding:
-			add("unlocks", i, false, func(s *world, i int) error { return s.unlocks(i, 0) })
-			if s.queue.run.length() > 0 {
-				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour) })
+			add("unlocks", i, false, func(s *world, i int) error { return s.unlocks(i, 0, true) })
+			add("unlocks, and memory is not enough", i, false, func(s *world, i int) error {
+				return s.unlocks(i, 0, false)
+			})
+			if s.queue.run.passes > 0 {
+				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour, true) })
 			}
 			add("is lost", i, true, (*world).loses)
 		case bringing:
@@ -239,8 +228,6 @@ func (s *world) moves(breeds []breed) (all []move) {
 			add("has nobody join", i, c.holds, func(s *world, i int) error { return s.brought(i, false) })
 		case joined:
 			add("leaves the hold to others", i, false, (*world).parts)
-		case offering:
-			s.settles(add, i)
 		case releasing:
 			add("is released", i, false, (*world).released)
 			add("is not known to be released", i, false, (*world).drops)
@@ -297,20 +284,6 @@ func (s *world) grantable(i int) bool {
 	return true
 }
 
-// settles are the ends of a hand-off.
-func (s *world) settles(add adder, i int) {
-	if s.calls[i].breed.registers { // no script does that
-		add("hands on in memory", i, false, func(s *world, i int) error { return s.grants(i, true) })
-		add("may not hand on", i, false, func(s *world, i int) error { return s.recalls(i, false) })
-		return
-	}
-	add("hands on by a script", i, false, func(s *world, i int) error { return s.grants(i, false) })
-	add("hands on in memory", i, false, func(s *world, i int) error { return s.grants(i, true) })
-	add("may not hand on", i, false, func(s *world, i int) error { return s.recalls(i, false) })
-	add("does not know whether it handed on", i, false, func(s *world, i int) error { return s.recalls(i, true) })
-	add("hands on to too few replicas", i, false, (*world).rejects)
-}
-
 func (s *world) comes(i int, b *breed) error {
 	c, w := &s.calls[i], &s.waiters[i]
 	c.breed = b
@@ -345,22 +318,15 @@ func (s *world) looks(i int) error {
 	if slept {
 		<-w.told
 	}
-	state, failed := w.Look()
-	switch {
-	case failed != nil:
-		c.phase = gone
-		return s.cleansUp(i, s.queue.Leave(w))
-	case state == Granted:
+	switch w.Look() {
+	case Granted:
 		c.phase = holding
 		if !c.holds {
 			c.phase = gone // it was lost meanwhile
 		}
-	case state == Asking:
+	case Asking:
 		if s.registrar == 3 && s.batch&(1<<i) != 0 {
 			return fmt.Errorf("two requests of %d are under way", i)
-		}
-		if s.targeted(i) {
-			return fmt.Errorf("%d asks by the id of a hand-off", i)
 		}
 		w.Asks()
 		c.phase, c.trace = flying, true
@@ -460,7 +426,7 @@ func (s *world) wins(i int) error {
 func (s *world) leaves(i int) error {
 	c, w := &s.calls[i], &s.waiters[i]
 	if c.phase == flying && !c.breed.once {
-		if w.state != Asking && !w.Several || s.targeted(i) {
+		if w.state != Asking && !w.Several {
 			return fmt.Errorf("the id of %d was used by two", i)
 		}
 		w.Rename("a")
@@ -475,7 +441,7 @@ func (s *world) leaves(i int) error {
 		return fmt.Errorf("%d has a hold, and more to clean up", i)
 	}
 	if c.phase = gone; c.holds {
-		return s.unlocks(i, 0)
+		return s.unlocks(i, 0, true)
 	}
 	return nil
 }
@@ -489,9 +455,6 @@ func (s *world) cleansUp(i int, left Remains) error {
 	if left.ID == "" {
 		return nil // others do that, or it shows at the end
 	}
-	if s.targeted(i) {
-		return fmt.Errorf("%d cleans up what a hand-off may use", i)
-	}
 	c.trace = false
 	pending := c.late || s.registrar == 3 && s.batch&(1<<i) != 0
 	if !pending || left.Until >= registration {
@@ -500,64 +463,39 @@ func (s *world) cleansUp(i int, left Remains) error {
 	return nil
 }
 
-// unlocks ends a hold: it is handed on, or released.
-func (s *world) unlocks(i int, now time.Duration) error {
+// unlocks ends a hold: it passes, if memory is enough, or it is released.
+func (s *world) unlocks(i int, now time.Duration, enough bool) error {
 	c := &s.calls[i]
 	if s.passes(i) {
 		return nil
 	}
-	c.phase, c.runOver = releasing, false
-	w, runOver := s.queue.Offer(c.breed.kind.Mode(), now)
-	switch {
-	case w != nil && (runOver || now > 0):
-		return errors.New("a run that is over goes on")
-	case w != nil:
-		to := s.index(w)
-		if err := s.heir(i, to); err != nil {
+	w, runOver := s.queue.Next(c.breed.kind.Mode(), nil, now)
+	if w != nil {
+		if runOver || now > 0 {
+			return errors.New("a run that is over goes on")
+		}
+		if err := s.heir(i, s.index(w)); err != nil {
 			return err
 		}
-		c.phase, c.to = offering, int8(to)
-		s.calls[to].trace = true
-	case runOver:
-		c.runOver = true
+		if enough {
+			s.grants(i, s.index(w))
+			return nil
+		}
+	}
+	c.phase, c.runOver = releasing, runOver || w != nil
+	if c.runOver {
 		s.queue.RunEnds(Heard{})
 	}
 	return nil
 }
 
-func (s *world) grants(i int, passed bool) error {
-	from, to := &s.calls[i], &s.calls[s.calls[i].to]
+func (s *world) grants(i, j int) {
+	from, to := &s.calls[i], &s.calls[j]
 	from.phase, from.holds, to.holds = gone, false, true
+	to.trace, to.entry = false, false // what stands there is the hold, or what its end cleans up
 	s.queue.Unhold(from.breed.kind.Mode())
 	s.queue.Hold(to.breed.kind.Mode())
-	to.trace, to.entry = false, false // what stands there is the hold, or what its end cleans up
-	if !s.queue.Grant(&s.waiters[from.to], passed, 0) {
-		return s.unlocks(int(from.to), 0)
-	}
-	return nil
-}
-
-func (s *world) recalls(i int, unknown bool) error {
-	c := &s.calls[i]
-	w, to := &s.waiters[c.to], &s.calls[c.to]
-	id := w.ID
-	if unknown {
-		id += "'"
-	}
-	s.queue.Recall(w, id)
-	if unknown || w.Deserted() {
-		to.trace, to.entry = false, false // whoever hands on cleans up
-	}
-	w.ID = "a" // one is as good as another
-	c.phase = releasing
-	return nil
-}
-
-func (s *world) rejects(i int) error {
-	c := &s.calls[i]
-	s.queue.Reject(&s.waiters[c.to], errNoReplica)
-	s.calls[c.to].trace = false
-	return s.drops(i)
+	s.queue.Grant(&s.waiters[j], nil, 0)
 }
 
 func (s *world) released(i int) error {

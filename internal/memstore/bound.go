@@ -12,7 +12,6 @@ import (
 // take something only with a request that was read before its not-after.
 type primitive interface {
 	acquire(ask store.Ask) (store.AcquireReply, error)
-	handoff(from string, ask store.Ask) (store.HandoffReply, error)
 	adopt(from string, ask store.Ask) store.Status
 	reenter(step store.Step) store.Status
 	leave(step store.Step) store.Status
@@ -61,10 +60,6 @@ type place struct {
 	key, channel string
 }
 
-func (place) handoff(string, store.Ask) (store.HandoffReply, error) {
-	return store.HandoffReply{}, &store.Refused{Err: errUnsupported}
-}
-
 func (place) change(store.Change, store.Ask) (store.ChangeReply, error) {
 	return store.ChangeReply{}, &store.Refused{Err: errUnsupported}
 }
@@ -91,19 +86,6 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply,
 			reply.Status = store.Late
 		} else {
 			reply, err = b.acquire(ask)
-		}
-		reply.Now = now
-		return reply, err
-	})
-}
-
-func (b *bound) Handoff(ctx context.Context, from string, ask store.Ask) (store.HandoffReply, error) {
-	return exchange(ctx, b.store, Handoff, b.Key(), func() (reply store.HandoffReply, err error) {
-		now := b.store.server.microsLocked()
-		if late(now, ask) {
-			reply.Status = store.Late
-		} else {
-			reply, err = b.handoff(from, ask)
 		}
 		reply.Now = now
 		return reply, err

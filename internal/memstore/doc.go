@@ -10,7 +10,7 @@
 //
 // # What it has
 //
-//	plain lock       acquire, hand-off, adopt, levels, release, renew, inspect, several at once
+//	plain lock       acquire, adopt, levels, release, renew, inspect, several at once
 //	read-write lock  the same of either side, but several at once; reads inside a write, and the gate
 //	semaphore        acquire, release, renew, inspect, capacity, delete
 //	counting, latch  acquire or wait, cancel, every change; requests are remembered as long as in Redis

@@ -8,7 +8,6 @@ type Kind string
 // The kinds of requests, of which several make one where they are sent in one go, and what goes over the subscriptions.
 const (
 	Acquire   Kind = "acquire"
-	Handoff   Kind = "handoff"
 	Adopt     Kind = "adopt"
 	Reenter   Kind = "reenter"
 	Leave     Kind = "leave"

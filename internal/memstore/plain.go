@@ -51,17 +51,6 @@ func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
 	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires)}, nil
 }
 
-func (p plain) handoff(from string, ask store.Ask) (store.HandoffReply, error) {
-	reply := store.HandoffReply{Status: p.adopt(from, ask)}
-	switch reply.Status {
-	case store.Done:
-		reply.Fence, reply.Spare = p.mintLocked(p.key)
-	case store.Already:
-		reply.Fence = p.fences[p.key]
-	}
-	return reply, nil
-}
-
 // adopt makes one hold another one.
 func (p plain) adopt(from string, ask store.Ask) store.Status {
 	switch {

@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -49,24 +48,6 @@ func (w writer) acquire(ask store.Ask) (store.AcquireReply, error) {
 
 func (w writer) busy(left time.Duration) store.AcquireReply {
 	return store.AcquireReply{Status: store.Busy, PTTL: min(left, w.shut*2/5)}
-}
-
-var errNested = errors.New("memstore: there are read holds inside")
-
-// handoff is refused while readers are inside the hold that is to end: they stay, and are in the next one's way.
-func (w writer) handoff(from string, ask store.Ask) (store.HandoffReply, error) {
-	l := w.hold(from)
-	switch {
-	case l == nil && w.hold(ask.ID) != nil:
-		return store.HandoffReply{Status: store.Already, Fence: w.fences[w.key]}, nil
-	case l == nil:
-		return store.HandoffReply{Status: store.Gone}, nil
-	case len(l.readers) > 0:
-		return store.HandoffReply{}, &store.Failure{Fault: store.FaultDefinite, Err: errNested}
-	}
-	l.writer, l.levels, l.expires = ask.ID, firstLevel, w.afterLocked(ask.Lease)
-	fence, spare := w.mintLocked(w.key)
-	return store.HandoffReply{Status: store.Done, Fence: fence, Spare: spare}, nil
 }
 
 func (w writer) adopt(from string, ask store.Ask) store.Status {

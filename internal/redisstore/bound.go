@@ -35,11 +35,6 @@ type Stepper interface {
 	Leave(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
 }
 
-// A Hander is a protocol that can turn a hold into another by a script.
-type Hander interface {
-	Handoff(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.HandoffReply, error)
-}
-
 // An Adopter is a protocol whose holds can move to another process.
 type Adopter interface {
 	Adopt(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.AdoptReply, error)
@@ -90,17 +85,6 @@ func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, error) {
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AcquireReply, bool, error) {
 		reply, err := b.Protocol.Acquire(ctx, conn, ask)
-		return reply, reply.Status.Wrote(), err
-	})
-}
-
-func (b *bound) Handoff(ctx context.Context, from string, ask store.Ask) (lua.HandoffReply, error) {
-	p, ok := b.Protocol.(Hander)
-	if !ok {
-		return lua.HandoffReply{}, &store.Refused{Err: errUnsupported}
-	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.HandoffReply, bool, error) {
-		reply, err := p.Handoff(ctx, conn, from, ask)
 		return reply, reply.Status.Wrote(), err
 	})
 }

@@ -17,7 +17,7 @@ type Rules interface {
 	Excludes(held string) bool
 	// Follows reports that a local waiter of the given mode that came earlier goes first.
 	Follows(ahead string) bool
-	// Inherits reports that Handoff can turn a hold of the given mode into one of this mode.
+	// Inherits reports that a hold of the given mode can pass to a waiter of this mode.
 	Inherits(held string) bool
 }
 
@@ -31,7 +31,6 @@ type Protocol interface {
 
 	Acquire(ctx context.Context, ask Ask) (AcquireReply, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
-	Handoff(ctx context.Context, from string, ask Ask) (HandoffReply, error)
 	Adopt(ctx context.Context, from string, ask Ask) (AdoptReply, error)
 	Reenter(ctx context.Context, step Step) (StepReply, error)
 	Leave(ctx context.Context, step Step) (StepReply, error)
@@ -57,8 +56,6 @@ type Traits struct {
 	Portion int64
 	// Counts says that no decision of the store depends on how many levels a hold has.
 	Counts bool
-	// Unscripted, with Passes, says that there is no Handoff: a hold is passed on without a request, or released.
-	Unscripted bool
 
 	Shares bool // several holds of one process may be one for the store: a newcomer joins one that is live
 	Joins  bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll

@@ -84,14 +84,6 @@ type ReleaseReply struct {
 	Now       int64  // if it was asked for: server time in µs, read before the hold was looked at
 }
 
-// HandoffReply is the answer to a hand-off.
-type HandoffReply struct {
-	Status Status // Done, Already, Gone or Late
-	Fence  int64  // Done: the new token; Already: the stored one; 0: there is none
-	Spare  int64  // Done: how many numbers right below the token are the new hold's too
-	Now    int64  // server time in µs
-}
-
 // AdoptReply is the answer to a request for an exported hold.
 type AdoptReply struct {
 	Status Status // Done, Already, Gone or Late

@@ -25,37 +25,9 @@ func conductHeldKeys(t testing.TB, server *redistest.Server) []string {
 	return held
 }
 
-// G8: if Redis refuses the hand-off, plain release follows at once, and the queue keeps its order: the next
-// waiter acquires, with tokens for those behind it. HMGET is a command that only the hand-off needs; the user
-// may not call it.
-func TestARefusedHandoffFallsBackToRelease(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	proxy := faultproxy.Start(t, server.Addr())
-	require.NoError(t, server.Client(t).Do(t.Context(), "ACL", "SETUSER", "default", "-hmget").Err())
-	line := conductLineOn(t, proxy.Addr(), nil)
-	lock := rlock.New(line.Client, "l")
-	_, unlock := conductTake(t, conductCtx(t), lock)
-	var waiters [4]<-chan conductGrant
-	for i := range waiters {
-		waiters[i] = line.join(t, conductCtx(t), lock)
-	}
-	require.NoError(t, unlock(), "the fallback is the releaser's business alone")
-	for i, w := range waiters {
-		g := line.in(t, w)
-		for _, later := range waiters[i+1:] {
-			require.Empty(t, later)
-		}
-		require.NoError(t, g.unlock())
-	}
-	require.Positive(t, proxy.Requests(conductScript("handoff")), "it was tried")
-	require.GreaterOrEqual(t, proxy.Requests(conductScript("release")), 2)
-	require.Empty(t, conductHeldKeys(t, server))
-}
-
-// The hand-off cannot continue from what it finds at the token's key: the releaser succeeds all the same, and
+// The next acquisition cannot continue from what it finds at the token's key: who unlocked succeeds all the same, and
 // the waiter gets the reason.
-func TestAHandoffThatFindsABadTokenKey(t *testing.T) {
+func TestAReleaseBeforeABadTokenKey(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	rdb := server.Client(t)
@@ -71,7 +43,7 @@ func TestAHandoffThatFindsABadTokenKey(t *testing.T) {
 }
 
 // G8, G10: the new hold has the waiter's own lease and options, not the releaser's.
-func TestAHandoffGivesTheWaitersOwnLease(t *testing.T) {
+func TestTheNextOneHasItsOwnLease(t *testing.T) {
 	t.Parallel()
 	const long, short = 10 * time.Minute, time.Minute
 	for _, test := range []struct {
@@ -102,7 +74,7 @@ func TestAHandoffGivesTheWaitersOwnLease(t *testing.T) {
 			waiter := line.join(t, conductCtx(t), own)
 			require.NoError(t, unlock())
 			g := line.in(t, waiter)
-			require.Equal(t, 1, proxy.Requests(conductScript("handoff"))-conductNoScript(proxy, "handoff"))
+			require.Equal(t, 1, proxy.Requests(conductScript("release"))-conductNoScript(proxy, "release"))
 			pttl(test.to)
 			hold, err := own.Held(g.ctx)
 			require.NoError(t, err)
@@ -118,8 +90,8 @@ func conductNoScript(p *faultproxy.Proxy, name string) int {
 	return p.Requests(faultproxy.And(conductScript(name), faultproxy.Command("eval")))
 }
 
-// A hand-off's target with a short lease of its own loses it on time.
-func TestAFixedLeaseEndsAfterAHandoff(t *testing.T) {
+// One that waited in this process, with a short lease of its own, loses it on time.
+func TestAFixedLeaseEndsAfterAWait(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	line := conductLineOn(t, server.Addr(), nil)
