@@ -29,6 +29,15 @@ type lockSet struct {
 	since time.Duration // when the call began
 }
 
+// A set is settled like a single request, by the same three rules. An answer that was lost may have taken all of them:
+// the id is asked for again, or released until no copy can come. An answer that comes when the caller has left is
+// cleaned up after by the goroutine that waited for it. And no request for a set is sent again by the store itself.
+//
+// What differs is that a copy may have taken some members and not others, though one script takes all or none: each
+// member has a lease of its own, and the shortest may be over. The next request takes those that are missing and
+// answers "held"; "already" means that nothing was missing. If it is answered "busy", the members that the copy
+// took are in nobody's hands; so the whole id is given up, and the set goes on with another one.
+
 // elsewhere says that another member than the one in whose queue the waiter stands is busy.
 type elsewhere struct{ at int }
 
@@ -41,7 +50,8 @@ func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Durat
 	return e.lockAll(ctx, reqs, maxWait, false)
 }
 
-// TryLockAll makes one attempt. It is repeated only if its reply was lost, and not beyond maxWait.
+// TryLockAll makes one attempt. It is repeated only if its reply was lost, and not beyond maxWait. It is refused by a
+// hold of this process on any member without a request.
 func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, true)
 }
@@ -80,7 +90,9 @@ func (e *Engine) lockAll(
 	}
 }
 
-// carriedOf tells the requests that ctx carries a level of from those that have to be held first.
+// carriedOf tells the requests that ctx carries a level of from those that have to be held first. A level that has
+// ended (its hold was lost, say) makes the whole call fail with that cause: the caller is inside a lock that it
+// does not hold any more, and must learn it before it takes others.
 func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*hold.Level, error) {
 	g, outer := &lockSet{reqs: make([]Request, 0, len(reqs))}, make([]*hold.Level, len(reqs))
 	for i, req := range reqs {
@@ -152,7 +164,8 @@ func (e *Engine) gatherAll(limited, ctx context.Context, g *lockSet, once bool) 
 	}
 }
 
-// together reports whether one request can serve all, as far as is known.
+// together reports whether one request can serve all, as far as is known. What is known of a cluster's slots may be out
+// of date; then the store refuses with ErrApart, and the caller takes them one by one (package multilock).
 func together[T any](e *Engine, all []T, proto func(T) store.Protocol) bool {
 	slot := e.store.Slot(proto(all[0]).Key())
 	return !slices.ContainsFunc(all, func(one T) bool { return e.store.Slot(proto(one).Key()) != slot })
@@ -199,7 +212,12 @@ func (e *Engine) attachAll(
 	return levels, false, nil
 }
 
-// attemptAll is attempt for a waiter that stands for several requests.
+// attemptAll is attempt for a waiter that stands for several requests. Before it asks it looks whether a hold of this
+// process is in the way of another member: Redis would only say the same a round trip later.
+//
+// If a member other than the one in whose queue it stands is busy, it must not stay where it is. That member's
+// release is told on another channel; here it would wait for a message that has nothing to do with what keeps it
+// out.
 func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 	e := l.engine
 	for range 3 {
@@ -291,7 +309,8 @@ type askedAll struct {
 	all store.AcquireAllReply
 }
 
-// askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for.
+// askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for: each member is
+// released by itself, since the members may be served by several nodes by then.
 func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 	reqs, id := w.lockSet.reqs, w.ID
 	send := func(ctx context.Context) (askedAll, error) {
@@ -313,6 +332,8 @@ func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
 	return sent
 }
 
+// sendAcquireAll sends one request. Its time limit is that of the shortest lease, as one lease is over when the
+// hold of the set is of no use any more.
 func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) (sent askedAll) {
 	limit := e.sender.Limit(reqs[0].Lease)
 	members := make([]store.Member, len(reqs))

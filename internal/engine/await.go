@@ -35,6 +35,9 @@ func joins(req Request, under outer) bool {
 // readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.
 func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) }
 
+// The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
+// answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
+
 // awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
 // that one's hold, and an error if its wait ended; otherwise w goes on like any other.
 func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, error) {
@@ -64,7 +67,9 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 	}
 }
 
-// bring has those join h that waited for the answer to w's request.
+// bring has those join h that waited for the answer to w's request. A reader may leave while it is being brought
+// in: the level is made first, and whether the reader is still there is decided under the table's mutex; if it is
+// not, the level is unlocked again. Nobody has seen its context.
 func (e *Engine) bring(w *waiter, h *Hold) {
 	if w.joiner == nil || !w.joiner.awaited {
 		return

@@ -27,7 +27,13 @@ type Config struct {
 	Logger         *slog.Logger
 }
 
-// Engine waits, wakes, renews, loses, hands on and cleans up for every lock of one client.
+// Engine waits, wakes, renews, loses, passes on and cleans up for every lock of one client. All fields but the
+// nonce are set by New and constant after that; what they point to has mutexes of its own.
+//
+// Its goroutines: those of callers, which run everything that a call needs and leave nothing behind when it
+// returns; the wheel's, one or a few, which end contexts and start renewals; those that the sender spawns (renewals
+// of counts, registrations, late answers), which Close joins; and one for each stream of events while there is
+// something to tell.
 type Engine struct {
 	cfg      Config
 	clock    *watchdog.Clock
@@ -98,7 +104,9 @@ type holdNumber uint64
 
 const numberBase = 36
 
-// newID makes a hold id that was never used and never will be.
+// newID makes a hold id that was never used and never will be: the client's id is random, and the numbers of one client
+// only grow. Nearly every argument in this package begins there. A request, a release or a count that arrives at
+// whatever time can only ever touch the hold that it was meant for.
 func (e *Engine) newID() string { return e.idOf(holdNumber(e.nonce.Add(1))) }
 
 // idOf is the id of a number.
@@ -126,7 +134,9 @@ func (e *Engine) refuse(p store.Protocol) error {
 	return &callError{kind: e.cfg.Errors.Closed, name: p.Name()}
 }
 
-// unavailable makes the error of a call that the store did not answer, or answered with an error.
+// unavailable makes the error of a call that the store did not answer, or answered with an error. A key that belongs to
+// something else is a conflict, which no waiting mends; a request that the store can never carry out says why in words
+// of its own; all else is "unavailable", and may be another time.
 func (e *Engine) unavailable(p store.Protocol, err error) error {
 	var impossible *store.Refused
 	if errors.As(err, &impossible) {

@@ -38,7 +38,9 @@ type Events struct {
 }
 
 // callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
-// the text names the lock.
+// the text names the lock. For example, a Lock whose context ended while another held the lock matches ErrBusy and
+// context.DeadlineExceeded, and one whose context ended while Redis was silent matches ErrUnavailable in place of
+// ErrBusy.
 type callError struct {
 	kind  error
 	name  string

@@ -94,7 +94,9 @@ func quietly(tell func()) {
 	tell()
 }
 
-// close waits until everything was told, for at most limit, and for the log a moment longer.
+// close waits until everything was told, for at most limit, and for the log a moment longer. Losses and renewals
+// have one limit together, since an observer that blocks in one usually blocks in the other. A goroutine that is
+// inside a call of the application cannot be stopped; it is left behind, and the log says so.
 func (n *events) close(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()

@@ -13,7 +13,10 @@ type outer struct {
 	fence int64
 }
 
-// underOther looks for holds of other sides of the lock that ctx carries.
+// underOther looks for holds of other sides of the lock that ctx carries. A read inside a write passes the queue:
+// it would otherwise wait for the caller's own hold. A write inside a read is refused, because two callers that do
+// it would wait for one another for ever. The outer hold is marked before the request is sent (MarkOuter), so it
+// cannot be passed in memory to another caller, beside whom the inner one would then stand.
 func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer, err error) {
 	side := p.Traits().Under
 	if side == nil {

@@ -19,7 +19,10 @@ type Held struct {
 	ValidUntil time.Time
 }
 
-// Held looks at the hold of the lock that ctx carries, without asking Redis.
+// Held looks at the hold of the lock that ctx carries, without asking Redis. What it returns was true at one
+// instant: the hold may be lost right after. ValidUntil is therefore the instant to plan with, the earliest of
+// those at which the context will end unless something prolongs it: the validity of the grant, the level's own
+// fixed lease, and MaxHold.
 func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
@@ -61,7 +64,9 @@ type Holder struct {
 // noExpiry is the TTL of a holder that stays until it is broken.
 const noExpiry time.Duration = -1
 
-// Inspect asks Redis who holds, in one round trip.
+// Inspect asks Redis who holds, in one round trip. It changes nothing there, and needs no right to write. Holders are
+// those that Redis knows: where a run of turns passes a hold on in memory, they are one holder with one id, and the
+// fencing token is the end of the range that the grant reserved.
 func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	reply, err := e.look(ctx, p)
 	if err != nil {
@@ -91,7 +96,8 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	return seen, nil
 }
 
-// queue is who waits: everybody, where Redis keeps a queue, and otherwise those of this client.
+// queue is who waits: everybody, where Redis keeps a queue, and otherwise those of this client. Of the waiters of other
+// clients there is a number only then, and a rough one: as many as listen on the channel, one for each client.
 func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queued) {
 	if p.Traits().Queues {
 		for _, w := range reply.Queue {
@@ -112,6 +118,7 @@ func (e *Engine) listening(p store.Protocol) int {
 	return 0
 }
 
+// look asks once more if the first answer was lost, for what is left of the same time limit.
 func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply, error) {
 	if ctx.Err() != nil {
 		return store.InspectReply{}, contextError(ctx)
@@ -169,7 +176,8 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	}
 }
 
-// BreakOne takes one hold from whoever has it.
+// BreakOne takes one hold from whoever has it. It is told NotHeld if there is no such hold, unless an earlier
+// sending of this very call may have been what ended it.
 func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
@@ -184,6 +192,11 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 	return err
 }
 
+// breakHold takes one hold by its id, which no later hold will have: a copy of the request that comes late takes
+// nothing. If this process has the hold, its contexts end before Redis is asked, so that the next holder cannot
+// overlap it. A holder of another process goes on until it hears of the break: its next renewal says "not there", a
+// third of a lease later at most, or at once if it listens on the channel (suspect.go). Until then two callers
+// think that they hold, which is what breaking a lock means, and why the fencing token exists.
 func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
 	if h := e.table.find(p.Key(), id); h != nil {
 		h.lose(hold.Gone, errBroken)

@@ -34,7 +34,8 @@ func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level
 	return l
 }
 
-// joinable is the newest hold that may be joined, if nobody waits who would be overtaken.
+// joinable is the newest hold that may be joined, if nobody waits who would be overtaken. It may have ended when it is
+// used, or be too old to be joined: Join looks at both, under the hold's own mutex.
 func (t *table) joinable(proto store.Protocol) *Hold {
 	p := t.lock(proto.Key())
 	defer p.mu.Unlock()

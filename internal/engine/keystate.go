@@ -30,7 +30,9 @@ func (p *part) state(key string) *keyState {
 	return s
 }
 
-// queue is the queue of a key, which is made if there is none: a key without one has one hold at most.
+// queue is the queue of a key, which is made if there is none: a key without one has one hold at most. The queue counts
+// the holds of each mode, to know what is in the way of whom; one that is made late is told of the hold that was there
+// before it.
 func (p *part) queue(s *keyState) *localqueue.Queue {
 	if s.queue == nil {
 		if s.queue = p.spareQueue; s.queue == nil {
@@ -96,7 +98,9 @@ func (p *part) list(s *keyState, h *Hold) {
 	}
 }
 
-// unlist takes a hold out, if it is there.
+// unlist takes a hold out, if it is there. One of several moves up to the place in the state, whichever: no order is
+// kept among holds that stand beside one another. The newest grant that readers may join is forgotten with it; the
+// next reader that asks makes another one the newest.
 func (s *keyState) unlist(h *Hold) {
 	if !s.lists(h) {
 		return
@@ -124,7 +128,8 @@ func (s *keyState) unlist(h *Hold) {
 
 func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.shared[h.number] == h }
 
-// find finds a hold by its number; nil if it is not there. The state may be nil, as in the methods below.
+// find finds a hold by its number; nil if it is not there. Turns of one grant have one number, and one of them is
+// listed at a time. The state may be nil, as in the methods below.
 func (s *keyState) find(n holdNumber) *Hold {
 	switch {
 	case s == nil:

@@ -47,7 +47,10 @@ func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
 	return h, pttl, err
 }
 
-// requests has w be asking Redis from now on, unless it was given a hold, or need not ask.
+// requests has w be asking Redis from now on, unless it was given a hold, or need not ask. It need not ask if another
+// waiter that wanted as much was refused, and nothing was heard on the channel since: Redis would refuse it as well.
+// For example, sixty callers that want one permit each and find none free send one request and not sixty; when a permit
+// is returned elsewhere, the first of them asks.
 func (t *table) requests(w *waiter, heard localqueue.Heard) (h *Hold, wait time.Duration, sends bool) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
@@ -58,7 +61,8 @@ func (t *table) requests(w *waiter, heard localqueue.Heard) (h *Hold, wait time.
 	return nil, wait, sends
 }
 
-// rests notes that w was refused, and that no request of its own is under way.
+// rests notes that w was refused, and that no request of its own is under way: from now on a portion may be passed
+// to it in memory. With a request under way that must not be, for it could be granted another one besides.
 func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()

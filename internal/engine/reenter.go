@@ -30,7 +30,9 @@ func (h *Hold) reenter(
 	return h.reenterWithin(limited, ctx, from, req, patience)
 }
 
-// standing reports why a level that ctx carries cannot be entered again.
+// standing reports why a level that ctx carries cannot be entered again. It is asked first by everything that is done
+// inside a hold. A process that stood still for longer than the lease may come here before its wheel has ended the
+// contexts; so validity is compared with the clock, and a hold that is over is ended here and now.
 func (h *Hold) standing(from *hold.Level) error {
 	h.expireIfOver()
 	err, releasing := h.Standing(from)
@@ -40,6 +42,12 @@ func (h *Hold) standing(from *hold.Level) error {
 	return err
 }
 
+// reenterWithin adds a level by a step that Redis confirms.
+//
+// If the answer is lost for good, the caller is told so and the level is withdrawn, though Redis may count it. That
+// costs nothing: the count in Redis is an absolute number, and the next step or the count that follows sets it
+// right, with a higher number. The lease may be longer there than any level needs, until the next renewal or
+// release. If the answer is "not there", the hold was lost, and all its levels learn of it.
 func (h *Hold) reenterWithin(
 	limited, ctx context.Context, from *hold.Level, req Request, patience time.Duration,
 ) (*hold.Level, error) {

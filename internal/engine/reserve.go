@@ -61,7 +61,9 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	return err
 }
 
-// awaitHead waits for a while until w is at the head of its queue.
+// awaitHead waits for a while until w is at the head of its queue. While it waits there the others behind it wait too,
+// and so do those in the queues in front of which it stands already: the time is short, and callers that pass the lock
+// among themselves are through several turns in it.
 func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 	timer := time.NewTimer(reserveFor)
 	defer timer.Stop()

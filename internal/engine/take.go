@@ -33,6 +33,11 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 	return nil
 }
 
+// What is taken so cannot be found in Redis by an id afterwards, as a hold can: a number went down by one, and that is
+// all. So a request that is sent twice would count twice, if Redis did not remember. It remembers each request's id
+// until its not-after, and answers a second one with what it did at the first. With its next request for the key
+// the engine says which ids were answered (Settled), and Redis forgets those.
+
 // TryTake makes one attempt. It is repeated only if its reply was lost.
 func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	req.Loose = true
@@ -111,7 +116,12 @@ func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) 
 	return none, e.ended(ctx, p, err)
 }
 
-// change is one call of Once.
+// change is one call of Once. Whether it was carried out is known for certain unless the error says otherwise: a lost
+// answer is asked for again, by the same id, for as long as Redis remembers that. For example, with a release
+// timeout of 5 s: the first sending at 10 s has a not-after of about 11 s by the server's clock, and Redis
+// remembers the id until 16 s. No sending has a later not-after than that, so none is carried out after the id was
+// forgotten. A process that is stopped for a minute in between sends a request that is refused, and tells its
+// caller that the outcome is unknown.
 type change struct {
 	store.Change
 	id       string
@@ -130,6 +140,8 @@ func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
 	return min(notAfter, c.until)
 }
 
+// sendOnce sends a change once. The ids that it says were answered are taken out of their list before it is sent,
+// so that two requests do not both carry them; if it fails, they are put back.
 func (e *Engine) sendOnce(ctx context.Context, p store.Protocol, c *change) (reply store.ChangeReply, err error) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	if err := e.store.Ready(ctx, limit); err != nil {

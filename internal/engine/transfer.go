@@ -70,13 +70,20 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 }
 
 // outlast waits until no late copy can come of the request that made a hold: it could take the lock again under the
-// exported id, after the importer is done with it. It is refused when its not-after has passed.
+// exported id, after the importer is done with it. It is refused when its not-after has passed. Nothing is waited for
+// in the usual case, in which the request was answered the first time it was sent; and otherwise as long as a command
+// may take, at most. The caller's context does not shorten it: by then the hold is in nobody's hands, and to return
+// early would be to lose it.
 func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 	if notAfter > 0 && !e.sender.Past(p.Key(), notAfter) {
 		e.sender.Pause(background, e.sender.Local(p.Key(), notAfter)-e.clock.Now()+time.Millisecond)
 	}
 }
 
+// confirmExport sets the lease of an exported hold anew and so finds out whether it is there. It is a renewal, because
+// that creates nothing: a hold that is gone stays gone. If no answer comes within the release timeout, nobody can say
+// whether the hold stands, and the caller gets no passage. So the id is reclaimed for as long as Redis may keep it,
+// which includes the lease that was asked for just now.
 func (e *Engine) confirmExport(h *Hold) error {
 	ttl := max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
@@ -129,6 +136,11 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.L
 
 // adopt has the store make a hold for the ask's id of another one, or beside it. If that is not there, the error
 // matches NotHeld.
+//
+// The steps of a request whose outcome is unknown are those of an acquisition: each sending has a not-after, all
+// have the same new id, "already" is this call's own work, and an id of which nothing is known in the end is
+// reclaimed. That takes the hold from both sides, which is safe; the passage is used up then, and the caller is
+// told that Redis did not answer.
 func (e *Engine) adopt(ctx context.Context, req Request, from string, ask store.Ask) (unsure doubt, err error) {
 	p := req.Proto
 	var sent adopted
@@ -169,6 +181,8 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 	return e.unavailable(p, err)
 }
 
+// imported makes the local side of a hold that was adopted. Its validity counts from the first sending of the
+// request, and its token is the exporter's: it is one possession of the lock, in two processes one after the other.
 func (e *Engine) imported(
 	ctx context.Context, req Request, id string, fence int64, began time.Duration, unsure doubt,
 ) (*hold.Level, error) {
@@ -192,6 +206,7 @@ type adopted struct {
 	err   error
 }
 
+// askAdopt sends one request, and cleans up after an answer that comes when the caller has left.
 func (e *Engine) askAdopt(
 	ctx context.Context, req Request, from string, ask store.Ask, before doubt,
 ) adopted {

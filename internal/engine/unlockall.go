@@ -16,6 +16,10 @@ import (
 // UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
 // end with them and that nobody here waits for are released by one script. The error is the first that
 // one of them met.
+//
+// The levels are unlocked from the last to the first, because each one's context was made inside the one before: in the
+// other order the first would end all others with its own cause. A hold that was lost in the meantime is left out, and
+// the others are released all the same. All of it is bounded by one release timeout and not by one for each lock.
 func UnlockAll(levels []*hold.Level) error {
 	if len(levels) == 0 {
 		return nil
@@ -44,6 +48,10 @@ func UnlockAll(levels []*hold.Level) error {
 	return cmp.Or(err, e.passAll(done, end))
 }
 
+// A hold that a caller of this process waits for goes to that one in memory; those that nobody waits for go together. A
+// waiter that comes after it was looked for is told nothing wrong: it finds the hold on the table until its release was
+// answered, and then asks.
+
 // passAll lets holds go of which no context says any more that they are held.
 func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
@@ -66,6 +74,10 @@ func (h *Hold) noteReleased(err error) error {
 }
 
 // releaseTogether releases by one script. What that did not settle is released one by one.
+//
+// Certain says what "not there" means in the second round. If the script was refused as a whole, nothing of it was
+// done, and a hold that is not there was lost. If its answer was lost, it may have been released by the script, and
+// "not there" is what is to be expected.
 func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	certain := true
 	if len(holds) > 1 && together(e, holds, func(h *Hold) store.Protocol { return h.proto }) {
@@ -99,6 +111,9 @@ func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) e
 	return lost
 }
 
+// sendReleaseAll sends the script. Holds that were taken together have one id and stand next to one another; the id is
+// made once for them, since making it is most of what this function does. What was released is remembered for a while
+// (Ended), in case a replaced primary has forgotten it.
 func (e *Engine) sendReleaseAll(
 	ctx context.Context, holds []*Hold, limit time.Duration,
 ) (all []*store.Parting, err error) {
@@ -133,8 +148,8 @@ func Tie(levels []*hold.Level, fn func()) {
 // EngineOf is the engine of a level.
 func EngineOf(l *hold.Level) *Engine { return holdOf(l).engine }
 
-// Detach runs fn beside its caller. While this engine closes, it is not joined here: what fn releases may
-// be another client's. Whoever unlocks what was tied waits for it.
+// Detach runs fn beside its caller, which may be the wheel's goroutine: fn may wait. While this engine closes, it
+// is not joined here: what fn releases may be another client's. Whoever unlocks what was tied waits for it.
 func (e *Engine) Detach(fn func()) {
 	if !e.sender.Spawn(fn) {
 		go fn()
