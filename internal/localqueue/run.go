@@ -2,10 +2,10 @@ package localqueue
 
 import "time"
 
-// A run is the turns that follow one another in this process, until the key is really released. Its first pass is always
-// granted: with long critical sections, every other turn is a real release. runFew of them are granted as long as they
-// take no longer than runTime, or less if several other processes take turns; more, until what they took outweighs what
-// others wait for besides: a release, a message and a request, which are trips.
+// A run is the turns that follow one another in this process, until the key is really released. Its first pass is
+// always granted: with long critical sections, every other turn is a real release. runFew of them are granted as
+// long as they take no longer than runTime, or less if several other processes take turns; more, until what they
+// took outweighs what others wait for besides: a release, a message and a request, which are trips.
 const (
 	runTime  = 50 * time.Millisecond
 	runFew   = 8
