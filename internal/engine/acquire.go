@@ -36,6 +36,8 @@ type leader struct {
 	nap    time.Duration   // between attempts where nobody tells of a release
 }
 
+// newLeader makes w the leader. That the caller was told "busy" before, by another queue, is known to it from the
+// start: if its time is over before Redis answers, "busy" is the better thing to say.
 func (e *Engine) newLeader(w *waiter) *leader {
 	busy := w.req.Busy || w.lockSet != nil && w.lockSet.busy
 	return &leader{waiter: w, engine: e, busy: busy, pause: request.FirstPause, nap: request.FirstPause}
@@ -51,6 +53,16 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // way stay in the ticket, and awaitWakeup finds them. What can still be lost is a message itself, when a connection
 // breaks: the ticket is ready then too (whoever listens may have missed something), and if even that fails, the
 // lease of the holder and the poll interval bound the wait.
+//
+// For example, B waits for what A holds:
+//
+//	B asks, and Redis says "busy, 28 s"
+//	            A releases: PUBLISH reaches nobody
+//	B subscribes; the confirmation arrives
+//	B asks again, because of the confirmation, and is granted the lock
+//
+// Had A released before B's first request, that would have been granted; had it released after the confirmation, B
+// would have the message.
 //
 // A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
 // before it asks (yield). One that is not subscribed but was the last to end a run waits out the pause that it left
@@ -296,6 +308,7 @@ func (l *leader) yield(ctx context.Context) {
 // scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
 func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
+// unsubscribe leaves the channels. The subscription itself stays for a while, for the next waiter of this process.
 func (l *leader) unsubscribe() {
 	for _, t := range []store.Ticket{l.ticket, l.also} {
 		if t != nil {

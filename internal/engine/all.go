@@ -43,6 +43,12 @@ type elsewhere struct{ at int }
 
 func (elsewhere) Error() string { return "another of the locks is busy" }
 
+// For example, one set wants a and b, another one b and a, and a plain caller holds b. Both sets ask, are told that
+// b is busy, and stand in b's queue, the first before the second; neither holds a. When b is released, the first
+// asks for both and has them. The second asks, is told that one of them is busy, and goes to that one's queue.
+// Taken one by one, in the order in which each names them, the first could hold a and the second b, and both would
+// wait until their leases were over.
+
 // LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
 // nothing, and tries all when that one may be free. The levels are in the order of the requests; the
 // last one's context carries all. Locks that ctx carries are entered again, when all others are held.
@@ -56,6 +62,8 @@ func (e *Engine) TryLockAll(ctx context.Context, reqs []Request, maxWait time.Du
 	return e.lockAll(ctx, reqs, maxWait, true)
 }
 
+// lockAll takes all, and begins again if a hold was lost before its owner got to see it. Nothing is held from one
+// round to the next.
 func (e *Engine) lockAll(
 	ctx context.Context, reqs []Request, maxWait time.Duration, once bool,
 ) ([]*hold.Level, error) {
@@ -134,6 +142,10 @@ func (e *Engine) newMember(g *lockSet) *waiter {
 	return w
 }
 
+// gatherAll moves from queue to queue until all are held or the wait is over. In each queue the set is an ordinary
+// waiter: it stands behind those that came earlier, and those that come later stand behind it. When it moves, it
+// goes to the end of the next queue. With short sections and many callers that could go on for long; after some
+// moves it reserves.
 func (e *Engine) gatherAll(limited, ctx context.Context, g *lockSet, once bool) error {
 	for moves := 1; ; moves++ {
 		if !once && moves%reserveAfter == 0 {
@@ -304,6 +316,7 @@ func (t *table) inTheWay(g *lockSet) int {
 	return -1
 }
 
+// askedAll is one sending of the script for a set and what came of it.
 type askedAll struct {
 	asked
 	all store.AcquireAllReply

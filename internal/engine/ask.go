@@ -17,6 +17,10 @@ type doubt struct {
 	any      bool
 }
 
+// add notes one more request without an answer. The earliest sending counts for when a lease may have begun, and the
+// latest not-after for when the last copy can come. For example, of two requests sent at 5 s and 7 s with not-afters of
+// 6.5 s and 8.5 s by the server's clock, the hold may be one whose lease began at 5 s, and the id can be forgotten
+// after 8.5 s.
 func (d *doubt) add(start time.Duration, notAfter int64) {
 	if !d.any {
 		d.since, d.any = start, true
@@ -48,6 +52,15 @@ type asked struct {
 	reply store.AcquireReply
 	err   error
 }
+
+// What a late answer leaves to do, by what it says:
+//
+//	held, already   the id is released: its caller has gone
+//	busy            nothing was taken; but a copy may come, so the id is released when none can any more
+//	busy, and the store marks waiters (a gate, a place): the mark is taken away at once
+//	no answer       whatever may have happened may still happen: released until the not-after has passed
+//
+// And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
 
 // ask sends the acquire script. If the caller's context ends while the request is under way, the caller returns at
 // once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
@@ -106,6 +119,8 @@ func (e *Engine) withdraw(req Request, id string, notAfter int64) {
 	}
 }
 
+// sendAcquire sends the script once. Before that the store learns what it must know of the node (its clock, whether
+// it is a primary), within the same time limit; usually it knows.
 func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (sent asked) {
 	p, limit := req.Proto, e.sender.Limit(req.Lease)
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {

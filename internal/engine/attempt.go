@@ -24,6 +24,11 @@ func turned(err error) bool {
 // was set forward since, Redis answers "late" and nothing is written; that answer carries the time, so the next request
 // is in time. Three of them in a row mean a clock that runs away.
 //
+// For example, with an estimate that is two seconds behind the server's clock and a time limit of one second, a
+// not-after lies a second in the past when the request arrives. "Late" costs a round trip and nothing else. With an
+// estimate that is ahead, a copy may be carried out later than it need be, which only delays the clean-up: no lease
+// and no validity depends on the estimate.
+//
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
 // sent; won counts its validity from the first request that may have begun it.
@@ -139,6 +144,10 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	return h, nil
 }
 
+// What could happen without it: a waiter's request hangs in a broken connection; its caller's context ends; the call
+// returns; the connection is repaired, and the request takes the lock, under an id that nobody knows any more. Others
+// would wait for a whole lease for a holder that does not exist.
+
 // renounce gives up the id if it may stand for a hold by now, or may do so later, of which this process does not know.
 // The reclaimer releases it until no copy of any of its requests can be carried out any more. From here on the waiter
 // has another id, so what the reclaimer releases can never be a hold that this waiter is granted.
@@ -161,6 +170,7 @@ func (l *leader) all() []Request {
 	return []Request{l.req}
 }
 
+// isShortfall reports that too few replicas confirmed what was done: it was done on the primary.
 func isShortfall(err error) bool {
 	var s *store.ShortfallError
 	return errors.As(err, &s)

@@ -35,6 +35,10 @@ func joins(req Request, under outer) bool {
 // readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.
 func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) }
 
+// For example, sixty-four readers come within a millisecond, and a request takes half of one. The first asks. The
+// others find it asking and wait; its answer comes, and all have levels of its hold: one request in place of
+// sixty-four. If the answer is "busy", the others ask as they would have, half a millisecond later.
+//
 // The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
 // answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
 

@@ -13,6 +13,9 @@ import (
 // can have been in between, and none that waits at the gate keeps out who reads already. To refuse would be plainer,
 // but whether others joined is nothing that the caller knows or can change.
 //
+// The request is an adoption by which the old hold stays. If its answer is lost for good, the new id is reclaimed
+// and the caller has neither: its own level has ended, and the others' grant is untouched.
+//
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
 // without it.
 func (e *Engine) exportBeside(l *hold.Level) (Passage, error) {

@@ -40,7 +40,8 @@ func (e *Engine) Close() []string {
 	return names
 }
 
-// abandonAll ends every live hold here. Holds that somebody is releasing are that one's business.
+// abandonAll ends every live hold here. A hold that is being released already is left to the call that releases it,
+// which Close waits for. The orphans are released together, many by one script.
 func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 	for _, h := range e.table.all() {
 		ended, ok := h.end(hold.Closed, nil, e.refuse(h.proto))

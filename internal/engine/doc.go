@@ -28,6 +28,52 @@
 // which releases the id until a reply shows a server time beyond the not-after: from then on no copy
 // can take effect. Re-entries are never reclaimed, their id is the hold's.
 //
+// # What if
+//
+// Each request is written with four questions in mind. The answers, for the requests that this package sends:
+//
+// An acquisition (attempt.go, ask.go).
+//   - The reply is lost after the effect: the next attempt has the same id and is answered "already"; validity counts
+//     from the first sending. Without a next attempt the id is reclaimed.
+//   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the
+//     lease. If
+//     nothing is left, or the caller has gone, the id is released.
+//   - The context ends: the caller leaves at once, and the goroutine that waits for the reply cleans up.
+//   - The process stops for a minute: a request that had not left is refused for its not-after; a hold that was
+//     granted is
+//     over by the clock before its caller gets to see it.
+//
+// A release (release.go).
+//   - Lost after the effect: the next sending finds the id gone, which then is no loss.
+//   - Late: the id is never used again, so a copy that comes later finds nothing.
+//   - The context ends: it has none but the release timeout; after that the reclaimer goes on.
+//   - The process stops: the contexts have ended before; the lock is free when its lease is over.
+//
+// A step of levels that is waited for (reenter.go, unlock.go).
+//   - Lost after the effect: the same step is sent again and answered "done before".
+//   - Late: a newer number has been noted, or the hold is gone; it changes nothing.
+//   - The context ends: the level is withdrawn here, and the next number sets the count right.
+//   - The process stops: when it goes on, the validity has run out, and entering the hold says so.
+//
+// A count that nobody waits for (count.go).
+//   - Lost, or late: as a step; it is written again with a new number.
+//   - It has no context, and carries no lease: nothing depends on when it comes.
+//
+// A renewal (renew.go).
+//   - Lost after the effect: the lease is longer than is known here, and the hold ends earlier than it must.
+//   - Late: an answer counts from the sending. If validity is over by then, it revives nothing.
+//   - The process stops: the wheel ends what is over before it renews anything.
+//
+// A registration in a fair lock's queue (queue.go).
+//   - Lost after the effect: the waiter is registered again, and keeps the place that it has; if it leaves, the
+//     place is
+//     taken away, until no copy can come.
+//   - Late: as an acquisition, it has a not-after.
+//   - The process stops: it is taken for dead, told so when it goes on, and given its places back.
+//
+// An adoption (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody holds
+// (take.go) is remembered in Redis by its id, until it cannot come again. A look (inspect.go) changes nothing.
+//
 // # The queue of a key
 //
 // Per key, callers of one process stand in a queue, and only those at its head ask Redis, so what
@@ -47,6 +93,7 @@
 // # Locks of the mutexes
 //
 // A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its
-// own. The table's and a hold's are never held together. A stream's, the ender's and the watchdog's are innermost. None
-// is held across a network call or a call of the application's functions.
+// own. A hold's is taken with the table's held, where the hold passes to its successor, and never the other way
+// round. A stream's, the ender's and the watchdog's are innermost. None is held across a network call or a call of
+// the application's functions.
 package engine

@@ -61,6 +61,10 @@ func renewMost(minReplicas int) int {
 }
 
 // New returns an engine. It sends nothing.
+//
+// The parts are made in the order in which they need one another: the wheel needs the clock; the sender the wheel,
+// which wakes the reclaimer; the watchdog the wheel; the holds all of them. The store is started last, because it
+// may call the engine from then on.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), done: make(chan struct{})}
 	limit := request.CommandLimit(cfg.Lease)
@@ -153,8 +157,9 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 func (e *Engine) Closed() bool { return e.sender.Closed() }
 
 // replaced is called when a primary has been replaced by another one, which may not have heard of the last
-// acquisitions and releases. Holds are renewed at once, so that those that it does not know are told of now
-// and not after a third of a lease; what was released is released again.
+// acquisitions and releases. What it has not heard of it may give to others, and there is nothing that a client of one
+// Redis could do about that; what it can do is to learn of it soon. Holds are renewed at once, so that those that
+// it does not know are told of now and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
 	for _, h := range e.table.all() {
 		e.watchdog.Hurry(&h.Lease)

@@ -70,6 +70,9 @@ func (v *callError) Unwrap() []error {
 	return all
 }
 
+// A context that a caller derived from its own may have a deadline, and so has each command of ours. Both are told as
+// context.DeadlineExceeded by the standard library; only the first is the caller's business.
+
 // opaque keeps the text of an error of ours (a command's own time limit) out of errors.Is, where a
 // caller would take it for the end of the caller's context.
 type opaque struct{ err error }
@@ -92,6 +95,7 @@ func contextError(ctx context.Context) error {
 // ContextError is what a call is to return that the end of ctx ended.
 func ContextError(ctx context.Context) error { return contextError(ctx) }
 
+// ended is a context's error with the cause that was given to it: the text is the cause's, both match errors.Is.
 type ended struct{ err, cause error }
 
 func (e *ended) Error() string   { return e.cause.Error() }

@@ -26,6 +26,9 @@ type events struct {
 	losses, renewals, lines stream
 }
 
+// newEvents makes the streams. What becomes of events that are too many differs: losses are never dropped, so
+// nothing is to be said; that renewals were dropped is logged; that lines of the log were dropped is itself logged,
+// when there is room.
 func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n := &events{to: to, log: log, clock: clock}
 	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
@@ -37,6 +40,7 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	return n
 }
 
+// waiting tells that a call has begun to wait. It is told in the caller's goroutine, which waits for the observer.
 func (n *events) waiting(name string) {
 	if n.to.Waiting != nil {
 		n.guard(func() { n.to.Waiting(name) })
@@ -65,6 +69,7 @@ func (n *events) renewed(name string, err error) {
 	}
 }
 
+// lost tells of a loss. It is called by the wheel and by callers, and neither waits.
 func (n *events) lost(err error) {
 	n.lines.post(func() { n.log.Warn("a lock was lost", "error", err) }, true)
 	if n.to.Lost != nil {

@@ -43,7 +43,8 @@ func ownerOf(l *watchdog.Lease) *Hold { return l.Owner.(*Hold) }
 // holdOf is the hold that a level is one of.
 func holdOf(l *hold.Level) *Hold { return ownerOf(&l.Hold().Lease) }
 
-// host is what the holds of e need of it.
+// host is what the holds of e need of it. The functions are called by the wheel's goroutine, mostly, and so return
+// at once: what takes time is left to the ender, or to a goroutine that the sender joins.
 func (e *Engine) host() hold.Host {
 	return hold.Host{
 		Clock: e.clock, Wheel: e.wheel, Watchdog: e.watchdog,
@@ -73,6 +74,10 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 	h.Init(&e.holds, start, req.want(), req.Proto.Traits().Counts)
 	return h
 }
+
+// Between the grant and attach there is nobody who could unlock the hold: its caller has not returned yet. If the
+// caller never comes (its context ended while the hold was passed to it), the one who finds that out discards the
+// hold.
 
 // attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
@@ -111,6 +116,8 @@ func (h *Hold) delist() {
 	}
 }
 
+// lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not
+// match the context errors: the application's context has not ended by itself.
 func (e *Engine) lostError(p store.Protocol, reason hold.Reason, cause error) error {
 	if cause != nil {
 		cause = ours(cause)

@@ -52,7 +52,8 @@ type Queued struct {
 	Mine  bool
 }
 
-// Holder is one hold as Redis shows it.
+// Holder is one hold as Redis shows it. Mine is what this process knows of: a hold of an earlier client of the same
+// program, which was not closed, is somebody else's.
 type Holder struct {
 	ID    string
 	Count int64
@@ -138,6 +139,8 @@ func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply
 	return reply, nil
 }
 
+// lookOnce asks once. A caller whose context ends leaves at once; an answer that comes later is dropped, for a look has
+// changed nothing.
 func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Duration) (store.InspectReply, error) {
 	return request.Call(e.sender, ctx, func(ctx context.Context) (store.InspectReply, error) {
 		if err := e.store.Ready(ctx, limit); err != nil {
@@ -148,6 +151,10 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 }
 
 var errBroken = errors.New("it was broken by this client")
+
+// Breaking takes two steps, and between them the holder may have changed: the one that was looked at has released, and
+// another one holds. The release names the id that was looked at, and so takes nothing from the newcomer. Such a Break
+// has done what was asked for, as the holder that the caller meant is gone.
 
 // Break takes the lock from whoever holds it now. A holder of this process is told at once, before Redis is asked;
 // one of another process learns of it with its next renewal or step. It looks first and then releases just those

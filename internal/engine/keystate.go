@@ -6,6 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
+// A held lock that nobody waits for costs a hold, a level and one keyState, and that is most of what a process with a
+// hundred thousand locks consists of. Hence the fields that are pointers here: a map and a queue cost more than all of
+// the rest.
+
 // keyState is what is known of one key. It exists while somebody holds or waits. What only matters while somebody
 // waits, or while several hold, is kept apart, since most keys that are held have one holder and no waiter.
 type keyState struct {
@@ -15,6 +19,7 @@ type keyState struct {
 	queue  *localqueue.Queue    // who waits, and the modes of all holds
 }
 
+// state is the state of a key, which is made if there is none.
 func (p *part) state(key string) *keyState {
 	s := p.keys[key]
 	if s == nil {
@@ -45,6 +50,13 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 	}
 	return s.queue
 }
+
+// What a key is worth keeping for, from the least to the most:
+//
+//	one hold, nobody waits            the state with that hold
+//	one hold, and a run or a debt     the queue too, for as long as it lasts
+//	several holds, or waiters         the queue, and a map of the holds from the second one on
+//	none of these                     nothing
 
 // tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
 // and the queue has nothing to remember (a run, a debt, a gate). It is called at the end of every step that may
@@ -126,6 +138,7 @@ func (s *keyState) unlist(h *Hold) {
 	}
 }
 
+// lists reports that h is listed, and not merely another turn of the same grant, which has the same number.
 func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.shared[h.number] == h }
 
 // find finds a hold by its number; nil if it is not there. Turns of one grant have one number, and one of them is

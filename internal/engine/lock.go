@@ -57,7 +57,10 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	}
 }
 
-// TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait.
+// TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait. Without a request it is
+// refused by a hold of this process that excludes it, and by a waiter of this process that Redis has told "busy": that
+// one came first. A waiter that has not been answered yet does not refuse it; the two ask beside one another, and Redis
+// decides.
 func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
@@ -96,6 +99,9 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() {}
 }
 
+// A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
+// looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
+
 // known settles what needs no waiting: a context that is over, and a lock that ctx carries, for
 // which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
 // request passes the queue, that one is returned.
@@ -127,6 +133,11 @@ func (e *Engine) busy(p store.Protocol, why error) error {
 
 // waitTurn waits in the local queue, and at its head waits for Redis. Limited is the context that bounds
 // the wait, ctx the one that was given: the error tells which of them ended.
+//
+// Only the head of the queue sends anything. The others cost Redis nothing, whether there are two or ten thousand of
+// them, and cost this process a goroutine each that sleeps. Three things wake one of them: the channel of its own on
+// which the queue tells it that its state has changed; the ticker of a waiter with a place in the store's queue, which
+// has to be heard of while it is the first; and the end of its context or of the client.
 //
 // Four things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
 // itself; an error is settled on it; the caller's context ends. Which of them it is, is read from the table and never
@@ -219,6 +230,10 @@ func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, 
 
 // selfWait is how long a waiter may stand behind one hold of its own client before that is logged.
 const selfWait = time.Second
+
+// The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
+// the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that a hold of
+// this very process has been in the way for the whole wait; so that is logged, once for each hold.
 
 // noteStale has a waiter logged that stands behind one and the same hold of its own client for long: the
 // usual cause is a context that is older than the one that Lock returned, which waits for itself. A hold that

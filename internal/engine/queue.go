@@ -55,6 +55,12 @@ func (l *leader) placed(reply store.AcquireReply) {
 // If that answer is lost, nobody knows whether it said so; therefore a lost answer counts as one that did. To
 // register waiters again that have their places still does nothing, so the price of being wrong is one request.
 
+// For example, three waiters of process P have places 5, 6 and 7, and P stands still for a minute. Others take it
+// for dead and remove its places. When P goes on, its first waiter asks, and the answer says that P had lapsed. All
+// three are registered again with the tickets that they had, so they stand before everybody who came later. A
+// fourth waiter that was being registered at that very moment has its new place by that request, and is registered
+// twice at worst.
+
 // lapsed has all that have places in the store's queue registered again, with the tickets that they had: an attempt
 // of w was told that the store had given up this process, or had no answer, and nobody is told that twice.
 func (e *Engine) lapsed(w *waiter) {
@@ -93,6 +99,10 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 	return err
 }
 
+// There is one registrar for a key at a time, because the order of waiters is that of their calls: two batches that are
+// under way at the same time could reach Redis in either order. While one batch is under way others come, and are
+// registered together by the next: a crowd of any size costs few requests.
+
 // beginRegistrar reports whether the caller is to be the registrar of w's key.
 func (t *table) beginRegistrar(w *waiter) bool {
 	p, q := t.queue(w.key())
@@ -100,6 +110,8 @@ func (t *table) beginRegistrar(w *waiter) bool {
 	return q.BeginRegistrar(&w.Waiter)
 }
 
+// endRegistrar ends the registrar's work before it is done: the client closes, or Redis does not answer. Waiters
+// without a place are registered when they come to the head of the queue and ask.
 func (t *table) endRegistrar(w *waiter) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
@@ -160,6 +172,7 @@ func (t *table) entering(w *waiter) int64 {
 	return w.Entering()
 }
 
+// setTicket notes the place that w's own attempt was given; it writes what the registrar would.
 func (t *table) setTicket(w *waiter, ticket int64) {
 	defer t.lock(w.key()).mu.Unlock()
 	w.SetTicket(ticket)

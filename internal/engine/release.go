@@ -17,8 +17,17 @@ func (e *Engine) by(end time.Duration) context.Context {
 	return e.sender.Within(background, end-e.clock.Now())
 }
 
-// releaseIn releases a hold in Redis, and lets the next in line ask. "Not there" is a loss if the first
+// releaseIn releases a hold in Redis, and lets the next in the queue ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
+//
+// It has no context but the release timeout: the caller's has ended, or may end, and the lock is to be released all
+// the same. If Redis does not answer in that time, the reclaimer goes on, for as long as Redis may keep the hold, and
+// the caller is told that the release is not certain. The next of this process asks by an id of its own, and waits in
+// Redis until the old id is gone.
+//
+// What was heard on the channel is noted before the request is sent, and what it reached is known from its answer. In
+// between, releases of other processes may arrive, which pay for a part of the debt that this one is about to make; so
+// the count begins before the request.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
 	runOver = runOver && !h.proto.Traits().Queues // whose turn it is then is the store's to say
 	if runOver {
@@ -56,6 +65,9 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	e.table.drop(h, others)
 	return nil
 }
+
+// A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
+// hold, so nobody will unlock it.
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.

@@ -54,6 +54,9 @@ func (e *Engine) renew(
 	e.warn(due, results)
 }
 
+// A Redis that is away for a minute fails every renewal of every client in it several times. One line for each hold
+// would bury what else there is to read.
+
 // warn logs one line for a batch, however many of its holds could not be renewed.
 func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 	failed, sample := 0, -1

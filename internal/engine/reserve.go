@@ -9,12 +9,23 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// Four moves tell bad luck from a pattern; most sets need one or two. Each queue is stood in for as long as a run
+// of turns lasts at most, which is how long the callers in front of it may pass the lock on among themselves.
 const (
 	reserveAfter = 4                     // moves from queue to queue
 	reserveFor   = 50 * time.Millisecond // in each queue
 )
 
 var errCrowded = errors.New("the locks were never all free at the same time")
+
+// Why a set needs it: ten goroutines take a, and ten others b, each for a millisecond, one after the other. At any
+// moment both are held. A set that wants both comes to the head of a's queue, asks, and is told that b is busy; it
+// goes to b's queue, and there it is told that a is. Both queues are fair, and yet it may never find both free.
+// With the head of both queues it is the next for either: the holders of this moment are the last that it has to
+// wait for.
+//
+// Waiters of other processes are not held back by it. Between processes a set has the same chance with each release as
+// anybody, and is not promised more.
 
 // reserve gives a waiter that stands for several requests, and that found one or the other of them held by
 // this process time and again, the head of all queues at once: callers that pass single locks on among

@@ -41,6 +41,7 @@ func (s *stream) post(tell func(), must bool) {
 	}
 }
 
+// run tells what there is until there is nothing more. An event that panics does not end it (guard).
 func (s *stream) run(idle chan struct{}) {
 	defer close(idle)
 	for {
@@ -56,8 +57,9 @@ func (s *stream) run(idle chan struct{}) {
 	}
 }
 
-// next takes out the next event, or when there is none the number of those that were dropped. After neither
-// the goroutine must end.
+// next takes out the next event, or when there is none the number of those that were dropped. To say that some were
+// dropped is an event too, during which others may come; so the goroutine ends only when it finds neither. After
+// neither the goroutine must end.
 func (s *stream) next() (tell func(), dropped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,6 +7,11 @@ import "time"
 // broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
 // not passed on to others of this process before Redis was asked. It is not proof: anybody may publish.
 //
+// For example, an operator deletes the key of a lock that A holds, and B, which was waiting, takes it and releases it.
+// A's next renewal may be ten seconds away. But if others of A's process wait, it listens on the channel, and hears B's
+// release: nobody but A had anything to release. So A is renewed now, is told "not there", and its context ends
+// within a round trip and not after a third of a lease.
+//
 // Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
 // waited, as most are to whom a hold could be passed on.
 

@@ -23,8 +23,9 @@ import (
 // whoever ended it takes it off. Where two steps have to be one, they are one method (grant takes the old hold off,
 // lists the next one and wakes its owner).
 //
-// A hold's mutex is never taken with a part's held, nor the other way round. So nobody can wait in a circle; the price
-// is that a hold may end between being found and being used, which its own methods then say.
+// A hold's mutex is taken with a part's held in one place, where a hold passes to its successor, and the other way
+// round nowhere. So nobody can wait in a circle; the price is that a hold may end between being found and being
+// used, which its own methods then say.
 type table struct {
 	engine *Engine
 	seed   maphash.Seed
@@ -32,6 +33,8 @@ type table struct {
 	parts  [64]part
 }
 
+// part is the keys of which the hash ends alike. Two keys meet in one part by chance only; there are enough parts that
+// goroutines with names of their own seldom wait for one another.
 type part struct {
 	mu   sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
 	keys map[string]*keyState
@@ -58,6 +61,8 @@ type waiter struct {
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
 
+// newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
+// for what observers are told.
 func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
 	w := &waiter{req: req, under: under}
 	traits := req.Proto.Traits()
@@ -176,13 +181,16 @@ func (t *table) look(w *waiter) (localqueue.State, *Hold) {
 	return w.Look(), w.hold
 }
 
-// nextAsk is w's next attempt, without a not-after.
+// nextAsk is w's next attempt, without a not-after: that is set when it is sent, which may be some time later if a
+// connection has to be made first.
 func (t *table) nextAsk(w *waiter) store.Ask {
 	defer t.lock(w.key()).mu.Unlock()
 	w.Asks()
 	return w.askLocked()
 }
 
+// askLocked is what w asks for, as of now. It is made under the table's mutex, since the id and the ticket of a
+// waiter may be written by the registrar.
 func (w *waiter) askLocked() store.Ask {
 	return store.Ask{
 		ID: w.ID, Lease: w.req.Lease, Under: w.under.id, Ticket: w.Ticket(), Once: w.once,
@@ -215,7 +223,8 @@ func (t *table) find(key, id string) *Hold {
 	return p.keys[key].find(t.engine.numberOf(id))
 }
 
-// held reports that a local hold is in the way of a request.
+// held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; whoever
+// ends it lets the next in its queue ask, so nobody waits for a hold that is gone.
 func (t *table) held(proto store.Protocol) bool {
 	p := t.lock(proto.Key())
 	defer p.mu.Unlock()

@@ -62,6 +62,9 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	return nil
 }
 
+// The table is told of a hold that is not one (loose): it ends the waiter's turn in the queue as a hold would, and is
+// listed nowhere.
+
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
 func (l *leader) took(sent asked) *Hold {
@@ -128,6 +131,9 @@ type change struct {
 	notAfter int64 // of its last sending, in server time in µs
 	until    int64 // beyond which none goes; 0: not known yet
 }
+
+// The two instants are both the server's: not-after is until when one sending may be carried out, and until is when
+// Redis forgets the id. The second is fixed by the first sending, since Redis may have carried that one out.
 
 // deadline is the not-after of the next sending. However long this process was stopped in between, it is
 // no later than Redis remembers the first one: a call whose fate is unknown is refused then, rather than

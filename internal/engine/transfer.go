@@ -20,6 +20,17 @@ type Passage struct {
 	Fence int64
 }
 
+// A passage goes from one process to another like this:
+//
+//	exporter: the context ends; renewals stop; no copy of the acquisition can come any more
+//	exporter: the client's full lease is set, which tells that the hold stands; Export returns the passage
+//	          the passage travels, by whatever means; the lock is held by the old id, and in nobody's hands
+//	importer: Redis replaces the old id by a new one, with a new lease; Import returns a context
+//
+// If the exporter dies after the second step, or the passage is lost, the lock is free when the lease is over. If the
+// importer's request is carried out and its answer lost, it asks again by the same new id. A request of the
+// exporter that arrives late, a renewal say, names the old id, and finds nothing.
+
 // Export takes the hold that ctx carries out of this process. Its context ends first; then its lease
 // is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
 // so that the hold is never in two processes.
@@ -173,6 +184,9 @@ func (e *Engine) adopt(ctx context.Context, req Request, from string, ask store.
 	return unsure, nil
 }
 
+// A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's
+// context ended meanwhile, that is the reason to name first, since the caller knows of it.
+
 // ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
 func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
@@ -200,6 +214,7 @@ func (e *Engine) imported(
 	return l, nil
 }
 
+// adopted is one sending of an adoption and what came of it.
 type adopted struct {
 	request.Sent
 	reply store.AdoptReply

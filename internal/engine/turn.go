@@ -88,6 +88,7 @@ func (p *polls) due(e *Engine, w *waiter) <-chan time.Time {
 	return p.ticker.C
 }
 
+// stop ends the polls of a waiter whose call ends.
 func (p *polls) stop() {
 	if p.ticker != nil {
 		p.ticker.Stop()

@@ -29,6 +29,21 @@ func Unlock(l *hold.Level) error {
 // releaseEnd is until when Redis is asked to release something.
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
+// A level is unlocked once, by whoever calls first; the unlock function of a Lock call may be called by any
+// goroutine and after any context has ended. What it returns is about the time until then: nil means that the hold
+// was held until its contexts ended, and that it was passed on, or that Redis confirmed the release. After a pass
+// in memory nobody has asked Redis, so that nil does not prove that the key stood there at that moment; if it was
+// gone, whoever has the next turn learns of it.
+
+// What an unlock does, by what it finds:
+//
+//	not the last level, and the lease stays   nothing is sent; the count follows later
+//	not the last level, and the lease shrinks a step is sent and waited for
+//	the last level                            contexts end; then the hold passes in memory, or is released
+//	the hold was lost before                  nothing is sent; the loss is returned
+//	the hold turns out to be over just now    the loss is returned, and the id is reclaimed
+//	unlocked before, or the client is closed  an error, and nothing else
+
 // part takes the level out of its hold. The last level leaves the hold ending, for the caller to release.
 // Another one is told to Redis, until end, if the lease changes by it.
 func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err error) {
@@ -64,7 +79,8 @@ func (h *Hold) notHeld() error {
 	return &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
 }
 
-// shrink tells Redis of the levels that remain.
+// shrink tells Redis of the levels that remain. It is waited for because it sets a lease: the next step must not be
+// overtaken by it. If it is never answered, the hold goes on with its shortened validity until a renewal confirms more.
 func (h *Hold) shrink(step hold.Step, end time.Duration) error {
 	e := h.engine
 	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
@@ -114,6 +130,11 @@ func (h *Hold) release(l *hold.Level, end time.Duration) error {
 
 // conclude ends renewal and context of a hold that is ending, or finds it lost.
 //
+// For example, a process is stopped by the operating system in the middle of a section, for longer than its lease. When
+// it goes on, the first thing that runs may be the owner's unlock, before the wheel has noticed the time. Its contexts
+// have not ended yet, and Redis may even still have the key, if the clock of the two differ. The unlock compares the
+// validity with the clock, tells the loss, and sends no release that could be taken for a success.
+//
 // The last word on whether the hold was held until now is said here: the watchdog gives the lease up, which no renewal
 // can raise after that, and its validity is compared with the clock. If it is over, another client may have had the
 // lock already, so the owner must learn of it from its unlock, even if Redis would still answer "released".
@@ -145,7 +166,8 @@ func (h *Hold) finish(end time.Duration) error {
 	return err
 }
 
-// letGo passes the hold on or releases it, when no context says any more that it is held.
+// letGo is the last thing that is done with a hold here. It passes the hold on or releases it, when no context says
+// any more that it is held.
 func (h *Hold) letGo(end time.Duration) error {
 	h.stop()
 	_ = crash.At(crash.Unlock)

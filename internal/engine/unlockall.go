@@ -97,7 +97,9 @@ func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
 	return err
 }
 
-// dropped takes a hold off the table by what its release was answered.
+// dropped takes a hold off the table by what its release was answered. "Apart" is the answer for a member whose
+// slot has moved away: the script did not touch it, and it is released by itself, so that "not there" still means a
+// loss.
 func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) error {
 	if reply.Status == store.Apart {
 		return e.releaseIn(h, end, false, true)

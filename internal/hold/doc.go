@@ -39,5 +39,6 @@
 // # The mutex
 //
 // A hold has one mutex. What a method's name ends in Locked is called with it held. It is taken before those of the
-// watchdog and the wheel and never together with one of the engine's table, and nothing waits while it is held.
+// watchdog and the wheel and after that of the engine's table, which holds it where one hold passes to the next,
+// and nothing waits while it is held.
 package hold

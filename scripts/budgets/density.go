@@ -16,7 +16,7 @@ var argued = map[string]int{
 	"internal/store":      30,
 	"watchdog":            30,
 	"internal/hold":       30,
-	"internal/engine":     13,
+	"internal/engine":     30,
 	"internal/links":      17,
 	"internal/pipeline":   17,
 	"internal/redisstore": 14,
