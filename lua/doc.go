@@ -8,7 +8,7 @@
 // and an expiry that is the lease. A hold that was re-entered has a second field, <hold id>:n, its operation number.
 // The newest fencing token of the name is a string in a key of its own, where Redisson's fenced lock keeps it.
 //
-//	        Acquire                Handoff, Adopt
+//	        Acquire                     Adopt
 //	free ──────────────▶ held by h ──────────────▶ held by h'
 //	  ▲                   │  ▲  │
 //	  │  Release, expiry  │  └──┘ Reenter, Leave, Renew
@@ -22,7 +22,7 @@
 // A request can be lost, lose its reply, be sent again, be duplicated on the way, or sit in a buffer for longer than
 // anybody waits. So each script must tell a second copy of itself from the first, and a late one from one in time:
 //
-//   - Acquire, Handoff and Adopt make a hold under an id that is used once. A later copy
+//   - Acquire and Adopt make a hold under an id that is used once. A later copy
 //     finds the id and answers Already. A copy that arrives after the hold's end
 //     would find nothing and make the hold again, for nobody. The not-after prevents
 //     that: from that time of the server's own clock on, they answer Late and write nothing.
@@ -32,7 +32,7 @@
 //   - Reenter and Leave write the intended count, not a difference, together with an
 //     operation number that must be higher than the stored one. Comparing counts would not
 //     suffice: after one level up and one down the old count is stored again.
-//   - Release, Handoff and Adopt name the id of the hold that ends. No later hold
+//   - Release and Adopt name the id of the hold that ends. No later hold
 //     has it, so nothing late can end one.
 //   - Renew creates nothing and only lengthens.
 //   - A repeated Mint makes a higher token. A lost token is a gap in the sequence.
@@ -61,8 +61,7 @@
 // # Cluster
 //
 // All keys of a call lie in one slot. While a slot migrates only scripts of one key are sure to run. Therefore the
-// channel is an argument and not a key, [Acquire] works without a token key, and [Mint] adds the token. Handoff's
-// fallback is Release.
+// channel is an argument and not a key, [Acquire] works without a token key, and [Mint] adds the token.
 //
 // # Keys
 //

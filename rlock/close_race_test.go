@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// G11, need 25: Close while fifty goroutines acquire, release and hand on. Nothing is left in Redis, and every
+// G11, need 25: Close while fifty goroutines acquire, release and pass on. Nothing is left in Redis, and every
 // call ends with a lock that it then releases or finds closed, or with ErrClosed.
 func TestCloseDuringAcquisitionsLeavesNoKey(t *testing.T) {
 	t.Parallel()

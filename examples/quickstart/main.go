@@ -1,5 +1,5 @@
 // Command quickstart shows, in about ten seconds, what a holdfast lock does, and checks each step:
-// nested locking, renewal, waiting and hand-off between two clients, a hold that is lost and reports
+// nested locking, renewal, waiting and waking between two clients, a hold that is lost and reports
 // it, a holder that is killed, and fencing tokens throughout. It exits non-zero if any check fails.
 //
 //	go run ./examples/quickstart
@@ -79,7 +79,7 @@ func run(ctx context.Context) (err error) {
 	}{
 		{"A lock can be locked again by whoever holds it", d.nested},
 		{"A hold lives for as long as it is used, though its lease is short", d.renewal},
-		{"A second client waits, and is woken", d.handOff},
+		{"A second client waits, and is woken", d.waits},
 		{"A hold that is lost says so", d.loss},
 		{"A holder that dies is survived", d.killed},
 		{"Every hold has a fencing token greater than all before it", d.fencing},

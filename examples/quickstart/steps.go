@@ -61,8 +61,8 @@ func (d *demo) renewal(ctx context.Context) error {
 	})
 }
 
-// handOff makes another client wait for the lock and measures how long it takes to get it.
-func (d *demo) handOff(ctx context.Context) (err error) {
+// waits makes another client wait for the lock and measures how long it takes to get it.
+func (d *demo) waits(ctx context.Context) (err error) {
 	other, err := rlock.NewClient(d.redis.rdb, options(nil))
 	if err != nil {
 		return err

@@ -135,7 +135,7 @@ func goroutinesExcludeOnB(t *testing.T, lab Lab) {
 	require.NoError(t, unlockA())
 }
 
-// Tokens grow by release, by hand-off inside a client and across clients; a re-entry keeps the token.
+// Tokens grow by release, by passing inside a client and across clients; a re-entry keeps the token.
 func tokensGrow(t *testing.T, lab Lab) {
 	const workers, rounds = 4, 5
 	n, ctx := name(t), within(t)

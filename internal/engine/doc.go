@@ -1,4 +1,4 @@
-// Package engine is what all locks have in common: waiting, waking, handing on, renewing, losing,
+// Package engine is what all locks have in common: waiting, waking, passing, renewing, losing,
 // releasing and cleaning up. A primitive adds a [store.Protocol], which is its requests, its channel name, and
 // what excludes what; a [store.Store] carries them out. Neither Redis nor go-redis is known here.
 //
@@ -15,7 +15,7 @@
 // # Why nothing counts twice
 //
 // Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its
-// hold is passed on to; nothing else ever does. Acquisition, hand-off and last release name that id, so a copy
+// hold is passed on to; nothing else ever does. Acquisition and last release name that id, so a copy
 // that is late, resent or duplicated finds its work done or its hold gone, and cannot touch a later one. Steps
 // inside a hold carry absolute counts and growing operation numbers. A store repeats nothing; the engine repeats,
 // and so knows what a second answer means: "not there" is a loss on the first try, and the first try's own work on
@@ -77,15 +77,15 @@
 // # The queue of a key
 //
 // Per key, callers of one process stand in a queue, and only those at its head ask Redis, so what
-// Redis does for a hand-off does not grow with the number of waiters. Which caller that is, which is next, how long a
+// Redis does for a turn does not grow with the number of waiters. Which caller that is, which is next, how long a
 // run of turns goes on and what a waiter that leaves has to clean up is decided in package localqueue, which sends
 // nothing; the table (table.go) finds the queue of a key and keeps the holds.
 //
 // When a holder of this process is done, the next in the queue gets the hold that Redis knows: in memory, with a
-// context and a fencing token of its own (see pass.go), or by one script where memory is not enough. A run of such
-// turns ends after some time, or some scripts; then the lock is really released, and this process lets as many
-// releases of others pass as heard of it, counted by their messages; if none comes for some
-// milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
+// context and a fencing token of its own (see pass.go). Where memory is not enough, and when a run of such turns has
+// taken some time, the lock is really released. If nobody but this process heard of that, its next waiter asks at once.
+// Otherwise this process lets as many releases of others pass as heard of it, counted by their messages; if none comes
+// for some milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
 //
 // Readers do not pass a hold on, since they have it together: a reader that comes joins a grant that lives (see
 // join.go).

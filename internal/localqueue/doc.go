@@ -31,29 +31,28 @@
 //
 //	state     who may use the id                      leaving means
 //	waiting   nobody; nothing was sent under it       nothing to do
-//	waiting   nobody; it asked, or was offered a      withdraw the id
-//	          hold, and waits again
+//	waiting   nobody; it asked, and waits again       withdraw the id
 //	enrolled  the registrar, until it is answered     remove the entry, for as long as it may come to be
 //	asking    the waiter's own goroutine              withdraw the id
-//	offered   whoever hands the hold on               nothing: it is deserted
+//	offered   nobody; nothing was sent under it       nothing: it is deserted
 //	granted   the holder                              end the hold
-//	deserted  whoever hands the hold on, which        -
-//	          cleans up when it knows what became
-//	          of the hand-off
+//	deserted  nobody; whoever has it join leaves      -
+//	          what it joined
 //	left      nobody                                  -
 //
 // Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
-// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hand-off
-// that costs no request goes from offered to granted, too, but in one piece. One that is offered to join another's
-// hold has sent nothing, and goes back to waiting if it cannot.
+// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hold passes
+// from one to the next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under
+// the caller's mutex. Offered is a reader that another one is about to have join its hold, which takes the hold's mutex
+// and so is not done under the caller's; it goes back to waiting if it cannot.
 //
 //	waiting --> asking ---> granted     it asked Redis
-//	   ^  |        |
-//	   |  |        '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
-//	   |  |                             in Redis's queue and asked behind a hold of its process
-//	   |  '---> offered --> granted     a hold was handed on to it
-//	   |           |
-//	   '-----------+------> asking      the hand-off failed, for now or for good
+//	   ^ | |       |
+//	   | | |       '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
+//	   | | |                            in Redis's queue and asked behind a hold of its process
+//	   | | '--------------> granted     a hold passed to it
+//	   | '---> offered ---> granted     it joined
+//	   '----------'                     it could not
 //	any ------> left                    its context ended
-//	offered --> deserted                the same, while a hand-off is under way
+//	offered --> deserted                the same, while it is being joined
 package localqueue

@@ -14,7 +14,7 @@
 //	read-write lock  the same of either side, but several at once; reads inside a write, and the gate
 //	semaphore        acquire, release, renew, inspect, capacity, delete
 //	counting, latch  acquire or wait, cancel, every change; requests are remembered as long as in Redis
-//	fair lock        the plain lock's, but hand-off; places, invitations, clients that live by the queue's clock
+//	fair lock        the plain lock's; places, invitations, clients that live by the queue's clock
 //	other primitives nothing: their requests are refused
 //
 // The server's clock can be set back. A script that takes several steps in Redis takes one here: a writer that comes

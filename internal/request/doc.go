@@ -33,14 +33,13 @@
 //
 // What the store says to a request whose outcome was unknown:
 //
-//	second answer   acquire, hand on      step, renewal       release
-//	-------------   -------------------   -----------------   --------------------------------
-//	done            it had not been       it had not been     it had not been carried out
-//	already         it had been           it had been         -
-//	not there       (hand on) it, or a    the hold is lost    it had been carried out: no loss
-//	                release, had been
-//	late            never will be         -                   -
-//	no answer       reclaim the id        the lease decides   reclaim the id
+//	second answer   acquire          step, renewal       release
+//	-------------   --------------   -----------------   --------------------------------
+//	done            it had not been  it had not been     it had not been carried out
+//	already         it had been      it had been         -
+//	not there       -                the hold is lost    it had been carried out: no loss
+//	late            never will be    -                   -
+//	no answer       reclaim the id   the lease decides   reclaim the id
 //
 // No mutex of this package is held over I/O. Those of the reclaimer and of the withdrawals are taken before the
 // Sender's own and the wheel's.

@@ -14,7 +14,7 @@
 //     clock is not set back then: what a request did is remembered by it.
 //   - A latch is not open for anybody before all have counted down.
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
-//     time: behind a hand-off of which the fate is unknown another waiter may come first.
+//     time: a waiter whose hold is over before it is told of it comes in again, behind the others.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
 //   - Once every call has returned, nothing is left in the store, though no client was closed.
 //

@@ -95,8 +95,7 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 }
 
 // orderly reports that every request is carried out once and answered in time, even for the shortest of leases, and
-// that the clock goes on: a waiter whose hand-off has an unknown fate goes on under another id, and those behind it
-// may be served first.
+// that the clock goes on: a waiter whose hold is over before it is told of it comes in again, behind the others.
 func (n *network) orderly() bool {
 	const limit = shortestFixed / 6 // of one request
 	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
