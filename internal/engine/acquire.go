@@ -66,15 +66,15 @@ func (e *Engine) newLeader(w *waiter) *leader {
 //
 // A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
 // before it asks (yield). One that is not subscribed but was the last to end a run waits out the pause that it left
-// to others (outUntil).
+// to others.
 func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
 		l.ticket = e.store.Join(channel, w.req.Proto.Key())
 		l.yield(limited)
-	} else if until := e.table.outUntil(w.req.Proto.Key()); until > 0 {
-		if out := until - e.clock.Now(); out > 0 {
+	} else if w.out > 0 {
+		if out := w.out - e.clock.Now(); out > 0 {
 			e.sender.Pause(limited, out)
 		}
 	}

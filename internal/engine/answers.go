@@ -33,16 +33,6 @@ func (t *table) trouble(w *waiter) error {
 	return q.Trouble(&w.Waiter)
 }
 
-// keepTurn notes that the first in the queue stood behind h, whose release Redis has just confirmed: a try that
-// comes before it has asked must not overtake it.
-func (t *table) keepTurn(h *Hold) {
-	p := t.lock(h.proto.Key())
-	defer p.mu.Unlock()
-	if s := p.keys[h.proto.Key()]; s != nil && s.queue != nil {
-		s.queue.KeepTurn(h.proto.Mode())
-	}
-}
-
 // ends notes what was heard of a key before the release is sent that ends a run of turns.
 func (t *table) ends(h *Hold, heard store.Count) {
 	p, q := t.queue(h.proto.Key())
@@ -57,14 +47,8 @@ func (t *table) owes(w *waiter, heard store.Count) bool {
 	return q.Owes(localqueue.Heard(heard))
 }
 
-// outUntil is the instant until which the process leaves the key to others, unless it hears them.
-func (t *table) outUntil(key string) time.Duration {
-	p, q := t.queue(key)
-	defer p.mu.Unlock()
-	return q.OutUntil()
-}
-
-// share ends the wait of everybody who came before an instant.
+// share ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from another
+// (a latch that is open is open to all of them).
 func (t *table) share(proto store.Protocol, asked time.Duration, h *Hold) {
 	p, q := t.queue(proto.Key())
 	defer p.mu.Unlock()

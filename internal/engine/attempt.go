@@ -130,13 +130,13 @@ func (l *leader) won(sent asked) (*Hold, error) {
 		l.renounce()
 		return nil, opaque{errStale}
 	}
-	late := max(l.doubt.notAfter, e.table.entering(l.waiter))
+	late := l.doubt.notAfter
+	if l.Registers {
+		late = max(late, e.table.entering(l.waiter))
+	}
 	h := e.newHold(l.req, l.ID, sent.reply.Fence, start, late)
-	h.lend(l.waiter, sent.reply.Spare, e.clock.Now()-sent.Start)
-	h.within(l.under)
 	l.shares(h, e.clock.Now()-sent.Start)
-	e.table.win(l.waiter, h)
-	e.table.stands(l.waiter, sent)
+	e.table.grant(l.waiter, h, sent)
 	if e.sender.Closed() {
 		h.orphan() // Close may have looked for holds before this one was listed
 		return nil, store.ErrUnsent

@@ -139,8 +139,8 @@ func (e *Engine) busy(p store.Protocol, why error) error {
 // which the queue tells it that its state has changed; the ticker of a waiter with a place in the store's queue, which
 // has to be heard of while it is the first; and the end of its context or of the client.
 //
-// Four things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
-// itself; an error is settled on it; the caller's context ends. Which of them it is, is read from the table and never
+// Three things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
+// itself; the caller's context ends. Which of them it is, is read from the table and never
 // from the signal. If the context ends just when a hold is passed to the waiter, the select may take either; if it
 // takes the context, quit finds the hold and passes it on.
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
@@ -149,7 +149,11 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 	var polls polls
 	defer polls.stop()
 	for {
-		switch at, h := e.table.look(w); at {
+		at, h := localqueue.Asking, (*Hold)(nil)
+		if !w.asks {
+			at, h = e.table.look(w)
+		}
+		switch at {
 		case localqueue.Granted:
 			return e.given(w, h), nil
 		case localqueue.Asking:

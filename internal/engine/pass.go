@@ -80,19 +80,8 @@ func (t *table) hasHeir(h *Hold) bool {
 	return s != nil && s.queue != nil && s.queue.Heir(h.proto.Mode()) != nil
 }
 
-// lend sets spare tokens apart. A hold that Redis just granted to w has the newest token; where others of this
-// process wait behind w, or may soon, it takes the lowest of the spare ones instead, and the rest are for them. Trip is
-// how long the request took.
-func (h *Hold) lend(w *waiter, spare int64, trip time.Duration) {
-	if h.engine.table.tookTrip(w, trip) && w.req.Proto.Traits().Passes {
-		h.fence, h.spare = h.fence-spare, int16(spare)
-	}
-}
-
-// tookTrip notes how long a request for w's key took, and reports whether others stand behind w, or may soon.
-func (t *table) tookTrip(w *waiter, trip time.Duration) (followed bool) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	q.Took(trip)
-	return q.Followed(&w.Waiter)
+// lend sets spare tokens apart. A hold that Redis just granted has the newest token; where others of this process wait
+// behind its waiter, or may soon, it takes the lowest of the spare ones instead, and the rest are for them.
+func (h *Hold) lend(spare int64) {
+	h.fence, h.spare = h.fence-spare, int16(spare)
 }

@@ -61,8 +61,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	if runOver {
 		others = e.store.Others(h.proto.Channel(), reply.Receivers)
 	}
-	e.table.keepTurn(h)
-	e.table.drop(h, others)
+	e.table.released(h, others)
 	return nil
 }
 

@@ -58,6 +58,9 @@ type waiter struct {
 	hold    *Hold    // that came to it without its asking; guarded as well
 	joiner  *joiner  // of a reader; nil for others
 
+	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
+	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
+
 	stale watchdog.Timer // notes that it stands behind its own client for long
 }
 
@@ -102,15 +105,23 @@ func (t *table) queue(key string) (*part, *localqueue.Queue) {
 // it enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already: a waiter
 // that has not been refused by Redis is in nobody's way, so a TryLock of a free lock is not refused because another
 // goroutine began to ask for it a moment ago.
+//
+// Where w asks at once, what it would come back for is done in the same step. A free lock takes the mutex of its part
+// twice to be locked, here and when it is granted, and twice to be unlocked.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
-	if !tryOnly {
+	entered := true
+	if tryOnly {
+		entered = q.Try(&w.Waiter)
+		p.tidy(w.key())
+	} else {
 		q.Enter(&w.Waiter)
-		return true
 	}
-	entered := q.Try(&w.Waiter)
-	p.tidy(w.key())
+	if w.Look() == localqueue.Asking && !w.Registers && !w.Several {
+		w.asks, w.out = true, q.OutUntil()
+		w.Asks()
+	}
 	return entered
 }
 
@@ -127,21 +138,49 @@ func (t *table) leave(w *waiter) (*Hold, localqueue.Remains) {
 	return nil, left
 }
 
+// grant makes the asking waiter's attempt a local hold, as Redis has answered: with a token of the range, and with what
+// the answer says of those that stand next in the store's queue.
+func (t *table) grant(w *waiter, h *Hold, sent asked) {
+	defer h.delist() // when the part is unlocked
+	p, q := t.queue(w.key())
+	defer p.mu.Unlock()
+	q.Took(t.engine.clock.Now() - sent.Start)
+	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
+		h.lend(sent.reply.Spare)
+	}
+	h.within(w.under)
+	p.winLocked(w, h)
+	if w.Registers {
+		q.Stands(sent.reply.Next, sent.Start)
+		if sent.reply.Swapped {
+			q.Swapped()
+		}
+	}
+	p.tidy(w.key())
+}
+
 // win turns the asking waiter's attempt into a local hold. The hold may be over already: the watchdog knows it from the
 // moment at which it was made, and may have ended it before it was listed, when there was nothing to take off the
 // table. So it is looked at once more after it was listed (delist). Either the one who ends it or this sees it listed.
 func (t *table) win(w *waiter, h *Hold) {
 	defer h.delist() // when the part is unlocked
-	p, q := t.queue(w.key())
+	p := t.lock(w.key())
 	defer p.mu.Unlock()
+	p.winLocked(w, h)
+	p.tidy(w.key())
+}
+
+// winLocked ends w's turn to ask, with a hold.
+func (p *part) winLocked(w *waiter, h *Hold) {
+	s := p.state(w.key())
 	if !h.loose {
-		p.list(p.state(w.key()), h)
+		p.list(s, h)
 	}
+	q := p.queue(s)
 	q.Win(&w.Waiter)
 	if w.joiner != nil {
 		w.joiner.awaited = q.Awaited(&w.Waiter)
 	}
-	p.tidy(w.key())
 }
 
 // add lists a hold that came without waiting.
@@ -156,15 +195,34 @@ func (t *table) add(h *Hold) {
 // and others heard of it, the process owes each of them a turn. It may be called twice for one hold, and only the first
 // call does something: a hold that is not listed is in nobody's way.
 func (t *table) drop(h *Hold, others int) {
-	key := h.proto.Key()
-	p := t.lock(key)
+	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
+	p.drop(t.engine, h, others)
+}
+
+// Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
+// is all that is done.
+
+// released drops a hold whose release Redis has confirmed. The first in the queue stood behind it: a try that comes
+// before that one has asked must not overtake it.
+func (t *table) released(h *Hold, others int) {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	if s := p.keys[h.proto.Key()]; s != nil && s.queue != nil {
+		s.queue.KeepTurn(h.proto.Mode())
+	}
+	p.drop(t.engine, h, others)
+}
+
+// drop is both of them, under the mutex.
+func (p *part) drop(e *Engine, h *Hold, others int) {
+	key := h.proto.Key()
 	s := p.keys[key]
 	if s == nil {
 		return
 	}
 	s.unlist(h)
-	switch now := t.engine.clock.Now(); {
+	switch now := e.clock.Now(); {
 	case s.queue == nil:
 	case h.portion != nil:
 		s.queue.ReleasedPortion(others, now)
@@ -177,13 +235,21 @@ func (t *table) drop(h *Hold, others int) {
 // look returns the state of w, and the hold that came to it. Its caller looks again after each signal: a signal says
 // that something may have changed, and not what.
 func (t *table) look(w *waiter) (localqueue.State, *Hold) {
-	defer t.lock(w.key()).mu.Unlock()
+	p := t.lock(w.key())
+	defer p.mu.Unlock()
+	if s := p.keys[w.key()]; s != nil && s.queue != nil {
+		w.out = s.queue.OutUntil()
+	}
 	return w.Look(), w.hold
 }
 
 // nextAsk is w's next attempt, without a not-after: that is set when it is sent, which may be some time later if a
 // connection has to be made first.
 func (t *table) nextAsk(w *waiter) store.Ask {
+	if w.asks { // nobody else writes of it what an ask is made of: others write tickets, and what several were told
+		w.asks = false
+		return w.askLocked()
+	}
 	defer t.lock(w.key()).mu.Unlock()
 	w.Asks()
 	return w.askLocked()

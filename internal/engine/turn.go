@@ -52,20 +52,6 @@ func (h *Hold) expectLongTurn() {
 	h.engine.wheel.Schedule(h.longTurn, h.Start()+longTurn)
 }
 
-// stands notes what an acquisition said of those that stand next in the store's queue.
-func (t *table) stands(w *waiter, sent asked) {
-	if !w.Registers {
-		return
-	}
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	q.Stands(sent.reply.Next, sent.Start)
-	if sent.reply.Swapped {
-		q.Swapped()
-	}
-	p.tidy(w.key())
-}
-
 // poll has w ask, if it is the first in its queue.
 func (t *table) poll(w *waiter) {
 	p, q := t.queue(w.key())
