@@ -60,14 +60,19 @@ func (s *subject) counted() {
 		for end := stamp.Now() + slack; stamp.Now() < end && s.passings(s.Point) == 0; {
 			time.Sleep(time.Millisecond)
 		}
-		switch s.Action {
-		case redisEmpty, redisAOF, pubsubKill, flush: // the parent checks where these happen
-			s.await(s.going)
-		}
+		s.checked()
 		_ = s.call("leave", "nil", leave)
 	}
 	s.work(st)
 	s.exit("unlock", "nil", st)
+}
+
+// checked waits until the parent has checked where an action of its own happens.
+func (s *subject) checked() {
+	switch s.Action {
+	case redisEmpty, redisAOF, pubsubKill, flush:
+		s.await(s.going)
+	}
 }
 
 // line makes two calls wait behind a hold of the same client.
@@ -78,6 +83,9 @@ func (s *subject) line() {
 	}
 	waiters, standing := s.waiters(2, "nil")
 	standing()
+	if s.Point == crash.Enqueue { // then the hold is the one that is to be there
+		s.checked()
+	}
 	s.work(st)
 	s.exit("unlock", "nil", st)
 	waiters.Wait()

@@ -133,7 +133,7 @@ var table = append(histories, []mutant{
 		name: "to be passed on makes a hold valid for longer",
 		file: "internal/hold/pass.go",
 		old:  `Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)`,
-		new:  `Keep(&next.Lease, now, want.Lease)`,
+		new:  `Keep(&next.Lease, now+0*until, want.Lease)`,
 		in:   "internal/hold", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
 		name: "a hold is valid for longer than its lease",
