@@ -44,8 +44,11 @@
 // # What a turn costs
 //
 // A waiter is registered in Redis before it can have a turn; one request registers up to a hundred. A turn that is
-// passed on in memory costs nothing else. A turn that goes to another process costs two round trips and a message.
-// Where nobody waits, a fair lock costs nearly the same as a plain one.
+// passed on in memory costs nothing else: of Redis's time about 2.5 µs, for a place that is made and taken away, and
+// as much again for each request that makes some. So how many turns there are is bounded by how soon those that had
+// theirs are registered again. If all waiters of a process are being registered, unlock waits for the answer, so
+// that what is left of a round trip passes between two turns. A turn that goes to another process costs two round trips
+// and a message. Where nobody waits, a fair lock costs nearly the same as a plain one.
 //
 // # Rules of passing in memory
 //
@@ -65,6 +68,9 @@
 //     refused, and was then served in memory has its id released once more when no copy of that question can come.
 //  7. A registration brings its client to life. If the client was not alive, or if there is no answer, all waiters of
 //     the process that have places are registered again, with the tickets that they had.
+//  8. If the first waiter is only now being registered, or about to be, unlock waits for the answer, and then goes by
+//     rules 1 to 4: for two round trips at most, or a millisecond where that is more, and only while the run may go on.
+//     If the answer does not come in time, or names another process first, the lock is released.
 //
 // # Why it is safe
 //
@@ -88,6 +94,10 @@
 // order of their calls, and the first of them is the only one that is served; so the order in memory is that of the
 // tickets. Where the two may differ, because another waiter of the process was invited than the one that came, or a
 // registration failed, rule 3 has the waiters ask Redis, or be registered again, before they are served in memory.
+//
+// While unlock waits by rule 8, the caller before is done and nobody believes in the hold, as while a release is under
+// way; what bounds the run is looked at before and after. So others wait for the lock no longer than a run
+// takes, and two round trips for a registration that is lost.
 //
 // A place must neither outlive its waiter nor be missing while the waiter waits. Rule 3 has nobody served while a
 // request may still give it a place, and rules 5 and 6 take away what was given before. As to the second: a place is

@@ -65,6 +65,11 @@ func (l *lab) peerAt(addr string, opts rlock.ClientOptions, lockOpts ...rlock.Op
 	l.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	l.Cleanup(func() { _ = rdb.Close() })
+	return l.peerOver(rdb, opts, lockOpts...)
+}
+
+func (l *lab) peerOver(rdb redis.UniversalClient, opts rlock.ClientOptions, lockOpts ...rlock.Option) *peer {
+	l.Helper()
 	p := &peer{lab: l}
 	if opts.Lease == 0 {
 		opts.Lease = never

@@ -102,30 +102,60 @@ func fairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, keys ...an
 	if len(places) == 0 || len(places) > maxPlaces {
 		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
 	}
-	args := append(make([]any, 0, len(keys)+4+2*len(places)), keys...)
-	args = append(args, notAfter, t.Keep, t.Step, t.Life)
+	args := append(make([]any, 0, len(keys)+5+2*len(places)), keys...)
+	args = append(args, notAfter, t.Keep, t.Step, t.Life, nil)
+	count, arrived := len(args)-1, 0
 	for _, w := range places {
 		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
 			return refuse[EnqueueReply](err)
 		}
-		args = append(args, w.ID, w.Ticket)
+		if w.Ticket == 0 {
+			args, arrived = append(args, w.ID), arrived+1
+		}
+	}
+	args[count] = arrived
+	if arrived < len(places) {
+		for _, w := range places {
+			if w.Ticket != 0 {
+				args = append(args, w.ID, w.Ticket)
+			}
+		}
 	}
 	if err := check("fair enqueue", f.check(), checkFairTimes(t)); err != nil {
 		return refuse[EnqueueReply](err)
 	}
-	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, len(places)) }
+	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, places, arrived) }
 	return newCall(&fairEnqueueScript, len(keys), decode, args...)
 }
 
-func decodeFairEnqueue(value any, size int) (EnqueueReply, error) {
-	if values, ok := value.([]any); ok && len(values) == 2 {
+// decodeFairEnqueue puts the tickets into the order of the places, of which those that arrived, with no ticket before,
+// were named first.
+func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, error) {
+	values, _ := value.([]any)
+	if len(values) == 2 {
 		r := newReader(value, 2)
 		return EnqueueReply{Status: r.status(0), Now: r.int(1)}, r.err // late
 	}
-	r := newReader(value, 4+size)
-	reply := EnqueueReply{Status: r.status(0), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3)}
-	for i := range size {
-		reply.Tickets = append(reply.Tickets, r.int(4+i))
+	size, each := 5, arrived < len(places) || len(values) != 5
+	if each {
+		size += len(places)
+	}
+	r := newReader(value, size)
+	reply := EnqueueReply{
+		Status: r.status(0), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3), Tickets: make([]int64, len(places)),
+	}
+	fresh, other := 0, arrived
+	for i, w := range places {
+		at := &fresh
+		if w.Ticket != 0 {
+			at = &other
+		}
+		if each {
+			reply.Tickets[i] = r.int(5 + *at)
+		} else {
+			reply.Tickets[i] = r.int(4) + int64(*at)
+		}
+		*at++
 	}
 	return reply, r.err
 }

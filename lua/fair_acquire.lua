@@ -60,7 +60,7 @@ if wait ~= -2 then
     return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, 0}
   end
 end
-local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried')
+local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
 --!include fair_clock
 --!include fair_first
 --!include fair_note
@@ -215,7 +215,9 @@ if score then
   redis.call('PEXPIRE', queue, keep)
 else
   score = place(false)
+  local before = known[7] and redis.call('ZREVRANGE', queue, 0, 0)[1]
   redis.call('ZADD', queue, score, id)
+  comes(before)
   redis.call('PEXPIRE', queue, keep)
 end
 redis.call('ZADD', alive, string.format('%.0f', clock + life), client)

@@ -8,12 +8,15 @@
 -- ARGV[2]  keep: how long the queue's keys live without a call, ms
 -- ARGV[3]  step: how far the queue's clock goes on at most, ms
 -- ARGV[4]  life: how long the client lives from now, ms
--- ARGV[2i+3], ARGV[2i+4]  id of a waiter, and the ticket that it had before (0: none); all
---          are of one client
+-- ARGV[5]  how many waiters there are that had no ticket before
+-- ARGV[6], ... ids of these, and then of each other one its id and the ticket that it had;
+--          all are of one client
 --
--- Returns {status, server time in us, lapsed, next, ticket, ticket, ...}:
+-- Returns {status, server time in us, lapsed, next, first}, or {..., first, ticket, ...}:
 --   -1 late: read after not-after, nothing written; the reply ends after the time
---    3 done: each of them has its place, the ones behind the others as they were named.
+--    3 done: each of them has its place, those that had no ticket behind the others as they
+--      were named. Their tickets follow one another, and begin with first; or, if one of
+--      them had a place or a ticket, they are all named in the order of the arguments.
 --      lapsed: 1 if the client did not live: it never did, all that it had was served, or
 --      it was taken for dead, and its other waiters with it. next: see fragment fair_next
 -- Publishes nothing.
@@ -34,9 +37,10 @@ if now > tonumber(ARGV[1]) then
   return {-1, now}
 end
 local queue, alive, state = KEYS[1], KEYS[2], KEYS[3]
-local known = alive and redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried') or {}
+local known = alive
+    and redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine') or {}
 --!include fair_clock
-local client = client_of(ARGV[5])
+local client = client_of(ARGV[6])
 --!include fair_next
 local lapsed, next = 0, 0
 if alive then
@@ -46,28 +50,28 @@ if alive then
   end
 end
 local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-local ticket = math.max(now, (tonumber(last[2] or '') or 0) + 1)
-local tickets, added = {}, {}
-for i = 5, #ARGV, 2 do
-  local score = redis.call('ZSCORE', queue, ARGV[i])
-  if not score then
-    score = ARGV[i + 1]
-    if score == '0' then
-      score = string.format('%.0f', ticket)
-      ticket = ticket + 1
-    end
-    added[#added + 1] = score
-    added[#added + 1] = ARGV[i]
-  end
-  tickets[#tickets + 1] = tonumber(score)
+local first = math.max(now, (tonumber(last[2] or '') or 0) + 1)
+local new, places = 5 + ARGV[5], {}
+for i = 6, new do
+  places[#places + 1] = first + i - 6
+  places[#places + 1] = ARGV[i]
 end
-if #added > 0 then
-  redis.call('ZADD', queue, unpack(added))
+for i = new + 1, #ARGV, 2 do
+  places[#places + 1] = ARGV[i + 1]
+  places[#places + 1] = ARGV[i]
+end
+local added = redis.call('ZADD', queue, 'NX', unpack(places))
+comes(last[1])
+local reply = {3, now, lapsed, 0, first}
+if new < #ARGV or added < #places / 2 then
+  for i = 2, #places, 2 do
+    reply[#reply + 1] = tonumber(redis.call('ZSCORE', queue, places[i]))
+  end
 end
 redis.call('PEXPIRE', queue, keep)
 if alive then
   redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
   redis.call('PEXPIRE', alive, keep)
-  next = own()
+  reply[4] = own()
 end
-return {3, now, lapsed, next, unpack(tickets)}
+return reply

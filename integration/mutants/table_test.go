@@ -27,6 +27,36 @@ var table = append(histories, []mutant{
 		new:  `if client == nil then`,
 		in:   "lua", by: "^TestFairLockSaysWhoStandsNext$",
 	}, {
+		name: "a client that was alone in a fair lock's queue does not see who comes",
+		file: "lua/fragment_fair_next.lua",
+		old:  `if known[7] and (known[7] ~= client or before and client_of(before) ~= client) then`,
+		new:  `if not client then`,
+		in:   "lua", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
+	}, {
+		name: "a fair lock is released while the next is being registered",
+		file: "internal/localqueue/tocome.go",
+		old:  `w == nil || w.Set ||`,
+		new:  `w == nil || w != nil ||`,
+		in:   "fairlock", by: "^TestTheRunGoesOnWhileTheNextIsRegistered$",
+	}, {
+		name: "a fair lock is kept for a registration that is not answered",
+		file: "internal/engine/tocome.go",
+		old: `		case <-late:
+			return nil, false
+`,
+		new: `		case <-late:
+`,
+		in: "fairlock", by: "^TestALateRegistrationEndsTheRun$",
+	}, {
+		name: "a fair lock is kept for one that left",
+		file: "internal/localqueue/queue.go",
+		old: `		q.first = w.next
+		q.news()
+`,
+		new: `		q.first = w.next
+`,
+		in: "fairlock", by: "^TestTheNextLeavesWhileItIsRegistered$",
+	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
 		file: "internal/localqueue/turn.go",
 		old:  ` && w.entering == 0`,

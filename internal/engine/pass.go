@@ -12,7 +12,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(h, end, false, true)
 	}
-	next, runOver := e.table.pass(h)
+	next, runOver := e.passSoon(h, end)
 	if next == nil {
 		return e.releaseIn(h, end, runOver, true)
 	}

@@ -27,13 +27,25 @@ func (h *Hold) PassTo(next *Hold, want Want) bool {
 	now, until := h.host.Clock.Now(), h.Lease.ValidUntil()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	same := want.Kept && want.Lease == h.asked
-	alone := h.settledLocked() && !h.inner && h.limit == nil
-	if !h.healthyLocked(now, want.Lease) || !same || !alone {
+	if !h.passesLocked(now, want) {
 		return false
 	}
 	next.host, next.start, next.asked, next.counts = h.host, now, want.Lease, h.counts
 	h.steps.inherit(next)
 	h.host.Watchdog.Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)
 	return true
+}
+
+// Passes reports that PassTo would do it now.
+func (h *Hold) Passes(want Want) bool {
+	now := h.host.Clock.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.passesLocked(now, want)
+}
+
+func (h *Hold) passesLocked(now time.Duration, want Want) bool {
+	same := want.Kept && want.Lease == h.asked
+	alone := h.settledLocked() && !h.inner && h.limit == nil
+	return h.healthyLocked(now, want.Lease) && same && alone
 }

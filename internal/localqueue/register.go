@@ -6,6 +6,7 @@ package localqueue
 
 // BeginRegistrar reports whether the caller is to be the registrar, for the sake of w.
 func (q *Queue) BeginRegistrar(w *Waiter) bool {
+	w.announced = true
 	if q.registrar || w.state != Waiting {
 		return false
 	}
@@ -14,7 +15,10 @@ func (q *Queue) BeginRegistrar(w *Waiter) bool {
 }
 
 // EndRegistrar notes that the registrar has stopped.
-func (q *Queue) EndRegistrar() { q.registrar = false }
+func (q *Queue) EndRegistrar() {
+	q.registrar = false
+	q.news()
+}
 
 // Unplaced takes the next that have no place in Redis's queue, or perhaps another one than they were told. If there
 // are none, the registrar's work is done.
@@ -26,7 +30,7 @@ func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 		}
 	}
 	if len(batch) == 0 {
-		q.registrar = false
+		q.EndRegistrar()
 	}
 	return batch
 }
@@ -80,4 +84,5 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 			w.tell()
 		}
 	}
+	q.news()
 }

@@ -35,6 +35,7 @@ type Waiter struct {
 	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
 	late        int64 // the same, of registrations that had no answer
 	registering bool  // such a request is under way
+	announced   bool  // whoever registers knows of it
 	unsure      bool  // the place may be another than the ticket says, or gone
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process

@@ -1,0 +1,47 @@
+package engine
+
+import "time"
+
+// passSoon is table.pass. If the first in the queue is only now being registered in the store's, it waits for the
+// answer, which is nearer than the one to a release would be. While it waits nobody believes in the hold: whoever had
+// it is done, and nobody has it yet. Whatever becomes of the hold meanwhile, and whatever the answer says, is
+// looked at afterwards, as if the hold ended only then. A registration that is lost or late is waited for as long as
+// toCome says, a process that stopped meanwhile finds the lease too short to pass, and Close ends the wait.
+func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool) {
+	var late <-chan time.Time
+	for {
+		next, runOver = e.table.pass(h)
+		if next != nil || runOver || !h.proto.Traits().Queues {
+			return next, runOver
+		}
+		to, answered, most := e.table.toCome(h)
+		if to == nil || h.spare == 0 || !h.Passes(to.req.want()) {
+			return nil, false
+		}
+		if late == nil {
+			timer := time.NewTimer(min(most, end-e.clock.Now()))
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-answered:
+		case <-late:
+			return nil, false
+		case <-e.sender.Closing():
+			return nil, false
+		}
+	}
+}
+
+// toCome is the waiter that h may pass to when its registration is answered; nil if there is none. See package
+// localqueue.
+func (t *table) toCome(h *Hold) (w *waiter, answered <-chan struct{}, most time.Duration) {
+	p := t.lock(h.proto.Key())
+	defer p.mu.Unlock()
+	s := p.keys[h.proto.Key()]
+	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
+		return nil, nil, 0
+	}
+	to, answered, most := s.queue.ToCome(h.proto.Mode(), t.engine.clock.Now())
+	return waiterOf(to), answered, most
+}
