@@ -31,7 +31,8 @@ type leader struct {
 	last   error // of the last attempt that got no answer
 	ticket store.Ticket
 	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
-	also   store.Ticket    // of another channel that the holder tells of its release on
+	tells  string          // another channel on which the holder tells of its release; "": none
+	also   store.Ticket    // of that one
 	pause  time.Duration   // between attempts that got no answer
 	nap    time.Duration   // between attempts where nobody tells of a release
 }
@@ -216,6 +217,9 @@ func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 		reason = l.ticket.Ready()
 	}
 	var also <-chan struct{}
+	if l.also == nil && l.tells != "" { // its confirmation wakes too, so nothing is missed
+		l.also = e.store.Join(l.tells, "")
+	}
 	if l.also != nil {
 		also = l.also.C()
 	}
@@ -238,13 +242,6 @@ func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 		case <-also:
 		default:
 		}
-	}
-}
-
-// alsoHear listens on one channel more. Its confirmation wakes too, so nothing is missed.
-func (l *leader) alsoHear(channel string) {
-	if channel != "" && l.also == nil {
-		l.also = l.engine.store.Join(channel, "")
 	}
 }
 

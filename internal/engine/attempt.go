@@ -51,7 +51,7 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 			l.denied = denial{sent.Start, sent.NotAfter}
 			e.table.toldBusy(l.waiter)
 			l.placed(sent.reply)
-			l.alsoHear(sent.reply.Also)
+			l.tells = sent.reply.Also
 			if l.doubt.any { // what may hold by this id later has come to it after this request
 				l.doubt.since = sent.Start
 			}
