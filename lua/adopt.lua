@@ -14,7 +14,9 @@
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
--- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one.
+-- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one. An
+-- invitation of fair_acquire.lua is no hold: an export that names its id is of one that ended, and tokens were minted
+-- since.
 --
 -- The key exists all the time. While its slot is being migrated, Redis refuses a command of a script on a key that does
 -- not exist; after a DEL the lock would be free, with nobody told. PEXPIRE is the first write because Redis accepts it
@@ -26,7 +28,7 @@ if now > tonumber(ARGV[4]) then
   return {-1, now}
 end
 local holds = redis.call('HMGET', lock, ARGV[1], id)
-if not holds[1] then
+if not holds[1] or holds[1] == '1000000000' then
   if not holds[2] then
     return {4, now}
   end

@@ -214,3 +214,8 @@ func (p *fairPlace) hear(ids ...string) func() []string {
 		}
 	}
 }
+
+func (p *fairPlace) adopts(from, to string) lua.Status {
+	p.place.t.Helper()
+	return run(p.place, p.adopt(from, to)).Status
+}

@@ -290,3 +290,17 @@ func (p *fairPlace) waits2(id string) int64 {
 	run(p.place, p.acquire(alice+"9"))
 	return p.waits(id, 0)
 }
+
+// An exported hold can end, and a late copy of its registration give it a place: the invitation of that one is not the
+// hold, whose fencing token is older than those that were minted meanwhile.
+func TestFairLockInvitationIsNoHoldThatCanMove(t *testing.T) {
+	fairly(t, func(t *testing.T, p *fairPlace) {
+		p.enters(alice, 0)
+		p.waits(bob, 0)
+		require.Equal(t, lua.Gone, p.adopts(bob, carol))
+		require.Equal(t, bob, p.done(alice))
+		p.same(func() { require.Equal(t, lua.Gone, p.adopts(bob, carol)) })
+		p.enters(bob, 0)
+		require.Equal(t, lua.Done, p.adopts(bob, carol))
+	})
+}

@@ -51,10 +51,11 @@ func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
 	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires)}, nil
 }
 
-// adopt makes one hold another one.
+// adopt makes one hold another one. An invitation to a fair lock is none.
 func (p plain) adopt(from string, ask store.Ask) store.Status {
+	l := p.hold(from)
 	switch {
-	case p.hold(from) != nil:
+	case l != nil && l.count != invited:
 		p.take(ask)
 		return store.Done
 	case p.hold(ask.ID) != nil:

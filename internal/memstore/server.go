@@ -89,11 +89,12 @@ func (s *Server) Left() (left []string) {
 	return left
 }
 
-// Holds is how many holds stand at a key that live: those that exclude all others, and those that are shared.
+// Holds is how many holds stand at a key that live: those that exclude all others, and those that are shared. An
+// invitation is none.
 func (s *Server) Holds(key string) (exclusive, shared int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lockLocked(key) != nil {
+	if l := s.lockLocked(key); l != nil && l.count != invited {
 		exclusive++
 	}
 	if l := s.rwLocked(key); l != nil {
