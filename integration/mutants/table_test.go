@@ -184,6 +184,38 @@ var table = append(histories, []mutant{
 		new:  `_ = r`,
 		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
+		name: "a store has whoever comes to a queue stand before all others",
+		file: "internal/memstore/fairqueue.go",
+		old:  `return max(now, l.places[n-1].ticket+1)`,
+		new:  `return l.places[0].ticket - 1`,
+		in:   "internal/simulation", by: "^TestFairSchedules$", says: "and was served after client",
+	}, {
+		name: "a store leaves the places of those who were served",
+		file: "internal/memstore/fairend.go",
+		old:  `t.remove(append([]string{id}, f.served...)...)`,
+		new:  `t.remove(id)`,
+		in:   "internal/simulation", by: "^TestFairSchedules$", says: "to see it again",
+	}, {
+		name: "a store says who stands next though one may come back to its place",
+		file: "internal/memstore/fairturn.go",
+		old:  `t.clock-t.record.buried < t.times.Life`,
+		new:  `t.clock < t.record.buried`,
+		in:   "internal/memstore", by: "^TestFairInMemoryIsFairInRedis$",
+	}, {
+		name: "an invitation to a fair lock is a hold that can move",
+		file: "lua/adopt.lua",
+		old:  ` or holds[1] == '1000000000'`,
+		new:  ``,
+		in:   "lua", by: "^TestFairLockInvitationIsNoHoldThatCanMove$",
+	}, {
+		name: "an attempt that does not wait listens",
+		file: "internal/engine/attempt.go",
+		old:  `l.tells = sent.reply.Also`,
+		new: `if l.tells = sent.reply.Also; l.tells != "" && l.also == nil {
+				l.also = e.store.Join(l.tells, "")
+			}`,
+		in: "internal/memstore", by: "^TestATryListensToNobody$",
+	}, {
 		name: "a store forgets what a request took",
 		file: "internal/memstore/requests.go",
 		old:  `outcomeOf{max(ask.NotAfter, ask.Until), value}`,

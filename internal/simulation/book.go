@@ -14,6 +14,7 @@ import (
 type book struct {
 	kind    *kind
 	orderly bool          // waiters are held to their order
+	place   time.Duration // after it was called, in a lock's queue at the latest, where waiters are held to their order
 	unclear time.Duration // how long a Break may be under way, and one that it hit not know
 
 	mu       sync.Mutex // guards all below
@@ -28,10 +29,11 @@ type record struct {
 	newest  int64              // token of a hold that excludes all others
 	read    int64              // the newest that a shared one had
 	enters  int
-	breaks  int             // that are under way
-	struck  bool            // there was one
-	unclear time.Time       // until when holds without ids may be of what a Break took away
-	broken  map[string]bool // ids that a Break may have taken away though their holders have not learnt yet
+	breaks  int               // that are under way
+	struck  bool              // there was one
+	unclear time.Time         // until when holds without ids may be of what a Break took away
+	gaveUp  map[int]time.Time // by client: when one of its waiters did last
+	broken  map[string]bool   // ids that a Break may have taken away though their holders have not learnt yet
 
 	free time.Time // since when nobody has had it while somebody waited; zero: they do not
 	seen int       // enters by then
@@ -56,7 +58,10 @@ type wait struct {
 }
 
 func newBook(kind *kind, net *network) *book {
-	return &book{kind: kind, orderly: net.orderly(), unclear: net.longest() + 2*lease, locks: make(map[string]*record)}
+	return &book{
+		kind: kind, orderly: net.orderly(), place: roundTrips * 2 * net.lag, unclear: net.longest() + 2*lease,
+		locks: make(map[string]*record),
+	}
 }
 
 func (b *book) record(name string) *record {
@@ -64,6 +69,7 @@ func (b *book) record(name string) *record {
 	if r == nil {
 		r = &record{
 			waits: make(map[*wait]struct{}), holds: make(map[*wait]struct{}), broken: make(map[string]bool),
+			gaveUp: make(map[int]time.Time),
 		}
 		b.locks[name] = r
 	}
@@ -99,6 +105,7 @@ func (b *book) fail(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.waits, w)
+	w.gaveUp[w.client] = time.Now()
 }
 
 // enter notes that the call returned a hold. One that has ended by then is not looked at: the next holder may have
@@ -171,14 +178,32 @@ func (b *book) orderLocked(w *wait) {
 		return
 	}
 	if w.overtook != nil {
-		b.noteLocked("%q: client %d served who called at %v before who called at %v", w.name, w.client,
-			w.overtook.called.Format(clock), w.called.Format(clock))
+		b.noteLocked("%q: client %d called at %v, and was served after client %d, which called at %v", w.name,
+			w.client, w.called.Format(clock), w.overtook.client, w.overtook.called.Format(clock))
 	}
 	for other := range w.waits {
-		if other.queues && other.client == w.client && other.called.Before(w.called) && !(other.reads && w.reads) {
+		if other.queues && !(other.reads && w.reads) && b.aheadLocked(other, w) {
 			other.overtook = w
 		}
 	}
+}
+
+// roundTrips is how many a call has to wait for at most before it has its place: that of a registration that was under
+// way when it came, of one that only told the time, and its own.
+const roundTrips = 4
+
+// aheadLocked reports that a call that waits goes before another one: if it came earlier in the same process, or into
+// a queue that all processes have. There a process may have the place of one that gave up while it was being registered,
+// until no request that does that can come any more.
+func (b *book) aheadLocked(w, of *wait) bool {
+	switch {
+	case w.stranger || of.stranger:
+		return w.stranger == of.stranger && w.client == of.client && w.called.Before(of.called)
+	case w.client == of.client:
+		return w.called.Before(of.called)
+	}
+	left := of.gaveUp[of.client]
+	return b.kind.queues && w.called.Add(b.place).Before(of.called) && left.Add(lease/6).Before(of.called)
 }
 
 const clock = "15:04:05.000000"

@@ -15,8 +15,12 @@
 //   - A latch is not open for anybody before all have counted down.
 //   - Who called Lock first, in one process, comes first, where every request is carried out once and answered in
 //     time: a waiter whose hold is over before it is told of it comes in again, behind the others.
+//   - A fair lock's waiters come in the order in which they came into its queue, whichever process they are in, also
+//     past one that took the lock without standing there; on the same condition, and but for the place of a waiter
+//     that gave up while it was being registered, which its process may have.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
-//   - Once every call has returned, nothing is left in the store, though no client was closed.
+//   - Once every call has returned, nothing is left in the store, though no client was closed. Where copies of answered
+//     requests come late, or the clock is set back, a place in a fair lock's queue may be left until that expires.
 //
 // # What it is not
 //

@@ -19,6 +19,8 @@ type kind struct {
 	// where that is set back, a copy can count once more.
 	remembers bool
 
+	queues bool // waiters are served in the order in which they came, whichever process they are in
+
 	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
 	act    func(w *worker, name string) // what a worker does
 	want   func(w *worker, name string) want
@@ -30,7 +32,7 @@ type kind struct {
 }
 
 // kinds are all. A seed has always the same one, as long as none is added.
-var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind}
+var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind}
 
 func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(context.Background()) }
 

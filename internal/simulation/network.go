@@ -101,6 +101,10 @@ func (n *network) orderly() bool {
 	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
 }
 
+// revives reports that requests can be carried out of which their senders know that they cannot any more: copies of
+// answered ones, and those that were too late before the clock was set back.
+func (n *network) revives() bool { return n.again > 0 || n.back > 0 }
+
 // longest is how long a request can be on its way, but for copies of it.
 func (n *network) longest() time.Duration {
 	d := n.lag

@@ -38,6 +38,8 @@ type want struct {
 	reads  bool  // together with others, whose writer's token it has
 	by     locker
 	lock   *rlock.Lock // what by is; nil if it is none
+
+	stranger bool // of a kind whose waiters queue, it does not
 }
 
 // locker is what a worker calls.

@@ -16,6 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// places is how many copies of requests leave in a queue at most, before somebody's who waits.
+const places = 10
+
 const (
 	lease   = 3 * time.Second
 	maxPoll = time.Second
@@ -23,6 +26,8 @@ const (
 
 	glance  = 50 * time.Millisecond
 	idle    = maxPoll + 2*time.Second // how long a lock may be free while somebody waits
+	invites = maxPoll + time.Second   // how long one waits for somebody who was invited and does not come
+	keeps   = 11 * time.Minute        // how long a queue that nobody uses is kept, at least
 	forever = 10 * time.Minute        // for what a schedule has to do once the network is well
 )
 
@@ -39,12 +44,16 @@ type world struct {
 	book      *book
 }
 
-// Until runs schedules for a while, and prints which. The environment decides otherwise: HOLDFAST_SEED is the only one
-// to run, or the first of HOLDFAST_SCHEDULES; of others than HOLDFAST_KIND, if that is set, none is run.
-func Until(t *testing.T, d time.Duration) {
+// Until runs schedules for a while, and prints which: those of one kind of locks, or of all if that is "". The
+// environment decides otherwise: HOLDFAST_SEED is the only one to run, or the first of HOLDFAST_SCHEDULES, and
+// HOLDFAST_KIND the kind.
+func Until(t *testing.T, of string, d time.Duration) {
 	t.Helper()
 	first, most := uint64(time.Now().UnixNano())%1e12, uint64(0)
 	seed, count, only := os.Getenv("HOLDFAST_SEED"), os.Getenv("HOLDFAST_SCHEDULES"), os.Getenv("HOLDFAST_KIND")
+	if only == "" {
+		only = of
+	}
 	if seed != "" {
 		first, most = number(t, seed), 1
 	}
@@ -168,12 +177,16 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 	}
 	ticks := time.NewTicker(glance)
 	defer ticks.Stop()
+	most := idle
+	if w.kind.queues && net.revives() {
+		most += places * invites
+	}
 	for end := time.Now().Add(forever); time.Now().Before(end); {
 		select {
 		case <-done:
 			return true
 		case <-ticks.C:
-			w.book.look(w.server, idle)
+			w.book.look(w.server, most)
 		}
 	}
 	return false
@@ -181,10 +194,14 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 
 // end looks at what is left. What was left behind has to be cleaned up or over when what was under way has come, no
 // request can do anything any more by its not-after, and two leases are over, by the server's clock. Clients that are
-// open would renew it, and a copy that comes later must not take anything. Subscriptions linger a little.
+// open would renew it, and a copy that comes later must not take anything. Subscriptions linger a little. What
+// comes to life again can leave a place in a queue, which then goes with the queue.
 func (w *world) end(net *network, finish func()) {
 	const over = 2*lease + patient
 	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over + net.back)
+	if w.kind.queues && net.revives() {
+		time.Sleep(keeps)
+	}
 	finish()
 	for range (copies - over) / glance {
 		left := w.server.Left()

@@ -12,4 +12,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Whole clients keep what they promise in schedules that chance makes.
-func TestSchedules(t *testing.T) { simulation.Until(t, 4*time.Second) }
+func TestSchedules(t *testing.T) { simulation.Until(t, "", 4*time.Second) }
+
+// The same of fair locks alone, of which few schedules are such that the order can be checked.
+func TestFairSchedules(t *testing.T) { simulation.Until(t, "fair", 3*time.Second) }
