@@ -208,6 +208,13 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "lua", by: "^TestFairLockInvitationIsNoHoldThatCanMove$",
 	}, {
+		name: "an export that finds its hold gone leaves the places of those who were served",
+		file: "internal/engine/transfer.go",
+		old: `e.leavePlaces(h)
+			e.events.lost(lost)`,
+		new: `e.events.lost(lost)`,
+		in:  "internal/memstore", by: "^TestAnExportOfAHoldThatIsGoneLeavesNoPlace$",
+	}, {
 		name: "an attempt that does not wait listens",
 		file: "internal/engine/attempt.go",
 		old:  `l.tells = sent.reply.Also`,

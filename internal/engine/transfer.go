@@ -108,6 +108,7 @@ func (e *Engine) confirmExport(h *Hold) error {
 			return request.Settled
 		case isGone(failed):
 			lost = e.lostError(h.proto, hold.Gone, nil)
+			e.leavePlaces(h)
 			e.events.lost(lost)
 			return request.Settled
 		case kind == store.FaultDefinite:

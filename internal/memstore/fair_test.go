@@ -1,6 +1,7 @@
 package memstore_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,51 @@ func TestATryListensToNobody(t *testing.T) {
 		_, _, err = fairlock.New(client, "a").TryLock(t.Context())
 		require.ErrorIs(t, err, rlock.ErrBusy)
 		require.NoError(t, unlock())
+		time.Sleep(minute)
+		require.Empty(t, server.Left())
+	})
+}
+
+// renewing is a network on which renewals, of which an export is one, take their time.
+type renewing time.Duration
+
+func (r renewing) Fate(of memstore.Request) (fate memstore.Fate) {
+	if of.Kind == memstore.Renew {
+		fate.Before = time.Duration(r)
+	}
+	return fate
+}
+
+// An export that finds its hold gone takes away the place of the waiter that the hold was passed on to: nobody else
+// would, and the lock would be given to that place time and again.
+func TestAnExportOfAHoldThatIsGoneLeavesNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		server := memstore.NewServer(renewing(trip))
+		defer server.Close()
+		client, _ := open(t, server, 0, true, minute)
+		other, _ := open(t, server, 1, true, minute)
+		lock, breaks := fairlock.New(client, "a"), fairlock.New(other, "a")
+		_, unlock, err := breaks.Lock(t.Context())
+		require.NoError(t, err)
+		var held [2]context.Context
+		var unlocks [2]func() error
+		for i := range held {
+			go func() { held[i], unlocks[i], _ = lock.Lock(t.Context()) }()
+			synctest.Wait() // it has its place
+		}
+		time.Sleep(trip) // for some tokens to spare
+		require.NoError(t, unlock())
+		synctest.Wait()
+		require.NoError(t, unlocks[0]())
+		synctest.Wait()
+		require.NoError(t, held[1].Err())
+		require.Regexp(t, `the queue of "a": \[\{.*:2 `, server.Left(), "it was passed on to in memory, and its place stands")
+
+		time.AfterFunc(trip/2, func() { _ = breaks.Break(context.Background()) })
+		_, err = lock.Export(held[1])
+		require.ErrorIs(t, err, rlock.ErrLost)
 		time.Sleep(minute)
 		require.Empty(t, server.Left())
 	})
