@@ -37,6 +37,8 @@
 //     from Redis, or that stands still for longer, is passed over until it answers.
 //   - A waiter that was taken for dead and comes back to its earlier place may have to wait until a process that is
 //     passing the lock on in memory stops: within 50 ms, and the end of the turn that was begun by then.
+//   - The place of a waiter that gives up before its registration is answered may stand for a moment longer, and its
+//     turn be that of a later waiter of the same process.
 //   - While a slot of a cluster is being moved there is a lock and no order.
 //   - Fair and plain locks of one name in one process do not re-enter one another; a fair one that finds a
 //     plain hold in its context is refused with an *rlock.ArgumentError, for it would wait for itself.

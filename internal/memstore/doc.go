@@ -18,8 +18,8 @@
 //	other primitives nothing: their requests are refused
 //
 // The server's clock can be set back. A script that takes several steps in Redis takes one here: a writer that comes
-// across dead readers has them cleared away and the lock at once. No key
-// expires for want of use but those of a fair lock's queue. There is no Java: nobody waits in its fair lock's queue.
+// across dead readers has them cleared away and the lock at once. No key expires for want of use but those of a fair
+// lock's queue. There is no Java: nobody waits in its fair lock's queue.
 //
 // The fair lock is compared with the scripts: both answer random requests alike, and keep the same (fair_twin_test.go).
 package memstore
