@@ -193,8 +193,8 @@ func (b *book) orderLocked(w *wait) {
 const roundTrips = 4
 
 // aheadLocked reports that a call that waits goes before another one: if it came earlier in the same process, or into
-// a queue that all processes have. There a process may have the place of one that gave up while it was being registered,
-// until no request that does that can come any more.
+// a queue that all processes have. There a process may have the place of one that gave up while it was being
+// registered, until no request that does that can come any more.
 func (b *book) aheadLocked(w, of *wait) bool {
 	switch {
 	case w.stranger || of.stranger:
