@@ -10,6 +10,11 @@ import (
 // not-after by that clock, and a node that receives it later refuses it. So an estimate need not be
 // precise, only based on the past: one that is behind costs a refusal, which carries the right time;
 // one that is ahead widens the window in which an abandoned request may still be carried out.
+//
+// An example: a request was sent at 100 ms by our clock, and its answer, received at 104 ms, says 5,000 ms. The
+// node read its clock at some time in between, so it was ahead of ours by 4,896 to 4,900 ms: the offset is
+// 4,898 ms, and the slack 2 ms. A request that is sent at 200 ms with a limit of 50 ms gets the not-after 5,148
+// ms. The node is surely past it at 253 ms by our clock, and not yet surely at 251 ms.
 type Clocks struct {
 	mu    sync.Mutex // guards nodes
 	nodes map[string]reading
@@ -37,6 +42,9 @@ func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 }
 
 // Past reports whether the node's clock is past notAfter, however far off the estimate may be.
+//
+// It takes the least that the node's clock can show, which the slack allows. It is used to conclude that a
+// request can no longer be carried out, so it must not be true too early; too late costs another look.
 func (c *Clocks) Past(node string, now time.Duration, notAfter int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,6 +65,10 @@ func (c *Clocks) Local(node string, server int64, now time.Duration) time.Durati
 
 // Observe records a script's answer: its node's clock showed server, at some time between sent and
 // received.
+//
+// Answers of one node may come in any order, on several connections. A reading is kept against a newer and less
+// precise one for a while only, since clocks drift apart. If the two cannot both be true, because their ranges
+// do not overlap, somebody set the server's clock, and the newer one counts.
 func (c *Clocks) Observe(node string, sent, received time.Duration, server int64) {
 	if server <= 0 {
 		return

@@ -18,6 +18,20 @@
 // After every resubscription each ticket is woken once, because a message may have been published
 // while nobody listened.
 //
+// # Why no wake-up is lost
+//
+// Let a waiter join, see Ready closed at time r, and try at time t, later than r. A release that Redis
+// carried out before the try is found by the try. A release after it is also after r, so Redis sends
+// its message to this connection, unless that broke in between:
+//
+//	waiter:  join ....... Ready (r) .... try (t), refused .... waits
+//	release before t:                x   the try finds the lock free
+//	release after t:                                    x      the message wakes the waiter
+//	break, release, resubscription:                     x x x  the confirmation wakes the waiter
+//
+// A message can also be lost without an error, in a server that fails over or on a connection that
+// died unnoticed. Only the poll covers that, which is why it is the third of the rules above.
+//
 // # Why not go-redis's own channels
 //
 // On a cluster go-redis resubscribes all sharded channels of a connection in one command. Channels of

@@ -35,7 +35,14 @@ type Config struct {
 }
 
 // Hub shares subscriptions. Its methods are safe for concurrent use.
+//
+// Its mutexes are taken in the order line.mu, Ticket.mu. Hub.mu is taken alone: no function takes another of
+// them while it holds Hub.mu, and a line releases its own before it asks the hub for another line.
+//
+// Join starts a line's two goroutines, line.read and line.write, when the first channel of a node is joined.
+// They end with ctx, and Close joins them.
 type Hub struct {
+	// ctx ends with Close; it bounds every question to the network.
 	cfg  Config
 	ctx  context.Context
 	stop context.CancelFunc
@@ -59,6 +66,11 @@ func (h *Hub) Join(channel string) *Ticket { return h.JoinFor(channel, "") }
 
 // JoinFor is Join for a caller that waits for a key. From now on, until nobody listens any more, Heard is called
 // with that key for the channel's messages.
+//
+// The ticket's channel has room for one wake-up, and a sender that finds it full drops its own. Nothing is lost
+// by that: the wake-up inside was not received yet, so whatever the ticket's owner looks at next is newer than
+// both messages. A server that publishes a thousand releases in a second therefore makes a slow waiter try
+// once.
 func (h *Hub) JoinFor(channel, key string) *Ticket {
 	t := &Ticket{c: make(chan struct{}, 1)}
 	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, key, t)
@@ -67,9 +79,19 @@ func (h *Hub) JoinFor(channel, key string) *Ticket {
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a
 // publisher finds out whether the one receiver of its message was its own client.
+//
+// PUBLISH answers how many clients got the message. If it answers 1 while this hub is subscribed, nobody else
+// listens, and the publisher need not let others go first. The answer is a hint: the subscription may have
+// begun or ended since the server counted. A wrong hint shifts a turn between processes; it delays nobody
+// beyond its poll, because the message itself was sent all the same.
 func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).Subscription != 0 }
 
 // Count is how many messages of a channel were received so far. It does not wait.
+//
+// Two counts can be compared only if they are of the same subscription. With an equal Subscription, a larger
+// Messages shows that a message arrived in between. With another Subscription the connection was replaced, or
+// the channel was left and joined again, and any number of messages may have been missed. A caller must treat
+// that as if there had been one.
 func (h *Hub) Count(channel string) store.Count {
 	h.mu.Lock()
 	idle := len(h.lines) == 0
@@ -88,6 +110,14 @@ func (h *Hub) Count(channel string) store.Count {
 }
 
 // Close ends every subscription and joins every goroutine. It does not wake tickets.
+//
+// A connection that is being built must not survive Close. The order settles that: Close ends ctx first, and
+// only then reads each line's connection under the line's mutex. If line.publish comes first, hangUp finds the
+// connection and closes it. If hangUp comes first, publish finds that ctx has ended, and line.listen closes the
+// connection itself. Closing is necessary because a read of go-redis does not end with its context.
+//
+// No goroutine is added to wg once Close waits for it: line adds to it under mu, and only while closed is
+// false.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -101,6 +131,8 @@ func (h *Hub) Close() {
 	h.wg.Wait()
 }
 
+// line returns the line of a node, and starts it if there is none. Two callers that join at the same time get
+// the same one, because the search and the insertion are one critical section.
 func (h *Hub) line(shard string) *line {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,11 +151,17 @@ func (h *Hub) line(shard string) *line {
 }
 
 // Ticket is one waiter on a channel.
+//
+// Several goroutines of a hub send to c, none of them waits (see wake), and nobody closes it: a closed channel
+// would wake its waiter for ever. A ticket of a closed hub stays silent; its waiter ends for another reason,
+// which is that its own client was closed.
 type Ticket struct {
 	c chan struct{}
 
-	mu    sync.Mutex // guards all below: they change when the channel moves to another node
+	mu sync.Mutex // guards all below: they change when the channel moves to another node
+	// the channel's topic on the line that serves it now
 	topic *topic
+	// that topic's channel; line.confirm closes it, once
 	ready chan struct{}
 	left  bool
 }
@@ -134,6 +172,12 @@ func (t *Ticket) C() <-chan struct{} {
 }
 
 // Ready is closed once Redis has confirmed the subscription.
+//
+// It stays closed when the connection breaks later. That is safe: the first confirmation after the break wakes
+// the ticket, and between the two its owner polls.
+//
+// A waiter that was moved to another node before the first confirmation keeps the channel that it got here,
+// which nobody closes then. So a caller must bound its wait for Ready.
 func (t *Ticket) Ready() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,6 +194,11 @@ func (t *Ticket) Count() store.Count {
 }
 
 // Leave ends the ticket.
+//
+// The move of a channel to another node (line.rehome) can come in between. If place came first, topic is the
+// new one. join holds the new line's mutex from place until the ticket is in the topic's list, so leave, which
+// needs that mutex, finds the ticket there. If left was set first, place refuses the ticket, and leave removes
+// it from the old topic, which no line knows any more. In neither case does a list keep a ticket that was left.
 func (t *Ticket) Leave() {
 	t.mu.Lock()
 	t.left = true // set before the search, so that a move under way does not take the ticket along
@@ -169,6 +218,8 @@ func (t *Ticket) place(on *topic) bool {
 	return true
 }
 
+// wake never blocks: it is called with the mutex of a line held, in the goroutine that reads every message of a
+// node. See JoinFor on why a wake-up that finds another one in the channel can be dropped.
 func (t *Ticket) wake() {
 	select {
 	case t.c <- struct{}{}:

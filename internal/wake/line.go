@@ -14,8 +14,14 @@ import (
 
 const (
 	// quiet is how long a connection may be silent before it is pinged.
+	// A server, or a firewall, that vanished without a word is noticed after at most twice this: a silence, and
+	// a ping without an answer. In the meantime waiters depend on their polls, so a loss costs time and not
+	// correctness. A shorter interval would have idle clients ping every node more often.
 	quiet = 5 * time.Second
 
+	// The pauses before a connection is built again double from the first to the last. A connection that was
+	// merely closed is back before most waiters poll. While a node is down, each client dials it about once a
+	// second for all its waiters together.
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
 )
@@ -29,6 +35,14 @@ var (
 // line is one node's subscription connection. Two goroutines serve it: read builds the connection and
 // listens, write sends changes while it lasts. So neither does a slow write delay messages, nor does
 // a silent connection delay a subscription.
+//
+// Neither goroutine holds mu while it waits for the network. Both channels have room for one signal, are sent
+// to without waiting, and are never closed: the goroutines end with the hub's context. A signal cannot be
+// missed, because its sender changes the state under mu first, and its receiver looks at the state under mu
+// afterwards. A signal that is left over costs one idle look.
+//
+// The connection belongs to read, which opens it and closes it when listen returns. Others close it only to
+// make read return: write after a failed send, and hangUp. Closing twice is harmless.
 type line struct {
 	hub   *Hub
 	shard string
@@ -39,6 +53,7 @@ type line struct {
 	topics  map[string]*topic
 	leaving map[string]int // unsubscriptions sent but not confirmed
 	todo    []change
+	// of the connection; nil while none is built, and then changes stay in todo
 	ps      *redis.PubSub
 	sharded bool
 }
@@ -57,10 +72,12 @@ type topic struct {
 	confirmed bool
 	count     store.Count   // of the subscription that was confirmed last
 	ready     chan struct{} // closed when confirmed for the first time
-	opened    bool          // ready is closed
-	idle      watchdog.Timer
+	// so that a second confirmation does not close it again
+	opened bool // ready is closed
+	idle   watchdog.Timer
 }
 
+// newLine starts nothing; Hub.line does so, unless the hub was closed.
 func newLine(h *Hub, shard string) *line {
 	return &line{
 		hub: h, shard: shard,
@@ -69,6 +86,19 @@ func newLine(h *Hub, shard string) *line {
 	}
 }
 
+// join puts tickets on a channel. It finds the topic and adds the tickets in one critical section, so
+// expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the map before
+// join looks for it. In the second case join makes a new topic, and the two changes are sent in order: first
+// the unsubscription, then the subscription.
+//
+// A confirmation carries only the channel's name. If the server is slower than the linger, the confirmation of
+// the subscription before those two confirms the new topic too early:
+//
+//	client:  SUBSCRIBE c   UNSUBSCRIBE c   SUBSCRIBE c
+//	read:        (1) confirmed        (2) ended       (3) confirmed
+//
+// A message that is published between the second and the third command is then missed although the ticket was
+// ready. (3) makes up for it, because every confirmation wakes every ticket.
 func (l *line) join(channel, key string, tickets ...*Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,6 +110,7 @@ func (l *line) join(channel, key string, tickets ...*Ticket) {
 		l.pushLocked(change{channel, true})
 		signal(l.fresh)
 	}
+	// A caller without a key does not take Heard away from those that joined for one.
 	if key != "" {
 		t.key = key
 	}
@@ -93,12 +124,17 @@ func (l *line) join(channel, key string, tickets ...*Ticket) {
 }
 
 // idleLocked starts the linger of a topic without waiters.
+//
+// The linger saves a round trip where waiters follow one another: the next one finds the subscription
+// confirmed, and may try at once. join cancels the timer.
 func (l *line) idleLocked(t *topic) {
 	if len(t.tickets) == 0 {
 		l.hub.cfg.Wheel.Schedule(&t.idle, l.hub.cfg.Clock.Now()+l.hub.cfg.Linger)
 	}
 }
 
+// leave removes a ticket from its topic. The last one moves into its place, because the order of waiters means
+// nothing here: a message wakes all of them, and the local queue decides who tries.
 func (l *line) leave(t *topic, ticket *Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,6 +151,11 @@ func (l *line) leave(t *topic, ticket *Ticket) {
 }
 
 // expireTopic runs on the wheel, so it only queues the work for the writer.
+//
+// A ticket may have joined after the timer fired and before this function got the mutex; then the topic has
+// waiters, and stays. It may also have joined and left again, with a new timer under way: ending the topic a
+// linger early does no harm. And the topic may be one that moved to another line, or was replaced; comparing it
+// with the one in the map excludes that.
 func expireTopic(arg any) {
 	t := arg.(*topic)
 	l := t.line
@@ -127,11 +168,14 @@ func expireTopic(arg any) {
 	l.pushLocked(change{t.channel, false})
 }
 
+// pushLocked queues a change for write. The queue is bounded by the number of joins and ends of lingers while a
+// connection lasts or is being built; listen empties it when it starts again with all topics.
 func (l *line) pushLocked(c change) {
 	l.todo = append(l.todo, c)
 	signal(l.nudge)
 }
 
+// signal never blocks. A signal that is there already will make its receiver look at everything.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -139,6 +183,8 @@ func signal(c chan struct{}) {
 	}
 }
 
+// hangUp ends a read that is under way; see Hub.Close. It takes the connection under mu and closes it without,
+// because closing may write.
 func (l *line) hangUp() {
 	l.mu.Lock()
 	ps := l.ps
@@ -151,6 +197,10 @@ func (l *line) hangUp() {
 // write sends subscriptions and unsubscriptions that come up while the connection lasts. When read
 // builds a connection, it subscribes to every topic; later changes wait until read is done, so that
 // there is one order.
+//
+// The connection can break, and read can build the next one, while write still sends changes on the old one.
+// Those fail, and their loss does no harm: read subscribed the new connection to all topics of that moment. The
+// numbers in leaving were counted under the same lock as ps was read, so drop, which comes after, clears them.
 func (l *line) write() {
 	defer l.hub.wg.Done()
 	for {
@@ -161,11 +211,14 @@ func (l *line) write() {
 		}
 		l.mu.Lock()
 		ps, sharded, todo := l.ps, l.sharded, l.todo
+		// nothing is taken from todo: publish signals again when there is a connection
 		if ps == nil {
 			l.mu.Unlock()
 			continue
 		}
 		l.todo = nil
+		// Counted before they are sent: the server's answer can arrive before send returns, and must not look
+		// like an unsubscription that nobody asked for.
 		for _, c := range todo {
 			if !c.join {
 				l.leaving[c.channel]++
@@ -181,6 +234,9 @@ func (l *line) write() {
 	}
 }
 
+// send writes one command, with the time limit of a command and without waiting for the answer, which read
+// receives. Each channel has a command of its own, because several channels of different slots in one are
+// refused.
 func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 	ctx, cancel := context.WithTimeout(l.hub.ctx, l.hub.cfg.Limit)
 	defer cancel()
@@ -197,6 +253,10 @@ func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 }
 
 // read keeps a connection while there are channels to listen to, until the hub is closed.
+//
+// After every error the topics are looked up again (rehome), because the usual cause on a cluster is that a
+// slot moved. A connection that has reached its age is replaced without a pause. What is published between two
+// connections is not heard; the confirmations on the new one wake every ticket.
 func (l *line) read() {
 	defer l.hub.wg.Done()
 	pause := firstPause
@@ -227,6 +287,7 @@ func (l *line) read() {
 	}
 }
 
+// populated reports that there is something to listen to. A topic in its linger counts.
 func (l *line) populated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,6 +13,13 @@ import (
 
 // listen builds a connection, subscribes to every topic and passes on messages, until an error. It
 // reports whether anything was received at all.
+//
+// The topics are read before the connection is published. A channel that is joined between the two is in todo,
+// from where write subscribes to it once there is a connection; one that ends between the two is unsubscribed
+// after it was subscribed. So the server's state follows the map, in the same order.
+//
+// An answer of any kind, also to a ping, shows that the connection lives. Only the second silence in a row ends
+// it.
 func (l *line) listen() (heard bool, err error) {
 	ctx := l.hub.ctx
 	sharded, err := l.hub.cfg.Sharded(ctx)
@@ -58,6 +65,9 @@ func (l *line) listen() (heard bool, err error) {
 }
 
 // patience is how long to wait for the next message, bounded by the life of the connection.
+//
+// An example with a life of 7.5 s: messages stop after 4 s. The first wait ends at 7.5 s and not at 9 s; a ping
+// is sent; the next call returns errOld, and the connection is replaced before its answer was waited for.
 func (l *line) patience(born time.Time) (time.Duration, error) {
 	life := l.hub.cfg.Life
 	if life == 0 {
@@ -84,6 +94,8 @@ func (l *line) channels() []string {
 
 // publish makes ps the line's connection, to which changes are sent. It reports false if the hub was
 // closed meanwhile, before there was a connection to close.
+//
+// The signal makes write look at todo: changes may have come while there was no connection to send them on.
 func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,6 +105,10 @@ func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
 }
 
 // drop forgets the connection: no subscription is confirmed any more.
+//
+// Until the next confirmation Count is zero, so a publisher of this client does not take itself for a receiver,
+// and a waiter that compares counts sees another subscription. Tickets keep their place, and Ready stays
+// closed.
 func (l *line) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,6 +120,13 @@ func (l *line) drop() {
 }
 
 // rehome moves topics whose slot is now on another node to that node's line.
+//
+// Only read calls it, between two connections, so no message can arrive for a topic that is in neither map. A
+// ticket that joins during the move asks for the channel's node itself, and creates the topic there; hand then
+// adds the moved tickets to it. If two reads of the map disagree and the topic lands on a node that does not
+// serve it, that node refuses the subscription, and its line looks again.
+//
+// Topics without waiters are not handed on. Their subscriptions ended with the connection.
 func (l *line) rehome() {
 	l.mu.Lock()
 	var moved []*topic
@@ -120,6 +143,8 @@ func (l *line) rehome() {
 	}
 }
 
+// hand gives the waiters of a topic to the line that serves its channel now. This line's mutex is free by then:
+// two lines that hand topics to each other would otherwise wait for each other's.
 func (l *line) hand(t *topic) {
 	l.mu.Lock()
 	tickets, key := slices.Clone(t.tickets), t.key // tickets that leave meanwhile change the list
@@ -129,6 +154,8 @@ func (l *line) hand(t *topic) {
 	}
 }
 
+// handle calls Heard without a mutex held, because the engine takes its own in it. The tickets were woken
+// before; neither depends on the other's order, as both lead to a look at Redis.
 func (l *line) handle(msg any) error {
 	switch m := msg.(type) {
 	case *redis.Message:
@@ -142,6 +169,8 @@ func (l *line) handle(msg any) error {
 }
 
 // message wakes the waiters of a channel. It returns the channel's key.
+//
+// A message for a channel that was left is dropped: it was under way when the unsubscription was sent.
 func (l *line) message(channel string) (key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,6 +183,10 @@ func (l *line) message(channel string) (key string) {
 	return t.key
 }
 
+// subscription handles the server's answers to subscriptions and unsubscriptions. A server whose slot moves
+// away ends the subscriptions to the slot's channels without being asked. Only the number of unsubscriptions
+// under way distinguishes that from an answer. If it was not asked for and the channel still has a topic, the
+// connection is rebuilt.
 func (l *line) subscription(m *redis.Subscription) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,6 +211,9 @@ func (l *line) subscription(m *redis.Subscription) error {
 
 // confirm opens the topic and wakes every ticket: those that were here before may have missed a
 // message while there was no subscription.
+//
+// The number of the subscription is new every time, over all lines of the hub, so counts before and after a gap
+// are never taken for the same. The caller holds the line's mutex.
 func (t *topic) confirm() {
 	t.confirmed = true
 	t.count = store.Count{Subscription: t.line.hub.stands.Add(1)}
@@ -188,6 +224,8 @@ func (t *topic) confirm() {
 	t.wakeAll()
 }
 
+// wakeAll wakes all waiters and not only one. It cannot know which of them Redis would serve, and one that is
+// woken and has given up meanwhile would swallow the message. The local queue lets one of them try.
 func (t *topic) wakeAll() {
 	for _, ticket := range t.tickets {
 		ticket.wake()
