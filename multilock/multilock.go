@@ -18,6 +18,8 @@ const maxLocks = 1000
 
 // Lock is a handle on several locks that are taken as one. The handle itself holds nothing. All methods are safe for
 // concurrent use.
+//
+// It is immutable once New has returned, so it needs no mutex. The state of a call is in a heldSet of its own.
 type Lock struct {
 	members []*rlock.Lock
 	groups  []group
@@ -65,6 +67,13 @@ type place struct {
 }
 
 // sort groups the members, in the order of their names.
+//
+// All callers try the groups in one order, that of their names. The order prevents no deadlock, because nobody
+// waits while holding; it makes it likelier that two callers meet at the first group, where the loser has
+// nothing to give back.
+//
+// An example on a cluster, where b and d are in one slot: the members d, a, c, b make the groups [a], [b d],
+// [c].
 func (l *Lock) sort(o handle.Options) error {
 	type seat struct {
 		engine *engine.Engine

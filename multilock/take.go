@@ -19,11 +19,18 @@ import (
 )
 
 const (
+	// Two callers that took each other's busy lock must not meet again in step, so each pause is random,
+	// between a half and one and a half of a value that doubles from the first to the last. A tenth of a second
+	// at most keeps a caller from sleeping long past the moment when all its locks are free.
 	firstPause = time.Millisecond // before the first retry of everything
 	lastPause  = 100 * time.Millisecond
 )
 
 // heldSet is the state of one Lock call.
+//
+// The goroutine of the Lock call alone writes ctx and sets, and it does so before anybody else knows the set.
+// After that the caller's unlock and the loss of any member may call release at the same time. The first one to
+// enter once releases; the others wait for it there, and read err afterwards.
 type heldSet struct {
 	ctx  context.Context
 	sets [][]*hold.Level // levels taken together, in the order in which they were taken
@@ -55,6 +62,14 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 }
 
 // attempts takes everything. When a group is busy it starts again, holding nothing, with that group first.
+//
+// An example with the groups a and b. Caller 1 takes a and finds b busy. It gives a back, pauses, and waits in
+// the queue of b while it holds nothing. Caller 2, which holds b, may take a in the meantime. When b is free,
+// caller 1 takes b and tries a; if that is busy, it gives b back and waits for a. No caller ever waits for one
+// group while it holds another, so no circle of waiters can arise.
+//
+// A member can be lost while the others are being taken. The context of the set ends by that, and everything is
+// given back and tried again, since the work must not begin with a hold that is gone.
 func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 	groups, first, answered := l.groups, 0, false
 	var last error // the last answer: one of them is busy
@@ -103,6 +118,10 @@ func ended(ctx context.Context, err error) error {
 }
 
 // giveBack releases what was taken, and waits for that no longer than the caller does.
+//
+// The release runs in a goroutine that the first member's engine joins when it closes, unless it is closed
+// already. It closes done when it ends, whether or not the caller still waits. A caller that stops waiting
+// leaves nothing behind: the release goes on without it.
 func (l *Lock) giveBack(ctx context.Context, h *heldSet, wait time.Duration) {
 	if len(h.sets) == 0 {
 		return
@@ -150,6 +169,9 @@ func (h *heldSet) takeAll(
 }
 
 // takeOne takes one group. Answered says that by the last answer the group is busy.
+//
+// The levels of a group are contexts, one inside the other. The last becomes the context of the set, so the
+// next group is taken inside it, and the loss of any member ends it.
 func (h *heldSet) takeOne(g group, once, answered bool, wait time.Duration) error {
 	var levels []*hold.Level
 	var err error
@@ -183,6 +205,9 @@ func (h *heldSet) takeOne(g group, once, answered bool, wait time.Duration) erro
 
 // apart splits groups that one script cannot serve: one group for each slot or, if they were split that far already,
 // one for each member.
+//
+// Each call makes more groups than there were, so the attempts that start over because of ErrApart end with
+// single members, which need no common script.
 func apart(groups []group) (smaller []group) {
 	at := make(map[place]int)
 	for _, g := range groups {
@@ -217,6 +242,8 @@ func singles(groups []group) (single []group) {
 }
 
 // unlock is what Lock returns.
+// Only the first call may return the result. A second one must not wait for it or report success, and says
+// ErrNotHeld even if the first is still under way.
 func (h *heldSet) unlock() error {
 	if !h.unlocked.CompareAndSwap(false, true) {
 		return rlock.ErrNotHeld
@@ -225,6 +252,10 @@ func (h *heldSet) unlock() error {
 }
 
 // release releases every member, once. The loss of a member does so too; release then returns that loss.
+//
+// Every set is released even if another one fails: an error must not leave the other members held until their
+// leases end. A lost member's own error is the one that matters, and the rest of the joined error says what
+// else went wrong.
 func (h *heldSet) release() error {
 	h.once.Do(func() {
 		errs := make([]error, len(h.sets))

@@ -15,6 +15,11 @@ import (
 )
 
 // command is a command that waits to be sent with others.
+//
+// Three goroutines can decide its outcome: the sender of its pipeline, the timer of that pipeline, and the
+// caller that leaves. The first two compete for settled; the winner alone writes err and closes done, so
+// whoever has received from done reads err safely. The caller decides under Pipe.mu, by sent: it either takes
+// the command out before it is sent, or accepts that it is under way.
 type command struct {
 	ctx   context.Context
 	at    time.Time // its deadline, if it has one
@@ -30,6 +35,8 @@ type command struct {
 	sent bool        // or is about to be
 }
 
+// If the timer wins against a reply that arrives at the same time, the caller gets DeadlineExceeded for a
+// command that was carried out. That is no new case: the reply could have been lost as well.
 func (l *command) settle(err error) {
 	if l.settled.CompareAndSwap(false, true) {
 		l.err = err
@@ -39,6 +46,11 @@ func (l *command) settle(err error) {
 
 // await waits for a command's answer, or until its sender leaves. A short command watches its deadline itself:
 // the commands before it may have more time.
+//
+// The check under mu settles the race with Pipe.take, which sets sent under the same mutex. If await comes
+// first, take skips the command, and ErrUnsent and ErrLate are true. If take comes first, the command may be
+// carried out, and the caller gets Left (or DeadlineExceeded), never ErrUnsent. A command that was answered
+// meanwhile also counts as sent: its reply is not looked at, and Settled is closed already.
 func (p *Pipe) await(l *command) error {
 	ending, over := p.ending, (<-chan time.Time)(nil)
 	if l.ctx.Done() == nil {
@@ -105,6 +117,10 @@ func (p *Pipe) send(n *node, with []*command) (size int, answer bool) {
 
 // expire settles commands under way when their deadlines pass. The pipeline goes on: it is shared, and other
 // commands may have more time.
+//
+// The function of the timer may still run when stop returns, and may even start the timer once more. By then
+// every command is settled, so it changes nothing, and with the last deadline it ends. The channel makes sure
+// that it does not use the variable timer before AfterFunc has returned it.
 func expire(live []*command) (stop func()) {
 	next := nextDeadline(live, time.Now())
 	if next == 0 {
@@ -152,6 +168,9 @@ func refused(err error) bool {
 }
 
 // exchange sends commands and reads their replies, in bundles where possible.
+//
+// Up to three round trips follow one another: the bundles, those whose script the server did not know, and the
+// single calls that a bundle could not answer. None of them repeats a call that may have been carried out.
 func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error) {
 	if !p.cfg.Bundle || p.apart.Load() {
 		return p.pipeline(ctx, cmds)

@@ -12,6 +12,16 @@ import (
 )
 
 // single sends a command by itself.
+//
+// A context that ends while Process is at work starts x.watched in another goroutine. Three orders are
+// possible:
+//
+//   - Process returns first: land stops the search, stop reports true, and the watched function never runs.
+//   - The function has found the connection: the read fails, Process returns, and Ended says whether the reply
+//     had arrived before. If it had, the connection is fine, and the result counts. If not, Settle reads on
+//     until the deadline, in a goroutine that Join waits for, and the lane stays busy until then.
+//   - The function is still searching: land makes its next look the last one. Wait keeps the exit from being
+//     used for another command before that.
 func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) error {
 	was := sent{node: n, began: time.Now(), n: 1}
 	if x == nil {
@@ -45,6 +55,10 @@ func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) er
 }
 
 // exit lets the caller of a single command leave.
+//
+// Its fields are set anew under Pipe.mu, without mu, before the next command uses it. Nobody else can look at
+// them then: single has waited for the watched function, and an exit that End may have found is not used again
+// (see putExitLocked).
 type exit struct {
 	wires   *links.Wires
 	watched func()         // runs when the context ends
@@ -58,6 +72,9 @@ type exit struct {
 }
 
 // newExitLocked returns nil for a caller that cannot leave.
+//
+// End closes ending first and takes the mutex afterwards. So a command that starts at the same time either
+// finds ending closed here, or is in exits when End looks: none is overlooked.
 func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
 	if ctx.Done() == nil {
 		return nil, nil
@@ -96,6 +113,10 @@ func (p *Pipe) putExitLocked(x *exit) {
 }
 
 // leave makes the call return. Its connection may not have been found yet.
+//
+// It looks again because go-redis may just be taking a connection from the pool, or dialling; nothing reports
+// the moment at which the exchange gets its deadline. It sleeps 20 µs, 40 µs, and so on up to 1 ms, so a caller
+// leaves within about a millisecond of that moment, and a dial of a second costs a thousand looks.
 func (x *exit) leave() {
 	for pause := firstLook; !x.try(); pause = min(2*pause, lastLook) {
 		time.Sleep(pause) // bounded by the command's deadline

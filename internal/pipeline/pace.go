@@ -18,6 +18,17 @@ const (
 // pace decides how many commands are sent to a node at once. The time that every exchange takes says nothing
 // about that, however long it is: the node may be distant. So pipelines are compared with the shortest recent
 // exchange of a single command, and only the time beyond that makes them shorter.
+//
+// An example with a limit of 1.6 s, of which an eighth, 200 ms, is the room. A node nearby answers a single
+// command in 1 ms. Sixteen take 3 ms, of which 2 ms count: that is less than half of the room, so the next
+// pipeline may have 32, and soon 128. A server that becomes slow answers 128 in 250 ms: 249 ms count, and the
+// next has 64. Between 100 ms and 200 ms nothing changes, so the size does not swing.
+//
+// A distant node answers a single command in 80 ms. 128 take 110 ms, of which only 30 ms count. That is less
+// than its round trip, so 256 are tried, and then 512. Measured by the whole 110 ms the size would have stayed
+// at 128.
+//
+// Its methods are called with Pipe.mu held.
 type pace struct {
 	limit time.Duration // of one command
 	size  int           // commands in the next pipeline
@@ -59,6 +70,9 @@ func (c *pace) turn(now time.Time) {
 }
 
 // note records an exchange of n commands that ended now. An unanswered one shows only how long it took.
+//
+// A pipeline grows only if one of about its size was answered well: a single command that was fast says nothing
+// about 128.
 func (c *pace) note(now time.Time, took time.Duration, n int, answered bool) {
 	c.turn(now)
 	if answered && n == 1 && (c.near == 0 || took < c.near) {

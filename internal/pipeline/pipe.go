@@ -39,6 +39,11 @@ type Config struct {
 }
 
 // Pipe sends commands. Its methods are safe for concurrent use.
+//
+// The mutex is held for bookkeeping only, never during an exchange. No other mutex is taken while it is held.
+// The channel batches has no room and is never closed; dispatch sends to it only if an idle sender receives at
+// once, and otherwise starts another one. Join waits for the senders and for the goroutines that settle
+// exchanges.
 type Pipe struct {
 	cfg     Config
 	running sync.WaitGroup // goroutines that send, or wait for exchanges that were left
@@ -53,6 +58,10 @@ type Pipe struct {
 }
 
 // node holds the commands under way to one node, and those that gather for it.
+//
+// Each command, or pipeline, that is under way counts in busy from before it is sent until next. So as long as
+// the queue is not empty, busy is not 0, and the exchange that ends will send what has gathered: no command can
+// be left behind in the queue.
 type node struct {
 	pace
 	busy   int
@@ -77,6 +86,9 @@ func New(cfg Config) *Pipe {
 // Process sends a command whose argument number 3 is the key, as in EVALSHA, and waits for the reply until
 // the context's deadline, which must differ from that of every other command. If the context is cancelled,
 // Process returns at once.
+//
+// A command with less time than the round trip takes is sent by a sender even if a lane is free. Its caller
+// leaves at the deadline, and the exchange goes on for as long as the node needs, so the connection is kept.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	at, _ := ctx.Deadline()
 	now := time.Now()
@@ -115,6 +127,9 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 }
 
 // End makes every caller leave whose context can be cancelled, as if it were. It must be called once.
+//
+// A command that gathers sees ending in await; one that is alone is in exits. Its exit may find no connection
+// yet; leave then repeats the search until the call has returned.
 func (p *Pipe) End() {
 	close(p.ending)
 	p.mu.Lock()
@@ -196,6 +211,9 @@ func (p *Pipe) dispatch(b batch) {
 
 // sender sends batches until there was none for a while. There are no more senders than pipelines were under
 // way at the same time. Each has a stack that has grown, the largest cost of a new one.
+//
+// After End it still sends what has gathered, of callers that cannot leave, before it looks at ending. A batch
+// that comes later gets a sender of its own, which ends at once when it is done.
 func (p *Pipe) sender(b batch) {
 	idle := time.NewTimer(linger)
 	defer idle.Stop()

@@ -19,6 +19,9 @@ import (
 func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
 
 // learnSlots records what a refusal says about slots.
+//
+// Two goroutines may learn it at the same time, and a third may already send another script of several slots.
+// That one is refused too, and served one by one.
 func (s *Store) learnSlots(err error) {
 	if lua.Crossed(err) {
 		s.bySlot.Store(true)
@@ -35,6 +38,11 @@ func (s *Store) refusesMany(err error) bool {
 
 // AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, just as when they
 // are taken one by one.
+//
+// The members' scripts run as one, which nothing can come in between, so the answer holds for all members at
+// one moment. ErrApart is returned only if the script was refused. Its fault says whether that means that
+// nothing was written: TRYAGAIN is the server's own refusal before the script starts, but the refusal of an
+// unknown proxy may come after a part of it.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, notAfter int64,
 ) (lua.AcquireAllReply, error) {
@@ -60,6 +68,9 @@ func (s *Store) AcquireAll(
 }
 
 // ReleaseAll implements [store.Store].
+//
+// If it fails, none of the replies is set, and the caller releases each member by itself. A member that was
+// released already is then answered "gone", which only this caller can have caused.
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	partings := make([]lua.Parting, len(all))
 	for i, one := range all {
@@ -82,6 +93,8 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 }
 
 // ReleaseEach implements [store.Store].
+//
+// The releases share pipelines but are independent: each has its own reply or error.
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	calls := make([]*lua.Call[lua.ReleaseReply], len(all))
 	for i, one := range all {

@@ -71,6 +71,10 @@ type Joiner interface {
 var errUnsupported = errors.New("this kind of lock has no such request")
 
 // bound is a protocol with the store that its scripts are sent to.
+//
+// It is immutable, and its methods may be called by several goroutines. Each method reports to exec whether the
+// script wrote anything on which somebody relies. Only then does WAIT follow: a refused request wrote nothing,
+// and waiting for replicas of it would only delay the next attempt.
 type bound struct {
 	Protocol
 	store *Store
@@ -80,6 +84,8 @@ type bound struct {
 func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 
 // Unbind returns what [Store.Bind] was given.
+//
+// A protocol of another store is a mistake of this module, never of a user, so it panics.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, error) {
@@ -89,6 +95,8 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, e
 	})
 }
 
+// Adopt moves a hold to a new id. Minimum replicas must have the new id before anybody relies on it, as at an
+// acquisition.
 func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (lua.AdoptReply, error) {
 	p, ok := b.Protocol.(Adopter)
 	if !ok {
@@ -100,6 +108,8 @@ func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (lua.Adop
 	})
 }
 
+// Reenter writes a deeper level. A step with a TTL extends the lease, on which its caller relies. One without a
+// TTL writes only the count.
 func (b *bound) Reenter(ctx context.Context, step store.Step) (lua.StepReply, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
@@ -147,6 +157,7 @@ func (b *bound) Served() string {
 	return ""
 }
 
+// Inspect only reads, so no replicas are waited for.
 func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
 	p, ok := b.Protocol.(Inspector)
 	if !ok {
@@ -156,6 +167,8 @@ func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
 	return reply, meaning(err)
 }
 
+// Release waits for no replicas. If the primary fails before they have the release, the promoted one still has
+// the hold, which then ends with its lease: a delay, and no second holder.
 func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error) {
 	reply, err := b.Protocol.Release(id, b.store.Sharded(), false).Run(ctx, b.store.traffic)
 	if err != nil {
@@ -165,6 +178,8 @@ func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error
 	return reply, nil
 }
 
+// Change alters a number that nobody holds, such as a latch's count. A change that was carried out is relied on
+// like an acquisition.
 func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (lua.CountReply, error) {
 	p, ok := b.Protocol.(Changer)
 	if !ok {

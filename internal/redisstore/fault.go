@@ -11,6 +11,11 @@ import (
 )
 
 // meaning wraps err with its meaning for the script's sender, if Redis or the connection says it.
+//
+// An error without a known meaning stays as it is, and its sender treats it as ambiguous: the script may have
+// run. The other meanings are claims about the server, so each needs a proof. A failed dial and a full pool
+// prove that nothing was written to a connection; an answer of Redis proves that the script wrote nothing. A
+// broken connection and a timeout prove nothing.
 func meaning(err error) error {
 	if err == nil {
 		return nil // before the variables below are made

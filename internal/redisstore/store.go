@@ -16,9 +16,17 @@ import (
 )
 
 // linger is how long a subscription without waiters lasts.
+//
+// It is long compared with the time between two waiters of a contended name, for which it saves a round trip,
+// and short compared with how long a name that nobody wants should burden the server.
 const linger = time.Second
 
 // Store keeps locks in Redis. It implements [store.Store].
+//
+// A store has no mutex and no goroutine of its own. What several goroutines share is either fixed by Start,
+// which runs before the first request, or one of the two flags below, which only ever change from false to
+// true. A goroutine that reads such a flag too early sends one more script that is refused, or logs nothing.
+// The goroutines of the pipe, the hub and the links end in the order End, HangUp, Wait.
 type Store struct {
 	links       *links.Links
 	minReplicas int
@@ -37,6 +45,9 @@ func New(conns *links.Links, minReplicas int) *Store {
 }
 
 // Start implements [store.Store].
+//
+// A subscription's command may need a new connection, so its limit includes dialling and greeting. Renewals do
+// not go through the pipe: they have their own client, which a crowd that waits for the lock cannot keep busy.
 func (s *Store) Start(host store.Host) {
 	s.host = host
 	s.traffic = pipeline.New(pipeline.Config{
@@ -65,6 +76,9 @@ func (s *Store) Node(key string) string { return s.links.Shard(context.Backgroun
 // Ready makes sure, on a cluster, that it is known how releases are published and where every slot is. A caller
 // that acquires must be able to release such that others hear it, and to renew even if the node that would be asked
 // for the slots first does not answer by then.
+//
+// It runs before the first request, when nothing is held yet. Otherwise the question would come up with a hold:
+// a hold whose client cannot find out the command by which others listen would be released unheard.
 func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	if !s.links.Cluster() {
 		return nil
@@ -87,6 +101,9 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 
 // Direct reports whether a request goes only through the pipe, which lets it return when its context ends. That is
 // not so if a request sends several commands, or by other ways.
+//
+// With minimum replicas a request is a script and WAIT on a connection of their own, which the pipe does not
+// know. While the kind of the cluster is unknown, a request first asks for it.
 func (s *Store) Direct() bool { return s.minReplicas == 0 && s.links.Known() }
 
 // Replaceable implements [store.Store].
@@ -101,6 +118,9 @@ func (s *Store) Slot(key string) int {
 }
 
 // Sharded reports whether messages are published by SPUBLISH. It is known after the first request.
+//
+// It must not wait for the network, since a release calls it; a limit of 0 lets a question that was never
+// answered fail at once. A client that holds something has the answer, because Ready asked for it.
 func (s *Store) Sharded() bool {
 	if !s.links.Cluster() {
 		return false
@@ -110,9 +130,15 @@ func (s *Store) Sharded() bool {
 }
 
 // End implements [store.Store].
+//
+// Close calls it first: callers that wait for Redis return now, and what was written to a connection stays
+// accounted for until Wait.
 func (s *Store) End() { s.traffic.End() }
 
 // HangUp implements [store.Store].
+//
+// Closing the connections ends every exchange that is still under way. So Wait, which comes next, does not
+// last.
 func (s *Store) HangUp() { _ = s.links.Close() }
 
 // Wait implements [store.Store].
@@ -134,6 +160,11 @@ func (s *Store) Heard(channel string) store.Count { return s.hub.Count(channel) 
 
 // Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers;
 // Others then assumes one other client, also where no message was published.
+//
+// An example: PUBLISH answered 3, and this client is subscribed to the channel. Then two other clients listen,
+// and the releasing one lets them go first. If it answered 1, nobody else listens, and this client's own
+// waiters need not hold back. Both numbers may be out of date by the time they are compared. That is a matter
+// of fairness alone: the message was sent before, to everybody who listened.
 func (s *Store) Others(channel string, receivers int64) int {
 	if s.links.Cluster() && !s.Sharded() || channel == "" {
 		return 1

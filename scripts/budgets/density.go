@@ -18,11 +18,12 @@ var argued = map[string]int{
 	"internal/hold":        30,
 	"internal/engine":      30,
 	"internal/links":       17,
-	"internal/pipeline":    17,
-	"internal/redisstore":  14,
+	"internal/pipeline":    30,
+	"internal/redisstore":  30,
 	"internal/wake":        30,
 	"internal/serverclock": 30,
 	"redlock":              18,
+	"multilock":            30,
 }
 
 // densities counts the lines of comment and of code of packages.
