@@ -13,6 +13,18 @@ import (
 
 // acquire asks all nodes at once and returns as soon as a quorum agreed or none is possible. The engine computes the
 // validity, and counts it from before this call.
+//
+// The hold is counted from before the first request was sent, and each node counts the lease from when it
+// granted, which is later. With a lease of 30 s, and 302 ms (1 % and 2 ms) taken off for drift, it is live
+// until 29.698 s by this client's clock. A node whose clock runs 1 % fast keeps it until 29.703 s at least. So
+// the client stops before any node does.
+//
+// The engine may repeat a request whose answer it did not see. A hold that stands under the id is then reported
+// as it is. One that was given up gets a new attempt with an id of its own at the nodes, since releases of the
+// old one may be under way.
+//
+// The mutex is held over all the submissions: a vote that comes at once waits in land until every node was
+// asked, so it is not counted against a hold half of whose nodes look absent.
 func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (lua.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
@@ -41,6 +53,8 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (
 }
 
 // await waits for the decision: one NodeTimeout, and as long again if the token must still be stored.
+//
+// The second wait cannot be added a third time: each hold confirms once.
 func (h *hold) await(ctx context.Context) {
 	if h.client.wait(ctx, h.decided) {
 		return
@@ -54,6 +68,10 @@ func (h *hold) await(ctx context.Context) {
 }
 
 // outcome settles the attempt. An attempt without a quorum releases its grants wherever they may be.
+//
+// A vote may arrive between the end of await and the mutex. It counts, because only the phase under mu decides:
+// if the vote completed the quorum, the hold is live. Once this function has set done and has freed the hold, a
+// late vote finds the phase over, and is released.
 func (h *hold) outcome() (lua.AcquireReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,6 +97,9 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	}
 	slices.Sort(h.busy)
 	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
+	// An example with five nodes, of which three are needed and two may be spared: three are busy, for 5 s, 8 s
+	// and 9 s. After 5 s only two are, and the other three make a quorum. So the wait is that of number 3-2-1 =
+	// 0.
 	left := h.busy[max(len(h.busy)-spare-1, 0)]
 	return lua.AcquireReply{Status: lua.Busy, PTTL: left, Ticket: 1}, nil
 }
@@ -121,6 +142,10 @@ func (c *Client) wait(ctx context.Context, event <-chan struct{}) bool {
 }
 
 // free ends a hold: it releases the hold wherever it may be, and reports to the engine what a quorum says.
+//
+// The engine repeats it after an error. The second call finds the releases of the first one under way, or
+// answered: freeLocked then does nothing, and the wait is for the same result. The hold is forgotten only once its
+// result is known to a call, so a repetition does not mistake it for one that is gone.
 func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 	began := c.clock.Now()
 	h.mu.Lock()
@@ -147,6 +172,10 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 
 // freeLocked releases the hold at every node where it may be. A request that was not sent yet never will be; while
 // one is under way, nothing is sent before its answer.
+//
+// counted marks the nodes whose answers say whether the hold was live to the end. They are those that had it,
+// or may have got it from a request under way, when a live hold ended. An attempt that never had a quorum
+// counts none.
 func (h *hold) freeLocked() {
 	if h.phase == over {
 		return
@@ -168,6 +197,19 @@ func (h *hold) freeLocked() {
 // releaseLocked makes node i release the hold if it may have it. Releases are repeated until the node says that the
 // hold is not there, at a time after which no request for it can be carried out any more, or until the lease of the
 // last such request has ended.
+//
+// A timeline shows why one release is not always enough, for a request whose not-after is 5,000 by the node's
+// clock:
+//
+//	client: acquire ......... no answer ... release ........................ release at 5,001
+//	node:             (stuck on its way)      4,200: not there   4,900: grants     gone
+//
+// The first release finds nothing, and the grant comes after it. The node's answer shows its clock, so the
+// client knows that the request could still be carried out, and asks again when that is over. A request that
+// arrives after its not-after is refused.
+//
+// The end is the guard time, which no lease exceeds, and two link timeouts after the release was queued.
+// Whatever the node may have granted has expired by then.
 func (h *hold) releaseLocked(i int) {
 	at, c := &h.spots[i], h.client
 	doubt := at.unsure && !c.clocks.Past(c.nodes[i].addr, c.clock.Now(), at.notAfter)
@@ -216,9 +258,11 @@ func (h *hold) releaseLocked(i int) {
 	}
 }
 
-// tallyLocked draws the conclusion from the releases so far. If a quorum had the hold, it was never lost. If too few
-// nodes that had it answer, it suffices that a quorum does not have it any more and that no node said that it was
-// gone before.
+// tallyLocked draws the conclusion from the releases so far. If a quorum had the hold, it was never lost. If too
+// few nodes that had it answer, it suffices that a quorum does not have it any more, and that with the silent
+// nodes a quorum may have had it to the end. With three nodes: two that released it settle it. One that released
+// it, one that did not have it and a silent one settle it too, because the silent one may have had it. Two that
+// did not have it mean that it was lost.
 func (h *hold) tallyLocked() {
 	open, silent := 0, 0
 	for i, n := range h.client.nodes {

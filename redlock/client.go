@@ -55,14 +55,22 @@ type Options struct {
 
 // Client is one process's participant in the contention for locks on a quorum of independent nodes. All methods are
 // safe for concurrent use.
+//
+// The mutexes are taken in the order round.mu, hold.mu, lane.mu, Client.mu. A survey's mutex and that of the
+// identities are taken alone. No mutex is held while anything is sent or waited for, and the function land of
+// an errand is never called under that of a lane, so it may take those of a round and a hold.
+//
+// The only goroutines of this package are those of the lanes, at most one per node (lane.run). Close joins them. A
+// call does not start one for each node: it queues an errand at every lane, and waits.
 type Client struct {
 	locks  *redisclient.Client
 	core   redisclient.Core
 	logger *slog.Logger
 
-	nodes       []*node
-	quorum      int
-	timeout     time.Duration // for one node
+	nodes   []*node
+	quorum  int
+	timeout time.Duration // for one node
+	// with the default lease of 30 s: timeout is 200 ms, patience 3 s
 	patience    time.Duration // after which a link that does not answer is given up
 	guard       time.Duration
 	traits      store.Traits // of its locks
@@ -131,6 +139,14 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 }
 
 // setTimes checks and sets the times that depend on the lease.
+//
+// An example with a lease of 30 s. A node has 200 ms to answer before it counts as silent. Its connection is
+// given up after 3 s. The guard time is 30 s, so a server has a vote from an uptime of 31 s on: the server may
+// report 31 s when 30.001 s have passed. A token may be 15 s ahead of a node's clock (see Client.window), and
+// tokens must be kept for at least 60 s.
+//
+// A sixth of the lease as the limit of NodeTimeout leaves time for the two rounds of an acquisition, and a
+// renewal that failed can be repeated before the lease ends.
 func (c *Client) setTimes(o Options) error {
 	lease := c.core.Lease
 	limit := request.CommandLimit(lease)
@@ -205,6 +221,12 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 
 // Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
 // released, and every goroutine is joined. It does not wait for nodes that do not answer.
+//
+// The order matters. The holds are released first, by errands in the lanes. Then drain gives the nodes that
+// answer one NodeTimeout to carry them out. Only then does closed keep spawn from starting another goroutine,
+// and the end of life and the closed connections make those that wait for a reply return. Since spawn adds to
+// work under mu, and not once closed is true, nothing is added while Wait waits. What a silent node still has
+// of a hold ends there with its lease.
 func (c *Client) Close() error {
 	err := c.locks.Close()
 	c.mu.Lock()
@@ -229,6 +251,9 @@ func (c *Client) Close() error {
 }
 
 // drain waits until nodes that answer have released everything.
+//
+// It polls because being idle is a property of all lanes together, which no single event announces; it does so
+// only once in a client's life, for NodeTimeout at most.
 func (c *Client) drain() {
 	end := c.clock.Now() + c.timeout
 	for {

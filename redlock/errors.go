@@ -46,6 +46,8 @@ var (
 )
 
 // silent is the set of nodes that have not yet answered a request.
+//
+// It is guarded by the mutex of the round or the survey that owns it.
 type silent map[*node]struct{}
 
 func (c *Client) silent() silent {
@@ -128,6 +130,9 @@ type conflictError struct{ *quorumError }
 func (e *conflictError) Is(target error) bool { return target == lua.ErrConflict }
 
 // plainly hides from errors.Is the errors that are facts about one node but would look like facts about the call.
+//
+// An example: one node of five timed out, and the call failed for lack of a quorum. If its error matched
+// context.DeadlineExceeded, the caller would conclude that its own context had ended.
 func plainly(err error) error {
 	for _, hidden := range []error{
 		lua.ErrConflict, redis.ErrClosed, context.DeadlineExceeded, context.Canceled,
@@ -146,6 +151,9 @@ func answered(err error) bool {
 }
 
 // unsent reports that a request that ended with err was not written to the server.
+//
+// It must be true only if that is certain: a request that may have been written leaves a doubt at its node, and
+// a release that waits until the doubt is over. A wrong "unsent" would leave a grant behind for a whole lease.
 func unsent(err error) bool {
 	var op *net.OpError
 	var refused *refusal

@@ -10,6 +10,13 @@ import (
 )
 
 // stand is what is known of a hold at one node.
+//
+//	absent --ask--> asked --grant--> granted --token stored--> member --release--> leaving --> absent
+//	                  |  \--grant, and the token accepted---------^
+//	                  |--refused, busy, or surely not sent--> absent
+//	                  \--no answer--> doubtful --release--> leaving
+//
+// A renewal that finds the hold at a doubtful node makes it a member, and one that does not makes it absent.
 type stand uint8
 
 const (
@@ -22,6 +29,10 @@ const (
 )
 
 // phase is the progress of a hold.
+//
+// The phases follow one another in this order, and may leave some out; nothing leads back. An attempt that is
+// over stays over, however many grants arrive later. So the engine is never told first that an attempt failed,
+// and then that it succeeded.
 type phase uint8
 
 const (
@@ -33,6 +44,10 @@ const (
 
 // hold is one attempt to reach a quorum, and its result. No other attempt has its id, not even one of the same Lock
 // call: a late release can then do no harm to the next attempt.
+//
+// mu is taken by the goroutine of the call and by the lanes, which bring the answers. decided and freed carry
+// no values; each is closed at most once, under mu, with done or settled.
+// Nobody has to be there to receive, so an answer that comes after its caller has left is handled all the same.
 type hold struct {
 	client *Client
 	lock   *quorumLock
@@ -66,8 +81,9 @@ type spot struct {
 	stand    stand
 	ask      *errand // the request that creates it there
 	notAfter int64   // of the last such request, in the node's time
-	unsure   bool    // such a request got no answer, and may be carried out until then
-	counted  bool    // a release here counts for the quorum
+	// never reset: later answers of the node do not show what became of that request
+	unsure  bool // such a request got no answer, and may be carried out until then
+	counted bool // a release here counts for the quorum
 }
 
 func (c *Client) newHold(lock *quorumLock, ask store.Ask) *hold {
@@ -197,6 +213,14 @@ func (h *hold) prepare(
 }
 
 // vote handles node i's answer, whenever it comes. It reports whether to ask the node again.
+//
+// Late answers of a minority are the usual case: with three nodes the call returns with the second grant. The
+// third answer finds the hold held, and makes its node a member, which costs nothing and lets the hold survive
+// the loss of another node. Or it finds the hold over, because the lock was already released, and the grant is
+// taken back. Nobody waits for either.
+//
+// A node whose clock was not known refuses the first request (its not-after was 0), and says its time. It is
+// asked once more, and e.urgent marks that as done.
 func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -257,6 +281,11 @@ func (h *hold) grantLocked(i int, reply lua.QuorumReply) {
 }
 
 // weighLocked draws the conclusion from the votes so far.
+//
+// With five nodes, three are needed. Three members: held, after one round. Two members and a grant: three nodes
+// must now have stored the token that is settled; the two members count at once if it is the proposed one, and are
+// asked again otherwise. Two grants, two refusals and one still asked: not decided. One grant, three refusals and
+// one still asked: no quorum is possible any more, and the caller need not wait for the fifth.
 func (h *hold) weighLocked() {
 	if h.done {
 		return

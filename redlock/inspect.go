@@ -12,6 +12,9 @@ import (
 )
 
 // survey asks every node one question, for operators. It waits for all nodes that answer in time.
+//
+// done is closed by the answer that empties silent. Each node answers once, by land or by a refused submission,
+// so that happens once, and possibly after the operator's call has returned: the maps it gets are copies.
 type survey struct {
 	mu      sync.Mutex // guards all below
 	replies []lua.QuorumReply

@@ -10,6 +10,11 @@ import (
 )
 
 // round is one call that asks every node about many holds, until a quorum has answered for each.
+//
+// The nodes' answers come in the lanes' goroutines, in any order, and also after keep has returned. closed
+// separates the two: until then an answer may decide the round, afterwards it only updates what is known of its
+// node. decided is closed at most once, by weighLocked, and never by conclude, which runs when nobody waits for it any
+// more.
 type round struct {
 	client *Client
 	holds  []*hold // nil: this client knows of no such hold
@@ -30,6 +35,8 @@ func (c *Client) newRound(holds []*hold) *round {
 }
 
 // stale reports that a request of the round has waited for its node until its answer became useless.
+//
+// A renewal that is sent later would do no harm, but the next one is under way by then.
 func (r *round) stale(now time.Duration) bool { return now-r.began > r.client.timeout }
 
 // weighLocked ends the round when no further answer can change its result.
@@ -49,6 +56,10 @@ func (r *round) weighLocked() {
 }
 
 // sayLocked is the nodes' verdict on a hold: a quorum has it, no quorum can have it, or neither yet.
+//
+// With five nodes: three that have the hold keep it. Three that do not have it leave two, which are no quorum,
+// so it is gone. Two of each and one silent node decide nothing: the renewal has failed, the lease goes on, and
+// the watchdog tries again.
 func (r *round) sayLocked(i int) lua.RenewStatus {
 	switch q, n := r.client.quorum, len(r.client.nodes); {
 	case r.holds[i] == nil || r.no[i] > n-q:
@@ -72,6 +83,10 @@ func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatu
 // keep renews holds at all nodes at once, in one script per node. A hold is renewed when a quorum of nodes has had it
 // all the time; it is then also given to the other nodes, so that it stands on as many as possible. A hold that no
 // quorum has any more is gone, and is not restored.
+//
+// A quorum that has the hold now may consist of other nodes than the one that granted it. The others got it by a
+// request of the acquisition, which no node carries out after its not-after, or by a seed, which is sent only after a
+// round in which a quorum had the hold.
 func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.RenewStatus, error) {
 	r := c.newRound(make([]*hold, len(ids)))
 	for i, id := range ids {
@@ -129,6 +144,9 @@ func (r *round) send(at int, ttls []int64) {
 }
 
 // land handles a node's answer, even one that comes after the round ended.
+//
+// The hold's mutex is taken before the round's here, and released in between: keptAt returns first. seed is
+// called with the round's mutex held, in the order that Client names.
 func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
 	for k, i := range of {
 		if err == nil {
@@ -213,6 +231,8 @@ func (h *hold) keptLocked(i int) {
 
 // missingLocked: node i does not have the hold. (An unanswered request may still create it there; releaseLocked takes
 // care of that.)
+//
+// A node whose stand is asked or leaving has a request under way, whose own answer decides.
 func (h *hold) missingLocked(i int) {
 	if at := &h.spots[i]; at.stand == member || at.stand == granted || at.stand == doubtful {
 		at.stand = absent
@@ -230,6 +250,12 @@ func (h *hold) unraisedLocked(i int) {
 // seed gives the hold to the nodes that lack it. Call it only for a hold that a quorum was just found to have had
 // without a gap. With fewer nodes, a node that forgot the hold could complete a quorum again after somebody else held
 // the lock in between.
+//
+// An example with the nodes a, b and c. The hold stands on a and b, and b forgets it (an administrator's DEL).
+// Another client then gets the lock from b and c, and releases it. If this hold's next renewal, which only a
+// confirms, gave it to b and c again, it would look as if it had never been lost, although two holders were
+// live at the same time. So a hold that two of three nodes do not
+// have is gone.
 func (h *hold) seed(ttl int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,6 +275,9 @@ func (h *hold) giveUp() {
 }
 
 // step writes the levels of a hold at the nodes that have it.
+//
+// Every step carries its operation number, so a node that gets it twice counts it once. A node that was not
+// reached has an older count until the next step; nothing depends on a count alone.
 func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) (lua.StepReply, error) {
 	h := c.find(id)
 	if h == nil {

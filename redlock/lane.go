@@ -20,6 +20,10 @@ const (
 )
 
 // errand is one script for one node.
+//
+// Exactly one goroutine has an errand at a time: while queued is true the lane's queue has it, and whoever sets
+// queued to false under lane.mu takes it over. That is take, which sends it; giveUp, which reports it as
+// unsent; or cancel, after which nobody calls land. So cancel never takes back what take has already taken.
 type errand struct {
 	lane    *lane
 	urgent  bool          // goes before errands that are not
@@ -41,6 +45,14 @@ type errand struct {
 // node is one server. All its requests go through its lane, in one pipeline at a time; later requests wait for the
 // answer, and go together in the next pipeline. So a server that was frozen has one pipeline to carry out when it
 // thaws, however much was asked meanwhile, and it gets requests in the order in which they were queued.
+//
+// A timeline of a node that freezes, with a NodeTimeout of 200 ms and a link timeout of 3 s:
+//
+//	0 ms      a pipeline is sent, with an acquisition
+//	200 ms    the acquisition's caller goes on without the node; from now on the node is silent
+//	400 ms    also errands that are patient are refused now, without being sent
+//	3,000 ms  the pipeline fails; its errands get the error
+//	3,020 ms  one pipeline may be sent, over a new connection, if there is anything to send
 type node struct {
 	lane
 	addr   string
@@ -48,6 +60,9 @@ type node struct {
 	rdb    *redis.Client
 }
 
+// At most one goroutine, run, serves it. running is true from before it is started until it has found the queue
+// empty, under the same mutex, so an errand that is queued then either is seen by it or starts another. Between
+// pipelines with nothing to send there is no goroutine at all, only the timer wake.
 type lane struct {
 	node *node // the node that the lane belongs to
 
@@ -68,6 +83,9 @@ type lane struct {
 
 // submit queues an errand. While the node does not answer, an errand that does not last is refused: it is not sent,
 // and land is not called.
+//
+// It never waits, and it may be called with the mutex of a hold held. Refusing what does not last keeps the
+// queue of a frozen node short: only releases gather there, and their number is bounded.
 func (l *lane) submit(e *errand) error {
 	now := l.node.client.clock.Now()
 	l.mu.Lock()
@@ -177,6 +195,9 @@ func (l *lane) run() {
 }
 
 // take returns the next batch. An empty one means that the goroutine must end.
+//
+// The decision to end and the end of running are one critical section. An errand that is queued before it is
+// taken; one that is queued after it starts a new goroutine.
 func (l *lane) take() []*errand {
 	now := l.node.client.clock.Now()
 	l.mu.Lock()
@@ -213,6 +234,10 @@ func takeFrom(queue *[]*errand, batch []*errand, now time.Duration) []*errand {
 }
 
 // fly sends a batch, waits for its answers, and passes them to land.
+//
+// The limit is patience and not NodeTimeout, because the two answer different questions: callers stop waiting
+// after NodeTimeout, but a reply that comes later is still worth reading, since it tells what the node has
+// done. Client.life ends it early at Close.
 func (l *lane) fly(batch []*errand) {
 	c := l.node.client
 	sent := c.clock.Now()
@@ -275,6 +300,9 @@ func (l *lane) grounded() {
 }
 
 // landed updates the state of the link. After a failure every errand that does not last is given up.
+//
+// The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back has a vote again within half a
+// second. A server in its guard time is asked when that has passed.
 func (l *lane) landed(now, took time.Duration, link error) (failed []*errand, why error) {
 	l.mu.Lock()
 	l.flying = false
@@ -326,6 +354,9 @@ type unsentError struct{ error }
 func (u *unsentError) Unwrap() error { return u.error }
 
 // close gives up everything. Land is not called.
+//
+// A goroutine that is sending goes on until its pipeline ends, which Client.Close brings about, and then finds
+// nothing. The timer may fire at the same time; startLocked sees closed.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,6 +52,16 @@ func (i *identities) claim(n *node, run string) (other *node) {
 // vet checks a connection when it is made, on that connection. A restart ends every connection, so a vote over a
 // vetted one comes from the very process that was checked, however often scripts are loaded, requests repeated or
 // servers restarted in between.
+//
+// What a node that comes back empty may do follows from it: for the guard time nothing, since every connection
+// to it is refused, so it grants, renews and seeds nothing. Afterwards it may do everything. What it forgot has
+// expired, also at the other nodes unless it was renewed; and a hold that was renewed by a quorum without it
+// excludes a second quorum with it.
+//
+//	0 s    the holder has a and b; the lease is 30 s, and so is the guard time
+//	1 s    b restarts empty. The holder's renewals reach a only, and fail
+//	2 s    another client asks: a is busy, b has no vote, c grants. No quorum
+//	30 s   at the latest the hold is lost, and released on a; a and c grant. b has a vote from 32 s on
 func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	c := n.client
 	sent := c.clock.Now()

@@ -22,7 +22,7 @@ var argued = map[string]int{
 	"internal/redisstore":  30,
 	"internal/wake":        30,
 	"internal/serverclock": 30,
-	"redlock":              18,
+	"redlock":              30,
 	"multilock":            30,
 }
 
