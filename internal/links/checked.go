@@ -41,6 +41,9 @@ func check(w *Wire) (*checked, bool) {
 
 // peer is the socket of a connection. It is checked only if it was idle for a moment: a peer that hung up just now is
 // detected by the exchange, like one that hangs up right after the check.
+//
+// The check costs a system call per command, and would not exclude anything: the peer can always hang up right
+// after it.
 type peer struct {
 	syscall.RawConn
 	wire *Wire

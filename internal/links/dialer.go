@@ -31,6 +31,10 @@ func undaunted(d dial) dial {
 
 // interruptible ends a dial with its context and with the links, even if the dial ignores both, as a dialer with its
 // own TLS does. Otherwise callers that wait for the connection would wait for that dial.
+//
+// There is room for the dial's result, so its goroutine never waits for a receiver, and ends when the dial
+// does. If the caller has left, discard receives the result and closes the connection; without it a connection
+// that nobody knows would stay open.
 func (l *Links) interruptible(d dial) dial {
 	type result struct {
 		conn net.Conn

@@ -17,6 +17,14 @@
 // fit into the limit of the command that needed the connection: over a long distance they never would, however
 // often they were repeated. A request with a final time limit, such as a release, still ends within it.
 //
+// # Why it is safe
+//
+// A connection that is closed, left or refused here leaves at most one question open: whether the request under
+// way was carried out. Its sender has to ask that after every broken connection, so nothing in this package can
+// produce a second holder; it decides how soon a sender learns. Each exchange has a deadline, so no caller waits
+// for ever, and nothing repeats a request, so none is carried out twice without its sender's knowledge. If the
+// follower is wrong about a primary, the connections to it are made again, once it is named as one.
+//
 // # When a primary is replaced
 //
 // go-redis is slow to learn of it. A cluster client reads the map of the slots again after a MOVED, and otherwise

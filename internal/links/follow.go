@@ -24,6 +24,8 @@ const (
 	pauseCluster  = 500 * time.Millisecond
 	pauseSentinel = 100 * time.Millisecond
 	// question bounds each question, so that a node that hangs does not block the follower.
+	// The follower waits for the answer, so a
+	// beat with both questions, for the primaries and for a role, takes twice this at most.
 	question = 400 * time.Millisecond
 	// rolePause is how often the primary that Sentinel named is asked for its role and its replicas.
 	rolePause = 500 * time.Millisecond
@@ -40,6 +42,18 @@ const (
 // listen to the Sentinels themselves, because a client of NewFailoverClient does not say where they are and how
 // to log in; but its dialer asks them, so a new connection shows which primary they name. While in doubt, the
 // follower asks again and again. If nothing has changed, only the question was wasted.
+//
+// An example on a cluster with a command limit of 1 s or more. The primary's machine loses its power at 0 ms,
+// so no connection ends. A renewal is sent at 100 ms. At 600 ms its answer is outstanding for too long, and the
+// next beat, by 700 ms, asks the cluster for
+// its map. That still names the dead primary. Doubt goes on for as long as answers are outstanding or connections
+// fail, and there is a question every half second. The cluster promotes a replica
+// at 5,000 ms, and by about 5,500 ms the follower has the new map, closes the connections to the old primary,
+// and calls the callback, which renews at the new one. A lease of 30 s survives that easily.
+//
+// One goroutine, run, does all the work. use starts it when something is sent for the first time; it ends with
+// ctx, and Links.Close joins it. While nothing is sent for long it rests, without a timer. It alone uses sides'
+// known, and the callback runs in it, so a callback that blocked would stop the follower.
 type follower struct {
 	sides []*side // Traffic and Renewal: each has its own map of the slots
 	pause time.Duration
@@ -60,6 +74,9 @@ type follower struct {
 }
 
 // side is one derived client.
+//
+// tracks has a mutex of its own, because the connections' goroutines use it; known belongs to the follower's
+// goroutine.
 type side struct {
 	tracks    tracks
 	primaries func(ctx context.Context) ([]string, error) // asks; nil: those of the side before
@@ -89,6 +106,16 @@ func (f *follower) side(dialled bool, limits Limits) *side {
 }
 
 // use records that something is about to be sent.
+//
+// The follower can fall asleep at the same time. use sets busy and then reads awake; beat clears awake and then
+// reads busy. So at least one of them sees the other: use finds it asleep and wakes it, or beat finds busy set
+// and goes on. If both do, one of the two swaps of awake fails: either beat stays awake and nothing is sent, or
+// use sends to wake, for which run is about to wait.
+//
+// Sending never blocks: there is room for one, only a swap from false to true sends, and awake becomes false
+// again only after run received the signal before.
+//
+// end cancels ctx under mu. So once end has returned, no goroutine is added to running, on which Close waits.
 func (f *follower) use() {
 	if !f.busy.Load() {
 		f.busy.Store(true)
@@ -150,6 +177,9 @@ type beats struct {
 }
 
 // beat does one round of work. It reports false if there has been none for long.
+//
+// A doubt that is raised between Swap and the questions is seen by the next beat: the flag is cleared before
+// anybody is asked, never after.
 func (f *follower) beat(b *beats, now time.Time) bool {
 	if f.busy.Swap(false) {
 		b.active = now
@@ -208,6 +238,9 @@ func (f *follower) peers() (all []string) {
 }
 
 // look asks for the primaries, and leaves servers that no longer are.
+//
+// Each goroutine writes an element of its own in found, which is read after Wait. A question that failed has no
+// answer, and then nobody is left: silence does not show who is a primary.
 func (f *follower) look() {
 	ctx, cancel := context.WithTimeout(f.ctx, question)
 	defer cancel()
@@ -250,6 +283,9 @@ func (s *side) replaced(now []string) (gone []string) {
 }
 
 // leave closes the connections to servers that are no longer primaries, and calls the callback.
+//
+// The connections are closed before the callback. So a renewal that the callback starts cannot go to the old
+// primary: it needs a new connection, and tracks refuses one to that server.
 func (f *follower) leave(addrs ...string) {
 	for _, s := range f.sides {
 		for _, addr := range addrs {
@@ -262,6 +298,8 @@ func (f *follower) leave(addrs ...string) {
 }
 
 // mastersOf asks a cluster for its primaries, and updates the client.
+//
+// go-redis calls the function for each node in a goroutine of its own, and returns when all have ended.
 func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var mu sync.Mutex // guards addrs
@@ -278,6 +316,9 @@ func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, err
 
 // pointedTo asks Sentinel for the primary, through the dialer that go-redis made for it. That dialer may outlive
 // its context, so pointedTo does not wait for a Sentinel that hangs.
+//
+// The goroutine is not joined. It ends with the dialer's own time limit; there is room for its answer, so it
+// never waits for a receiver, and it closes its connection itself.
 func pointedTo(d dial) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		type answer struct {

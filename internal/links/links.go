@@ -25,6 +25,11 @@ type Limits struct {
 func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond }
 
 // Links are the derived clients. All methods are safe for concurrent use.
+//
+// Only the atomic fields change after From has returned, so there is no mutex here. Those of the parts are
+// taken in the order deadline.mu, Wire.mu, Wires.mu, tracks.mu; follower.mu is taken alone. Goroutines: the
+// follower's, which Close joins; and one for each dial, which ends with the dial's own time limit (see
+// interruptible).
 type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // only renewal
@@ -50,6 +55,8 @@ const (
 )
 
 // renewalPool is enough for one sender per node and the connection that replaces a broken one.
+// A pool of the application's size would only allow renewals to queue behind one another on the server instead
+// of in one script.
 const renewalPool = 2
 
 // bufferSize suffices for the scripts' requests and replies; most of go-redis's own 64 KiB per connection
@@ -197,6 +204,11 @@ func Nowhere() *Links { return &Links{} }
 
 // Close closes the derived clients and with them every connection, including those in use and those being
 // dialled.
+//
+// The order: ended is closed first, so dials return and nobody waits for a connection any more. Closing the
+// clients ends every exchange on an open connection, the follower's questions among them; so the follower can
+// be joined. Last come the exchanges that were left, whose connections the clients count as closed already;
+// hangUp ends the reads of those that settle them.
 func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
@@ -312,6 +324,10 @@ func (l *Links) Known() bool {
 // Sharded reports whether releases are published with SPUBLISH. Redisson decides the same way, and both
 // sides must agree, because neither kind hears the other: on a cluster whose nodes know PUBSUB SHARDNUMSUB,
 // and nowhere else. The first answer is kept; an error means that there was none.
+//
+// Several goroutines may ask at once, and nodes of a cluster that is being upgraded may answer differently. The
+// first answer to be stored counts for all of them, so one client never publishes in one way and listens in the
+// other.
 func (l *Links) Sharded(ctx context.Context) (bool, error) {
 	cc, ok := l.Traffic.(*redis.ClusterClient)
 	if !ok {

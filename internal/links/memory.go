@@ -12,6 +12,9 @@ import (
 // memory finds out, once, whether a server evicts locks when its memory is full. It asks on the first connection for
 // renewals: that one is made for a hold that has lasted, nobody waits for it, and no request of a first Lock takes
 // longer for it. If the server refuses to answer, memory gives up.
+//
+// If two connections are made at the same time, the swap of asked lets one of them ask. After a failure the
+// next connection asks again.
 type memory struct {
 	asked atomic.Bool
 	told  atomic.Pointer[func(policy string)]

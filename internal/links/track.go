@@ -15,6 +15,9 @@ import (
 
 // tracks are the open connections of a derived client. Those to a server that is no longer a primary can be
 // closed at once, in use or not. They notice what raises doubt about a server.
+//
+// mu also settles the race of a dial with leave. If leave comes first, wrap finds the server among left and
+// closes the new connection. If wrap comes first, leave finds the connection among open.
 type tracks struct {
 	dialled  bool          // connections are known by the address that is dialled, not by their peer's
 	used     func()        // something is about to be sent
@@ -29,6 +32,10 @@ type tracks struct {
 var errLeft = errors.New("this server is no primary any more")
 
 // track is one connection.
+//
+// asked is set by the goroutine that writes and cleared by the one that reads, so it is atomic. Only the first
+// write of an exchange sets it. A pipeline whose first reply arrived does not count as silent any more; if the
+// server then hangs, the command's own deadline ends the exchange, and the next one raises doubt.
 type track struct {
 	net.Conn
 	of    *tracks
@@ -137,6 +144,10 @@ func (t *track) Close() error {
 }
 
 // silent reports whether an answer has been outstanding for too long.
+//
+// It compares times of the wall clock, since an atomic holds only a number. If somebody sets the clock ahead,
+// one doubt is raised in vain; if it is set back, silence is noticed later, and at the latest by the command's
+// deadline.
 func (ts *tracks) silent(now time.Time) bool {
 	since := now.Add(-ts.silence).UnixNano()
 	ts.mu.Lock()
@@ -161,6 +172,10 @@ func (ts *tracks) peers() map[string]bool {
 }
 
 // leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
+//
+// It closes the sockets below the wires, which their users notice as an error of the read or write under way;
+// go-redis then closes its side too. Requests of which that leaves the outcome open are handled as after any
+// broken connection.
 func (ts *tracks) leave(addr string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -176,6 +191,9 @@ func (ts *tracks) leave(addr string) {
 }
 
 // welcome allows connections to servers again, and forgets those that were left long ago.
+//
+// A server can be deposed and promoted again within the time for which it would be refused. Once the cluster or
+// Sentinel names it as a primary, connections to it are made at once.
 func (ts *tracks) welcome(addrs []string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

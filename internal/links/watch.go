@@ -18,6 +18,16 @@ const restMost = 1<<10 - 1
 
 // watch polls for replies, so that a server nearby need not wake a goroutine. One goroutine at a time uses it: the
 // one that reads from the connection.
+//
+// An example: a server across a network, with a round trip of 1 ms. The first exchange polls for 80 µs, sleeps,
+// and the next one does not poll. The third polls in vain again, and the next three do not. After ten such
+// attempts one exchange in 1,024 polls, which costs 0.08 µs per exchange. If the server becomes fast, for
+// instance after a failover to this machine, the first poll that succeeds resets rest, and every exchange polls
+// again.
+//
+// Only an exchange that is alone polls. With two under way, each would take the processor from the goroutine
+// that the other's reply is for; and a client that busy finds its next reply without sleeping anyway. Such an
+// exchange leaves rest as it is, because it says nothing about the server's distance.
 type watch struct {
 	socket  syscall.RawConn
 	waiting *atomic.Int32 // exchanges of all connections that wait for replies
@@ -41,6 +51,9 @@ func newWatch(socket syscall.RawConn, waiting *atomic.Int32) *watch {
 }
 
 // read is conn.Read for the beginning of a reply.
+//
+// waiting counts this exchange until its reply has begun, whether it polls or sleeps. So two exchanges that
+// start at the same time see each other, and at the latest after one look neither polls.
 func (w *watch) read(conn net.Conn, p []byte) (int, error) {
 	w.waiting.Add(1)
 	defer w.waiting.Add(-1)
@@ -57,6 +70,9 @@ func (w *watch) read(conn net.Conn, p []byte) (int, error) {
 }
 
 // reply returns 0 and no error if nothing arrived in time, or nothing will.
+//
+// The deadline of the connection is not forgotten meanwhile: RawConn.Read fails once it has passed, or once the
+// connection is closed, so an exchange that is left stops polling at once.
 func (w *watch) reply(p []byte) (int, error) {
 	if w.left > 0 {
 		w.left--

@@ -15,6 +15,8 @@ import (
 // An exchange is identified by its deadline, which go-redis sets on the command's connection just before it
 // writes and again before it reads. So nothing records which exchange uses which connection; it suffices that
 // all deadlines differ.
+//
+// mu is not held while a wire is asked: that takes Wire.mu, and Wire.Close takes the two in the opposite order.
 type Wires struct {
 	mu   sync.Mutex // guards open
 	open map[*Wire]struct{}
@@ -46,6 +48,9 @@ func (ws *Wires) wrap(d dial) dial {
 // Leave makes the exchange with that deadline fail as if the deadline had passed. It returns nil if there is
 // none, for instance before its connection was found. The caller must report the end of the call by
 // [Wire.Ended].
+//
+// A wire that is opened after the copy was made is missed, and one that was closed refuses. The caller looks
+// again until its call has returned, so it misses none that matters.
 func (ws *Wires) Leave(at time.Time) *Wire {
 	ws.mu.Lock()
 	open := make([]*Wire, 0, len(ws.open))
@@ -62,6 +67,18 @@ func (ws *Wires) Leave(at time.Time) *Wire {
 }
 
 // Wire is one connection. Its methods are safe for concurrent use.
+//
+// An exchange goes through these steps, and may be left after the second:
+//
+//	SetDeadline(none)      go-redis takes the connection from its pool: next
+//	SetWriteDeadline(at)   the exchange can be found by at from now on: silent, joint
+//	Write
+//	SetReadDeadline(at)    skipped, because the write deadline was set for both
+//	Read                   the first byte ends silent
+//	back to the pool, or Close after an error
+//
+// leave sets a deadline that has passed, so the write or the read that is under way returns, and so does one
+// that begins later: setLocked keeps the deadline in the past for as long as it is asked for the same one.
 type Wire struct {
 	net.Conn
 	wires *Wires
@@ -96,6 +113,11 @@ func (w *Wire) leave(at time.Time) bool {
 
 // Ended says that the call whose exchange was left has returned. It reports whether the exchange is still
 // unsettled; otherwise its reply had arrived before, and the connection can be reused.
+//
+// Three things can have happened since the exchange was left. The read failed, and go-redis closed the
+// connection: the exchange is unsettled, and the wire stays open for Settle. Or the reply had been read just
+// before, and the connection is back in the pool: left is reset. Or it is in use again, with another deadline:
+// then left was reset by that exchange, and this one must not touch it.
 func (w *Wire) Ended(at time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,6 +130,10 @@ func (w *Wire) Ended(at time.Time) bool {
 
 // Settle waits for the first byte of the reply to an exchange that was left, which shows that the server has
 // carried it out; for the end of the connection; or for the deadline. Then it closes the connection.
+//
+// Nobody else reads by then, because go-redis has given the connection up. One byte is enough: a server writes
+// the reply of a script only after the script has ended. The deadline that the exchange had anyway bounds the
+// wait, and Links.Close ends it early by closing the connection.
 func (w *Wire) Settle() {
 	w.mu.Lock()
 	_ = w.Conn.SetReadDeadline(w.at)
@@ -120,6 +146,10 @@ func (w *Wire) Settle() {
 
 // SetDeadline implements [net.Conn]. go-redis calls it without a deadline to take the connection out of its
 // pool: then the last exchange's deadline stays until the next one replaces it, or the peer is checked.
+//
+// Removing the deadline from the socket would be a call of its own for every exchange, and the next exchange
+// sets another one anyway. A check of the peer in between would fail on a deadline that has passed, so warm
+// removes it first.
 func (w *Wire) SetDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,6 +173,8 @@ func (w *Wire) warm() bool {
 }
 
 // begins reports that the next read is the first one of an exchange.
+//
+// It decides which reads may poll: the rest of a reply follows its beginning at once.
 func (w *Wire) begins() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,6 +184,9 @@ func (w *Wire) begins() bool {
 }
 
 // SetReadDeadline implements [net.Conn].
+//
+// Skipping is safe only for the same deadline of an exchange that was not left. Otherwise a read could run on
+// without the deadline in the past that leave has set.
 func (w *Wire) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,6 +219,10 @@ func (w *Wire) setLocked(t time.Time, deadline func(time.Time) error) error {
 }
 
 // Close implements [net.Conn]. A wire that was left stays open until it is settled.
+//
+// If leave comes first, Close only marks the wire, and the goroutine that settles it closes the socket. If
+// Close comes first, leave refuses. So exactly one of the two closes it, except that hangUp may close it as
+// well.
 func (w *Wire) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,6 +14,11 @@ import (
 // A command that needs a new connection has one phase more, the greeting, for which go-redis uses the command's
 // context as well. What fits into the time limit of a command need not fit together with a greeting of several
 // round trips, however often it is repeated. So each has its own limit, and the deadline moves.
+//
+// An example with a limit of 200 ms. The command starts at 0 with the deadline 200 ms. It needs a connection,
+// which is dialled within 100 ms; then the greeting begins, and the deadline moves to 500 ms. The greeting ends at
+// 350 ms, and the command has until 550 ms. A release that must end within 300 ms (WithinAll) starts with 200 ms
+// as well, and its deadline never moves beyond 300 ms.
 type deadline struct {
 	context.Context
 	at    time.Time // unless it was moved
@@ -42,6 +47,9 @@ func WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
 }
 
 // unique returns a time that no other deadline has. It is never later than at.
+//
+// The number takes the place of the last ten bits of the nanoseconds, in the block of 1,024 ns before at. Two
+// deadlines could be equal only if 1,024 were made for the same microsecond.
 func unique(at time.Time) time.Time {
 	const spread = 1 << 10
 	number := int64(deadlines.Add(1) % spread)
@@ -67,6 +75,9 @@ func (d *deadline) Value(key any) any {
 }
 
 // move moves the deadline to a later time.
+//
+// mu excludes LeaveCall. Without it the deadline could move after LeaveCall has read it: the exchange that was
+// left would then get a new deadline on its connection, and its read would go on although its caller is gone.
 func (d *deadline) move(at time.Time) {
 	if !d.end.IsZero() && at.After(d.end) {
 		at = d.end
@@ -119,6 +130,8 @@ func (ws *Wires) LeaveCall(ctx context.Context) (*Wire, time.Time) {
 
 // greetings are the options by which go-redis shows the progress of a connection: it asks for the credentials
 // before the first command, and calls OnConnect after the last.
+//
+// A struct per client, used by every connection that it makes; nothing in it changes.
 type greetings struct {
 	provider   func() (username, password string)
 	withCtx    func(ctx context.Context) (username, password string, err error)
