@@ -69,8 +69,8 @@ func (s *Store) AcquireAll(
 
 // ReleaseAll implements [store.Store].
 //
-// If it fails, none of the replies is set, and the caller releases each member by itself. A member that was
-// released already is then answered "gone", which only this caller can have caused.
+// If it fails, none of the replies is set. After a lost answer the members may be released all the same; a release
+// that is repeated is then answered "gone".
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	partings := make([]lua.Parting, len(all))
 	for i, one := range all {
