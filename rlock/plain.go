@@ -21,6 +21,8 @@ const (
 
 // plain is the protocol of the reentrant lock, in Redisson's layout: a hash at the name itself with one
 // field per hold, a fencing token beside it, and a channel on which "0" says that it was released.
+//
+// It is constant, and shared by the handles of its name.
 type plain struct {
 	name, key, token, channel string
 	fenceTTL                  int64 // ms; negative: the token never expires
@@ -39,6 +41,9 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 	if p.key, err = core.Key(name); err != nil {
 		return p, err
 	}
+	if kept, ok := client.Plain().Get(name).(*plain); ok && kept.key == p.key { // a key is the application's to choose
+		return kept, nil
+	}
 	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
 	p.acquire = lua.PrepareAcquire(lua.AcquireArgs{
 		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
@@ -48,6 +53,7 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 		return p, &ArgumentError{Name: "name", Value: fmt.Sprintf("%q", p.key), Problem: "must have balanced " +
 			"braces or none on a cluster, so that what Redisson derives from it falls into one slot"}
 	}
+	client.Plain().Put(name, p)
 	return p, nil
 }
 

@@ -461,6 +461,12 @@ var table = append(histories, []mutant{
 		new:  "	time.AfterFunc(time.Minute, func() { l.End(e.cfg.Errors.Released) })\n		return nil\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
+		name: "a handle has the key that its name had once",
+		file: "rlock/plain.go",
+		old:  `ok && kept.key == p.key {`,
+		new:  `ok {`,
+		in:   "rlock", by: "^TestAHandleHasTheKeyThatItsNameHasNow$",
+	}, {
 		name: "nobody reclaims what may be held",
 		file: "internal/request/reclaim.go",
 		old: `	r.addLocked(node, o)

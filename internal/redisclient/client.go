@@ -20,7 +20,10 @@ import (
 )
 
 // Client is the inside of an rlock.Client. The zero Client is invalid.
-type Client struct{ core Core }
+type Client struct {
+	core  Core
+	plain Prepared
+}
 
 // Core is what a primitive needs of a client.
 type Core struct {
@@ -54,7 +57,7 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rlock: no random client id: %w", err)
 	}
-	return &Client{Core{
+	return &Client{core: Core{
 		Engine: engine.New(engine.Config{
 			Store:          st,
 			ClientID:       id.String(),
@@ -78,6 +81,9 @@ func (c *Client) Core() (Core, error) {
 	}
 	return c.core, nil
 }
+
+// Plain is what package rlock has prepared for names. The client is one that has a core.
+func (c *Client) Plain() *Prepared { return &c.plain }
 
 // Lock makes a lock of a protocol. Every call on it returns err or the error of a bad option, if any.
 func (c *Client) Lock(proto redisstore.Protocol, opts []lock.Option, err error) *lock.Lock {
