@@ -29,12 +29,7 @@ func init() { roles["waiter"] = waiter }
 // waiter is a child process that waits for the lock, says "held" and its token, unlocks when it is told to,
 // and says "freed".
 func waiter() {
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: 3 * time.Second, MaxPoll: 500 * time.Millisecond, Logger: quiet,
-	})
-	check(err)
-	lock := fairlock.New(client, os.Getenv(childName))
+	lock := childLock()
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		held, unlock, err := lock.Lock(context.Background())
@@ -48,6 +43,16 @@ func waiter() {
 		check(unlock())
 		fmt.Println("freed")
 	}
+}
+
+// childLock is a child's lock, of a client of its own.
+func childLock() *rlock.Lock {
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: 3 * time.Second, MaxPoll: 500 * time.Millisecond, Logger: quiet,
+	})
+	check(err)
+	return fairlock.New(client, os.Getenv(childName))
 }
 
 func check(err error) {

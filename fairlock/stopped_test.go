@@ -9,10 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -22,12 +20,7 @@ func init() { roles["crowd"] = crowd }
 // crowd is a child process with several callers of the lock. At each "lock" one more comes; whoever gets in says
 // "held" and the hold's id, and when it is told to unlocks and says "freed", or "lost".
 func crowd() {
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: 3 * time.Second, MaxPoll: 500 * time.Millisecond, Logger: quiet,
-	})
-	check(err)
-	lock := fairlock.New(client, os.Getenv(childName))
+	lock := childLock()
 	told := make(chan struct{})
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		if lines.Text() != "lock" {

@@ -106,9 +106,9 @@ func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
 		stuck, free := c.hold(t, lowKey), c.hold(t, highKey)
 		c.low.Freeze()
 		c.sender.Reclaim(stuck, time.Minute)
-		time.Sleep(time.Millisecond) // it is being asked for
+		synctest.Wait() // it is being asked for
 		c.sender.Reclaim(free, time.Minute)
-		time.Sleep(time.Millisecond)
+		synctest.Wait()
 		require.False(t, c.high.Miniredis().Exists(highKey), "the release waits for another node's answer")
 		require.True(t, c.low.Miniredis().Exists(lowKey))
 		c.low.Thaw()

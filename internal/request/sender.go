@@ -90,7 +90,7 @@ func (s *Sender) Send(
 	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
 	var now int64
 	err = Exchange(x, func() (err error) {
-		now, err = send(s.cfg.Store.Within(ctx, limit), sent.NotAfter)
+		now, err = send(s.Within(ctx, limit), sent.NotAfter)
 		return err
 	})
 	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
