@@ -141,14 +141,14 @@ func (h *Hold) overCause() error {
 func (h *Hold) settle(
 	ctx context.Context, l *hold.Level, start time.Duration, step hold.Step, maxHold time.Duration,
 ) (*hold.Level, error) {
-	open, cause, since, done := l.Settle(ctx, start, step, maxHold)
+	settled := l.Settle(ctx, start, step, maxHold)
 	switch {
-	case open:
+	case settled.Open:
 		return l, nil
-	case done:
-		h.engine.events.released(h.proto.Name(), since, cause)
-	case cause == nil:
+	case settled.Done:
+		h.engine.events.released(h.proto.Name(), settled.Since, settled.Cause)
+	case settled.Cause == nil:
 		return nil, h.notHeld()
 	}
-	return nil, cause
+	return nil, settled.Cause
 }

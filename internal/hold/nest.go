@@ -44,26 +44,32 @@ func (h *Hold) Withdraw(l *Level) (alone bool, since time.Duration, done bool) {
 	return alone, since, done && !alone
 }
 
+// Settled is what Settle did.
+type Settled struct {
+	Open  bool          // the level is open; otherwise it is out
+	Cause error         // what it ended with before it was opened; nil if somebody is releasing the hold
+	Done  bool          // as with Part
+	Since time.Duration // as with Part
+}
+
 // Settle opens a level whose step Redis has carried out, which was first sent at start. Validity counts from there and
 // not from the answer, as for an acquisition. If an inner unlock was numbered after this step, Redis may have set the
-// lease back since; then validity is not raised, and the hold is renewed at once instead. Settle reports open only
-// if the hold still lives and, if the level belongs to a reader, that one has not ended meanwhile. Otherwise the
-// level is out, cause is what it ended with (nil: somebody is releasing the hold), and done is as with Part.
-func (l *Level) Settle(
-	ctx context.Context, start time.Duration, step Step, maxHold time.Duration,
-) (open bool, cause error, since time.Duration, done bool) {
+// lease back since; then validity is not raised, and the hold is renewed at once instead. The level is opened only if
+// the hold still lives and, if the level belongs to a reader, that one has not ended meanwhile.
+func (l *Level) Settle(ctx context.Context, start time.Duration, step Step, maxHold time.Duration) (s Settled) {
 	h := l.hold
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
 		l.closeLocked()
-		return false, h.cause, 0, false
+		return Settled{Cause: h.cause}
 	}
 	if err := l.errLocked(); err != nil { // others have the hold
 		l.closeLocked()
 		h.followLocked()
-		since, done = l.doneLocked()
-		return false, err, since, done
+		s.Cause = err
+		s.Since, s.Done = l.doneLocked()
+		return s
 	}
 	l.openLocked(ctx)
 	confirmed := h.confirmLocked(step.Op, start, step.TTL)
@@ -75,5 +81,5 @@ func (l *Level) Settle(
 	}
 	l.scheduleLocked(start)
 	h.limitLocked(l.reader, l, maxHold)
-	return true, nil, 0, false
+	return Settled{Open: true}
 }

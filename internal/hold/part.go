@@ -14,7 +14,8 @@ const (
 	Shrunk                 // others stay, and Step sets the lease in Redis back to what they need
 )
 
-// Parted is what Part did.
+// Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context, tells the
+// observer, and asks Redis.
 type Parted struct {
 	Outcome Outcome
 	Own     error         // what the level ended with before the hold did; nil if it had not ended

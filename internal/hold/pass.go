@@ -36,7 +36,8 @@ func (h *Hold) PassTo(next *Hold, want Want) bool {
 	return true
 }
 
-// Passes reports that PassTo would do it now.
+// Passes reports that PassTo would do it now. It may say something else a moment later, because time passes or a
+// renewal fails; what can no longer change in favour of passing is everything else, as h is not live.
 func (h *Hold) Passes(want Want) bool {
 	now := h.host.Clock.Now()
 	h.mu.Lock()
