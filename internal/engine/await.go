@@ -78,6 +78,9 @@ func (e *Engine) bring(w *waiter, h *Hold) {
 	if w.joiner == nil || !w.joiner.awaited {
 		return
 	}
+	// A hold's mutex is not taken under the table's here, so this is three steps: those that wait are picked, they
+	// join, and they are told. One that leaves in between is told nothing, and its level is let go. The hold stands
+	// meanwhile, because the caller has a level of it; if it was lost, Join refuses, and they ask for themselves.
 	for _, other := range e.table.bring(w) {
 		o := waiterOf(other)
 		l := h.Join(o.joiner.ctx, o.req.want())

@@ -15,6 +15,8 @@ func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool)
 		if next != nil || runOver || !h.proto.Traits().Queues {
 			return next, runOver
 		}
+		// The channel is taken under the mutex under which the registration ends: an answer that came between
+		// table.pass and here has made another one first, or none is to come, and one that comes later closes it.
 		to, answered, most := e.table.toCome(h)
 		if to == nil || h.spare == 0 || !h.Passes(to.req.want()) {
 			return nil, false

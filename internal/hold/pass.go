@@ -45,6 +45,8 @@ func (h *Hold) Passes(want Want) bool {
 	return h.passesLocked(now, want)
 }
 
+// passesLocked is the decision of PassTo and Passes; h's mutex is held. What Passes found may be otherwise when the
+// hold is passed, so PassTo decides again.
 func (h *Hold) passesLocked(now time.Duration, want Want) bool {
 	same := want.Kept && want.Lease == h.asked
 	alone := h.settledLocked() && !h.inner && h.limit == nil
