@@ -22,7 +22,7 @@ const (
 //
 // Arming, cancelling and firing a [Timer] take constant time and no allocation, however many
 // are armed. A Wheel has one goroutine, from the first Schedule until Close. It sleeps until a
-// timer is due; while none is armed it wakes once after a moment, and then not at all. There
+// timer is due; while none is armed it wakes once or twice after a moment, and then not at all. There
 // are more goroutines only while a slow function runs that announced it by [Wheel.Relieve]. All
 // methods are safe for concurrent use.
 type Wheel struct {
@@ -36,6 +36,7 @@ type Wheel struct {
 	rack    rack
 	current uint64 // the tick that the wheel stands at; its slot is due
 	wakeAt  uint64 // a timer before this tick must end the sleep; 0: awake
+	early   uint64 // the tick for which a sleep was last ended
 	armed   int
 	empty   bool // nothing was armed when the sleep began, nor since
 	started bool
@@ -103,7 +104,7 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	// A timer not earlier than the sleep's end needs no wake-up, even if a level has to be
 	// sorted before that: sorting can be late.
 	if tick < w.wakeAt {
-		w.wakeAt = 0
+		w.wakeAt, w.early = 0, tick
 		w.signal()
 	}
 }
@@ -265,9 +266,24 @@ func (w *Wheel) restLocked() time.Duration {
 		w.wakeAt = math.MaxUint64
 		return -1
 	}
-	w.empty = true
-	w.wakeAt = w.tickOf(w.clock.Now()+maxNap) + 1 // as in napLocked
-	return maxNap
+	now := w.clock.Now()
+	if w.early <= w.tickOf(now) { // else the next sleep is the whole nap
+		w.empty = true
+	}
+	w.wakeAt = w.tickOf(now+maxNap) + 1 // as in napLocked
+	return w.soonerLocked(now, now+maxNap) - now
+}
+
+// soonerLocked is the end of a sleep that may last until an instant: the tick for which the last one was ended, if that
+// is to come. The timer may have been cancelled since, as one is that guards something short, and the next such timer
+// would end the sleep again. Arming and cancelling it a hundred thousand times in a second so wakes the wheel once in
+// each of its ticks, and not a hundred thousand times: a wake-up costs a system call and another thread.
+func (w *Wheel) soonerLocked(now, until time.Duration) time.Duration {
+	if w.early > w.tickOf(now) && w.early < w.wakeAt {
+		w.wakeAt = w.early
+		return time.Duration(w.early) * w.tick
+	}
+	return until
 }
 
 // pause does nothing; calling it releases the lock, and the clock is read again after it.
@@ -283,5 +299,5 @@ func (w *Wheel) napLocked(now time.Duration) time.Duration {
 	if next, ok := w.upcomingLocked(); ok && next < w.wakeAt {
 		until, w.wakeAt = time.Duration(next)*w.tick, next
 	}
-	return until - now
+	return w.soonerLocked(now, until) - now
 }

@@ -268,6 +268,38 @@ func TestWheelIsNotWokenByTimersThatComeAndGo(t *testing.T) {
 	})
 }
 
+// A timer for something short that is cancelled nearly at once, and armed again, and so on, ends the wheel's sleep once in
+// each of its times and not each time.
+func TestWheelIsSeldomWokenByAShortTimerThatComesAndGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, clock := newSuspendableClock()
+		w := NewWheel(clock, testTick)
+		defer w.Close()
+		p, other := newProbe(clock, 0), newProbe(clock, 1)
+		const short, each, times = 5 * testTick, testTick / 100, 10_000
+		for _, armed := range []bool{false, true} {
+			if armed {
+				other.schedule(w, clock.Now()+time.Hour)
+			}
+			wakes := 0
+			for range times {
+				w.mu.Lock()
+				if w.tickOf(clock.Now()+short) < w.wakeAt {
+					wakes++
+				}
+				w.mu.Unlock()
+				p.schedule(w, clock.Now()+short)
+				assert.True(t, w.Cancel(&p.timer))
+				synctest.Wait()
+				time.Sleep(each)
+			}
+			const lasted = times * each
+			assert.LessOrEqual(t, wakes, int(lasted/short)+2, "another one is armed: %v", armed)
+			require.Positive(t, wakes)
+		}
+	})
+}
+
 // A function that takes long is called by the goroutine that found it due, and keeps no other from being called in
 // time, not even one that takes long as well. Goroutines do not add up.
 func TestWheelIsRelievedOfWhatTakesLong(t *testing.T) {
