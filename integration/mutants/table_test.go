@@ -236,9 +236,9 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
 	}, {
 		name: "a read that outlives its write has the end of its range for a token",
-		file: "internal/engine/inside.go",
-		old:  `if o.id != "" {`,
-		new:  `if h.engine.table.find(h.proto.Key(), o.id) != nil {`,
+		file: "internal/engine/table.go",
+		old:  `h.within(w.under)`,
+		new:  `if p.keys[w.key()].find(t.engine.numberOf(w.under.id)) != nil { h.within(w.under) }`,
 		in:   "internal/memstore", by: "^TestAReadThatOutlivesItsWriteHasItsToken$",
 	}, {
 		name: "a turn has its predecessor's token",
