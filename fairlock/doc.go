@@ -70,9 +70,9 @@
 //     refused, and was then served in memory has its id released once more when no copy of that question can come.
 //  7. A registration brings its client to life. If the client was not alive, or if there is no answer, all waiters of
 //     the process that have places are registered again, with the tickets that they had.
-//  8. If the first waiter is only now being registered, or about to be, unlock waits for the answer, and then goes by
-//     rules 1 to 4: for two round trips at most, or a millisecond where that is more, and only while the run may go on.
-//     If the answer does not come in time, or names another process first, the lock is released.
+//  8. If the first waiter is only now being registered, or about to be, unlock waits for the answer, and then applies
+//     rules 1 to 4. It waits for two round trips at most, or a millisecond where that is more, and only while the run
+//     may go on. If the answer does not come in time, or names another process first, the lock is released.
 //
 // # Why it is safe
 //
@@ -97,8 +97,8 @@
 // tickets. Where the two may differ, because another waiter of the process was invited than the one that came, or a
 // registration failed, rule 3 has the waiters ask Redis, or be registered again, before they are served in memory.
 //
-// While unlock waits by rule 8, the caller before is done and nobody believes in the hold, as while a release is under
-// way; what bounds the run is looked at before and after. So others wait for the lock no longer than a run
+// While unlock waits by rule 8, the caller before is done and no context says that the lock is held, as while a release
+// is under way; what bounds the run is looked at before and after. So others wait for the lock no longer than a run
 // takes, and two round trips for a registration that is lost.
 //
 // A place must neither outlive its waiter nor be missing while the waiter waits. Rule 3 has nobody served while a

@@ -41,15 +41,15 @@ func inComeLab(t *testing.T, test func(t *testing.T, l *comeLab)) {
 		l := &comeLab{lab: &lab{T: t, rdb: sim.Client(), name: "book"}, sent: make(map[string]int)}
 		l.a, l.rival = l.far(sim), l.far(sim)
 		first := l.rival.take()
-		line := []<-chan hold{l.a.start(t.Context())}
+		waiters := []<-chan hold{l.a.start(t.Context())}
 		time.Sleep(4 * trip) // it asks for itself, and listens
-		line = append(line, l.a.start(t.Context()))
+		waiters = append(waiters, l.a.start(t.Context()))
 		time.Sleep(4 * trip)
 		sim.SetFault(l.decide)
-		h := l.run(first, line...)
+		h := l.run(first, waiters...)
 		l.id = h.known(t).ID
 		h.frees(t)
-		l.has = l.arrives(line[1])
+		l.has = l.arrives(waiters[1])
 		require.Equal(t, l.id, l.has.known(t).ID, "it was passed on")
 		test(t, l)
 		time.Sleep(time.Minute)
@@ -107,7 +107,7 @@ func (l *comeLab) unlocks() time.Duration {
 	return time.Since(start)
 }
 
-// R7: whoever unlocks while the next waiter is being registered waits for the answer, and passes the lock on. That
+// R7: an unlock that comes while the next waiter is being registered waits for the answer, and passes the lock on. That
 // takes what is left of a round trip, and nothing is sent.
 func TestTheRunGoesOnWhileTheNextIsRegistered(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestTheNextLeavesWhileItIsRegistered(t *testing.T) {
 	}
 }
 
-// A hold that was lost, or limited, is not kept for anybody, and Close waits for no registration.
+// Close ends the wait for a registration: the hold is released and not kept for the next.
 func TestWhatIsNotKeptForTheNext(t *testing.T) {
 	t.Parallel()
 	inComeLab(t, func(t *testing.T, l *comeLab) {

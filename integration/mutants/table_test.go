@@ -27,7 +27,7 @@ var table = append(histories, []mutant{
 		new:  `if client == nil then`,
 		in:   "lua", by: "^TestFairLockSaysWhoStandsNext$",
 	}, {
-		name: "a client that was alone in a fair lock's queue does not see who comes",
+		name: "a client that was alone in a fair lock's queue does not see others come",
 		file: "lua/fragment_fair_next.lua",
 		old:  `if known[7] and (known[7] ~= client or before and client_of(before) ~= client) then`,
 		new:  `if not client then`,

@@ -4,7 +4,7 @@
 //
 // # Who decides
 //
-// Redis decides who holds a lock; the engine decides what it may conclude from the answers. The rules stand in four
+// Redis decides which client holds a lock; the engine decides what follows from its answers. The rules stand in four
 // packages, and this one puts them together:
 //
 //   - package hold says how long a hold is valid, what its levels are, and how it ends;

@@ -97,8 +97,9 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	return seen, nil
 }
 
-// queue is who waits: everybody, where Redis keeps a queue, and otherwise those of this client. Of the waiters of other
-// clients there is a number only then, and a rough one: as many as listen on the channel, one for each client.
+// queue lists the waiters: all of them, where Redis keeps a queue, and otherwise those of this client. Of the
+// waiters of other clients there is a number only then, and a rough one: as many as listen on the channel, one for
+// each client.
 func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queued) {
 	if p.Traits().Queues {
 		for _, w := range reply.Queue {

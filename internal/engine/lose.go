@@ -75,7 +75,7 @@ func (h *Hold) forfeit(reason hold.Reason) {
 	sender := h.engine.sender
 	switch reason {
 	case hold.Expired:
-		// The wheel rounds down: whoever goes by ValidUntil may rely on it for a tick more.
+		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
 		sender.ReclaimFrom(h.Lease.ValidUntil(), h.asOrphan(), h.Longest())
 	case hold.MaxHold:
 		sender.Reclaim(h.asOrphan(), h.Longest())

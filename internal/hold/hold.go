@@ -14,7 +14,7 @@ type Hold struct {
 
 	host   *Host
 	start  time.Duration // when the call that granted it was first sent, or it was passed on
-	share  *share        // who has it, where several readers may; constant once the hold is known to others
+	share  *share        // its readers, where several may have it; constant once the hold is known to others
 	counts bool          // no decision of Redis depends on the count of levels, so that it may follow behind; constant
 
 	mu    sync.Mutex // guards all below

@@ -22,7 +22,7 @@ import (
 // shareMost is how many levels a grant has at most that somebody joins: whoever leaves looks through them.
 const shareMost = 64
 
-// share is who has a grant that may be joined. It is guarded by the hold's mutex, except for until.
+// share is the readers of a grant that may be joined. It is guarded by the hold's mutex, except for until.
 type share struct {
 	until   time.Duration // it is joined before that; constant
 	readers int32         // that have a level of it
