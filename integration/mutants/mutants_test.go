@@ -18,19 +18,25 @@ import (
 // root is the module's directory, as seen from this package's.
 const root = "../.."
 
-// patience is for tests that hang. The chosen tests take a second or two on an idle machine; the histories
-// take as long as they are configured to.
-const patience = 6 * time.Minute
+// The limits of tests that hang, as a mutant that deadlocks makes them. The tests chosen for a mutant take a
+// second or two on an idle machine; all of a package's together take longer, and a history as long as its
+// configuration says.
+const (
+	patience     = 2 * time.Minute
+	longPatience = 6 * time.Minute
+)
 
 // Every mutant is built, and caught by the tests that are named for it.
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
+			limit := patience
 			if m.args != nil { // histories mostly wait
+				limit = longPatience
 				t.Parallel()
 			}
 			program := m.build(t)
-			code, output := runTests(t, program, m.in, m.by, m.args)
+			code, output := runTests(t, limit, program, m.in, m.by, m.args)
 			require.Equal(t, 1, code, "the tests did not fail:\n%s", output)
 			// A crash or a timeout would show that something is wrong, but not that a test checks it.
 			require.Contains(t, output, "--- FAIL: Test", "no test has failed:\n%s", output)
@@ -51,7 +57,8 @@ func TestUnmutatedPasses(t *testing.T) {
 		if programs[of.in] == "" {
 			programs[of.in] = compile(t, of.in, "")
 		}
-		code, output := runTests(t, programs[of.in], of.in, strings.Join(by, "|"), strings.Split(of.args, "\n"))
+		code, output := runTests(t, longPatience, programs[of.in], of.in,
+			strings.Join(by, "|"), strings.Split(of.args, "\n"))
 		require.Zero(t, code, output)
 		require.NotContains(t, output, "no tests to run")
 	}
@@ -118,9 +125,11 @@ func compile(t *testing.T, in, overlay string) (program string) {
 }
 
 // runTests runs tests of a package by its compiled program, with further arguments.
-func runTests(t *testing.T, program, in, by string, further []string) (code int, output string) {
+func runTests(
+	t *testing.T, limit time.Duration, program, in, by string, further []string,
+) (code int, output string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	args := []string{"-test.run", by, "-test.failfast", "-test.v", "-test.parallel=4"}
 	cmd := exec.CommandContext(ctx, program, append(args, further...)...)

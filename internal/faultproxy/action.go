@@ -114,10 +114,15 @@ func Late(gate *Gate) Action {
 	}
 }
 
-// Duplicate sends the request twice in a row. The client gets the first reply.
+// Duplicate sends the request twice in a row. The client gets the first reply, when Redis has answered both:
+// a client that had it sooner could act on it between the copies, which is what [DuplicateLater] is for.
 func Duplicate(x *Exchange) {
-	x.forward(nil)
-	x.forward(func([]byte) { x.rule.fire() })
+	var first []byte
+	x.forward(func(raw []byte) { first = raw })
+	x.forward(func([]byte) {
+		x.rule.fire()
+		x.conn.deliver(first)
+	})
 }
 
 // DuplicateLater lets the request and its reply through, and when the gate opens executes the
