@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,24 @@ func TestAUserWithNoMoreRightsThanLocksNeed(t *testing.T) {
 		require.True(t, strings.Contains(called, name+" ") || strings.Contains(called, name+"|"),
 			"%s is not needed", command)
 	}
+}
+
+// The page for operators shows these rights and no others, so that what is proved here is what people copy.
+func TestTheOperatorsPageShowsTheRights(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/operations.md")
+	require.NoError(t, err)
+	_, after, found := strings.Cut(string(page), "ACL SETUSER locks on >secret ")
+	require.True(t, found)
+	shown, _, found := strings.Cut(after, "```")
+	require.True(t, found)
+	var want []string
+	for _, right := range slices.Concat(aclKeys, aclCommands) {
+		if right != "+info" { // is optional, and the page says so
+			want = append(want, right.(string))
+		}
+	}
+	require.ElementsMatch(t, want, strings.Fields(shown))
 }
 
 // The control: the server's log shows a missing right, even where the lock works without it.

@@ -15,17 +15,25 @@ import (
 )
 
 // Defect D2: a deferred call that assigns to an error which is not the function's result changes nothing, so that
-// the loss which unlock tells is returned as nil. Neither the README, which people copy, nor any program of ours
+// the loss which unlock tells is returned as nil. Neither the pages, which people copy, nor any program of ours
 // does that. ExampleLock_Lock runs what the README shows.
 func TestWhatADeferredUnlockSaysIsReturned(t *testing.T) {
 	sources := make(map[string]string)
-	readme, err := os.ReadFile("../README.md")
+	pages, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
 	shown := 0
-	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1) {
-		if strings.Contains(block[1], "unlock, err :=") {
-			shown++
-			sources["README: "+block[1]] = "package readme\n" + block[1]
+	for _, page := range append(pages, "../README.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			source := block[1]
+			if !strings.HasPrefix(source, "package ") {
+				source = "package page\n" + source
+			}
+			if strings.Contains(source, "unlock, err :=") {
+				shown++
+			}
+			sources[page+": "+source] = source
 		}
 	}
 	require.Positive(t, shown)

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
 
-// Summary is the README's table: a row for each scenario, with every goal in it, so that nobody who
+// Summary is the table of docs/evidence.md: a row for each scenario, with every goal in it, so that nobody who
 // copies it can leave out what was missed.
 type Summary struct {
 	places     []time.Duration // over which everything was measured

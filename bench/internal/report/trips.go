@@ -50,7 +50,7 @@ func Trips(w io.Writer, counted []trips.Row) error {
 	return t.Flush()
 }
 
-// TripsMarkdown is the same table for the README.
+// TripsMarkdown is the same table for docs/evidence.md.
 func TripsMarkdown(counted []trips.Row) string {
 	var b strings.Builder
 	for i, row := range tripRows(counted) {

@@ -1,0 +1,159 @@
+// Package docs_test keeps the pages for users true: their programs compile, their links lead somewhere, and the
+// README stays short.
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pages are all pages in Markdown that a user or a contributor reads, by their path from the root.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../bench/*.md", "../integration/*.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			texts[strings.TrimPrefix(file, "../")] = string(text)
+		}
+	}
+	require.Greater(t, len(texts), 12)
+	return texts
+}
+
+// The README is a landing page: what does not fit belongs into docs.
+func TestTheReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	require.LessOrEqual(t, strings.Count(pages(t)["README.md"], "\n"), 200)
+}
+
+var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// preamble has the imports of a block that is no whole file, each of them used.
+const preamble = `package page
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+var _ context.Context
+var _ *sql.DB
+var _ = errors.New
+var _ time.Duration
+var _ redis.UniversalClient
+var _ *rlock.Lock
+
+`
+
+// A block of Go is a whole program or whole functions. Each compiles in a module of its own that has nothing but this
+// one, as it does for a user who pastes it.
+func TestGoOnThePagesCompiles(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("go")
+	require.NoError(t, err, "this test compiles programs: the go command has to be on PATH")
+	dir := t.TempDir()
+	consumer(t, dir)
+	programs := 0
+	for page, text := range pages(t) {
+		for i, block := range goBlock.FindAllStringSubmatch(text, -1) {
+			source := block[1]
+			if strings.HasPrefix(source, "package main\n") {
+				programs++
+			} else {
+				source = preamble + source
+			}
+			name := strings.NewReplacer("/", "_", ".", "_").Replace(page) + "_" + string(rune('a'+i))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name, "main.go"), []byte(source), 0o666))
+		}
+	}
+	require.Positive(t, programs)
+	vet := exec.CommandContext(t.Context(), tool, "vet", "-mod=mod", "./...")
+	vet.Dir = dir
+	vet.Env = append(os.Environ(), "GOWORK=off")
+	said, err := vet.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+}
+
+// consumer makes dir a module that requires this one, in the versions that this one has.
+func consumer(t *testing.T, dir string) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	mod, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	sum, err := os.ReadFile("../go.sum")
+	require.NoError(t, err)
+	const module = "github.com/holdfast-go/holdfast"
+	text := strings.Replace(string(mod), "module "+module, "module example.com/shop", 1) +
+		"\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + root + "\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?s)```.*?```")
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+)
+
+// A link to a file of this repository names one that is there, and a link to a heading one that the page has.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	texts := pages(t)
+	links := 0
+	for page, text := range texts {
+		for _, found := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			links++
+			file, anchor, _ := strings.Cut(found[1], "#")
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			_, err := os.Stat(filepath.Join("..", target))
+			assert.NoError(t, err, "%s: %s", page, found[1])
+			if anchor != "" {
+				assert.Contains(t, anchors(texts[target]), anchor, "%s: %s", page, found[1])
+			}
+		}
+	}
+	require.Greater(t, links, 50)
+}
+
+// anchors are the names that the headings of a page have in links.
+func anchors(text string) (names []string) {
+	for _, found := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, found[1])
+		names = append(names, name)
+	}
+	return names
+}
