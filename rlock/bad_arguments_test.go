@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -141,8 +141,8 @@ func TestBadClientOptions(t *testing.T) {
 func TestBadHandles(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
-	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
-	empty := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{
+	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
+	empty := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{
 		KeyName: func(string) string { return "" },
 	})
 	for name, test := range map[string]struct {
@@ -186,7 +186,7 @@ func TestBadHandles(t *testing.T) {
 func TestBadCallArguments(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
-	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
+	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
 	lock := rlock.New(client, redistest.Key(t), nil)
 	for name, call := range badCalls(lock) {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -126,7 +126,7 @@ func TestClosesAtOneTime(t *testing.T) {
 func TestAClosedClientRefusesEverything(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
-	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
+	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
 	lock := rlock.New(client, redistest.Key(t))
 	held, unlock := conductTake(t, conductCtx(t), lock)
 	token, err := lock.Export(held)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
@@ -41,7 +42,7 @@ func conform(t *testing.T, sides [2]side, lacks conformance.Lacks) {
 		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {
-			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
+			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
 		}
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {

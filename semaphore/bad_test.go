@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -51,7 +51,7 @@ func refused(t *testing.T, err error, what string) {
 func TestBadArgumentsOfPermits(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
-	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
+	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
 	ctx := t.Context()
 	s, c := semaphore.New(client, "bad"), semaphore.NewCounting(client, "bad")
 	for _, n := range []int64{0, -1, math.MinInt64, 10_001, math.MaxInt64} {
@@ -136,7 +136,7 @@ func TestNamesThatSomethingElseUses(t *testing.T) {
 func TestPermitsOfAClosedClient(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
-	client := conformance.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
+	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Lease: time.Second})
 	name := redistest.Key(t)
 	s, c := semaphore.New(client, name), semaphore.NewCounting(client, name+":c")
 	require.NoError(t, s.SetCapacity(t.Context(), 1))

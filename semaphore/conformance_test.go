@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -21,7 +22,7 @@ func TestConformance(t *testing.T) {
 		var sent redistest.Meter
 		var clients [2]*rlock.Client
 		for i := range clients {
-			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
+			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{Lease: lease})
 		}
 		keeper := newClient(t, server.Addr(), nil)
 		return conformance.Lab{
@@ -44,7 +45,7 @@ func TestNumbers(t *testing.T) {
 	conformance.RunNumbers(t, func(t testing.TB) (clients conformance.Clients) {
 		var sent redistest.Meter
 		for i := range clients {
-			clients[i] = conformance.Client(t, server.Addr(), &sent, rlock.ClientOptions{})
+			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{})
 		}
 		return clients
 	})

@@ -69,6 +69,16 @@ func (c *Clock) Now() time.Duration {
 	return now
 }
 
+// Advance puts the Clock forward by d, as a suspension of the machine for so long does: for tests. A [Wheel] notices
+// when it looks at its clock the next time: within a second, or when something is scheduled before that. It panics if d
+// is negative.
+func (c *Clock) Advance(d time.Duration) {
+	if d < 0 {
+		panic("watchdog: a Clock does not go back")
+	}
+	c.suspended.Add(int64(d))
+}
+
 // Wall returns the wall time that corresponds to the instant at of this clock:
 // the wall clock's present reading plus the time left until at. The result has no
 // monotonic reading, because that would stand still in a suspended machine.

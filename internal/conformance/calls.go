@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/holdfast-go/holdfast/internal/conformance/require"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

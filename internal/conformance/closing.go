@@ -4,8 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/holdfast-go/holdfast/internal/conformance/require"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

@@ -7,8 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/holdfast-go/holdfast/internal/conformance/require"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -170,7 +169,7 @@ func sendsNothing(t *testing.T, lab Lab, do func(), why string) {
 func refused(t *testing.T, given, got context.Context, unlock func() error) {
 	t.Helper()
 	require.True(t, given == got, "an error returns the context that was given")
-	require.NotNil(t, unlock)
+	require.True(t, unlock != nil, "an error returns an unlock")
 	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 }
 

@@ -5,8 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/holdfast-go/holdfast/internal/conformance/require"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

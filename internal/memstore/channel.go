@@ -95,14 +95,14 @@ func (sub *subscription) askLocked() {
 	s := sub.store
 	sub.tries++
 	try, fate := sub.tries, s.server.network.Fate(s.request(Subscribe, sub.channel))
-	s.late.after(fate.Before, func() {
+	s.server.lateOf(s, fate.Before, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.subs[sub.channel] == sub && sub.tries == try && !fate.Lost && !fate.Refuse {
 			s.server.listen(sub, try)
 		}
 	})
-	s.late.after(fate.Before+fate.After, func() {
+	s.server.lateOf(s, fate.Before+fate.After, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		switch {

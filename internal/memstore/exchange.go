@@ -33,20 +33,16 @@ func exchange[R any](ctx context.Context, s *Store, kind Kind, key string, do fu
 		return none, errClosed
 	default:
 	}
-	run := func() (R, error) {
-		s.server.mu.Lock()
-		defer s.server.mu.Unlock()
-		return do()
-	}
 	fate := s.server.network.Fate(s.request(kind, key))
 	if fate.Again > 0 && !fate.Lost && !fate.Refuse {
-		s.server.late.after(fate.Before+fate.Again, func() { _, _ = run() })
+		s.server.late.after(fate.Before+fate.Again, func() { s.server.carry(func() { _, _ = do() }) })
 	}
-	if fate == (Fate{Again: fate.Again}) {
-		return run()
+	var out outcome[R]
+	if fate == (Fate{Again: fate.Again}) && s.server.carryNow(func() { out.reply, out.err = do() }) {
+		return out.reply, out.err
 	}
 	f := newFlight[R](s, fate, limit)
-	f.send(run)
+	f.send(do)
 	return f.wait(ctx)
 }
 
@@ -71,24 +67,25 @@ func newFlight[R any](s *Store, fate Fate, limit time.Duration) *flight[R] {
 }
 
 // send has the server read the request, and then answer it.
-func (f *flight[R]) send(run func() (R, error)) {
+func (f *flight[R]) send(do func() (R, error)) {
 	if f.fate.Lost {
 		f.answer(f.fate.Before+f.fate.After, outcome[R]{err: errBroken})
 		return
 	}
-	f.store.server.late.after(f.fate.Before, func() {
+	read := func() {
 		var out outcome[R]
 		switch {
 		case f.fate.Refuse:
 			out.err = errRefused
 		default:
-			out.reply, out.err = run()
+			out.reply, out.err = do()
 		}
 		if f.fate.Mute {
 			out = outcome[R]{err: errBroken}
 		}
 		f.answer(f.fate.After, out)
-	})
+	}
+	f.store.server.late.after(f.fate.Before, func() { f.store.server.carry(read) })
 }
 
 func (f *flight[R]) answer(d time.Duration, out outcome[R]) {

@@ -15,6 +15,9 @@ type Server struct {
 
 	mu       sync.Mutex    // guards all below; a request is carried out under it, as a whole
 	behind   time.Duration // how far the clock was set back
+	frozen   int           // how often it was frozen and has not thawed since
+	unread   []func()      // what came meanwhile: requests, which are carried out under mu
+	unheard  []func()      // and subscriptions, which take the client's mutex first
 	locks    map[string]*lock
 	rwLocks  map[string]*rwLock
 	gates    map[string]*gate

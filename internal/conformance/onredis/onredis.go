@@ -1,4 +1,5 @@
-package conformance
+// Package onredis makes clients on Redis for the conformance suite, whose traffic is counted.
+package onredis
 
 import (
 	"errors"
