@@ -227,3 +227,30 @@ func TestInspectInTheMiddleOfARun(t *testing.T) {
 	l.inOrder(h, rest[0])
 	l.clean()
 }
+
+// The same for a turn that is not the first one that was passed on: what looks after the turns of a run goes on with it.
+func TestInspectInALaterTurnOfARun(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	a, rival := l.peer(rlock.ClientOptions{}), l.peer(rlock.ClientOptions{})
+	h, rest := l.passed(a, rival, 2)
+	id := h.known(t).ID
+	for range 20 {
+		time.Sleep(25 * time.Millisecond) // a part of the time after which a turn is a long one
+		h.frees(l)
+		if h = l.arrives(rest[0]); h.known(t).ID == id {
+			break
+		}
+		l.inOrder(h, rest[1])
+		l.clean()
+		h, rest = l.passed(a, rival, 2)
+		id = h.known(t).ID
+	}
+	require.Equal(t, id, h.known(t).ID, "nothing was passed on twice")
+	redistest.Eventually(t, patience, func() bool {
+		info, err := a.Inspect(context.Background())
+		return err == nil && info.Waiters == 1 && len(info.Holders) == 1 && info.Holders[0].ID == id
+	}, "somebody who had a turn is taken for a waiter")
+	l.inOrder(h, rest[1])
+	l.clean()
+}

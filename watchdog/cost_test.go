@@ -22,8 +22,8 @@ func idleDog() (*Watchdog, *Clock, func()) {
 }
 
 func TestSizes(t *testing.T) {
-	assert.LessOrEqual(t, unsafe.Sizeof(Timer{}), uintptr(56))
-	assert.LessOrEqual(t, unsafe.Sizeof(Lease{}), uintptr(160))
+	assert.LessOrEqual(t, unsafe.Sizeof(Timer{}), uintptr(48))
+	assert.LessOrEqual(t, unsafe.Sizeof(Lease{}), uintptr(104))
 	t.Logf("Timer %d bytes, Lease %d bytes, Wheel %d bytes",
 		unsafe.Sizeof(Timer{}), unsafe.Sizeof(Lease{}), unsafe.Sizeof(Wheel{}))
 }

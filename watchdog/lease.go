@@ -23,9 +23,7 @@ type Lease struct {
 	// method.
 	Owner any
 
-	dog   *Watchdog // set before the timer is first armed, then constant
 	timer Timer
-	queue *Lease // the next one in the shard's queue; guarded by Watchdog.mu
 
 	// validity is written under mu and read without.
 	validity atomic.Int64

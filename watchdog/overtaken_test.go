@@ -99,12 +99,12 @@ func TestStaleTimer(t *testing.T) {
 		k.Guard(over, time.Second)
 		require.True(t, k.Stop(over))
 		k.sleepTo(time.Minute)
-		check(over)
+		k.checkLease(over)
 		assert.Empty(t, k.seenLosses(), "not after Stop")
 
 		prolonged := &Lease{}
 		k.Guard(prolonged, time.Hour)
-		check(prolonged)
+		k.checkLease(prolonged)
 		assert.Empty(t, k.seenLosses())
 		assert.Equal(t, 1, k.wheel.Len(), "armed again")
 		k.Stop(prolonged)

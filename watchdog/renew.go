@@ -39,8 +39,7 @@ func (w *Watchdog) beginLocked(l *Lease) bool {
 	if closed {
 		return false
 	}
-	l.dog = w
-	l.timer.Init(check, l)
+	l.timer.Init(w.check, l)
 	l.state = live
 	w.live.Add(1)
 	return true
@@ -95,11 +94,10 @@ func (w *Watchdog) reached(at, now time.Duration) bool {
 	return w.cfg.Wheel.tickOf(at) <= w.cfg.Wheel.tickOf(now)
 }
 
-// check is the lease's timer function. It acts on the state that it finds, not
+// checkLease is the lease's timer function. It acts on the state that it finds, not
 // on what the timer was armed for, which may have changed meanwhile.
-func check(arg any) {
+func (w *Watchdog) checkLease(arg any) {
 	l := arg.(*Lease)
-	w := l.dog
 	now := w.cfg.Clock.Now()
 	l.mu.Lock()
 	switch {

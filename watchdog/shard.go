@@ -8,9 +8,8 @@ import (
 // shard is the queue of due leases that fail together. It exists while the queue is not empty or a
 // call for it is under way; during that time one goroutine, once started, serves it.
 type shard struct {
-	name        string
-	first, last *Lease // guarded by Watchdog.mu
-	length      int    // guarded by Watchdog.mu
+	name string
+	due  []*Lease // the queue, guarded by Watchdog.mu; here, and not in the leases, which are seldom due
 }
 
 // enqueue appends l to the queue of its shard. The wheel fires in order of time, so the queue is in
@@ -34,13 +33,7 @@ func (w *Watchdog) enqueue(l *Lease) {
 		// tick before the second is queued. A timer in the past fires after all others of its tick.
 		w.cfg.Wheel.Schedule(&w.gather, 0)
 	}
-	if s.last == nil {
-		s.first = l
-	} else {
-		s.last.queue = l
-	}
-	s.last = l
-	s.length++
+	s.due = append(s.due, l)
 }
 
 // gather starts a goroutine for every shard that has none.
@@ -97,24 +90,16 @@ func (w *Watchdog) resize(size int, took time.Duration) int {
 func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s.first == nil || w.closed {
+	if len(s.due) == 0 || w.closed {
 		delete(w.shards, s.name)
 		return false
 	}
-	n := min(s.length, most)
-	if cap(b.due) < n {
-		b.due = make([]*Lease, 0, n)
-	}
+	n := min(len(s.due), most)
 	clear(b.due[:cap(b.due)]) // ended leases must not be kept in memory
-	b.due = b.due[:0]
-	for range n {
-		l := s.first
-		s.first, l.queue = l.queue, nil
-		b.due = append(b.due, l)
-	}
-	s.length -= n
-	if s.first == nil {
-		s.last = nil
+	b.due = append(b.due[:0], s.due[:n]...)
+	clear(s.due[:n])
+	if s.due = s.due[n:]; len(s.due) == 0 {
+		s.due = nil
 	}
 	return true
 }

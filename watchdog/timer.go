@@ -1,6 +1,9 @@
 package watchdog
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 const (
 	levels = 4
@@ -26,11 +29,29 @@ func slotOf(level int, position uint64) uint16 {
 // [Timer.Init], must not be copied after that, and belongs to one wheel.
 type Timer struct {
 	next, prev *Timer // guarded by Wheel.mu; nil while not armed
-	tick       uint64 // guarded by Wheel.mu
+	at         place  // guarded by Wheel.mu
 	fire       func(arg any)
 	arg        any
-	slot       uint16 // guarded by Wheel.mu; as of slotOf
 }
+
+// place is the tick that a timer is armed for, and in the lowest bits the slot that it is in: there is a timer for each
+// hold, and apart they would take 8 bytes more of each. A tick that does not fit in the rest is 285 years away even
+// with ticks of a microsecond, and counts as one that does.
+type place uint64
+
+const (
+	placeBits = 11 // of a slot
+	lastTick  = math.MaxUint64 >> placeBits
+)
+
+var _ [1<<placeBits - levels*slots]struct{} // slots fit
+
+func placeOf(tick uint64, slot uint16) place {
+	return place(min(tick, lastTick)<<placeBits | uint64(slot))
+}
+
+func (p place) tick() uint64 { return uint64(p) >> placeBits }
+func (p place) slot() uint16 { return uint16(p & (1<<placeBits - 1)) }
 
 // Init sets the timer's function. It must not be called while the timer is
 // armed. A package-level function with a pointer as arg needs no allocation,
@@ -47,7 +68,7 @@ type rack struct {
 }
 
 func (r *rack) add(t *Timer, slot uint16) {
-	t.slot = slot
+	t.at = placeOf(t.at.tick(), slot)
 	head := r.heads[slot]
 	if head == nil {
 		t.next, t.prev = t, t
@@ -61,13 +82,14 @@ func (r *rack) add(t *Timer, slot uint16) {
 }
 
 func (r *rack) remove(t *Timer) {
+	slot := t.at.slot()
 	if t.next == t {
-		r.heads[t.slot] = nil
-		r.occupied[t.slot/slots].clear(t.slot & slotMask)
+		r.heads[slot] = nil
+		r.occupied[slot/slots].clear(slot & slotMask)
 	} else {
 		t.prev.next, t.next.prev = t.next, t.prev
-		if r.heads[t.slot] == t {
-			r.heads[t.slot] = t.next
+		if r.heads[slot] == t {
+			r.heads[slot] = t.next
 		}
 	}
 	t.next, t.prev = nil, nil

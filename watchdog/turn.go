@@ -82,7 +82,7 @@ func (w *Wheel) sortLocked(level int, position uint64) bool {
 // timer that is due goes into the slot of the current tick, which is emptied
 // before the wheel advances.
 func (w *Wheel) placeLocked(t *Timer) {
-	tick := max(t.tick, w.current)
+	tick := max(t.at.tick(), w.current)
 	for level := range levels {
 		shift := level * slotBits
 		if position := tick >> shift; position-w.current>>shift < slots {

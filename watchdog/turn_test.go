@@ -211,5 +211,5 @@ func TestTurnOfAnIdleWheel(t *testing.T) {
 	s.moveTo(10 * time.Hour)
 	p := newProbe(s.clock, 0)
 	p.schedule(s.Wheel, 10*time.Hour+time.Second)
-	assert.Less(t, p.timer.slot, uint16(slots), "the lowest level")
+	assert.Less(t, p.timer.at.slot(), uint16(slots), "the lowest level")
 }

@@ -63,6 +63,7 @@ type Watchdog struct {
 
 	ctx    context.Context // ends with Close; parent of all calls of Renew
 	cancel context.CancelFunc
+	check  func(arg any) // checkLease, made once: a lease needs no pointer to the watchdog, nor an allocation for it
 	live   atomic.Int64
 
 	mu      sync.Mutex // guards everything below
@@ -94,6 +95,7 @@ func New(cfg Config) *Watchdog {
 	cfg.Most = max(cfg.Most, cfg.Batch)
 	w := &Watchdog{cfg: cfg, shards: make(map[string]*shard)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.check = w.checkLease
 	w.gather.Init(gather, w)
 	return w
 }

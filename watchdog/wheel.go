@@ -92,7 +92,7 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 		// coarser level than necessary.
 		w.current = max(w.current, w.tickOf(w.clock.Now()))
 	}
-	t.tick = tick
+	t.at = placeOf(tick, 0)
 	w.placeLocked(t)
 	w.armed++
 	w.empty = false

@@ -48,6 +48,12 @@ var table = append(histories, []mutant{
 `,
 		in: "fairlock", by: "^TestALateRegistrationEndsTheRun$",
 	}, {
+		name: "only the first turn that is passed on is looked after",
+		file: "internal/engine/turn.go",
+		old:  `t.engine.wheel.Schedule(&t.timer, at)`,
+		new:  `_ = at`,
+		in:   "fairlock", by: "^TestInspectInALaterTurnOfARun$",
+	}, {
 		name: "a fair lock is kept for one that left",
 		file: "internal/localqueue/queue.go",
 		old: `		q.first = w.next

@@ -44,7 +44,7 @@ func (e *Engine) Close() []string {
 // which Close waits for. The orphans are released together, many by one script.
 func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 	for _, h := range e.table.all() {
-		ended, ok := h.end(hold.Closed, nil, e.refuse(h.proto))
+		ended, ok := h.End(hold.Closed, nil, e.refuse(h.proto))
 		if !ok {
 			continue
 		}

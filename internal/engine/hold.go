@@ -23,8 +23,6 @@ type Hold struct {
 	// out; 0 if there can be none.
 	doubt int64
 
-	longTurn *watchdog.Timer // has the places of those served before it taken away; nil where they have none
-
 	portion *localqueue.Portion // what it is one of; nil: of nothing. Guarded by its part of the table
 
 	loose     bool  // nobody owns what was taken: it is neither kept nor released; constant

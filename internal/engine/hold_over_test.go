@@ -29,7 +29,7 @@ func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
 			f.win("w1")
 			dead := f.hold("w2")
 			require.True(t, dead.Claim())
-			_, ended := dead.end(hold.Unlocked, nil, nil)
+			_, ended := dead.End(hold.Unlocked, nil, nil)
 			require.True(t, ended)
 			f.drop("w2") // in vain
 			list(f, dead)

@@ -45,8 +45,12 @@ func (t *table) joinable(proto store.Protocol) *Hold {
 	p := t.lock(proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[proto.Key()]
-	if s == nil || s.newest == nil || s.newest.proto.Mode() != proto.Mode() || s.queue != nil && !s.queue.Join(proto) {
+	if s == nil {
 		return nil
 	}
-	return s.newest
+	h := s.newest()
+	if h == nil || h.proto.Mode() != proto.Mode() || s.queue != nil && !s.queue.Join(proto) {
+		return nil
+	}
+	return h
 }

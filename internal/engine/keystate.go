@@ -7,16 +7,20 @@ import (
 )
 
 // A held lock that nobody waits for costs a hold, a level and one keyState, and that is most of what a process with a
-// hundred thousand locks consists of. Hence the fields that are pointers here: a map and a queue cost more than all of
-// the rest.
+// hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the rest.
 
 // keyState is what is known of one key. It exists while somebody holds or waits. What only matters while somebody
 // waits, or while several hold, is kept apart, since most keys that are held have one holder and no waiter.
 type keyState struct {
-	hold   *Hold                // one that lives
-	shared map[holdNumber]*Hold // the others, of a kind of which several can be held: thousands, if they are permits
-	newest *Hold                // that readers may join; it may be too old for that by now
-	queue  *localqueue.Queue    // who waits, and the modes of all holds
+	hold  *Hold // one that lives
+	queue *keyQueue
+}
+
+// keyQueue is what is known of a key besides one hold.
+type keyQueue struct {
+	localqueue.Queue                      // who waits, and the modes of all holds
+	shared           map[holdNumber]*Hold // the other holds, of a kind of which several can live: thousands, if permits
+	newest           *Hold                // that readers may join; it may be too old for that by now
 }
 
 // state is the state of a key, which is made if there is none.
@@ -40,15 +44,16 @@ func (p *part) state(key string) *keyState {
 // before it.
 func (p *part) queue(s *keyState) *localqueue.Queue {
 	if s.queue == nil {
+		newest := s.newest()
 		if s.queue = p.spareQueue; s.queue == nil {
-			s.queue = &localqueue.Queue{}
+			s.queue = &keyQueue{}
 		}
-		p.spareQueue = nil
+		p.spareQueue, s.queue.newest = nil, newest
 		if s.hold != nil {
 			s.queue.Hold(s.hold.proto.Mode())
 		}
 	}
-	return s.queue
+	return &s.queue.Queue
 }
 
 // What a key is worth keeping for, from the least to the most:
@@ -82,10 +87,10 @@ func (p *part) tidy(key string) {
 func (p *part) dropQueue(s *keyState) {
 	switch {
 	case s.queue == nil:
-	case s.shared != nil:
+	case s.queue.shared != nil:
 		s.queue.Forget()
 	default:
-		*s.queue = localqueue.Queue{}
+		*s.queue = keyQueue{}
 		p.spareQueue, s.queue = s.queue, nil
 	}
 }
@@ -95,19 +100,40 @@ func (p *part) dropQueue(s *keyState) {
 func (p *part) list(s *keyState, h *Hold) {
 	if s.hold != nil {
 		p.queue(s)
-		if s.shared == nil {
-			s.shared = make(map[holdNumber]*Hold)
+		if s.queue.shared == nil {
+			s.queue.shared = make(map[holdNumber]*Hold)
 		}
-		s.shared[h.number] = h
+		s.queue.shared[h.number] = h
 	} else {
 		s.hold = h
 	}
+	if s.queue == nil {
+		return
+	}
+	s.queue.Hold(h.proto.Mode())
 	if h.Shared() {
-		s.newest = h
+		s.queue.newest = h
 	}
-	if s.queue != nil {
-		s.queue.Hold(h.proto.Mode())
+}
+
+// newest is the newest grant that readers may join; it may be too old for that by now. Without a queue it is the one
+// hold that there is.
+func (s *keyState) newest() *Hold {
+	switch {
+	case s.queue != nil:
+		return s.queue.newest
+	case s.hold != nil && s.hold.Shared():
+		return s.hold
 	}
+	return nil
+}
+
+// others are the holds besides the first.
+func (s *keyState) others() map[holdNumber]*Hold {
+	if s.queue == nil {
+		return nil
+	}
+	return s.queue.shared
 }
 
 // unlist takes a hold out, if it is there. One of several moves up to the place in the state, whichever: no order is
@@ -117,29 +143,31 @@ func (s *keyState) unlist(h *Hold) {
 	if !s.lists(h) {
 		return
 	}
+	others := s.others()
 	if s.hold != h {
-		delete(s.shared, h.number)
+		delete(others, h.number)
 	} else {
 		s.hold = nil
-		for number, next := range s.shared {
+		for number, next := range others {
 			s.hold = next
-			delete(s.shared, number)
+			delete(others, number)
 			break
 		}
 	}
-	if len(s.shared) == 0 {
-		s.shared = nil
+	if s.queue == nil {
+		return
 	}
-	if s.newest == h {
-		s.newest = nil
+	s.queue.Unhold(h.proto.Mode())
+	if len(others) == 0 {
+		s.queue.shared = nil
 	}
-	if s.queue != nil {
-		s.queue.Unhold(h.proto.Mode())
+	if s.queue.newest == h {
+		s.queue.newest = nil
 	}
 }
 
 // lists reports that h is listed, and not merely another turn of the same grant, which has the same number.
-func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.shared[h.number] == h }
+func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.others()[h.number] == h }
 
 // find finds a hold by its number; nil if it is not there. Turns of one grant have one number, and one of them is
 // listed at a time. The state may be nil, as in the methods below.
@@ -150,7 +178,7 @@ func (s *keyState) find(n holdNumber) *Hold {
 	case s.hold != nil && s.hold.number == n:
 		return s.hold
 	}
-	return s.shared[n]
+	return s.others()[n]
 }
 
 // holds are the live local holds.
@@ -159,7 +187,7 @@ func (s *keyState) holds() iter.Seq[*Hold] {
 		if s == nil || s.hold == nil || !yield(s.hold) {
 			return
 		}
-		for _, h := range s.shared {
+		for _, h := range s.others() {
 			if !yield(h) {
 				return
 			}

@@ -52,7 +52,7 @@ func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 	}
 	e := h.engine
 	err := e.lostError(h.proto, reason, cause)
-	ended, ok := h.end(hold.Lost, nil, err)
+	ended, ok := h.End(hold.Lost, nil, err)
 	if !ok {
 		return nil
 	}
@@ -84,19 +84,10 @@ func (h *Hold) forfeit(reason hold.Reason) {
 	}
 }
 
-// end makes the hold be over, and disarms what was armed for it.
-func (h *Hold) end(how hold.How, by *hold.Level, cause error) (hold.Ended, bool) {
-	ended, ok := h.End(how, by, cause)
-	if ok && h.longTurn != nil {
-		h.engine.wheel.Cancel(h.longTurn)
-	}
-	return ended, ok
-}
-
 // orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
 // reclaimer. Close may have found it on the table and ended it first; then nothing is left to do here.
 func (h *Hold) orphan() {
-	ended, ok := h.end(hold.Closed, nil, h.engine.refuse(h.proto))
+	ended, ok := h.End(hold.Closed, nil, h.engine.refuse(h.proto))
 	if !ok {
 		return
 	}

@@ -67,7 +67,9 @@ func (h *Hold) successor(req Request) *Hold {
 	if next.portion = h.portion; next.portion != nil {
 		next.fence, next.spare = h.fence, 0
 	}
-	next.expectLongTurn()
+	if h.proto.Served() == "" && next.proto.Served() != "" {
+		next.watchTurns()
+	}
 	h.doubt = 0 // the last turn has what is left of it released
 	return next
 }

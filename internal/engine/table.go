@@ -41,7 +41,7 @@ type part struct {
 
 	// The last ones that nobody needed any more, for the next who needs one.
 	spareState *keyState
-	spareQueue *localqueue.Queue
+	spareQueue *keyQueue
 }
 
 // waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue

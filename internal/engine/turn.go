@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -36,20 +37,45 @@ func (e *Engine) leavePlaces(h *Hold) {
 // then, whoever looks at the store's queue takes them for waiters. It is the last turn of its run by then.
 const longTurn = 50 * time.Millisecond
 
-// expectLongTurn has that done, for a turn that nobody else knows of yet.
-func (h *Hold) expectLongTurn() {
-	if h.proto.Served() == "" {
+// turns looks after the turns of one grant, from the first that passes by a place in the store's queue on. It is made
+// and armed once for all of them, as most are over long before anything is due.
+type turns struct {
+	timer  watchdog.Timer
+	engine *Engine
+	key    string
+	number holdNumber // of the grant
+}
+
+// watchTurns has the places taken away of those that were served before a turn which lasts long.
+func (h *Hold) watchTurns() {
+	t := &turns{engine: h.engine, key: h.proto.Key(), number: h.number}
+	t.timer.Init(func(arg any) { arg.(*turns).look() }, t)
+	t.engine.wheel.Schedule(&t.timer, h.Start()+longTurn)
+}
+
+// look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
+// is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
+func (t *turns) look() {
+	h := t.engine.table.turn(t.key, t.number)
+	if h == nil {
 		return
 	}
-	h.longTurn = new(watchdog.Timer)
-	h.longTurn.Init(func(arg any) {
-		h := arg.(*Hold)
-		if h.Live() { // if it ends now, its release takes the places away, and so may this
-			// Refused when Close is at work, which ends the hold.
-			h.engine.sender.Spawn(func() { h.engine.leavePlaces(h) })
-		}
-	}, h)
-	h.engine.wheel.Schedule(h.longTurn, h.Start()+longTurn)
+	now := t.engine.clock.Now()
+	if at := h.Start() + longTurn; at > now+hold.Tick {
+		t.engine.wheel.Schedule(&t.timer, at)
+	} else if !h.Live() {
+		t.engine.wheel.Schedule(&t.timer, now+longTurn)
+	} else { // if it ends now, its release takes the places away, and so may this
+		// Refused when Close is at work, which ends the hold.
+		t.engine.sender.Spawn(func() { t.engine.leavePlaces(h) })
+	}
+}
+
+// turn is the hold of a key that is a turn of the grant with that number; nil if there is none.
+func (t *table) turn(key string, n holdNumber) *Hold {
+	p := t.lock(key)
+	defer p.mu.Unlock()
+	return p.keys[key].find(n)
 }
 
 // poll has w ask, if it is the first in its queue.

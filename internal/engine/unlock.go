@@ -145,7 +145,7 @@ func (h *Hold) conclude(l *hold.Level) error {
 		return nil
 	}
 	err := e.lostError(h.proto, hold.Expired, nil)
-	ended, _ := h.end(hold.FoundLost, l, err) // nobody else ends a hold that is ending
+	ended, _ := h.End(hold.FoundLost, l, err) // nobody else ends a hold that is ending
 	ended.Contexts()
 	e.sender.Reclaim(h.asOrphan(), h.Longest())
 	e.table.drop(h, 0)
@@ -179,7 +179,7 @@ func (h *Hold) letGo(end time.Duration) error {
 // stop ends what is left in this process of a hold that is ending.
 func (h *Hold) stop() {
 	h.engine.watchdog.Stop(&h.Lease)
-	if ended, ok := h.end(hold.Unlocked, nil, h.engine.cfg.Errors.Released); ok {
+	if ended, ok := h.End(hold.Unlocked, nil, h.engine.cfg.Errors.Released); ok {
 		ended.Contexts()
 	}
 }

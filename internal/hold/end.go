@@ -127,8 +127,8 @@ func (l *Level) Seen() (count int, until time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	until = h.Lease.ValidUntil()
-	if l.bound != nil {
-		until = min(until, l.bound.at)
+	if at := l.ownEndLocked(); at > 0 {
+		until = min(until, at)
 	}
 	if limited := (*h.limitOf(l.reader)).until(); limited > 0 {
 		until = min(until, limited)

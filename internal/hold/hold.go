@@ -12,21 +12,21 @@ import (
 type Hold struct {
 	Lease watchdog.Lease // its validity, and its renewal if a level wants that
 
-	host   *Host
-	start  time.Duration // when the call that granted it was first sent, or it was passed on
-	share  *share        // its readers, where several may have it; constant once the hold is known to others
-	counts bool          // no decision of Redis depends on the count of levels, so that it may follow behind; constant
+	host  *Host
+	start time.Duration // when the call that granted it was first sent, or it was passed on
+	share *share        // its readers, where several may have it; constant once the hold is known to others
 
-	mu    sync.Mutex // guards all below
-	state state
-	lost  bool  // it is over, and not because its owner was done with it
-	inner bool  // another side of the lock was asked for inside it
-	depth int32 // levels, those under way included
-	top   *Level
-	cause error // what its contexts end with, once it is over
-	steps *steps
-	limit *limit
-	asked time.Duration // the longest lease that Redis was ever asked for
+	mu     sync.Mutex // guards all below, except for counts
+	state  state
+	lost   bool  // it is over, and not because its owner was done with it
+	inner  bool  // another side of the lock was asked for inside it
+	counts bool  // no decision of Redis depends on the count of levels, so that it may follow behind; constant
+	depth  int32 // levels, those under way included
+	top    *Level
+	cause  error // what its contexts end with, once it is over
+	steps  *steps
+	limit  *limit
+	asked  time.Duration // the longest lease that Redis was ever asked for
 }
 
 type state uint8
@@ -95,7 +95,7 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 		if l.kept {
 			longest = max(longest, l.lease)
 		} else {
-			longest = max(longest, l.until-now)
+			longest = max(longest, l.apart.Load().until-now)
 		}
 	}
 	return longest.Truncate(time.Millisecond)

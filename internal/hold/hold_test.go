@@ -18,9 +18,16 @@ const (
 func TestLongestRemainingLease(t *testing.T) {
 	const now = 100 * s
 	kept := func(lease time.Duration) *Level { return &Level{lease: lease, kept: true} }
-	fixed := func(left time.Duration) *Level { return &Level{lease: time.Hour, until: now + left} }
+	fixed := func(left time.Duration) *Level {
+		l := &Level{lease: time.Hour}
+		l.apart.Store(&apart{until: now + left})
+		return l
+	}
 	lost := func(l *Level) *Level {
-		l.bound = &bound{err: errors.New("it ran out")}
+		if l.apart.Load() == nil {
+			l.apart.Store(&apart{})
+		}
+		l.apart.Load().err = errors.New("it ran out")
 		return l
 	}
 	pending := func(l *Level) *Level {

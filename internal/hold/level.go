@@ -19,22 +19,45 @@ type Level struct {
 	below  *Level  // the next older level of its hold; guarded by hold.mu
 	reader *reader // whose it is, where several may have the grant together
 	lease  time.Duration
-	until  time.Duration // when its own lease runs out in Redis; for levels that are not kept
-
-	tied atomic.Pointer[func()] // run when it ends by a loss
+	apart  atomic.Pointer[apart] // what most do not have; written under hold.mu
+	kept   bool                  // renewed until it is unlocked; constant
 
 	// Guarded by hold.mu.
-	bound   *bound // its own end, if its lease is fixed
-	kept    bool   // renewed until it is unlocked
-	pending bool   // its Lock is still under way; it has no context yet
-	open    bool   // not unlocked yet
+	pending bool // its Lock is still under way; it has no context yet
+	open    bool // not unlocked yet
 }
 
-// bound is the end of a level that has one of its own. Most have none.
-type bound struct {
+// apart is what few levels have: an end of their own, if their lease is fixed, or something that is tied to them. Each
+// lock that is held has a level, so what these two need is kept behind one pointer. That is set under the hold's mutex
+// and read without: once set it stays, and whoever finds none has nothing to disarm and nothing to run. Tie, where it
+// comes to a level that is ending at this moment, finds the hold's state changed.
+type apart struct {
+	until time.Duration          // when its own lease runs out in Redis; for levels that are not kept, constant
+	tied  atomic.Pointer[func()] // run when it ends by a loss
+
+	// Guarded by hold.mu.
 	timer watchdog.Timer
-	at    time.Duration
-	err   error // what it ended with, once it has
+	at    time.Duration // when the level ends by itself; 0: it does not, or its Lock is still under way
+	err   error         // what it ended with, once it has
+}
+
+// newLevel makes a level of h, which is not in it yet. Redis keeps the lease from the start of the request on. What is
+// left of it is what a level needs that is not kept, so the instant is known from the beginning, also while its Lock is
+// under way.
+func (h *Hold) newLevel(r *reader, start time.Duration, want Want) *Level {
+	l := &Level{hold: h, reader: r, lease: want.Lease, kept: want.Kept}
+	if !want.Kept {
+		l.apart.Store(&apart{until: start + want.Lease})
+	}
+	return l
+}
+
+// ownEndLocked is when the level ends by itself; 0 if it does not.
+func (l *Level) ownEndLocked() time.Duration {
+	if a := l.apart.Load(); a != nil {
+		return a.at
+	}
+	return 0
 }
 
 // Hold is what the level is a level of.
@@ -56,8 +79,8 @@ func (l *Level) Since() time.Duration {
 
 // errLocked is why the level ended before the hold did.
 func (l *Level) errLocked() error {
-	if l.bound != nil && l.bound.err != nil {
-		return l.bound.err
+	if a := l.apart.Load(); a != nil && a.err != nil {
+		return a.err
 	}
 	if l.reader != nil {
 		return l.reader.err
@@ -102,7 +125,7 @@ func Levels(ctx context.Context, of func(h *Hold) bool) iter.Seq[*Level] {
 // Attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
 func (h *Hold) Attach(ctx context.Context, want Want) (*Level, bool) {
-	l := &Level{hold: h, reader: h.firstReader(), lease: want.Lease, kept: want.Kept, until: h.start + want.Lease}
+	l := h.newLevel(h.firstReader(), h.start, want)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
@@ -127,22 +150,23 @@ func (l *Level) scheduleLocked(start time.Duration) {
 	if l.kept {
 		return
 	}
-	l.bound = &bound{at: ValidUntil(start, l.lease)}
-	l.bound.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.host.Wheel.Schedule(&l.bound.timer, l.bound.at)
+	a := l.apart.Load()
+	a.at = ValidUntil(start, l.lease)
+	a.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
+	l.hold.host.Wheel.Schedule(&a.timer, a.at)
 }
 
 // expire ends a level whose lease is over, and the hold with it if no other level wants it.
 func (l *Level) expire() {
 	h := l.hold
 	h.mu.Lock()
-	b := l.bound
 	if !l.open || l.errLocked() != nil || h.state != live {
 		h.mu.Unlock()
 		return
 	}
-	b.err = h.host.Lost(h, Expired, nil)
-	err, last := b.err, h.longestLocked(h.host.Clock.Now()) == 0
+	err := h.host.Lost(h, Expired, nil)
+	l.apart.Load().err = err
+	last := h.longestLocked(h.host.Clock.Now()) == 0
 	h.mu.Unlock()
 	if last {
 		h.host.Expire(h, Expired)
@@ -160,11 +184,15 @@ func (l *Level) expire() {
 func (l *Level) End(cause error) {
 	l.cancel(cause)
 	host := l.hold.host
-	if fn := l.tied.Load(); fn != nil && cause != host.Released {
+	a := l.apart.Load()
+	if a == nil {
+		return
+	}
+	if fn := a.tied.Load(); fn != nil && cause != host.Released {
 		host.Detach(*fn)
 	}
-	if b := l.bound; b != nil { // it was set before anybody got to see the level
-		host.Wheel.Cancel(&b.timer)
+	if !l.kept { // its timer was armed before anybody got to see the level
+		host.Wheel.Cancel(&a.timer)
 	}
 }
 
@@ -172,8 +200,11 @@ func (l *Level) End(cause error) {
 // given the level yet. A loss that comes before this finds no fn, and one that comes after it does; in between both may
 // see to it, so fn is to be such that it can run twice.
 func (l *Level) Tie(fn *func()) {
-	l.tied.Store(fn)
 	l.hold.mu.Lock()
+	if l.apart.Load() == nil {
+		l.apart.Store(&apart{})
+	}
+	l.apart.Load().tied.Store(fn)
 	lost := l.hold.state != live || l.errLocked() != nil
 	l.hold.mu.Unlock()
 	if lost {

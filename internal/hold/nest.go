@@ -25,9 +25,8 @@ func (h *Hold) Push(from *Level, want Want) (l *Level, start time.Duration, step
 	if err := from.errLocked(); err != nil {
 		return nil, start, Step{}, err
 	}
-	l = &Level{
-		hold: h, reader: from.reader, lease: want.Lease, kept: want.Kept, pending: true, until: start + want.Lease,
-	}
+	l = h.newLevel(from.reader, start, want)
+	l.pending = true
 	h.pushLocked(l)
 	return l, start, h.stepLocked(start), nil
 }
