@@ -35,7 +35,8 @@ SCHEDULES ?= 1000000
 simulate: ## run SCHEDULES random schedules (a million) of whole clients, of one KIND or all; needs nothing but Go
 	HOLDFAST_SCHEDULES=$(SCHEDULES) HOLDFAST_KIND=$(KIND) go test -count=1 -v -timeout 0 -run '^TestSchedules$$' ./internal/simulation
 
-lint: ## check format, vet, staticcheck and our own budgets
+lint: ## check format, vet, staticcheck, our own budgets and our own words
+	@scripts/setup-cc.sh
 	@scripts/lint.sh
 
 bench: ## measure ours and the peers, at 0.3 ms and on loopback, in one run of 20 minutes at most; tables, raw figures and plots go to bench/results

@@ -104,7 +104,7 @@ func (w writer) acquireAlone(
 type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string {
-	return "the lock was taken, but its token could not be had: " + h.err.Error()
+	return "the lock was taken, but the request for its token failed: " + h.err.Error()
 }
 
 func (w writer) Adopt(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that there is a C compiler: the race detector is linked through cgo, except on macOS.
+# Makes sure that there is a C compiler: the race detector is linked through cgo, except on macOS, and so is vale.
 set -eu
 
 [ "$(uname -s)" != Darwin ] || exit 0
@@ -14,6 +14,6 @@ works() {
 }
 
 works || { "$(dirname "$0")/install.sh" cc || true; works; } || {
-	echo "setup-cc: go test -race needs a C compiler: install gcc (and libc6-dev or its like)." >&2
+	echo "setup-cc: go test -race and make lint need a C compiler: install gcc (and libc6-dev or its like)." >&2
 	exit 1
 }

@@ -52,7 +52,7 @@ func (h Hold) process() string {
 func (h Hold) believed() bool { return h.End > h.Start }
 
 func (h Hold) String() string {
-	return fmt.Sprintf("%s of %s, token %d, believed in from %v to %v (%s)",
+	return fmt.Sprintf("%s of %s, token %d, held from %v to %v (%s)",
 		h.Name, h.Client, h.Fence, h.Start, h.End, h.ID)
 }
 

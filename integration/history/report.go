@@ -75,8 +75,8 @@ func (r *Report) Print(to io.Writer) error {
 	row("overlaps", r.Overlaps)
 	row("tokens out of order", r.Disorder)
 	if r.Config.Forgets {
-		row("holds lost while believed in", r.Lost)
-		row("longest belief after a loss", r.Telling.Round(time.Millisecond))
+		row("holds lost before unlock", r.Lost)
+		row("longest time from a loss to its report", r.Telling.Round(time.Millisecond))
 		row("overlaps that followed from it", r.Stale)
 	}
 	row("longest wait after heal", r.LongestWait.Round(time.Millisecond))

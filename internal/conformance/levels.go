@@ -193,7 +193,7 @@ func withoutHolds(t *testing.T, lab Lab) {
 		_ = unlock()
 	}()
 	require.NoError(t, unlock())
-	require.NoError(t, await(t, in, "the stranger comes in after the holder"))
+	require.NoError(t, await(t, in, "the other caller comes in after the holder"))
 }
 
 func withoutCancel(t *testing.T, lab Lab) {

@@ -13,7 +13,7 @@ const (
 	defaultImage   = "redis:8-alpine"
 )
 
-var errNoServer = errors.New("no Redis server to be had: install redis-server or valkey-server, " +
+var errNoServer = errors.New("found no Redis server: install redis-server or valkey-server, " +
 	"or start Docker, or set " + serverVariable + " to the path of the program")
 
 // newBackend decides what the server runs on. A program or an image that is named explicitly takes precedence over

@@ -60,7 +60,7 @@ func find() (string, error) {
 		return "", fmt.Errorf("%s is set to %s, which is no program", programVariable, named)
 	}
 	// Docker does not help here: some scenarios stop the process, and let it go on.
-	return "", fmt.Errorf("no Redis server to be had: install redis-server or valkey-server, "+
+	return "", fmt.Errorf("found no Redis server: install redis-server or valkey-server, "+
 		"or have %s name the program (a container does not do)", programVariable)
 }
 

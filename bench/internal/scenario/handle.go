@@ -35,7 +35,7 @@ func (l *Lab) byID(client contender.Client, names ...string) contender.Lock {
 // refused is a handle whose Lock asks for what another holds, and returns when that was told.
 type refused struct{ contender.Trier }
 
-var errHad = errors.New("what another holds was had")
+var errHad = errors.New("got a lock that another holds")
 
 func (r refused) Lock(ctx context.Context) error {
 	got, err := r.TryLock(ctx)

@@ -271,7 +271,7 @@ func refused(ctx context.Context, r *distance.Relay, asks, holds hand) ([]int, e
 		return err
 	})
 	if err == nil && got {
-		err = errors.New("what another holds was had")
+		err = errors.New("got a lock that another holds")
 	}
 	return []int{n}, errors.Join(err, holds.free(ctx))
 }
