@@ -47,10 +47,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/holdfasttest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -59,6 +61,8 @@ var _ *sql.DB
 var _ = errors.New
 var _ time.Duration
 var _ redis.UniversalClient
+var _ testing.TB
+var _ = holdfasttest.New
 var _ *rlock.Lock
 
 `
