@@ -93,7 +93,7 @@ func plots(out string, one scenario.Scenario, parts []report.Part) error {
 	return nil
 }
 
-// added tells what the relay of each distance really adds, and leaves out those that cannot be had here.
+// added tells what the relay of each distance really adds, and leaves out those that this machine cannot add.
 func added(s settings, raw *report.Raw, w io.Writer) []time.Duration {
 	return slices.DeleteFunc(slices.Clone(s.at), func(d time.Duration) bool {
 		if d == 0 {

@@ -19,7 +19,7 @@
 //     servers of its own and not in the lab.
 //  2. Each client is a process of its own. Make two to test what happens between two processes.
 //  3. Unlock what is locked before the test ends, or it fails: "an unlock was forgotten", with the names. A client that
-//     the code under test closes by itself tells of that in the error of its Close instead.
+//     the code under test closes by itself reports it in the error of its Close instead.
 //  4. Test times in a bubble of [testing/synctest], where timers, deadlines and locks have one clock. Make the lab
 //     inside the bubble. Outside of one, [Lab.Advance] moves the clock of the locks alone.
 //  5. Call the lab's methods from the test's goroutine: most end the test when they are misused.
@@ -44,6 +44,6 @@
 //
 // # Locks of one's own
 //
-// Who writes a lock, or wraps one, has [Conformance] check it against the contract that all locks of this module keep.
-// The package links no module that the locks do not.
+// If you write a lock, or wrap one, have [Conformance] check it against the contract that all locks of this module
+// keep. The package links no module that the locks do not.
 package holdfasttest

@@ -16,8 +16,8 @@ import (
 // randomOps is how many operations the test below makes of a semaphore.
 const randomOps = 40_000
 
-// believer is a hold that its owner may treat as live.
-type believer struct {
+// liveHold is a hold that its owner may treat as live.
+type liveHold struct {
 	id    string
 	count int64
 	until time.Time // of this process's clock; not later than Redis's
@@ -28,7 +28,7 @@ type chance struct {
 	*sem
 	*rand.Rand
 	capacity  int64
-	holds     []believer
+	holds     []liveHold
 	calls     []func() // sent before, to be sent again at any time
 	held      int      // acquisitions that were granted
 	refusals  int
@@ -106,11 +106,11 @@ func (c *chance) acquire() {
 		return
 	}
 	c.held++
-	c.holds = append(c.holds, believer{
+	c.holds = append(c.holds, liveHold{
 		hold.ID, hold.Count, start.Add(time.Duration(lease-2) * time.Millisecond),
 	})
 	now, believed := time.Now(), int64(0)
-	c.holds = slices.DeleteFunc(c.holds, func(h believer) bool { return now.After(h.until) })
+	c.holds = slices.DeleteFunc(c.holds, func(h liveHold) bool { return now.After(h.until) })
 	for _, h := range c.holds {
 		believed += h.count
 	}

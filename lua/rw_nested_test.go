@@ -10,7 +10,7 @@ import (
 )
 
 // Readers who died with many levels are cleared away like others: an attempt that has asked for as many hold
-// keys as it may tells of the dead that it found, and the next one goes on from there. It answered that
+// keys as it may reports the dead that it found, and the next one goes on from there. It answered that
 // somebody lives, and the writer waited for the lease of the whole hash (defect B17).
 func TestRWNestedDeadReadersAreClearedAway(t *testing.T) {
 	for _, c := range []struct{ readers, depth, attempts int }{

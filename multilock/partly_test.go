@@ -68,7 +68,7 @@ func TestValidityOfWhatAnEarlierCopyTook(t *testing.T) {
 	t.Parallel()
 	const lease = 4 * time.Second
 	n, c, rival, unlock, got := partly(t, lease)
-	time.Sleep(lease / 4) // by what lies between the copies, belief would last too long
+	time.Sleep(lease / 4) // by what lies between the copies, the hold would be live too long
 	require.NoError(t, unlock())
 	o := <-got
 	require.NoError(t, o.err)

@@ -81,7 +81,7 @@ func checkStressed(t *testing.T, n int, all []stressed) {
 	}
 }
 
-// disturb brings about faults at random until the span is over, and mends everything. It returns how many.
+// disturb causes faults at random until the span is over, and mends everything. It returns how many.
 func disturb(
 	t *testing.T, server *redistest.Server, proxies []*faultproxy.Proxy, span time.Duration,
 ) (faults int) {

@@ -355,7 +355,7 @@ func (u *unsentError) Unwrap() error { return u.error }
 
 // close gives up everything. Land is not called.
 //
-// A goroutine that is sending goes on until its pipeline ends, which Client.Close brings about, and then finds
+// A goroutine that is sending goes on until its pipeline ends, which Client.Close causes, and then finds
 // nothing. The timer may fire at the same time; startLocked sees closed.
 func (l *lane) close() {
 	l.mu.Lock()

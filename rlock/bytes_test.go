@@ -59,7 +59,7 @@ func (b bytesLab) every(reply bool, cut func(n int) (length int, again bool)) {
 	b.Fatal("it has no end")
 }
 
-// Need 1: the same for renewals. Many clients wait for theirs at one time, and each has it cut at another byte.
+// Need 1: the same for renewals. Many clients wait for theirs at the same time, and each has it cut at another byte.
 func TestACutAtEveryByteOfARenewal(t *testing.T) {
 	t.Parallel()
 	for direction, cut := range bytesCuts {

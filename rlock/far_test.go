@@ -72,7 +72,7 @@ func TestCallersWithLittleTimeDoNotHarmOthers(t *testing.T) {
 	require.Greater(t, beside, alone*0.6)
 }
 
-// defect B10: however many holds are due at one time, renewing them takes a few round trips.
+// defect B10: however many holds are due together, renewing them takes a few round trips.
 func TestManyHoldsAreRenewedOverALongWay(t *testing.T) {
 	t.Parallel()
 	const holds, lease = 6000, time.Second

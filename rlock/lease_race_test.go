@@ -73,7 +73,7 @@ func leaseExplained(t *testing.T, err error) {
 	t.Errorf("an unlock that nothing explains: %v", err)
 }
 
-// G10, need 19, bug 16: calls that are made at one time through handles with leases of their own, one client and
+// G10, need 19, bug 16: concurrent calls through handles with leases of their own, one client and
 // one name, each get the lease that they asked for.
 func TestCallsAtOneTimeHaveLeasesOfTheirOwn(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func TestOrdinaryWaitsAreNotLogged(t *testing.T) {
 	require.Empty(t, log.with(misuseText))
 }
 
-// Rule 3: the work that goes on with the context of a lock that was unlocked is told so.
+// Rule 3: the work that goes on with the context of a lock that was unlocked learns of that.
 func TestWorkAfterUnlockIsStopped(t *testing.T) {
 	t.Parallel()
 	client := conductClient(t, redistest.Shared(t).Addr(), nil)

@@ -134,7 +134,7 @@ func timeGoneSoon(t testing.TB, rdb *redis.Client, key string) {
 	timeGoneWithin(t, rdb, key, timeLimit)
 }
 
-// timeGoneWithin is for keys that would go by themselves, later than the limit.
+// timeGoneWithin is for keys that would expire by themselves, later than the limit.
 func timeGoneWithin(t testing.TB, rdb *redis.Client, key string, limit time.Duration) {
 	t.Helper()
 	redistest.Eventually(t, limit, func() bool {

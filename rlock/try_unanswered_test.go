@@ -39,7 +39,7 @@ func TestTryLockSaysThatRedisDoesNotAnswer(t *testing.T) {
 					}
 					time.Sleep(waits.since)
 					synctest.Wait()
-					const tries = 3 // at one time
+					const tries = 3 // at the same time
 					said := make(chan error, tries)
 					began := time.Now()
 					for range tries {

@@ -13,15 +13,15 @@
 //
 // With a context that carries a hold of a side, that side is entered again. With one that carries a write
 // hold, the read side is granted at once, as a hold of its own with its own lease. If it is kept when the write
-// hold is unlocked, the lock goes over to reading without anybody getting in between, and readers that wait
+// hold is unlocked, the lock becomes a read lock without anybody getting in between, and readers that wait
 // come in at once; its context then has to outlive the write hold's, of which it would be a child: see the
 // example of a downgrade. The other way round there is nothing to wait for: two readers that both want to write
 // would wait for each other. [ErrUpgrade] says so, and nothing is sent.
 //
-// # Who waits for whom
+// # Order
 //
 // A writer is not starved by readers of this module. One that waits for readers to leave shuts a gate, a
-// key beside the lock, and who comes to read then waits behind it. Who reads already may read on, and read
+// key beside the lock, and readers that come later wait behind it. Present readers may read on, and read
 // again with a context that carries the hold; so do not make a reader wait for something that reads the
 // same lock with another context. The gate is shut for a few poll intervals and at most a lease, by the
 // server's clock, and again for as long as the writer is there to do so: when its process dies it opens by
@@ -31,7 +31,7 @@
 // While a goroutine of a process reads, others of it join, for which nothing is sent: 8 ms long where Redis is near,
 // over a network for four round trips, and 50 ms in any case, counted from the request that found the gate open. So a
 // writer waits that much longer at most. Then the next reader asks Redis again, and is the one that is joined. Those
-// that come while it asks wait for its answer, and join what it is granted: a crowd of readers sends one request. If
+// that come while it asks wait for its answer, and join what it is granted: many readers send one request. If
 // the answer is not a grant, or takes longer than a hold is joined, each of them asks for itself. Where Redis is
 // further away than 25 ms, each asks in any case.
 //
@@ -39,7 +39,7 @@
 // pass the lock from writer to writer for a while, in memory, as it does with a reentrant lock: each turn has a
 // context and a token of its own, and Redis sees one hold. A writer inside whose hold somebody read releases it.
 //
-// # Who dies
+// # Leases
 //
 // Readers that joined one another are one reader for Redis: they share one lease. If it is lost, each of them learns
 // of that; the last one to unlock releases it. MaxHold ends only the reader that has it, and a reader with a
@@ -50,7 +50,7 @@
 // is out of its way when that reader's lease is over, whatever other readers renew. No lease shortens
 // another one. A writer that waits looks at one living reader, never at all of them.
 //
-// Java's writers go by the lease of the lock as a whole. That is never shorter than a hold needs; it can be
+// Java's writers look at the lease of the lock as a whole. That is never shorter than a hold needs; it can be
 // longer, if a reader died or had a longer lease than those who stayed, until readers have left or it has
 // run out. Java, on the other hand, sets it to its own lease with every renewal (30 s by default): with
 // readers of Java in the same lock, do not use longer leases than they do.
@@ -68,7 +68,7 @@
 //
 // # Operators
 //
-// Inspect tells of one side: the readers, each with the lease that is its own, or the writer. Those that joined one
+// Inspect lists one side: the readers, each with the lease that is its own, or the writer. Those that joined one
 // another are one, with one level and what is nested in them. Their IDs are what [rlock.Hold] tells; a writer's field
 // in Redis has ":write" behind it. Break takes the lock from exactly those: Read().Break from all readers,
 // Write().Break from the writer, whose own read holds stay.

@@ -47,7 +47,7 @@ func TestReadersThatComeLaterWaitBehindAWriter(t *testing.T) {
 	for _, p := range []*peer{a, b, c} {
 		p.busy(p.Read())
 	}
-	inner := a.take(a.Read(), first.ctx) // who reads may read again
+	inner := a.take(a.Read(), first.ctx) // a reader may read again
 	later := c.wait(c.Read())
 	inner.frees(t)
 	first.frees(t)

@@ -120,7 +120,7 @@ type hold struct {
 	err    error
 }
 
-// take takes a side that is to be had at once.
+// take takes a side that is free.
 func (p *peer) take(lock *rlock.Lock, ctx context.Context) hold {
 	p.Helper()
 	held, unlock, err := lock.TryLock(ctx)
@@ -131,7 +131,7 @@ func (p *peer) take(lock *rlock.Lock, ctx context.Context) hold {
 func (p *peer) read() hold  { p.Helper(); return p.take(p.Read(), context.Background()) }
 func (p *peer) write() hold { p.Helper(); return p.take(p.Write(), context.Background()) }
 
-// busy asserts that a side cannot be had.
+// busy asserts that a side is busy.
 func (p *peer) busy(lock *rlock.Lock) {
 	p.Helper()
 	_, _, err := lock.TryLock(context.Background())

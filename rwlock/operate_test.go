@@ -191,7 +191,7 @@ func TestAnotherPrimitivesNameIsAConflict(t *testing.T) {
 	})
 }
 
-// conflicts asserts that neither side can be had, and that nothing changes.
+// conflicts asserts that neither side is granted, and that nothing changes.
 func (l *lab) conflicts(p *peer) {
 	l.Helper()
 	before := l.rdb.Dump(context.Background(), l.name).Val()

@@ -199,7 +199,7 @@ func TestReadersWakeTogether(t *testing.T) {
 		in = append(in, l.arrives(c))
 	}
 	for _, h := range in {
-		h.known(t) // all at one time
+		h.known(t) // all at the same time
 		h.frees(t)
 	}
 	l.clean()

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// defect D3: a caller that gets no permits because no capacity is set is told so. Redisson also waits for a capacity:
+// defect D3: a caller that gets no permits because no capacity is set learns why. Redisson also waits for a capacity:
 // so processes may start in any order.
 func TestWithoutACapacityThereAreNoPermits(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func TestMoreThanTheCapacityIsRefused(t *testing.T) {
 	require.NoError(t, got.release())
 }
 
-// defect D4: a waiter for more than the lowered capacity is told so, and not that its argument was bad.
+// defect D4: a waiter for more than the lowered capacity learns of that, and not that its argument was bad.
 func TestACapacityThatShrinksRefusesWaiters(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

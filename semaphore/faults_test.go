@@ -200,7 +200,7 @@ func (l *lab) member() string {
 	return all[0]
 }
 
-// needs 8: a call that is given up in mid-air returns at once and leaves no permit behind.
+// needs 8: a call that is given up under way returns at once and leaves no permit behind.
 func TestACancelledAcquisitionLeavesNothing(t *testing.T) {
 	underFaults(t, "permit_acquire", func(l *lab, strike func() *shot) {
 		s := l.leased(5)

@@ -4,7 +4,7 @@
 // Each pair has its own Redis and its own process. The process, the subject, runs a small scenario that
 // is sure to reach the point, and is struck there, once. It records when it treated which hold as live,
 // and so does a rival in the parent, which contends for the same lock from the strike on. The parent then
-// checks that nothing forbidden happened: two live holds at one time, a token that did not grow, a call
+// checks that nothing forbidden happened: two live holds at the same time, a token that did not grow, a call
 // that did not end or ended with an unknown error, a key, a subscription or a goroutine that was left. A
 // pair whose strike did not happen has failed.
 //

@@ -47,9 +47,9 @@ func (h Hold) process() string {
 	return name
 }
 
-// believed reports whether the hold was ever treated as live. A process that was stopped between the grant and
+// everLive reports whether the hold was ever treated as live. A process that was stopped between the grant and
 // the return of Lock may learn of a hold when it has ended.
-func (h Hold) believed() bool { return h.End > h.Start }
+func (h Hold) everLive() bool { return h.End > h.Start }
 
 func (h Hold) String() string {
 	return fmt.Sprintf("%s of %s, token %d, held from %v to %v (%s)",
@@ -94,7 +94,7 @@ func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
 	for _, of := range byName(holds) {
 		var open []Hold // holds that have begun and not ended
 		for _, h := range of {
-			if !h.believed() {
+			if !h.everLive() {
 				continue
 			}
 			open = slices.DeleteFunc(open, func(o Hold) bool { return o.End <= h.Start })
@@ -127,7 +127,7 @@ func (b Bounds) Disorder(holds []Hold) (found []string) {
 				found = append(found, fmt.Sprintf("%v has the token of %v", h, other))
 			}
 			ids[h.ID], tokens[h.Fence] = h, h
-			if !h.believed() {
+			if !h.everLive() {
 				continue
 			}
 			moved := imported && before.ID == h.From
@@ -170,7 +170,7 @@ func Failures(calls []Call, after time.Duration) (found []string) {
 	return found
 }
 
-// Leftovers returns the keys that may not stay.
+// Leftovers returns the keys that must not stay.
 func Leftovers(keys []string, mayStay func(string) bool) []string {
 	var left []string
 	for _, key := range keys {

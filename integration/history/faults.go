@@ -12,7 +12,7 @@ import (
 )
 
 // fault is a kind of fault. inject returns how often it happened: a lost reply needs a request, which a
-// waiting client may not send.
+// waiting client might not send.
 type fault struct {
 	name   string
 	inject func(*run, *rand.Rand) int

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // G1, G2, G3, G4, G5, G6, G13: under every kind of fault that leaves Redis its data, no two holds are live
-// at one time, tokens grow, and once the faults are over every caller gets the lock and nothing is left.
+// together, tokens grow, and once the faults are over every caller gets the lock and nothing is left.
 func TestHistoryUnderFaults(t *testing.T) {
 	report := run(t, history.Config{Acquisitions: 5000, Faults: 25})
 	if *short != "" {

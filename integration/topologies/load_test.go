@@ -24,13 +24,13 @@ type load struct {
 	kinds   []kind
 
 	mu     sync.Mutex // guards all below
-	stays  []believed
+	stays  []liveSpan
 	counts map[string]int // stays by kind
 	failed []error
 }
 
-// believed is the time for which a caller treated its hold as live.
-type believed struct {
+// liveSpan is the time for which a caller treated its hold as live.
+type liveSpan struct {
 	name         string
 	shared       bool
 	began, ended time.Time
@@ -51,7 +51,7 @@ func startLoad(t *testing.T, s *site, both ...*process) *load {
 			for range 2 {
 				l.workers.Go(func() {
 					for ctx.Err() == nil {
-						l.turn(ctx, k, lock, believed{name: name, shared: shared})
+						l.turn(ctx, k, lock, liveSpan{name: name, shared: shared})
 					}
 				})
 			}
@@ -65,7 +65,7 @@ func startLoad(t *testing.T, s *site, both ...*process) *load {
 }
 
 // turn is one stay. Only what Redis cannot do without a primary may be refused or lost.
-func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b believed) {
+func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b liveSpan) {
 	held, unlock, err := lock.Lock(ctx)
 	b.began = time.Now()
 	if err == nil {
@@ -131,7 +131,7 @@ func (l *load) stop(t *testing.T) {
 func (l *load) check(t *testing.T) (stays, losses, overtaken int) {
 	t.Helper()
 	require.Empty(t, l.failed)
-	byName := make(map[string][]believed)
+	byName := make(map[string][]liveSpan)
 	for _, b := range l.stays {
 		byName[b.name] = append(byName[b.name], b)
 		if b.lost {

@@ -31,10 +31,10 @@ type leader struct {
 	last   error // of the last attempt that got no answer
 	ticket store.Ticket
 	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
-	tells  string          // another channel on which the holder tells of its release; "": none
+	tells  string          // another channel on which the holder publishes its release; "": none
 	also   store.Ticket    // of that one
 	pause  time.Duration   // between attempts that got no answer
-	nap    time.Duration   // between attempts where nobody tells of a release
+	nap    time.Duration   // between attempts where nobody publishes a release
 }
 
 // newLeader makes w the leader. That the caller was told "busy" before, by another queue, is known to it from the

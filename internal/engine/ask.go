@@ -64,7 +64,7 @@ type asked struct {
 
 // ask sends the acquire script. If the caller's context ends while the request is under way, the caller returns at
 // once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
-// was granted, and what an earlier request for the same id may still bring about.
+// was granted, and what an earlier request for the same id may still take.
 //
 // Exactly one of the two cleans up. Whoever of caller and sender comes first, under the call's own state
 // (request.Call), decides it: either the caller takes the answer, or it is told ErrAbandoned and does nothing more

@@ -8,10 +8,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// exportBeside exports a reader's part of a grant that others have, too. The grant itself stays, with its id: those
-// who are in rely on it. So Redis makes another one beside it, in one step with looking whether it stands; no writer
-// can have been in between, and none that waits at the gate keeps out who reads already. To refuse would be plainer,
-// but whether others joined is nothing that the caller knows or can change.
+// exportBeside exports a reader's part of a grant that other readers of this process have, too. The grant itself stays,
+// with its id, because those readers rely on it. So Redis makes another grant beside it, in the step in which it looks
+// whether the old one stands: no writer can have been in between. A writer that waits at the gate does not keep a
+// present reader out. For example, readers A and B share the grant c:7, and A is exported: Redis keeps c:7 for B, and
+// has c:8, under which nobody reads until it is imported. To refuse would be plainer, but whether others joined is
+// nothing that the caller knows or can change.
 //
 // The request is an adoption by which the old hold stays. If its answer is lost for good, the new id is reclaimed
 // and the caller has neither: its own level has ended, and the others' grant is untouched.

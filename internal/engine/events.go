@@ -17,7 +17,7 @@ const lastWords = 100 * time.Millisecond
 //
 // A loss is never dropped, whatever the observer does: one error waits for each hold that was lost, and
 // holds are what the application makes. Renewals come all the time, and too many of them are dropped and
-// counted; so are lines of the log that tell of no loss.
+// counted; so are lines of the log that report no loss.
 type events struct {
 	to    Events
 	log   *slog.Logger
@@ -69,7 +69,7 @@ func (n *events) renewed(name string, err error) {
 	}
 }
 
-// lost tells of a loss. It is called by the wheel and by callers, and neither waits.
+// lost reports a loss. It is called by the wheel and by callers, and neither waits.
 func (n *events) lost(err error) {
 	n.lines.post(func() { n.log.Warn("a lock was lost", "error", err) }, true)
 	if n.to.Lost != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The engine, the queue and what they ask of a store know no database: one can be had beside Redis without a
+// The engine, the queue and what they ask of a store know no database: another one can stand beside Redis without a
 // change to them, and without go-redis in the program.
 func TestNoDatabaseIsImported(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"

@@ -41,7 +41,7 @@ type Seen struct {
 	Holders   []Holder
 	Held      int // all holders, those who are not told of too
 	Waiters   int
-	Queue     []Queued // who waits, as far as it is known: here, and in a queue that Redis keeps
+	Queue     []Queued // known waiters: here, and in a queue that Redis keeps
 	Truncated bool     // there are more holders, or more in the queue, than are told of
 }
 
@@ -160,7 +160,7 @@ var errBroken = errors.New("it was broken by this client")
 // Break takes the lock from whoever holds it now. A holder of this process is told at once, before Redis is asked;
 // one of another process learns of it with its next renewal or step. It looks first and then releases just those
 // holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
-// more than one look tells of, it looks again until it has broken as many as there were.
+// more than one look lists, it looks again until it has broken as many as there were.
 func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	broken, held := 0, 0
 	for {

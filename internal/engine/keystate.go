@@ -18,7 +18,7 @@ type keyState struct {
 
 // keyQueue is what is known of a key besides one hold.
 type keyQueue struct {
-	localqueue.Queue                      // who waits, and the modes of all holds
+	localqueue.Queue                      // waiters, and the modes of all holds
 	shared           map[holdNumber]*Hold // the other holds, of a kind of which several can live: thousands, if permits
 	newest           *Hold                // that readers may join; it may be too old for that by now
 }

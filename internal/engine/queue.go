@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// enqueueBatch is how many waiters one script registers: enough that a crowd needs few scripts, and few enough that
+// enqueueBatch is how many waiters one script registers: enough that many waiters need few scripts, and few enough that
 // none of them keeps Redis from its other clients for more than a fraction of a millisecond.
 const enqueueBatch = 100
 
-// register sees to it that a waiter that stands behind others of its process gets its place in Redis's
-// queue, if the lock has one: the order between processes is that of arrival, and not of coming to the head
-// here. One goroutine a name registers all who came meanwhile, in their order.
+// register gives a waiter that stands behind others of its process its place in Redis's queue, if the lock has
+// one: the order between processes is that of arrival, and not of coming to the head here. One goroutine per name
+// registers all waiters that came meanwhile, in their order.
 func (e *Engine) register(w *waiter) {
 	if !w.req.Proto.Traits().Queues || !e.table.beginRegistrar(w) {
 		return
@@ -51,8 +51,8 @@ func (l *leader) placed(reply store.AcquireReply) {
 }
 
 // A client lapses when the store has not heard of it for several polls: it is taken for dead, and its waiters'
-// places may be given away. It is told so once, with the answer to the first request that brings it to life again.
-// If that answer is lost, nobody knows whether it said so; therefore a lost answer counts as one that did. To
+// places may be given away. The store says so once, in the answer to the first request that brings it to life again.
+// If that answer is lost, nobody knows what it said; therefore a lost answer counts as one that did. To
 // register waiters again that have their places still does nothing, so the price of being wrong is one request.
 
 // For example, three waiters of process P have places 5, 6 and 7, and P stands still for a minute. Others take it
@@ -101,7 +101,7 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 
 // There is one registrar for a key at a time, because the order of waiters is that of their calls: two batches that are
 // under way at the same time could reach Redis in either order. While one batch is under way others come, and are
-// registered together by the next: a crowd of any size costs few requests.
+// registered together by the next: any number of waiters costs few requests.
 
 // beginRegistrar reports whether the caller is to be the registrar of w's key.
 func (t *table) beginRegistrar(w *waiter) bool {
@@ -130,7 +130,7 @@ func (t *table) unplaced(w *waiter) []*localqueue.Waiter {
 }
 
 // lapse notes that those of w's queue that have places may have lost them. It reports whether the caller is to be the
-// registrar. Registration says that the registrar was told so.
+// registrar. Registration says that it was the registrar who learned of it.
 func (t *table) lapse(w *waiter, registration bool) (registrar bool) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()

@@ -44,7 +44,7 @@ func (h *Hold) standing(from *hold.Level) error {
 
 // reenterWithin adds a level by a step that Redis confirms.
 //
-// If the answer is lost for good, the caller is told so and the level is withdrawn, though Redis may count it. That
+// If the answer is lost for good, the caller gets the error and the level is withdrawn, though Redis may count it. That
 // costs nothing: the count in Redis is an absolute number, and the next step or the count that follows sets it
 // right, with a higher number. The lease may be longer there than any level needs, until the next renewal or
 // release. If the answer is "not there", the hold was lost, and all its levels learn of it.

@@ -36,7 +36,7 @@ type Reason int8
 // The reasons, in the order of the public API's.
 const (
 	Expired Reason = iota + 1 // validity ended without a renewal
-	Gone                      // Redis says that it is not there any more
+	Gone                      // Redis says that the hold is gone
 	MaxHold                   // it was held for as long as it may be
 )
 

@@ -198,7 +198,7 @@ func (l *Level) End(cause error) {
 
 // Tie has fn run, in a goroutine of its own, should the level be lost or its client be closed. Nobody may have been
 // given the level yet. A loss that comes before this finds no fn, and one that comes after it does; in between both may
-// see to it, so fn is to be such that it can run twice.
+// run it, so fn must be such that it can run twice.
 func (l *Level) Tie(fn *func()) {
 	l.hold.mu.Lock()
 	if l.apart.Load() == nil {

@@ -28,14 +28,14 @@ type Parted struct {
 // Part takes the level out of its hold, once. It does not end the level's context. Open says that the client takes
 // calls.
 //
-// Whether the level was the last one, and so who releases, is decided here under the mutex. Two goroutines that unlock
-// the last two levels at once are told Inner and Last, in either order, never both the same. What matters is not how
-// many levels are left but whether one of them still needs the lease: levels that have ended by themselves (a fixed
-// lease that ran out) stay until they are unlocked and keep nothing. So after the lock was released they may be
-// unlocked as well, and are told what they ended with.
+// Whether the level was the last one, and so which caller releases, is decided here under the mutex. Two goroutines
+// that unlock the last two levels at once are told Inner and Last, in either order, never both the same. What matters
+// is not how many levels are left but whether one of them still needs the lease: levels that have ended by themselves
+// (a fixed lease that ran out) stay until they are unlocked and keep nothing. So after the lock was released they may
+// be unlocked as well, and are told what they ended with.
 //
 // With Shrunk, an inner level had a longer lease than those that stay. For example, a hold that is renewed for 10 s
-// has an inner level with a fixed lease of 60 s. When that one is unlocked, 10 s are enough, and Redis is told so,
+// has an inner level with a fixed lease of 60 s. When that one is unlocked, 10 s are enough, and Redis is told,
 // for otherwise a process that dies now would keep the lock for a minute. Validity is set back before the request
 // is sent and not after its answer: if the answer is lost, Redis may have set the lease back all the same.
 func (l *Level) Part(open bool) (p Parted) {

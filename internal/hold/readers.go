@@ -175,7 +175,7 @@ func (l *Level) doneLocked() (since time.Duration, done bool) {
 	return r.start, h.state == live || h.lost || r.err != nil
 }
 
-// lastLocked notes that whoever closed l releases the hold, and tells of it.
+// lastLocked notes that whoever closed l releases the hold and reports it.
 func (l *Level) lastLocked() {
 	if r := l.reader; r != nil {
 		l.hold.share.since = r.start

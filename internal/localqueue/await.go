@@ -3,8 +3,8 @@ package localqueue
 import "time"
 
 // A reader that comes while another one of its process asks Redis may wait for the answer to that request, and join
-// the hold that it brings: the rest of a round trip is shorter than one of its own, and nothing is sent. So a crowd of
-// readers sends one request, and not one each, whenever there is no hold to join: when they come, and each time that a
+// the hold that it brings: the rest of a round trip is shorter than one of its own, and nothing is sent. So many
+// readers send one request, and not one each, whenever there is no hold to join: when they come, and each time that a
 // hold was joined for long enough.
 //
 // If the answer is not a grant, if there is none, if it takes longer than [AwaitTime], or if the reader that asked

@@ -14,7 +14,7 @@ type Portion struct {
 }
 
 // watch is what Redis said to whoever was first in the queue: that there is not as much. Until then, and as long as
-// nothing more is heard, others that want as much go by that: a queue that is served in memory asks nothing.
+// nothing more is heard, others that want as much rely on that: a queue that is served in memory asks nothing.
 type watch struct {
 	size  int64
 	heard Heard

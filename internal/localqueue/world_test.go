@@ -432,7 +432,7 @@ func (s *world) wins(i int) error {
 	return nil
 }
 
-// leaves is a call whose context ended. If a request is under way, whatever that may still bring about is cleaned up
+// leaves is a call whose context ended. If a request is under way, whatever that may still take is cleaned up
 // after by the one that sent it.
 func (s *world) leaves(i int) error {
 	c, w := &s.calls[i], &s.waiters[i]

@@ -54,7 +54,7 @@ func (s *Store) Bind(rules store.Rules) store.Protocol {
 	return b
 }
 
-// place is a key of a server, with the channel that tells of it. It refuses what a primitive has not.
+// place is a key of a server, with the channel of its releases. It refuses what a primitive has not.
 type place struct {
 	*Server
 	key, channel string

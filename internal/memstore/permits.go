@@ -57,8 +57,8 @@ func (p permits) tell(free int64) int64 {
 	return p.publishLocked(p.channel)
 }
 
-// acquire takes permits if as many are free, those of leases that are over included, and tells of the rest of these.
-// More than there are in all can never be had, unless that is none, which is a pause.
+// acquire takes permits if as many are free, those of leases that are over included, and reports the rest of these.
+// It refuses more than there are in all, unless that is none, which is a pause.
 func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
 	at := p.pools[p.key]
 	if at == nil {

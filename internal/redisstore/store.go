@@ -47,7 +47,7 @@ func New(conns *links.Links, minReplicas int) *Store {
 // Start implements [store.Store].
 //
 // A subscription's command may need a new connection, so its limit includes dialling and greeting. Renewals do
-// not go through the pipe: they have their own client, which a crowd that waits for the lock cannot keep busy.
+// not go through the pipe: they have their own client, which many waiters for the lock cannot keep busy.
 func (s *Store) Start(host store.Host) {
 	s.host = host
 	s.traffic = pipeline.New(pipeline.Config{

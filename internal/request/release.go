@@ -78,7 +78,7 @@ func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orph
 }
 
 // Every other request has its deadline watched by whoever sends it, without a timer of its own. Here there is nobody:
-// Close is the last one that runs, and its batches go by connections that others may keep busy.
+// Close is the last one that runs, and its batches use connections that others may keep busy.
 
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.

@@ -50,12 +50,12 @@ func TestEachRuleOfOursFindsItsSentence(t *testing.T) {
 	rules, err := readRules(os.DirFS("../.."))
 	require.NoError(t, err)
 	sentences := []string{
-		"Who waits is woken.", "a lock that is had", "What it does goes by the context.", "nobody believes in a hold",
-		"A name may not be empty.", "two at one time", "it is told so", "who is told of a loss", "to tell them apart",
+		"Who waits is woken.", "who reads already may go on", "a lock that is had", "What it does goes by the context.", "nobody believes in a hold",
+		"A name may not be empty.", "two at one time", "it is told so", "it tells of a loss", "to tell them apart",
 		"it goes over to reading", "it sees to it that", "given up in mid-air", "a fault that it brings about",
 		"they meet out of the cold", "Redis has it no more", "the key is not there any more",
-		"a crowd of readers", "the gang", "a letter", "the dog renews", "the kennel", "a passport", "a hand-off",
-		"it is handed over in memory", "it stands in line", "in simulated weather", "a stranger",
+		"a crowd of readers", "the gang", "a letter", "the dog renews", "the kennel", "a hand-off",
+		"it is handed over in memory", "it stands in line", "in simulated weather",
 	}
 	for _, rule := range rules {
 		found := false

@@ -26,7 +26,7 @@ redis.call('PUBLISH', KEYS[2], ARGV[1])
 return 1`),
 }
 
-// The least by which a release can make the one who waits longest the holder. It has no answer for waiters
+// The least by which a release can make the longest waiter the holder. It has no answer for waiters
 // that died, and for messages that are lost.
 var granted = handing{
 	take: redis.NewScript(`if redis.call('EXISTS', KEYS[1]) == 1 then

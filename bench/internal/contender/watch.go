@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Watched is a handle that keeps the context of its hold, by which a library tells of a loss.
+// Watched is a handle that keeps the context of its hold, by which a library reports a loss.
 type Watched struct {
 	of   Lock
 	take func(ctx context.Context) (held context.Context, err error)

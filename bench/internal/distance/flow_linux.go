@@ -73,7 +73,7 @@ func (r *Relay) receive(e *end) {
 	default:
 		r.spare = append(r.spare, buffer)
 		e.closed = true
-		_ = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, e.fd, nil) // it would tell of that for ever
+		_ = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, e.fd, nil) // it would report that for ever
 	}
 	r.queue = append(r.queue, c)
 }

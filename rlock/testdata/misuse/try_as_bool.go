@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// "Not taken" and "not known" are different things, and no bool tells them apart.
+// "Not taken" and "not known" are different things, and no bool distinguishes them.
 func use(ctx context.Context, lock *rlock.Lock) error {
 	ok, err := lock.TryLock(ctx)
 	if !ok {
