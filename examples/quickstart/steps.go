@@ -131,7 +131,7 @@ func (d *demo) loss(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlockCalm()) }()
-	held, unlock, err := d.lock.Lock(ctx)
+	held, unlock, err := d.lock.Lock(calm)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (d *demo) loss(ctx context.Context) (err error) {
 		return errors.Join(err, unlock())
 	}
 	deleted := time.Now()
-	if err := d.redis.rdb.Del(ctx, d.name).Err(); err != nil {
+	if err := d.redis.rdb.Del(calm, d.name).Err(); err != nil {
 		return errors.Join(err, unlock())
 	}
 	d.say("the key is deleted behind the holder's back")

@@ -21,6 +21,10 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 }
 
 // Ending reports that a hold is over whose contexts may not have ended yet: a lost hold leaves the table after that.
+//
+// It is asked after the clock was put forward and the wheel has turned. Whoever found the hold lost has made it be over
+// by then, but may still be ending its contexts, since the wheel does not wait for that. Until it has, no other client
+// may be granted the lock.
 func (e *Engine) Ending() bool {
 	for _, h := range e.table.all() {
 		if h.Over() {

@@ -30,7 +30,7 @@ const (
 
 // beside are the folders of the other modules.
 var beside = map[half][]string{
-	fast: {"examples/fencing"},
+	fast: {"examples/fencing", "holdfastvet"},
 	slow: {"bench"}, // every contender in every situation, briefly
 }
 

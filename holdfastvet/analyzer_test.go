@@ -1,0 +1,90 @@
+package holdfastvet_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/analysis/analysistest"
+
+	"github.com/holdfast-go/holdfast/holdfastvet"
+)
+
+// command runs one in a folder and returns its output and whether it succeeded.
+func command(t *testing.T, dir, name string, args ...string) (out string, succeeded bool) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-buildvcs=false")
+	text, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil {
+		require.ErrorAs(t, err, &exit, "%s", text)
+	}
+	return string(text), err == nil
+}
+
+// prepare has the modules of the test data there, since analysistest forbids to fetch any.
+func prepare(t *testing.T) (testdata string) {
+	t.Helper()
+	out, ok := command(t, "testdata", "go", "test", "-run", "^$", "./...")
+	require.True(t, ok, out)
+	return analysistest.TestData()
+}
+
+func TestEachMisuseIsFoundAndNothingElse(t *testing.T) {
+	analysistest.Run(t, prepare(t), holdfastvet.Analyzer, "./bad", "./good")
+}
+
+func TestTestsAreLookedAtIfAskedFor(t *testing.T) {
+	set := func(value string) { require.NoError(t, holdfastvet.Analyzer.Flags.Set("tests", value)) }
+	set("true")
+	defer set("false")
+	analysistest.Run(t, prepare(t), holdfastvet.Analyzer, "./strict")
+}
+
+// build makes the command.
+func build(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "holdfastvet")
+	out, ok := command(t, ".", "go", "build", "-o", path, "./cmd/holdfastvet")
+	require.True(t, ok, out)
+	return path
+}
+
+// The command works as a tool of go vet, with its flag, and by itself.
+func TestTheCommandWorksForGoVet(t *testing.T) {
+	prepare(t)
+	tool := build(t)
+	out, ok := command(t, "testdata", "go", "vet", "-vettool="+tool, "./bad")
+	require.False(t, ok)
+	for _, finding := range []string{
+		"bad/errors.go:11:", "is thrown away: what follows may run without the lock",
+		"the error of unlock is dropped", "is no named result", "is older than the hold of this Do",
+		"is older than the hold: use held", "shadows it", "is not looked at before this",
+	} {
+		require.Contains(t, out, finding)
+	}
+	out, ok = command(t, "testdata", "go", "vet", "-vettool="+tool, "./good", "./strict")
+	require.True(t, ok, out)
+	out, ok = command(t, "testdata", "go", "vet", "-vettool="+tool, "-holdfast.tests", "./strict")
+	require.False(t, ok)
+	require.Contains(t, out, "strict_test.go")
+	out, ok = command(t, "testdata", tool, "./bad")
+	require.False(t, ok)
+	require.Contains(t, out, "is older than the hold")
+}
+
+// Nothing is found in this repository: in its locks, its tests, its examples and its other modules.
+func TestNothingIsFoundInCorrectCode(t *testing.T) {
+	tool := build(t)
+	for _, module := range []string{"..", "../examples/fencing", "../bench", "."} {
+		packages, ok := command(t, module, "go", "list", "./...")
+		require.True(t, ok, packages)
+		require.NotEmpty(t, strings.Fields(packages))
+		out, ok := command(t, module, "go", "vet", "-vettool="+tool, "./...")
+		require.True(t, ok, "%s: %s", module, out)
+	}
+}

@@ -1,0 +1,2 @@
+// Package strict has a test that is looked at like everything else.
+package strict
