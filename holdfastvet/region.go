@@ -52,7 +52,7 @@ func following(parent, child ast.Node) ([]ast.Stmt, bool) {
 	return list[at+1:], true
 }
 
-// statements looks at a list; it reports false if the lock may not be held after it.
+// statements looks at a list; it reports false if the lock might not be held after it.
 func (s *scan) statements(list []ast.Stmt) bool {
 	for _, stmt := range list {
 		switch stmt := stmt.(type) {

@@ -27,7 +27,7 @@
 -- asked for the lock must not take them for dead. The sender cannot know whether it lives
 -- already: the last of those that have places may be served, and the queue be gone,
 -- before this is read. So it always sets the client's life, and says what it found: the
--- sender then registers again whoever it believes to have a place.
+-- sender then registers again every waiter that has a place as far as it knows.
 -- Without KEYS[2] the script has one key, so that it works while a slot is being moved. ZADD
 -- is the first write, which Redis refuses at full memory.
 local keep, step, life = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
