@@ -50,8 +50,8 @@ func (q *queue) Inherits(held string) bool { return held == fairMode }
 // under refuses a context that carries a hold of the same key by another kind of lock: its owner would
 // wait for itself.
 func under(_, _ string) (bool, error) {
-	return false, &rlock.ArgumentError{Name: "ctx", Problem: "must not carry a hold of this name by another " +
-		"kind of lock than a fair one: it would wait for itself"}
+	return false, &rlock.ArgumentError{Name: "ctx", Problem: "must not carry a hold of this name by a lock " +
+		"that is not fair: the call would wait for itself"}
 }
 
 // Acquire falls back to scripts of one key where the slot is being moved. Then there is no order.
@@ -96,13 +96,15 @@ func (q *queue) take(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.Acq
 	return reply, nil
 }
 
-var errGone = errors.New("it is gone again")
+var errGone = errors.New("the hold is gone from Redis")
 
 // halfTaken hides from the engine that Redis may have answered the last script with an error: an earlier
 // one wrote.
 type halfTaken struct{ err error }
 
-func (h *halfTaken) Error() string { return "the lock was taken, but not all of it: " + h.err.Error() }
+func (h *halfTaken) Error() string {
+	return "the lock was acquired, but not completely: " + h.err.Error()
+}
 
 // forget takes places out of the queue. One that stays is invited one day and does not come.
 func (q *queue) forget(ctx context.Context, conn lua.Conn, ids ...string) {

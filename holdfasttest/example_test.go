@@ -56,7 +56,7 @@ func ExampleLab_HoldElsewhere() {
 	}
 	run(test)
 	// Output:
-	// rlock: the lock is held by another: "nightly"
+	// rlock: lock "nightly" is held by another caller
 	// <nil>
 	// <nil>
 }

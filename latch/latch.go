@@ -60,11 +60,22 @@ func (l *Latch) Set(ctx context.Context, n int64) error {
 	}
 	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == lua.Busy {
-		return fmt.Errorf("latch: %q is counting already, from %d down: %w",
-			l.gate.name, reply.Value, rlock.ErrBusy)
+		return &busyError{l.gate.name, reply.Value}
 	}
 	return err
 }
+
+// busyError is the error of a Set while a count is running.
+type busyError struct {
+	name  string
+	count int64
+}
+
+func (e *busyError) Error() string {
+	return fmt.Sprintf("rlock: latch %q is already counting down: %d left", e.name, e.count)
+}
+
+func (*busyError) Unwrap() error { return rlock.ErrBusy }
 
 // CountDown takes one off the count, and opens the latch with the last one. If no count is running, it does nothing.
 // It counts once, even if its request is sent again. If the error matches rlock.ErrUnavailable, or ctx ended, it is

@@ -26,7 +26,7 @@ func (g *gate) Channel() string { return g.channel }
 
 func (g *gate) Traits() *store.Traits { return &traits }
 
-var traits store.Traits
+var traits = store.Traits{Noun: "latch"}
 
 // Excludes is false: nothing on this side blocks a wait.
 func (g *gate) Excludes(string) bool { return false }

@@ -10,7 +10,7 @@ import (
 // the Redis error). The texts begin with "rlock: ", whatever the store.
 var (
 	// ErrBusy means that another holds the lock: the last answer in this call said so.
-	ErrBusy = errors.New("rlock: the lock is held by another")
+	ErrBusy = errors.New("rlock: the lock is held by another caller")
 
 	// ErrNotHeld means that there is no hold to act on: it was unlocked before, or ctx carries none.
 	ErrNotHeld = errors.New("rlock: the lock is not held")

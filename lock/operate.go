@@ -151,7 +151,9 @@ func (l *Lock) Import(
 	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case p.key() != parts.Request.Proto.Key():
-		return ctx, notHeld, &ArgumentError{Name: "token", Problem: fmt.Sprintf("is of another lock, %q", p.key())}
+		return ctx, notHeld, &ArgumentError{
+			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.key()),
+		}
 	}
 	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{ID: p.ID, Fence: p.Fence})
 	return hand(ctx, level, err)

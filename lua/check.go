@@ -64,14 +64,14 @@ func checkID(id string) error {
 
 func checkMove(from, to string) error {
 	if from == to {
-		return errors.New("a hold cannot be passed to itself")
+		return errors.New("From and To must not be the same hold")
 	}
 	return errors.Join(checkID(from), checkID(to))
 }
 
 func checkStep(count, op int64) error {
 	if count < 1 {
-		return fmt.Errorf("a count of %d is no hold", count)
+		return fmt.Errorf("the count must be positive, not %d", count)
 	}
 	if op < 1 || op > maxExact {
 		return fmt.Errorf("an operation number of %d is not between 1 and %d", op, int64(maxExact))

@@ -230,7 +230,7 @@ func checkFairID(id string) error {
 
 func checkTicket(ticket int64) error {
 	if ticket < 0 || ticket > maxExact {
-		return errors.New("no ticket: " + strconv.FormatInt(ticket, 10))
+		return errors.New("not a ticket: " + strconv.FormatInt(ticket, 10))
 	}
 	return nil
 }

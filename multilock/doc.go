@@ -1,4 +1,4 @@
-// Package multilock takes several locks as one: all of them, or none.
+// Package multilock acquires several locks as one: all of them, or none.
 //
 //	transfer := multilock.New([]*rlock.Lock{
 //		rlock.New(client, "account:17"),
@@ -10,26 +10,38 @@
 //
 // The context that Lock returns carries the hold of every member: each member can be locked again inside, and its
 // method Held returns its own fencing token. If one member is lost, the context ends with that member's
-// *rlock.LostError as the cause, and the others are released.
+// *rlock.LostError as the cause, and the other members are released.
 //
-// # Why nobody deadlocks
+// # Rules
 //
-// A waiter holds nothing. Reentrant locks of one client whose keys fit into one script (all of them on a single node,
-// those of one hash slot on a cluster) are taken by one script in one round trip: either all are held or none is. If
-// one is busy, the caller waits in the queue of that one, and tries all again when it may be free. Locks that no
-// script can take together (other slots, other nodes, read-write or fair locks, locks of package redlock) are tried
-// one after the other, ordered by name. When one is busy, the caller releases everything taken so far, waits for the
-// busy one, pauses for a random time that grows, and starts again. Two callers with opposite orders therefore take
-// turns, and while they wait, neither delays a third caller that needs only some of their locks.
+//  1. List each lock once, and at most 1,000 locks. More, or a duplicate, is an *rlock.ArgumentError.
+//  2. Do not list one name through two Clients of the same Redis: the members exclude each other, and Lock never
+//     succeeds.
+//  3. The order of the list does not matter. Two callers with opposite orders do not deadlock.
 //
-// No order is promised: a caller that waits for one name overtakes the waiters of the others, and can be overtaken.
-// Two fair locks whose queues are never empty cannot be taken together: a caller that reaches the head of one queue
-// finds others before it in the second, and gives its turn back. A process does not pass a hold to a multilock in
-// memory, because the multilock may lack others besides the released one.
+// # What is promised, and what is not
+//
+// A caller holds nothing while it waits, so callers of multilocks cannot deadlock with each other, and a waiter does
+// not delay a caller that needs only some of its locks. A caller that holds a lock and then locks a multilock gives up
+// that protection, as with any two locks.
+//
+// Not promised:
+//   - An order. A caller that waits for one name may overtake the waiters of the others, and be overtaken.
+//   - Progress against fair locks whose queues are never empty. A caller that is first in one queue finds others before
+//     it in the second, and gives its turn back.
+//   - Turns in memory. A process does not pass a hold on to a multilock, which may lack its other members.
 //
 // # What it costs
 //
-// One script, in one round trip, takes n free locks, and one releases them. Taking them one after the other needs n
-// round trips each way, and holds the first lock while it waits for the last. Redis runs nothing else while a script
-// runs: 1,000 locks, the maximum, take it some milliseconds.
+// Reentrant locks of one client are acquired by one script in one round trip if their keys fit into one script: all of
+// them on a single node, and those of one hash slot on a cluster. Another round trip releases them. Redis runs nothing
+// else while a script runs; 1,000 locks take it some milliseconds. All other sets (several slots or nodes, read-write
+// locks, fair locks, locks of package redlock) cost a round trip for each member.
+//
+// # Why nobody deadlocks
+//
+// A deadlock needs a caller that holds one lock while it waits for another. One script takes all members or none. If
+// one is busy, the caller waits in the queue of that one, holding nothing, and tries all again when it may be free.
+// Members that one script cannot take are tried one after the other, ordered by name. If one is busy, the caller
+// releases everything taken so far, waits for the busy one, pauses for a random time that grows, and starts again.
 package multilock

@@ -45,7 +45,7 @@ func ExampleLock_TryLock() {
 	fmt.Println(err, unlock())
 	// Output:
 	// <nil>
-	// true rlock: the lock is held by another: "account:42"
+	// true rlock: lock "account:42" is held by another caller
 	// account 17 is free
 	// <nil> <nil>
 }
@@ -103,7 +103,7 @@ func ExampleLock_Held() {
 	// account:17 has a token: true
 	// account:42 has a token: true
 	// <nil>
-	// rlock: the lock is not held: "account:17"
+	// rlock: lock "account:17" is not held
 }
 
 // The loss of one lock ends the hold of all, says which it was, and frees the others.

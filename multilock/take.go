@@ -87,7 +87,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			groups, first = apart(groups), 0
 			continue
 		case once && lost:
-			return nil, fmt.Errorf("%w: %q was lost before all were held", rlock.ErrUnavailable, l.Names()[busy])
+			return nil, fmt.Errorf("%w: lock %q was lost before all were held", rlock.ErrUnavailable, l.Names()[busy])
 		case ctx.Err() != nil && last != nil && !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable):
 			return nil, ended(ctx, last)
 		case ctx.Err() != nil:

@@ -286,8 +286,9 @@ func (c *Client) spawn(fn func()) bool {
 // checkGuard warns, once, if the rest of another's lease shows that it exceeds this client's guard time.
 func (c *Client) checkGuard(n *node, left time.Duration) {
 	if left > c.guard && c.warned.CompareAndSwap(false, true) {
-		c.logger.Warn("redlock: another process uses longer leases than this one's RestartGuard allows for; "+
-			"a server that restarts can then give its locks to two", "node", n.addr, "left", left, "guard", c.guard)
+		c.logger.Warn("redlock: another process uses a lease longer than this client's RestartGuard; after a "+
+			"restart a server may grant a lock that is still held: raise the guard time",
+			"node", n.addr, "left", left, "guard", c.guard)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 var (
 	// ErrRestarted means that the server was started too recently: it may have forgotten locks that it granted
 	// before.
-	ErrRestarted = errors.New("redlock: the server was restarted, and has no vote until the guard time has passed")
+	ErrRestarted = errors.New("redlock: the server was restarted and has no vote until RestartGuard has passed")
 
 	// ErrNotIndependent means that the server is not an independent primary: it is a replica, a member of a cluster,
 	// a Sentinel, or the same server as another node.
@@ -38,11 +38,11 @@ func (e *NodeError) Error() string { return e.Addr + ": " + e.Err.Error() }
 func (e *NodeError) Unwrap() error { return e.Err }
 
 var (
-	errSilent = errors.New("no answer yet; it is sent nothing more until it answers")
+	errSilent = errors.New("no answer to an earlier request yet")
 	errNever  = errors.New("no answer in time")
 	errClosed = errors.New("the client is closed")
-	errLate   = errors.New("its clock changes faster than it can be followed")
-	errDoubt  = errors.New("it may still carry out a request that it did not answer")
+	errLate   = errors.New("its clock is changing too fast")
+	errDoubt  = errors.New("it may still carry out an unanswered request")
 )
 
 // silent is the set of nodes that have not yet answered a request.
@@ -73,7 +73,7 @@ type quorumError struct {
 }
 
 func (e *quorumError) Error() string {
-	s := fmt.Sprintf("no quorum: %d of %d nodes agreed, and %d are needed", e.yes, e.nodes, e.need)
+	s := fmt.Sprintf("no quorum: %d of %d nodes agreed, need %d", e.yes, e.nodes, e.need)
 	parts := make([]string, 0, len(e.why))
 	for _, err := range e.why {
 		parts = append(parts, err.Error())

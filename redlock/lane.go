@@ -323,9 +323,9 @@ func (l *lane) landed(now, took time.Duration, link error) (failed []*errand, wh
 	l.mu.Unlock()
 	switch {
 	case link == nil && before != nil:
-		l.node.client.notice("a node answers again", l.node, nil)
+		l.node.client.notice("node answers again", l.node, nil)
 	case link != nil && (before == nil || before.Error() != link.Error()):
-		l.node.client.notice("a node has no vote", l.node, link)
+		l.node.client.notice("node has no vote", l.node, link)
 	}
 	return failed, &unsentError{link}
 }

@@ -105,5 +105,5 @@ func (l *quorumLock) Inspect(ctx context.Context, _ lua.Conn, _ bool) (lua.Inspe
 }
 
 // errStays refuses an export: a token cannot carry what a process knows of its hold's nodes.
-var errStays = &rlock.ArgumentError{Name: "lock", Problem: "stands on a quorum of nodes, and its holds cannot " +
-	"be moved to another process"}
+var errStays = &rlock.ArgumentError{Name: "lock", Problem: "must not be one of package redlock: a hold over several " +
+	"nodes cannot move to another process"}

@@ -76,7 +76,7 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	case c.leastUptime == 0 && !redis.IsPermissionError(err):
 		return nil // not a real server; applications' tests use such
 	default:
-		return n.refuse(fmt.Errorf("it does not answer INFO, ROLE and TIME, which a vote needs: %w", err),
+		return n.refuse(fmt.Errorf("it must answer INFO, ROLE and TIME to have a vote: %w", err),
 			now+recheck)
 	}
 	c.clocks.Observe(n.addr, sent, now, clock.Val().UnixMicro())
@@ -96,11 +96,11 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 	}
 	up, err := strconv.ParseInt(about["uptime_in_seconds"], 10, 64)
 	if err != nil {
-		return n.refuse(errors.New("it does not tell its uptime, without which it has no vote"), now+recheck)
+		return n.refuse(errors.New("its INFO lacks the uptime, which it must report to have a vote"), now+recheck)
 	}
 	if up < c.leastUptime {
 		wait := time.Duration(c.leastUptime-up) * time.Second
-		return n.refuse(fmt.Errorf("%w: %v more", ErrRestarted, wait), now+wait)
+		return n.refuse(fmt.Errorf("%w (%v left)", ErrRestarted, wait), now+wait)
 	}
 	return nil
 }

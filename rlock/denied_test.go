@@ -65,7 +65,7 @@ func TestDeniedAccessIsToldAsWhatItIs(t *testing.T) {
 				_, _, err := take(conductCtx(t)) // which ends before a whole lease would
 				errorsOnly(t, err, rlock.ErrUnavailable)
 				require.NotErrorIs(t, err, context.DeadlineExceeded, way)
-				require.ErrorContains(t, err, `rlock: redis denies access: "l": `+test.says+": ")
+				require.ErrorContains(t, err, `rlock: lock "l": redis denies access: `+test.says+": ")
 				require.NotContains(t, err.Error(), "unavailable")
 				var said redis.Error
 				require.True(t, errors.As(err, &said), "what the server said is there too")

@@ -90,7 +90,7 @@ func TestTextOfAWaitThatMaxWaitEnds(t *testing.T) {
 		const wait = 1500 * time.Millisecond
 		_, _, err := rlock.New(b, "x", rlock.MaxWait(wait)).Lock(t.Context())
 		require.ErrorIs(t, err, rlock.ErrBusy)
-		require.ErrorContains(t, err, `"x": MaxWait (1.5s) elapsed`)
+		require.ErrorContains(t, err, `rlock: lock "x" is held by another caller: MaxWait (1.5s) elapsed`)
 
 		_, _, err = multilock.New([]*rlock.Lock{rlock.New(b, "x"), rlock.New(b, "y")}, rlock.MaxWait(wait)).Lock(t.Context())
 		require.ErrorIs(t, err, rlock.ErrBusy)

@@ -129,7 +129,7 @@ func ExampleLock_Break() {
 	// Output:
 	// <nil>
 	// true true
-	// rlock: the lock is not held: "order:1001"
+	// rlock: lock "order:1001" is not held
 }
 
 // A hold moves to another process, and is never in two: what Export returns can travel with the job.
@@ -156,9 +156,9 @@ func ExampleLock_Export() {
 	fmt.Println(unlock())
 	// Output:
 	// <nil> rlock: the lock was released
-	// rlock: the lock is not held: "video:9"
+	// rlock: lock "video:9" is not held
 	// <nil> true
-	// rlock: the lock is not held: "video:9"
+	// rlock: lock "video:9" is not held
 	// <nil>
 }
 

@@ -52,7 +52,7 @@ func ExampleClient_Close() {
 	// Output:
 	// <nil>
 	// rlock: closed with locks still held: ["order:1001"]
-	// rlock: the client is closed: "order:1001"
+	// rlock: lock "order:1001": the client is closed
 	// <nil>
 }
 
@@ -75,7 +75,7 @@ func ExampleLock_Do() {
 	// Output:
 	// charging; held: true
 	// the card was declined
-	// rlock: the lock is not held: "order:1001"
+	// rlock: lock "order:1001" is not held
 }
 
 // The same by hand: go on with the context that Lock returned, and unlock. The result has a name, so that the

@@ -107,7 +107,7 @@ func (s *lossStuck) Handle(_ context.Context, r slog.Record) error {
 // G2: a log that blocks (a full pipe, a slow disk) keeps no context from ending in time. What is lost
 // at the same time as what is being logged must not wait for that.
 func TestLossDoesNotWaitForTheLog(t *testing.T) {
-	for _, on := range []string{"lost", "renewed"} {
+	for _, on := range []string{"lost", "renewal"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
 			l := newLossLab(t, 0, lossShort)

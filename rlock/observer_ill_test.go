@@ -89,7 +89,7 @@ func TestAnIllObserverDoesNotStopRenewals(t *testing.T) {
 			require.Positive(t, calls.Load())
 			if name == "panics" {
 				redistest.Eventually(t, conductLimit, func() bool {
-					return len(log.with("the observer panicked")) > 1
+					return len(log.with("a function of the Observer panicked; locks are not affected")) > 1
 				}, "each panic is logged")
 			}
 			close(done)
@@ -179,10 +179,10 @@ func TestWhatIsLogged(t *testing.T) {
 		err = conductAwait(t, failed, "a failed renewal is told")
 	}
 	redistest.Eventually(t, conductLimit, func() bool {
-		return len(log.with("a lock was lost")) == 1
+		return len(log.with("lock lost")) == 1
 	}, "the loss is logged, once")
-	require.Contains(t, log.with("a lock was lost")[0]["error"].String(), `"l"`)
-	renewals := log.with("locks could not be renewed; tried again while they are valid")
+	require.Contains(t, log.with("lock lost")[0]["error"].String(), `"l"`)
+	renewals := log.with("renewal failed; it is retried until the leases end")
 	require.NotEmpty(t, renewals)
 	require.Equal(t, "l", renewals[0]["one"].String())
 	require.Equal(t, int64(1), renewals[0]["locks"].Int64())

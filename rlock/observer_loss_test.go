@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-const lossText = "a lock was lost"
+const lossText = "lock lost"
 
 // loseAll locks n names, has Redis forget them all at one moment, and returns when the client has asked again.
 func loseAll(t *testing.T, sim *timeSim, client *rlock.Client, n int) (holds []timeHold) {
@@ -57,7 +57,7 @@ func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 		require.Equal(t, int64(holds), lost.Load())
 		require.Len(t, log.with(lossText), holds)
 		// Dropped renewal events are counted.
-		slow := log.with("the observer is too slow; renewals were not told")
+		slow := log.with("Observer.Renewed is too slow: renewals were not reported")
 		require.NotEmpty(t, slow)
 		dropped := int64(0)
 		for _, line := range slow {
@@ -109,7 +109,7 @@ func TestABlockedCallbackHoldsUpNothingElse(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, client.Close())
 				require.LessOrEqual(t, time.Since(began), timeRelease+time.Second)
-				require.Len(t, log.with("the observer did not return in time; its goroutine is left behind"), 1)
+				require.Len(t, log.with("Close no longer waits for a function of the Observer, which is still running"), 1)
 				goOn()
 				synctest.Wait()
 				require.Equal(t, int64(holds), lost.Load(), "what was lost is told all the same")

@@ -101,7 +101,7 @@ func (p *plain) Acquire(
 type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string {
-	return "the lock was taken, but no token minted: " + h.err.Error()
+	return "the lock was acquired, but its fencing token was not minted: " + h.err.Error()
 }
 
 // Scripts implements [redisstore.Joiner].

@@ -1,85 +1,88 @@
-// Package rwlock is a distributed read-write lock on Redis, on the keys of Redisson's RReadWriteLock: many
-// readers or one writer.
+// Package rwlock is a distributed read-write lock on Redis: many readers or one writer. It uses the keys of Redisson's
+// RReadWriteLock, so Go and Java processes share it.
 //
 //	reports := rwlock.New(client, "reports") // client: a *rlock.Client, one per process
 //
 //	err = reports.Read().Do(ctx, func(ctx context.Context) error { return serve(ctx) })
 //	err = reports.Write().Do(ctx, func(ctx context.Context) error { return rebuild(ctx) })
 //
-// Both sides are a *rlock.Lock, and what package rlock says about holds, contexts, leases, loss and errors
-// holds for both. What follows is about the two together.
+// Each side is a *rlock.Lock. What package rlock says about holds, contexts, leases, loss and errors applies to both.
 //
-// # One side inside the other
+// # Rules
 //
-// With a context that carries a hold of a side, that side is entered again. With one that carries a write
-// hold, the read side is granted at once, as a hold of its own with its own lease. If it is kept when the write
-// hold is unlocked, the lock becomes a read lock without anybody getting in between, and readers that wait
-// come in at once; its context then has to outlive the write hold's, of which it would be a child: see the
-// example of a downgrade. The other way round there is nothing to wait for: two readers that both want to write
-// would wait for each other. [ErrUpgrade] says so, and nothing is sent.
+//  1. A context that carries a hold of one side re-enters that side.
+//  2. Inside a write hold, Read().Lock succeeds at once and gives a read hold with a lease of its own. If you keep it
+//     beyond the write hold, the lock is downgraded: no writer gets in between, and waiting readers are let in. Call
+//     Read().Lock with [context.WithoutCancel] for that, or its context ends with the write hold's (see the example).
+//  3. Inside a read hold, Write().Lock returns [ErrUpgrade] without asking Redis: two readers that both wait to write
+//     would wait for each other. Unlock the read side first.
+//  4. A reader must not wait for work that reads the same lock with another context. That work may queue behind a
+//     writer, which waits for the reader.
 //
-// # Order
+// # What is promised, and what is not
 //
-// A writer is not starved by readers of this module. One that waits for readers to leave shuts a gate, a
-// key beside the lock, and readers that come later wait behind it. Present readers may read on, and read
-// again with a context that carries the hold; so do not make a reader wait for something that reads the
-// same lock with another context. The gate is shut for a few poll intervals and at most a lease, by the
-// server's clock, and again for as long as the writer is there to do so: when its process dies it opens by
-// itself. TryLock waits for nobody and shuts nothing. Readers in Java do not know the gate, and join other
-// readers whenever they like: against them a writer may starve.
+// Readers of this module do not starve writers. A writer that waits for readers closes a gate, a key beside the lock,
+// and new readers queue behind it. A reader that holds already keeps its hold, and re-enters with its context. The
+// gate stays closed for a few poll intervals, at most a lease, and the writer renews it while it waits. If the
+// writer's process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
 //
-// While a goroutine of a process reads, others of it join, for which nothing is sent: 8 ms long where Redis is near,
-// over a network for four round trips, and 50 ms in any case, counted from the request that found the gate open. So a
-// writer waits that much longer at most. Then the next reader asks Redis again, and is the one that is joined. Those
-// that come while it asks wait for its answer, and join what it is granted: many readers send one request. If
-// the answer is not a grant, or takes longer than a hold is joined, each of them asks for itself. Where Redis is
-// further away than 25 ms, each asks in any case.
+// Not promised:
+//   - An order. When a writer unlocks, all waiters are woken, and any of them may be first.
+//   - Fairness against readers in Java. They do not know the gate, and can starve a writer.
+//   - A bound on what a crashed reader delays if the clock of the server is set back: its lease is then longer by that
+//     step. Renewals correct the leases of live readers.
 //
-// When a writer leaves, all who wait are woken, and which of them comes first is not promised. A process may
-// pass the lock from writer to writer for a while, in memory, as it does with a reentrant lock: each turn has a
-// context and a token of its own, and Redis sees one hold. A writer inside whose hold somebody read releases it.
+// A crashed reader delays writers only until its own lease ends, whatever other readers renew. No lease shortens
+// another one.
 //
-// # Leases
+// # What it costs
 //
-// Readers that joined one another are one reader for Redis: they share one lease. If it is lost, each of them learns
-// of that; the last one to unlock releases it. MaxHold ends only the reader that has it, and a reader with a
-// [rlock.FixedLease] neither joins nor is joined. nil from the unlock of a reader that leaves others behind says that
-// the hold was valid to its end, not that Redis was asked. Export gives a reader a hold of its own beside the others'.
+// The first reader of a process asks Redis, and others join its hold without a request: for 8 ms if Redis is near, for
+// four round trips over a network, never for more than 50 ms, counted from the request that was granted. So joining
+// delays a writer by at most that time. The next reader asks Redis again; those that arrive meanwhile wait for its
+// answer and share it. If that answer is not a grant, or takes longer than joining lasts, each of them asks for
+// itself. If a round trip takes more than 25 ms, no reader joins another.
 //
-// Each reader has a lease of its own, in a key of its own, and a writer looks at those: a reader that died
-// is out of its way when that reader's lease is over, whatever other readers renew. No lease shortens
-// another one. A writer that waits looks at one living reader, never at all of them.
+// Readers that joined are one hold in Redis, with one lease. If it is lost, each of them learns of it. The last one to
+// unlock releases it, so nil from an earlier unlock says that the hold was valid, not that Redis was asked. MaxHold
+// ends only the reader that has it. A reader with a [rlock.FixedLease] neither joins nor is joined. Export gives a
+// reader a hold of its own.
 //
-// Java's writers look at the lease of the lock as a whole. That is never shorter than a hold needs; it can be
-// longer, if a reader died or had a longer lease than those who stayed, until readers have left or it has
-// run out. Java, on the other hand, sets it to its own lease with every renewal (30 s by default): with
-// readers of Java in the same lock, do not use longer leases than they do.
-//
-// If the server's clock steps back, the lease of a reader that crashes before its next renewal is longer by the
-// step, and writers wait for that. The renewals of readers that live put theirs right.
+// A process passes the write lock from writer to writer in memory for some milliseconds, as package rlock does: each
+// turn has its own context and fencing token. A writer inside whose hold somebody read releases the lock instead.
 //
 // # Fencing
 //
-// Writers have tokens that grow with every write hold. Readers carry the newest that was reserved for a writer,
-// which is that of the last one or, where a process passed the lock on, a number between that and the next
-// writer's; a read inside a write hold carries that one's. Storage that keeps the highest token of a writer,
-// and refuses less, turns away a stale writer, and a reader that finds a higher one stored than its own learns
+// Each write hold has a greater token than the one before. A read hold carries the newest token that was reserved for a
+// writer: it is not below the last writer's and is below the next writer's. A read hold inside a write hold carries
+// the writer's token. Example: a writer has token 40, and its process has reserved 41 to 43 for turns that it never
+// used. A reader then carries 43, and the next writer gets at least 44. Storage that keeps the highest token of a
+// writer and refuses smaller ones rejects a stale writer. A reader that finds a higher token stored than its own knows
 // that somebody has written since.
 //
 // # Operators
 //
-// Inspect lists one side: the readers, each with the lease that is its own, or the writer. Those that joined one
-// another are one, with one level and what is nested in them. Their IDs are what [rlock.Hold] tells; a writer's field
-// in Redis has ":write" behind it. Break takes the lock from exactly those: Read().Break from all readers,
-// Write().Break from the writer, whose own read holds stay.
+// Inspect lists one side: the readers, each with its own lease, or the writer. Readers of one process that joined are
+// one holder with one level. The IDs are those of [rlock.Hold]; in Redis a writer's field ends in ":write".
+// Read().Break takes the lock from all readers, Write().Break from the writer, whose nested read holds stay.
 //
-// # In Redis
+// # With Redisson
 //
-// A hash at the name: mode (read or write), a field with a count for each reader and for the writer; for
-// each level of a reader a key {name}:<id>:rwlock_timeout:<level> with the reader's lease; the channel
-// redisson_rwlock:{name}. Nothing else may be in the hash, for Redisson counts its fields. So the number
-// that tells a step inside a hold from its late copy is kept in the value of a reader's first key, which
-// Redisson does not look at, and behind the count of a nested writer ("2:7"), which it takes for no reader's
-// and passes over. Beside them the gate, holdfast_gate:{name}, and the fencing token. On a cluster all of it
-// lies in one slot, and while that moves, locks are taken, renewed and released key by key.
+// Java's writers wait for the lease of the lock as a whole. It is never shorter than any hold needs. It can be longer
+// than the remaining holds need, if a reader with a longer lease has left or died. Java's readers set it to their own
+// lease (30 s by default) with every renewal: if Java reads the same lock, do not use a longer lease than Java does.
+//
+// # Why it is safe
+//
+// One script decides each request, on the lock's hash: a writer is granted it only if there is neither a writer nor a
+// reader whose own lease key exists, and a reader only if there is no writer. A writer that waits looks at one live
+// reader, never at all of them.
+//
+// The hash at the name has the mode (read or write) and one field with a count for each reader and for the writer. Each
+// level of a reader has a key {name}:<id>:rwlock_timeout:<level> that expires with its lease. Redisson counts the
+// fields of the hash, so nothing else may be in it. The number that distinguishes a step inside a hold from a late
+// copy of it is therefore kept in the value of the reader's first key, which Redisson ignores, and behind the count of
+// a nested writer ("2:7"), which Redisson skips. Beside them are the gate, holdfast_gate:{name}, the fencing token,
+// and the channel redisson_rwlock:{name}. On a cluster all of them are in one slot; while it is being migrated, locks
+// are taken, renewed and released key by key.
 package rwlock

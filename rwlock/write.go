@@ -2,7 +2,6 @@ package rwlock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -38,7 +37,7 @@ var writeTraits = store.Traits{Passes: true, Counts: true, Marks: true, Under: u
 // never asks.
 func upgrade(name, mode string) (pass bool, err error) {
 	if mode == readMode {
-		return false, fmt.Errorf("%w: %q", ErrUpgrade, name)
+		return false, &upgradeError{name}
 	}
 	return false, nil
 }
@@ -104,7 +103,7 @@ func (w writer) acquireAlone(
 type halfTaken struct{ err error }
 
 func (h *halfTaken) Error() string {
-	return "the lock was taken, but the request for its token failed: " + h.err.Error()
+	return "the lock was acquired, but its fencing token was not minted: " + h.err.Error()
 }
 
 func (w writer) Adopt(

@@ -78,7 +78,7 @@ func TestACapacityThatShrinksRefusesWaiters(t *testing.T) {
 		err := arrives(t, waiter, "it is refused").err
 		require.ErrorAs(t, err, &fell)
 		require.Equal(t, &semaphore.CapacityError{Name: l.name, N: 3, Capacity: 2}, fell)
-		require.ErrorContains(t, err, "has a capacity of 2 now, and 3 permits were waited for")
+		require.ErrorContains(t, err, "cannot acquire 3 permits: the capacity was lowered to 2")
 		var bad *rlock.ArgumentError
 		require.NotErrorAs(t, err, &bad)
 	}

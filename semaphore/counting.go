@@ -39,8 +39,7 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == lua.Busy {
-		return fmt.Errorf("semaphore: %q is there already, with %d permits left: %w",
-			s.name, reply.Value, rlock.ErrBusy)
+		return busyError(fmt.Sprintf("rlock: semaphore %q already exists, with %d permits left", s.name, reply.Value))
 	}
 	return err
 }

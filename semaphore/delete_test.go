@@ -33,7 +33,7 @@ func TestASemaphoreIsDeleted(t *testing.T) {
 	require.NoError(t, err)
 	err = semaphore.New(l.other, l.name).Delete(t.Context())
 	require.ErrorIs(t, err, rlock.ErrBusy)
-	require.ErrorContains(t, err, "1 permits of")
+	require.ErrorContains(t, err, ": 1 permits are held")
 	l.sums(1, 1)
 	require.NoError(t, held.Err())
 	require.NoError(t, release())

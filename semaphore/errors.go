@@ -6,6 +6,18 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// noun is what errors call a semaphore of either kind.
+const noun = "semaphore"
+
+// errTaken is what a caller is told of permits that others hold.
+const errTaken = busyError("rlock: the semaphore has too few free permits")
+
+// busyError is rlock.ErrBusy in words of its own.
+type busyError string
+
+func (e busyError) Error() string { return string(e) }
+func (busyError) Unwrap() error   { return rlock.ErrBusy }
+
 // ErrNoCapacity says that there are no permits because no capacity was set: call SetCapacity. Redis may also have
 // lost it with its data. It matches rlock.ErrBusy as well, because another process may be about to set one.
 var ErrNoCapacity error = noCapacity{}
@@ -13,7 +25,7 @@ var ErrNoCapacity error = noCapacity{}
 type noCapacity struct{}
 
 func (noCapacity) Error() string {
-	return "semaphore: no capacity was set, so there are no permits: call SetCapacity"
+	return "rlock: the semaphore has no capacity: call SetCapacity"
 }
 
 func (noCapacity) Unwrap() error { return rlock.ErrBusy }
@@ -27,6 +39,6 @@ type CapacityError struct {
 }
 
 func (e *CapacityError) Error() string {
-	return fmt.Sprintf("semaphore: %q has a capacity of %d now, and %d permits were waited for",
-		e.Name, e.Capacity, e.N)
+	return fmt.Sprintf("rlock: semaphore %q: cannot acquire %d permits: the capacity was lowered to %d",
+		e.Name, e.N, e.Capacity)
 }

@@ -62,7 +62,7 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Delete})
 	if err == nil && reply.Status == lua.Busy {
-		return fmt.Errorf("semaphore: %d permits of %q are held: %w", reply.Value, s.name, rlock.ErrBusy)
+		return busyError(fmt.Sprintf("rlock: cannot delete semaphore %q: %d permits are held", s.name, reply.Value))
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 
 func (s *Semaphore) permits(n int64) *permits {
 	return &permits{handle: s.handle, count: n, traits: store.Traits{
-		Crowds: true, Passes: true, Portion: n,
+		Noun: noun, Busy: errTaken, Crowds: true, Passes: true, Portion: n,
 	}}
 }
 

@@ -74,7 +74,7 @@ func (c *Clock) Now() time.Duration {
 // is negative.
 func (c *Clock) Advance(d time.Duration) {
 	if d < 0 {
-		panic("watchdog: a Clock does not go back")
+		panic("watchdog: Clock cannot be set back")
 	}
 	c.suspended.Add(int64(d))
 }

@@ -10,8 +10,8 @@ import (
 var ErrGone = errors.New("watchdog: the lease is gone")
 
 var (
-	errNoAnswer = errors.New("watchdog: no answer")
-	errTooLate  = errors.New("watchdog: renewed, but the answer came too late to rely on")
+	errNoAnswer = errors.New("watchdog: the renewal was not answered")
+	errTooLate  = errors.New("watchdog: renewed, but the answer came too late")
 )
 
 // Result is the outcome of a renewal for one lease.

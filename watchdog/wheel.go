@@ -75,7 +75,7 @@ func (w *Wheel) Tick() time.Duration { return w.tick }
 // called after all that are due in this tick.
 func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	if t.fire == nil {
-		panic("watchdog: Timer is not initialised")
+		panic("watchdog: Schedule needs a Timer that Init has set up")
 	}
 	tick := w.tickOf(at)
 	w.mu.Lock()

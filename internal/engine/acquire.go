@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-var errStale = errors.New("the grant was confirmed when its lease was as good as over")
+var errStale = errors.New("the grant was confirmed too late: its lease was nearly over")
 
 // leader is a waiter at the head of its queue: the only one of its process that waits on Redis. It is used by the
 // goroutine of its Lock call alone, and so needs no mutex; what other goroutines write of a waiter (its state, its id,
@@ -158,7 +158,7 @@ func (w *waiter) answer(e *Engine) error {
 	if w.why != nil {
 		return w.why
 	}
-	return e.cfg.Errors.Busy
+	return e.busyWord(w.req.Proto)
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when

@@ -102,7 +102,7 @@ func (l *leader) noteLapse(reply store.AcquireReply) {
 	}
 }
 
-var errClock = errors.New("the server's clock changes faster than it can be followed")
+var errClock = errors.New("the clock of the Redis server is changing too fast")
 
 // won lists the hold, unless its lease is as good as over.
 //

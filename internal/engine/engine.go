@@ -135,7 +135,7 @@ func (e *Engine) numberOf(id string) holdNumber {
 
 // refuse makes the error of a call that a closed engine does not take.
 func (e *Engine) refuse(p store.Protocol) error {
-	return &callError{kind: e.cfg.Errors.Closed, name: p.Name()}
+	return &callError{kind: e.cfg.Errors.Closed, of: p}
 }
 
 // unavailable makes the error of a call that the store did not answer, or answered with an error. A key that belongs to
@@ -150,7 +150,7 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 	if store.FaultOf(err) == store.FaultConflict {
 		word = e.cfg.Errors.KeyConflict
 	}
-	return &callError{kind: word, name: p.Name(), cause: ours(err)}
+	return &callError{kind: word, of: p, cause: ours(err)}
 }
 
 // Closed reports whether Close was called.
@@ -167,4 +167,4 @@ func (e *Engine) replaced() {
 	e.sender.Replaced()
 }
 
-var errNoAnswer = errors.New("no answer")
+var errNoAnswer = errors.New("no answer from Redis yet")

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -43,13 +45,13 @@ type Events struct {
 // ErrBusy.
 type callError struct {
 	kind  error
-	name  string
+	of    store.Rules // of the lock
 	cause error
 	ended error // the context's error, if it was the context that ended the call
 }
 
 func (v *callError) Error() string {
-	s := v.kind.Error() + `: "` + v.name + `"`
+	s := naming(v.kind.Error(), v.of)
 	if v.cause != nil {
 		s += ": " + v.cause.Error()
 	}
@@ -57,6 +59,33 @@ func (v *callError) Error() string {
 		s += ": " + v.ended.Error()
 	}
 	return s
+}
+
+// A text is made when somebody asks for it, and not with the error. A TryLock that finds the lock taken is an ordinary
+// answer, which most callers look at with errors.Is and never print, so it costs them no formatting.
+
+// naming returns text with the name of the lock in it. If text speaks of "the lock", the name follows there, and
+// otherwise after the first colon: "rlock: the lock is not held" becomes `rlock: lock "x" is not held`, and
+// "rlock: redis is unavailable" becomes `rlock: lock "x": redis is unavailable`.
+//
+// The sentinels keep their general words, because callers also see them alone: as the cause of a context that ended
+// with unlock, for example. The name is quoted, so that a line break in it cannot forge a line of a log.
+func naming(text string, of store.Rules) string {
+	noun := of.Traits().Noun
+	if noun == "" {
+		noun = "lock"
+	}
+	name := noun + " " + strconv.Quote(of.Name())
+	for _, spoken := range []string{"the lock ", "the " + noun + " "} {
+		if before, after, found := strings.Cut(text, spoken); found {
+			return before + name + " " + after
+		}
+	}
+	module, what, found := strings.Cut(text, ": ")
+	if !found {
+		return name + ": " + text
+	}
+	return module + ": " + name + ": " + what
 }
 
 func (v *callError) Unwrap() []error {

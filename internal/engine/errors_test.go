@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // A command's own limit must not look like the end of the caller's context.
@@ -38,12 +40,37 @@ func TestContextErrorMatchesErrAndCause(t *testing.T) {
 // An error of the public vocabulary matches its word, its cause and the context's end at once.
 func TestVerdictMatchesAllThatItIsMadeOf(t *testing.T) {
 	word, cause := errors.New("busy"), errors.New("why")
-	v := &callError{kind: word, name: "order", cause: cause, ended: context.DeadlineExceeded}
+	v := &callError{kind: word, of: named{}, cause: cause, ended: context.DeadlineExceeded}
 	for _, target := range []error{word, cause, context.DeadlineExceeded} {
 		require.ErrorIs(t, v, target)
 	}
-	require.EqualError(t, v, `busy: "order": why: context deadline exceeded`)
-	bare := &callError{kind: word, name: "order"}
-	require.EqualError(t, bare, `busy: "order"`)
+	require.EqualError(t, v, `lock "order": busy: why: context deadline exceeded`)
+	bare := &callError{kind: word, of: named{}}
+	require.EqualError(t, bare, `lock "order": busy`)
 	require.NotErrorIs(t, bare, cause)
 }
+
+// The text names the lock where it speaks of it, by the word for its kind.
+func TestTextsNameTheLock(t *testing.T) {
+	for text, want := range map[string]string{
+		"rlock: the lock is not held":   `rlock: lock "order" is not held`,
+		"rlock: redis is unavailable":   `rlock: lock "order": redis is unavailable`,
+		"busy":                          `lock "order": busy`,
+		"rlock: the locksmith is away":  `rlock: lock "order": the locksmith is away`,
+		"rlock: the semaphore is empty": `rlock: lock "order": the semaphore is empty`,
+	} {
+		require.Equal(t, want, naming(text, named{}))
+	}
+	for _, text := range []string{"rlock: the semaphore is empty", "rlock: the lock is empty"} {
+		require.Equal(t, `rlock: semaphore "order" is empty`, naming(text, named{noun: "semaphore"}))
+	}
+}
+
+// named is a lock that has no more than a name and a word for its kind.
+type named struct {
+	store.Protocol
+	noun string
+}
+
+func (named) Name() string            { return "order" }
+func (n named) Traits() *store.Traits { return &store.Traits{Noun: n.noun} }

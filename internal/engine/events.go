@@ -34,9 +34,9 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
 	n.losses.late = func(int64) {}
 	n.renewals.late = func(dropped int64) {
-		n.warn("the observer is too slow; renewals were not told", "renewals", dropped)
+		n.warn("Observer.Renewed is too slow: renewals were not reported", "renewals", dropped)
 	}
-	n.lines.late = func(dropped int64) { n.log.Warn("the log is too slow; lines were left out", "lines", dropped) }
+	n.lines.late = func(dropped int64) { n.log.Warn("Logger is too slow: log lines were dropped", "lines", dropped) }
 	return n
 }
 
@@ -71,7 +71,7 @@ func (n *events) renewed(name string, err error) {
 
 // lost reports a loss. It is called by the wheel and by callers, and neither waits.
 func (n *events) lost(err error) {
-	n.lines.post(func() { n.log.Warn("a lock was lost", "error", err) }, true)
+	n.lines.post(func() { n.log.Warn("lock lost", "error", err) }, true)
 	if n.to.Lost != nil {
 		n.losses.post(func() { n.to.Lost(err) }, true)
 	}
@@ -87,7 +87,9 @@ func (n *events) warn(text string, args ...any) {
 func (n *events) guard(tell func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			n.lines.post(func() { n.log.Error("the observer panicked", "panic", r) }, false)
+			n.lines.post(func() {
+				n.log.Error("a function of the Observer panicked; locks are not affected", "panic", r)
+			}, false)
 		}
 	}()
 	tell()
@@ -107,7 +109,7 @@ func (n *events) close(limit time.Duration) {
 	defer cancel()
 	lost, renewed := n.losses.close(ctx), n.renewals.close(ctx)
 	if !lost || !renewed {
-		n.warn("the observer did not return in time; its goroutine is left behind")
+		n.warn("Close no longer waits for a function of the Observer, which is still running")
 	}
 	last, cancelLast := context.WithTimeout(background, lastWords)
 	defer cancelLast()

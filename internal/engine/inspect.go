@@ -26,7 +26,7 @@ type Held struct {
 func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	l := e.carried(ctx, p)
 	if l == nil {
-		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
 	h := holdOf(l)
 	if err := h.standing(l); err != nil {
@@ -151,7 +151,7 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 	}, func(store.InspectReply, error) {})
 }
 
-var errBroken = errors.New("it was broken by this client")
+var errBroken = errors.New("broken by this client")
 
 // Breaking takes two steps, and between them the holder may have changed: the one that was looked at has released, and
 // another one holds. The release names the id that was looked at, and so takes nothing from the newcomer. Such a Break
@@ -177,7 +177,7 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 		held = max(held, len(reply.Holders)+int(reply.More))
 		switch {
 		case broken == 0:
-			return &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+			return &callError{kind: e.cfg.Errors.NotHeld, of: p}
 		case len(reply.Holders) == 0, broken >= held:
 			return nil
 		}
@@ -195,7 +195,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 	}
 	status, err := e.breakHold(ctx, p, id)
 	if err == nil && status == store.Gone {
-		return &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+		return &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
 	return err
 }

@@ -126,9 +126,18 @@ func (e *Engine) known(
 // something else.
 func (e *Engine) busy(p store.Protocol, why error) error {
 	if why == nil {
-		why = e.cfg.Errors.Busy
+		why = e.busyWord(p)
 	}
-	return &callError{kind: why, name: p.Name()}
+	return &callError{kind: why, of: p}
+}
+
+// busyWord is what callers are told of a lock that others hold. Permits have a text of their own, which matches the
+// same error: nobody "holds" a semaphore that has one permit left where two are wanted.
+func (e *Engine) busyWord(p store.Protocol) error {
+	if word := p.Traits().Busy; word != nil {
+		return word
+	}
+	return e.cfg.Errors.Busy
 }
 
 // waitTurn waits in the local queue, and at its head waits for Redis. Limited is the context that bounds
@@ -213,7 +222,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 // was its own deadline, and what the lock was like until then: "busy" and "Redis did not answer" call for different
 // things.
 func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
-	v := &callError{kind: e.cfg.Errors.silence(last), name: p.Name(), cause: last}
+	v := &callError{kind: e.cfg.Errors.silence(last), of: p, cause: last}
 	switch {
 	case e.sender.Closed():
 		return e.refuse(p)
@@ -239,9 +248,9 @@ const selfWait = time.Second
 // the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that a hold of
 // this very process has been in the way for the whole wait; so that is logged, once for each hold.
 
-// noteStale has a waiter logged that stands behind one and the same hold of its own client for long: the
-// usual cause is a context that is older than the one that Lock returned, which waits for itself. A hold that
-// many wait for is logged once.
+// noteStale logs a waiter that has waited selfWait for one and the same hold of its own client. The usual cause is a
+// caller that passes an older context than the one Lock returned, and so waits for itself. A hold that many wait for is
+// logged once.
 func (e *Engine) noteStale(w *waiter) {
 	w.stale.Init(func(arg any) {
 		w := arg.(*waiter)

@@ -66,7 +66,7 @@ func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
 		}
 	}
 	if failed > 0 && !e.sender.Closed() {
-		e.events.warn("locks could not be renewed; tried again while they are valid",
+		e.events.warn("renewal failed; it is retried until the leases end",
 			"locks", failed, "one", ownerOf(due[sample]).proto.Name(), "error", results[sample].Err)
 	}
 }

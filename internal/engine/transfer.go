@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNested refuses to export a hold that other levels still count on.
-var ErrNested = errors.New("the hold has other levels that were not unlocked")
+var ErrNested = errors.New("unlock the nested levels first")
 
 // Passage is a hold on its way to another process: in Redis, and in nobody's hands.
 type Passage struct {
@@ -48,7 +48,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	}
 	l := e.carried(ctx, p)
 	if l == nil {
-		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
 	h := holdOf(l)
 	if err := h.standing(l); err != nil {
@@ -180,7 +180,7 @@ func (e *Engine) adopt(ctx context.Context, req Request, from string, ask store.
 	case sent.err != nil:
 		return unsure, e.gaveUp(ctx, ctx, p, nil, nil)
 	case sent.reply.Status == store.Gone:
-		return unsure, &callError{kind: e.cfg.Errors.NotHeld, name: p.Name()}
+		return unsure, &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
 	return unsure, nil
 }
@@ -209,7 +209,7 @@ func (e *Engine) imported(
 	}
 	l, ok := h.attach(ctx, req)
 	if !ok {
-		return nil, &callError{kind: e.cfg.Errors.NotHeld, name: req.Proto.Name(), cause: opaque{h.overCause()}}
+		return nil, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto, cause: opaque{h.overCause()}}
 	}
 	e.events.acquired(req.Proto.Name(), began)
 	return l, nil

@@ -76,7 +76,7 @@ func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err
 
 // notHeld makes the error of a call for which the hold, or a level of it, is no more.
 func (h *Hold) notHeld() error {
-	return &callError{kind: h.engine.cfg.Errors.NotHeld, name: h.proto.Name()}
+	return &callError{kind: h.engine.cfg.Errors.NotHeld, of: h.proto}
 }
 
 // shrink tells Redis of the levels that remain. It is waited for because it sets a lease: the next step must not be

@@ -266,7 +266,7 @@ func Node(ctx context.Context, c redis.UniversalClient, key string) (*redis.Clie
 func NodeAt(ctx context.Context, c redis.UniversalClient, addr string) (*redis.Client, error) {
 	cc, ok := c.(*redis.ClusterClient)
 	if !ok {
-		return nil, fmt.Errorf("a redirection to %s by a server that is no cluster", addr)
+		return nil, fmt.Errorf("redirected to %s by a server that is not a cluster", addr)
 	}
 	var at atomic.Pointer[redis.Client]
 	err := cc.ForEachMaster(ctx, func(_ context.Context, node *redis.Client) error {

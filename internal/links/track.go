@@ -29,7 +29,7 @@ type tracks struct {
 	left map[string]time.Time // servers that were left, and when
 }
 
-var errLeft = errors.New("this server is no primary any more")
+var errLeft = errors.New("this server is no longer a primary")
 
 // track is one connection.
 //

@@ -55,7 +55,7 @@ func New(o Options, conns *links.Links) (*Client, error) {
 func On(o Options, st Store, cluster bool) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
-		return nil, fmt.Errorf("rlock: no random client id: %w", err)
+		return nil, fmt.Errorf("rlock: cannot generate a client id: %w", err)
 	}
 	return &Client{core: Core{
 		Engine: engine.New(engine.Config{

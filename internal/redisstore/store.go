@@ -64,7 +64,7 @@ func (s *Store) Start(host store.Host) {
 		Linger: linger, Life: s.links.Life(), Limit: s.links.Greeting() + host.Limit,
 	})
 	s.links.OnEvicting(func(policy string) {
-		host.Warn("redis evicts keys when its memory is full, and locks with them; set maxmemory-policy to noeviction",
+		host.Warn("redis may evict locks when its memory is full: set maxmemory-policy to noeviction",
 			"maxmemory-policy", policy)
 	})
 	s.links.OnReplaced(host.Replaced)
@@ -185,6 +185,6 @@ func (s *Store) noteUnheard(p Protocol, reply lua.ReleaseReply) {
 	if s.Sharded() {
 		right = "+spublish"
 	}
-	s.host.Warn("redis refused to publish a release, so other processes that wait learn of it late; the user "+
-		"lacks a right", "rights", right+" &"+p.Channel(), "lock", p.Name())
+	s.host.Warn("redis refused to publish a release, so waiters in other processes notice it only when they "+
+		"poll: grant the user this right", "rights", right+" &"+p.Channel(), "lock", p.Name())
 }

@@ -84,7 +84,8 @@ func (r *reclaimer) place(o orphan, lease time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= maxOrphans {
-		s.cfg.Warn("too many holds to reclaim; one is left to its lease", "lock", o.Proto.Name())
+		s.cfg.Warn("too many releases are pending: this lock stays taken in Redis until its lease ends",
+			"lock", o.Proto.Name())
 		return
 	}
 	r.addLocked(node, o)

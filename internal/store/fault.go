@@ -66,14 +66,14 @@ func (s *ShortfallError) Unwrap() error { return s.Err }
 
 var (
 	// ErrUnsent is the error of a request whose context ended before it was sent. It never will be.
-	ErrUnsent = errors.New("the context is over or the client closed; nothing was sent")
+	ErrUnsent = errors.New("not sent: the context ended or the client was closed")
 	// ErrLate is the error of a request whose time limit ended before it was sent. It never will be.
-	ErrLate = errors.New("the time limit was over before the command was sent")
+	ErrLate = errors.New("not sent: the time limit of the command had passed")
 	// ErrConflict is matched by the error of a request that found something other than a lock or a fencing token
 	// at its key. Nothing was written.
 	ErrConflict = errors.New("the key holds something else")
 	// ErrApart is matched if one request cannot serve all of its locks. Requests for single locks can.
-	ErrApart = errors.New("the locks cannot be taken by one script now")
+	ErrApart = errors.New("one script cannot acquire all of the locks now")
 )
 
 // Left is the error of a request whose caller's context ended while it was under way.

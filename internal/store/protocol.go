@@ -50,6 +50,10 @@ type Protocol interface {
 
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.
 type Traits struct {
+	Noun string // what texts of errors call the primitive; "" is "lock"
+	// Busy is why an attempt is refused while others hold. It matches the engine's own error, which it is if nil.
+	Busy error
+
 	Passes bool // holds pass to other callers of the process without a request: the store does not know which
 	// Portion is a hold's share of something that several callers hold at a time; 0 if one hold takes all. A portion
 	// has no fencing token, and passes to a waiter that asked for as much.
