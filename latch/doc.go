@@ -53,7 +53,7 @@
 // its waiters blocked for ever. Redisson puts braces around the name in the channel, whatever the name contains. On a
 // cluster that makes names with braces unusable for both, and this package refuses them.
 //
-// While a slot of a cluster is being migrated, Redis refuses a script of two keys if one of them is absent at the
-// node, as the count or the key of the requests can be. Set, CountDown and Delete then retry for up to
+// While a slot of a cluster is being migrated, Redis refuses a script of two keys if one of them is absent at the node,
+// as the count or the key of the requests can be. Set, CountDown and Delete then retry for up to
 // ClientOptions.ReleaseTimeout. Wait and Count use one key and are not affected.
 package latch

@@ -22,9 +22,9 @@
 // # What is promised, and what is not
 //
 // Readers of this module do not starve writers. A writer that waits for readers closes a gate, a key beside the lock,
-// and new readers queue behind it. A reader that holds already keeps its hold, and re-enters with its context. The
-// gate stays closed for a few poll intervals, at most a lease, and the writer renews it while it waits. If the
-// writer's process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
+// and new readers queue behind it. A reader that holds already keeps its hold, and re-enters with its context. The gate
+// stays closed for a few poll intervals, at most a lease, and the writer renews it while it waits. If the writer's
+// process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
 //
 // Not promised:
 //   - An order. When a writer unlocks, all waiters are woken, and any of them may be first.
@@ -40,8 +40,8 @@
 // The first reader of a process asks Redis, and others join its hold without a request: for 8 ms if Redis is near, for
 // four round trips over a network, never for more than 50 ms, counted from the request that was granted. So joining
 // delays a writer by at most that time. The next reader asks Redis again; those that arrive meanwhile wait for its
-// answer and share it. If that answer is not a grant, or takes longer than joining lasts, each of them asks for
-// itself. If a round trip takes more than 25 ms, no reader joins another.
+// answer and share it. If that answer is not a grant, or takes longer than joining lasts, each of them asks for itself.
+// If a round trip takes more than 25 ms, no reader joins another.
 //
 // Readers that joined are one hold in Redis, with one lease. If it is lost, each of them learns of it. The last one to
 // unlock releases it, so nil from an earlier unlock says that the hold was valid, not that Redis was asked. MaxHold
@@ -54,11 +54,11 @@
 // # Fencing
 //
 // Each write hold has a greater token than the one before. A read hold carries the newest token that was reserved for a
-// writer: it is not below the last writer's and is below the next writer's. A read hold inside a write hold carries
-// the writer's token. Example: a writer has token 40, and its process has reserved 41 to 43 for turns that it never
-// used. A reader then carries 43, and the next writer gets at least 44. Storage that keeps the highest token of a
-// writer and refuses smaller ones rejects a stale writer. A reader that finds a higher token stored than its own knows
-// that somebody has written since.
+// writer: it is not below the last writer's and is below the next writer's. A read hold inside a write hold carries the
+// writer's token. Example: a writer has token 40, and its process has reserved 41 to 43 for turns that it never used. A
+// reader then carries 43, and the next writer gets at least 44. Storage that keeps the highest token of a writer and
+// refuses smaller ones rejects a stale writer. A reader that finds a higher token stored than its own knows that
+// somebody has written since.
 //
 // # Operators
 //
@@ -80,9 +80,9 @@
 //
 // The hash at the name has the mode (read or write) and one field with a count for each reader and for the writer. Each
 // level of a reader has a key {name}:<id>:rwlock_timeout:<level> that expires with its lease. Redisson counts the
-// fields of the hash, so nothing else may be in it. The number that distinguishes a step inside a hold from a late
-// copy of it is therefore kept in the value of the reader's first key, which Redisson ignores, and behind the count of
-// a nested writer ("2:7"), which Redisson skips. Beside them are the gate, holdfast_gate:{name}, the fencing token,
-// and the channel redisson_rwlock:{name}. On a cluster all of them are in one slot; while it is being migrated, locks
-// are taken, renewed and released key by key.
+// fields of the hash, so nothing else may be in it. The number that distinguishes a step inside a hold from a late copy
+// of it is therefore kept in the value of the reader's first key, which Redisson ignores, and behind the count of a
+// nested writer ("2:7"), which Redisson skips. Beside them are the gate, holdfast_gate:{name}, the fencing token, and
+// the channel redisson_rwlock:{name}. On a cluster all of them are in one slot; while it is being migrated, locks are
+// taken, renewed and released key by key.
 package rwlock
