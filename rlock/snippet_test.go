@@ -59,6 +59,13 @@ func TestWhatADeferredUnlockSaysIsReturned(t *testing.T) {
 	}
 }
 
+// Whoever looks for a test that hangs finds the line of the log in the guide, word for word.
+func TestTheGuideQuotesTheWarningOfASelfDeadlock(t *testing.T) {
+	guide, err := os.ReadFile("../docs/guide.md")
+	require.NoError(t, err)
+	require.Contains(t, string(guide), misuseText)
+}
+
 // unreturned finds deferred functions that assign what unlock returns to something that is no result of the
 // function that they are deferred in.
 func unreturned(file *ast.File) (found []token.Pos) {
