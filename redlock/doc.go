@@ -1,5 +1,5 @@
-// Package redlock is one lock over several independent Redis servers. The holder has it on more than half of them, so
-// the lock survives the loss of the others.
+// Package redlock is one distributed lock over several independent Redis servers. The holder has it on more than half
+// of them, so the lock survives the loss of the others.
 //
 //	client, err := redlock.NewClient([]redis.UniversalClient{a, b, c}, nil) // one per process
 //	defer client.Close()
@@ -9,75 +9,100 @@
 //		return charge(ctx, order) // may lock order:1001 again with this ctx: it re-enters
 //	})
 //
-// The algorithm is that of the page "Distributed Locks with Redis". The lock is an *[rlock.Lock] with all its
+// The algorithm is that of the page "Distributed Locks with Redis". The lock is a *[rlock.Lock] with all its
 // properties: the context is the hold; re-entry, renewal, a loss that is reported in time, and a queue inside the
 // process. On each node it is the hash that package rlock writes, with the same hold id on all of them.
-//
-// Where many goroutines of a process want one lock, it passes from one to the next without a request, each with its
-// own token, while the hold is healthy: more than half of its lease is left, and a quorum confirmed the last renewal.
-// Such a run is short, so that other processes get the lock too.
 //
 // # When to use it
 //
 // Use it when the loss of a Redis server must not stop the work, and a lock that a failover may lose (package rlock
-// behind Sentinel) is not enough. It takes three or five servers that fail independently: not replicas of one
-// another, not a cluster, not on one machine. A call sends one request per node, and waiters are not woken but retry
-// at random times. One server with persistence is simpler. Where correctness depends on the lock, both need the same
-// help: the fencing token.
+// behind Sentinel) is not enough. One server with persistence is simpler. If correctness depends on the lock, both need
+// the same help: the fencing token.
 //
-// # Who decides
+// # Rules
 //
-// Each node decides, in one script, whether it grants; the client counts. It asks all nodes at once, and a call
-// returns as soon as a quorum agreed or none is possible. The hold is then live until the lease, counted from before
-// the first request was sent, ends on this process's monotonic clock, less 1 % and 2 ms for drift. Acquisition,
-// renewal and re-entry are all counted in that way. Any two quorums share a node, and that node grants the lock to
-// only one holder at a time, until it is released or its lease ends there. So no two holders are live at the same
-// time, provided that
+//  1. Use three or five servers that fail independently: not replicas of one another, not a cluster, not on one
+//     machine. A server that turns out to be a replica, a member of a cluster, or the same server as another node (by
+//     its run id) has no vote.
+//  2. Set Options.RestartGuard to the longest lease of the deployment, in every process. A server that was restarted
+//     less than that time ago has no vote.
+//  3. Do not delete keys on a node, flush it, or let it evict keys: nothing guards against that.
+//  4. Do not promote a replica behind a node's address. If a proxy keeps connections through a restart of the server,
+//     set Options.BehindProxy.
+//  5. Give Hold.Fence to the storage that the lock guards, and let it refuse smaller tokens than it has seen.
 //
-//   - nodes keep what they granted for the whole lease (restarts: see below; an administrator's
-//     DEL, FLUSHALL and eviction are not restarts, and nothing guards against them), and
-//   - the clocks of the nodes and the client run at nearly the same rate.
+// # What is promised, and what is not
 //
-// The clocks need not agree. A server whose clock is set ahead forgets its locks early. That is as if it had lost
-// them, and harmless while only a minority does so.
+// At most one hold is live at any time, provided that nodes keep what they granted for the whole lease (rules 2 to 4),
+// and that the clocks of the nodes and the client run at nearly the same rate. The clocks need not agree. A server
+// whose clock is set ahead forgets its locks early. That is harmless while only a minority does so. If a majority does,
+// the lock is granted too early, and the first holder learns of it with its next renewal.
+//
+// Fencing tokens grow from hold to hold, even if a node was restarted empty in between, as long as the clocks of the
+// nodes differ by less than the guard time and no token key is deleted or evicted.
+//
+// Not promised:
+//   - An order among processes, or a bound on the wait. The client that tries at the right moment gets the lock, and
+//     clients that split the nodes among them retry after random times that grow.
+//   - Protection of a process that is suspended between checking its hold and acting on it. No lock can do that. Held
+//     reports ValidUntil as soon as the process runs again, and the fencing token stops its late writes. The program
+//     examples/fencing shows that with an SQL database. A pause during Lock uses up validity, and the lock is not
+//     granted.
+//   - Moving a hold to another process: Export is refused. There is no MinReplicas: a node votes for itself.
+//
+// # What it costs
+//
+// A call sends one request to each node at once, and returns as soon as a quorum agreed or none is possible. Waiters
+// are not woken: they retry at random times. If many goroutines of a process want one lock, it passes from one to the
+// next without a request, each with its own token, while more than half of the lease is left and a quorum confirmed the
+// last renewal. Such a run is short, so that other processes get the lock too. A node that hangs delays nobody.
+//
+// # Why it is safe
+//
+// Each node decides, in one script, whether it grants; the client counts. The hold is live until the lease, counted
+// from before the first request was sent, ends on this process's monotonic clock, minus 1 % and 2 ms for drift.
+// Acquisition, renewal and re-entry are all counted in that way. Any two quorums share a node, and that node grants the
+// lock to one holder at a time, until it is released or its lease ends there. So two holds are never live at the same
+// time.
+//
+// Example with a lease of 30 s: the first request is sent at 100.0 s, and the second of three answers arrives at 100.8
+// s. The hold is live until 100.0 + 30 - 0.3 - 0.002 = 129.698 s. Every node that granted it keeps it until 130 s at
+// least, because it received its request after 100.0 s. The 302 ms cover a clock that runs 1 % faster than another.
 //
 // An attempt without a quorum is taken back at every node that may have granted it: at once where the grant is known,
-// when the answer comes where it is not, and, if no answer comes, by releases that are repeated until the node says,
-// at a time after which it would refuse the request, that it has no such hold. Each attempt has its own id, so a late
-// release cannot harm the next attempt.
+// and with the answer where it is not. If no answer comes, the release is repeated until the node says that it has no
+// such hold, at a time after which it would refuse the request. Each attempt has its own id, so a late release cannot
+// harm the next attempt.
+//
+// A renewal keeps the hold if a quorum has had it all the time. Only then is the hold also given to other nodes: those
+// that were down when it was acquired, and those that forgot it. A hold that no quorum has any more is lost at once. It
+// is not restored even if all other nodes are free, because somebody may have held the lock in between.
 //
 // # Nodes that do not answer
 //
 // A call waits for a node for Options.NodeTimeout, a fraction of the lease. A node gets one pipeline at a time, and
 // later requests wait for its answer. A node that does not answer in time has no vote, and is sent nothing until it
-// answers (or until its connection is given up, after which at most one connection at a time is tried). Only a call
-// that has no quorum without it waits once more, and only while the node has been late for less than that time again:
-// it may be slow rather than down. So a frozen server delays nobody. When it thaws it has one pipeline to carry out,
-// not everything that was asked meanwhile; that pipeline's requests carry a not-after in the server's own time, and
-// are refused if they are late. A grant that arrives after the attempt succeeded makes the node a member.
-//
-// A renewal keeps the hold if a quorum has had it all the time. Only then is the hold also given to other nodes:
-// those that were down when it was acquired, and those that forgot it. A hold that no quorum has any more is lost at
-// once. It is not restored even if all other nodes are free, because somebody may have held the lock in between.
+// answers, or until its connection is given up, after which at most one connection at a time is tried. A call that has
+// no quorum without that node waits once more, but only while the node has been late for less than that time again: it
+// may be slow rather than down. When a frozen server thaws it has one pipeline to carry out, not everything that was
+// asked meanwhile. The requests in it carry a not-after in the server's own time, and are refused if they are late. A
+// grant that arrives after the attempt succeeded makes the node a member.
 //
 // # Restarts
 //
-// A server that is restarted without its data may grant a lock that another process holds; together with two nodes
-// that did not take part in that hold, this makes a second quorum. The page asks operators for delayed restarts. Here
-// the client enforces the delay. A restart ends every connection, so when a connection is made, the client asks the
-// server, on that connection, for its uptime. A server that is up for less than the guard time (Options.RestartGuard,
-// the longest lease of the deployment) has no vote. After that time, every lease that it forgot has ended. An
-// acquisition pays nothing for this. Three cases escape it. The uptime follows the server's wall clock, which an
-// operator may set ahead. A failover to another server behind the same address is no restart (a replica has no vote,
-// but a promoted one has). If a proxy keeps the client's connection through a restart, Options.BehindProxy is needed.
-// Servers that turn out to be the same one (by their run id), replicas, and members of clusters have no vote either.
+// A server that is restarted without its data may grant a lock that another process holds. Together with two nodes that
+// did not take part in that hold, this makes a second quorum. The page asks operators to delay restarts; here the
+// client enforces the delay. A restart ends every connection, so on each new connection the client asks the server for
+// its uptime. A server that is up for less than the guard time has no vote. After that time, every lease that it forgot
+// has ended. An acquisition pays nothing for this.
 //
-// # Fencing tokens
+// Three cases escape it. The uptime follows the server's wall clock, which an operator may set ahead. A failover to
+// another server behind the same address is not a restart (a replica has no vote, but a promoted one has). And a proxy
+// may keep the client's connection through a restart (rule 4).
 //
-// A process can be stopped for longer than its lease between checking its hold and acting on it. No lock prevents
-// that, but a token makes it harmless: Hold.Fence grows with every acquisition of a name, and storage that refuses
-// smaller tokens than it has seen refuses the stopped process. (The program examples/fencing shows this with an SQL
-// database.) Over a quorum the token is made as follows.
+// # Why the fencing tokens grow
+//
+// The client and the nodes agree on a token in one round, or in two:
 //
 //	client: asks all nodes for the lock, and proposes T: what the fastest of their clocks shows, and a bit
 //	node:   grants if the lock is free. Accepts T, and stores it, if T is above the stored token, not
@@ -86,49 +111,32 @@
 //	        Either way it says how many numbers right below that one are above what it has stored
 //	client: if a quorum granted and accepted, it holds with token T, after one round. If a quorum granted
 //	        only, T' is the highest that one of them would take, and is sent to all that granted
-//	node:   stores T' if the hold still stands there, and only then says so
+//	node:   stores T' if it still has the hold, and only then says so
 //	client: holds with token T' when a quorum said so
 //
-// The hold has more tokens than that one, for the turns of its process that follow: the numbers right below T that
-// are above what each node of the granting quorum had stored, 1,023 at most. They are used in order, before T; those
-// left over are never used.
+// The hold has more tokens, for the turns of its process that follow: the numbers right below T that are above what
+// each node of the granting quorum had stored, 1,023 at most. They are used in order, before T; those left over are
+// never used. Example: T is 5000, and the quorum's nodes had stored 4900, 4990 and 4995. The numbers above all three
+// are 4996 to 5000, so the first turn has token 4996, and the hold has four more.
 //
-// Every later request for the hold (a renewal, a re-entry, a grant to another node) carries the token and stores it.
-// A node whose grant came late counts only from then on.
+// Every later request for the hold (a renewal, a re-entry, a grant to another node) carries the token and stores it. A
+// node whose grant came late counts only from then on.
 //
-// Why the tokens grow: let hold A come before hold B. A quorum stored A's token while A stood there, and a quorum
-// granted B. Some node is in both quorums, and there A came before B, because otherwise B would be before A. When
-// that node granted B it had A's newest token stored. So it asked for a greater one or accepted a greater one, and
-// none of B's tokens is at or below what it had stored. While nodes keep what they stored, this is the whole
-// argument, and it involves no clock.
+// Let hold A come before hold B. A quorum stored A's token while it had granted A, and a quorum granted B. Some node is
+// in both quorums, and on that node A came before B, because otherwise B would be before A. When that node granted B it
+// had A's newest token stored. So it demanded a greater token or accepted a greater one, and none of B's tokens is at
+// or below what it had stored. As long as nodes keep what they stored, this is the whole argument, and it involves no
+// clock.
 //
-// If that node was restarted empty in between, it asked for at least its clock's time, and had no vote for the guard
-// time. A token that it accepted was at most half a guard time ahead of its clock, which has passed it since,
+// Suppose that node was restarted empty in between. It then demanded at least its clock's time, and had no vote for the
+// guard time. A token that it accepted was at most half a guard time ahead of its clock, which has passed it since,
 // whatever the clocks of other nodes show. (The other tokens of a hold are at most a millisecond below its newest.) A
-// token that it confirmed may come from the clock of another node, so in that case the clocks of the nodes must
-// differ by less than the guard time. The promise ends there, and where a token key is evicted or deleted.
+// token that it confirmed may come from the clock of another node. In that case the clocks of the nodes must differ by
+// less than the guard time.
 //
-// The condition "if the hold still stands there" is essential. A client that counted any node that stores the token
-// would count a node that had granted B before, with an older token: an exhaustive search then finds a falling token,
-// with nothing but one fast clock. For a similar reason a copy of an acquisition is not accepted, even if the stored
-// token equals its own: another hold may have stored the same number. The tests contain that search, over this
-// protocol and over twelve wrong ones.
-//
-// # The critique, and what is done about it
-//
-//   - Clock jumps. Validity is counted on monotonic clocks. Redis's expiry is not, so after a jump ahead that node
-//     loses the lock. A minority does no harm. A majority whose clocks are set ahead grants the lock
-//     too early: the first holder learns of it with its next renewal, and the tokens are still
-//     in order.
-//   - Pauses. A pause during acquisition uses up validity, and the lock is not granted. No lease can exclude a later
-//     pause; Held of the [rlock.Lock] reports ValidUntil as soon as the process runs again, and fencing
-//     tokens stop late writes.
-//   - No fencing. See above.
-//   - Restarts. See above.
-//
-// # What is not promised
-//
-// There is no order among processes, and no bound on the wait: whichever client tries at the right moment gets the
-// lock, and clients that split the nodes among them retry after random times that grow. A hold cannot move to another
-// process (Export is refused). There is no minimum of replicas: a node votes for itself.
+// The condition "if it still has the hold" is essential. A client that counted any node that stores the token would
+// count a node that had granted B before, with an older token: an exhaustive search then finds a falling token, with
+// nothing but one fast clock. For a similar reason a copy of an acquisition is not accepted, even if the stored token
+// equals its own: another hold may have stored the same number. The tests contain that search, over this protocol and
+// over twelve wrong ones.
 package redlock
