@@ -125,7 +125,9 @@ func (q *queue) Enqueue(
 	}
 	notAfter := asks[0].NotAfter
 	return lua.FairEnqueue(q.keys, q.times, notAfter, places).
-		OrElse(lua.FairEnqueueOnly(q.keys, q.times, notAfter, places)).Run(ctx, conn)
+		OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, error) { // seldom needed
+			return lua.FairEnqueueOnly(q.keys, q.times, notAfter, places).Run(ctx, conn)
+		})).Run(ctx, conn)
 }
 
 func (q *queue) Adopt(

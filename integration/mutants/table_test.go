@@ -48,6 +48,13 @@ var table = append(histories, []mutant{
 `,
 		in: "fairlock", by: "^TestALateRegistrationEndsTheRun$",
 	}, {
+		name: "a waiter that has to be heard of is not told",
+		file: "internal/localqueue/turn.go",
+		old: `		w.tell()
+`,
+		new: ``,
+		in:  "internal/localqueue", by: "^TestOnlyTheFirstPolls$",
+	}, {
 		name: "only the first turn that is passed on is looked after",
 		file: "internal/engine/turn.go",
 		old:  `t.engine.wheel.Schedule(&t.timer, at)`,

@@ -144,19 +144,18 @@ func (e *Engine) busyWord(p store.Protocol) error {
 // the wait, ctx the one that was given: the error tells which of them ended.
 //
 // Only the head of the queue sends anything. The others cost Redis nothing, whether there are two or ten thousand of
-// them, and cost this process a goroutine each that sleeps. Three things wake one of them: the channel of its own on
-// which the queue tells it that its state has changed; the ticker of a waiter with a place in the store's queue, which
-// has to be heard of while it is the first; and the end of its context or of the client.
+// them, and cost this process a goroutine each that sleeps. Two things wake one of them: the channel of its own on
+// which the queue tells it that its state has changed, and the end of its context or of the client. It is the wheel
+// that changes the state of a waiter with a place in the store's queue, which has to be heard of while it is the
+// first (see keepPolling).
 //
 // Three things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
 // itself; the caller's context ends. Which of them it is, is read from the table and never
 // from the signal. If the context ends just when a hold is passed to the waiter, the select may take either; if it
 // takes the context, quit finds the hold and passes it on.
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
-	defer e.wheel.Cancel(&w.stale)
+	defer e.unwatch(w)
 	told := false
-	var polls polls
-	defer polls.stop()
 	for {
 		at, h := localqueue.Asking, (*Hold)(nil)
 		if !w.asks {
@@ -179,13 +178,11 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 			_ = crash.At(crash.Enqueue)
 			e.events.waiting(w.req.Proto.Name())
 			e.noteStale(w)
+			e.keepPolling(w)
 			e.register(w)
 		}
 		select {
 		case <-w.Told():
-			continue
-		case <-polls.due(e, w):
-			e.table.poll(w)
 			continue
 		case <-limited.Done():
 		case <-e.sender.Closing():

@@ -146,6 +146,7 @@ func (t *table) entrants(
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	still = q.Entrants(batch, notAfter)
+	asks = make([]store.Ask, 0, len(still))
 	for _, at := range still {
 		ask := waiterOf(at).askLocked()
 		ask.NotAfter = notAfter

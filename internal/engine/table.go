@@ -62,6 +62,7 @@ type waiter struct {
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
 
 	stale watchdog.Timer // notes that it stands behind its own client for long
+	polls watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
 }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and

@@ -78,31 +78,35 @@ func (t *table) turn(key string, n holdNumber) *Hold {
 	return p.keys[key].find(n)
 }
 
-// poll has w ask, if it is the first in its queue.
-func (t *table) poll(w *waiter) {
-	p, q := t.queue(w.key())
+// poll has w ask, if it is the first in its queue. It reports whether w is in the queue at all.
+func (t *table) poll(w *waiter) (listed bool) {
+	p := t.lock(w.key())
 	defer p.mu.Unlock()
-	q.Poll(&w.Waiter)
+	s := p.keys[w.key()]
+	return s != nil && s.queue != nil && s.queue.Poll(&w.Waiter)
 }
 
-// polls tells a waiter that has a place in the store's queue when it may be time to be heard of, if it is the first
-// of its process by then: nobody else of it asks.
-type polls struct{ ticker *time.Ticker }
-
-// due is written to every MaxPoll from the first call on; nil for other waiters.
-func (p *polls) due(e *Engine, w *waiter) <-chan time.Time {
-	if p.ticker == nil {
-		if !w.Registers {
-			return nil
+// keepPolling has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
+// of its process asks while it is. The wheel calls, so a waiter that is served before costs neither a timer of the
+// runtime's nor a channel.
+//
+// The timer may fire just when the waiter's call ends, and be armed again after unwatch has cancelled it. It fires once
+// more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
+// registered, that request is what Redis hears.
+func (e *Engine) keepPolling(w *waiter) {
+	if !w.Registers {
+		return
+	}
+	w.polls.Init(func(arg any) {
+		if w := arg.(*waiter); e.table.poll(w) {
+			e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
 		}
-		p.ticker = time.NewTicker(e.cfg.MaxPoll)
-	}
-	return p.ticker.C
+	}, w)
+	e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
 }
 
-// stop ends the polls of a waiter whose call ends.
-func (p *polls) stop() {
-	if p.ticker != nil {
-		p.ticker.Stop()
-	}
+// unwatch ends what was armed for a waiter whose call ends.
+func (e *Engine) unwatch(w *waiter) {
+	e.wheel.Cancel(&w.stale)
+	e.wheel.Cancel(&w.polls)
 }

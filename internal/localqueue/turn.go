@@ -36,9 +36,11 @@ func (q *Queue) dated(w *Waiter, now time.Duration) bool {
 }
 
 // Poll has the first in the queue ask, behind a hold of its own process: all that Redis keeps for this process hangs
-// on its being heard of.
-func (q *Queue) Poll(w *Waiter) {
+// on its being heard of. It reports whether w is in the queue at all.
+func (q *Queue) Poll(w *Waiter) (listed bool) {
 	if w == q.first && w.state == Waiting && !w.registering {
 		w.state = Asking
+		w.tell()
 	}
+	return w.listed
 }

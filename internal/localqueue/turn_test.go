@@ -64,8 +64,11 @@ func TestOnlyTheFirstPolls(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2", "w3")
 	f.win("w1")
-	f.queue.Poll(f.waiters["w3"])
+	require.True(t, f.queue.Poll(f.waiters["w3"]))
 	f.asking()
-	f.queue.Poll(f.waiters["w2"])
+	require.True(t, f.queue.Poll(f.waiters["w2"]))
+	require.Len(t, f.waiters["w2"].Told(), 1, "it is not its own goroutine that polls")
 	f.asking("w2")
+	f.leave("w2")
+	require.False(t, f.queue.Poll(f.waiters["w2"]), "it is gone")
 }
