@@ -3,6 +3,7 @@ package holdfasttest_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -155,5 +156,73 @@ func TestAWaiterGetsWhatExpired(t *testing.T) {
 		lab.Advance(2 * time.Hour)
 		require.ErrorIs(t, <-in, rlock.ErrLost)
 		require.ErrorIs(t, unlock(), rlock.ErrLost)
+	})
+}
+
+// The next holder comes in when all that was made from the context of the one before has ended, however much that is.
+// In a bubble, where what takes a moment takes no time, nothing could be seen of it.
+func TestAllThatWasMadeFromTheContextEndsFirst(t *testing.T) {
+	t.Parallel()
+	lab := holdfasttest.New(t)
+	held, unlock, err := rlock.New(lab.Client(nil), "job", rlock.FixedLease(time.Minute)).Lock(background)
+	require.NoError(t, err)
+	made := make([]context.Context, 50_000)
+	for i := range made {
+		ctx, cancel := context.WithCancel(held)
+		defer cancel()
+		made[i] = ctx
+	}
+	waiting, in := make(chan struct{}), make(chan int)
+	other := lab.Client(&rlock.ClientOptions{
+		MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: func(string) { close(waiting) }},
+	})
+	go func() {
+		live := 0
+		_ = rlock.New(other, "job").Do(background, func(context.Context) error {
+			for _, ctx := range made {
+				if ctx.Err() == nil {
+					live++
+				}
+			}
+			return nil
+		})
+		in <- live
+	}()
+	<-waiting
+	lab.Advance(2 * time.Minute)
+	require.Zero(t, <-in)
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+}
+
+// The clients' release timeouts do not pass when the test ends with a frozen store.
+func TestAFrozenStoreDoesNotHoldUpTheEndOfTheTest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		failures(t, func(t testing.TB) {
+			lab := holdfasttest.New(t)
+			if _, _, err := rlock.New(lab.Client(nil), "job").Lock(background); err != nil {
+				t.Errorf("%v", err)
+			}
+			lab.Freeze()
+		})
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// The replies that are lost are those to the clients of the test: an answer that is lost is asked for after a pause.
+func TestRepliesAreNotLostElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lab := holdfasttest.New(t)
+		client := lab.Client(nil)
+		lab.Drop(1)
+		began := time.Now()
+		lab.HoldElsewhere("other")
+		require.Zero(t, time.Since(began))
+		_, unlock, err := rlock.New(client, "job").Lock(background)
+		require.NoError(t, err)
+		require.Positive(t, time.Since(began))
+		require.NoError(t, unlock())
 	})
 }
