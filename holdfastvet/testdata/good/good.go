@@ -97,7 +97,33 @@ func reassigned(ctx context.Context, lock *rlock.Lock) error {
 		return err
 	}
 	ctx = held
-	return errors.Join(work(ctx), unlock())
+	err = work(ctx)
+	return errors.Join(err, unlock())
+}
+
+// anyway works whether or not it has the lock.
+func anyway(ctx context.Context, lock *rlock.Lock) error {
+	held, unlock, err := lock.TryLock(ctx)
+	if err != nil {
+		log.Print(err)
+	}
+	_ = work(ctx)
+	if err == nil {
+		err = errors.Join(work(held), unlock())
+	}
+	return err
+}
+
+// hold is what somebody else unlocks.
+type hold struct {
+	ctx    context.Context
+	unlock func() error
+}
+
+func kept(ctx context.Context, lock *rlock.Lock) (hold, error) {
+	held, unlock, err := lock.Lock(ctx)
+	made := hold{held, unlock}
+	return made, err
 }
 
 // handedOn leaves everything to the caller.
