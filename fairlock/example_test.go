@@ -4,38 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/fairlock"
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// exampleClient is a client of a Redis inside this process, so that the examples run anywhere.
-func exampleClient() (client *rlock.Client, end func()) {
-	server, err := embedded.Start()
-	if err != nil {
-		panic(err)
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	client, err = rlock.NewClient(rdb, nil)
-	if err != nil {
-		panic(err)
-	}
-	return client, func() {
-		_ = client.Close()
-		_ = rdb.Close()
-		server.Close()
-	}
-}
-
 // Whoever asks first is served first. Inspect tells who waits, in all processes.
 func Example() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	gate := fairlock.New(client, "tickets:gate-7")
 
 	held, unlock, err := gate.Lock(context.Background())

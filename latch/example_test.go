@@ -4,28 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // The parts of an import are done anywhere; a program that needs all of them waits.
 func Example() {
-	server, err := embedded.Start() // an application has its own Redis
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
 	if err != nil {
-		panic(err)
+		log.Fatal(err)
 	}
-	defer server.Close()
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer func() { _ = rdb.Close() }()
-	client, err := rlock.NewClient(rdb, nil)
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = client.Close() }()
+	defer client.Close()
 	ctx := context.Background()
 
 	done := latch.New(client, "import:2026-08")
@@ -33,7 +29,7 @@ func Example() {
 	for range 3 {
 		go func() { // in any process
 			if err := done.CountDown(ctx); err != nil {
-				panic(err)
+				log.Print(err)
 			}
 		}()
 	}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -11,14 +15,19 @@ import (
 
 // The main path: the function runs with all of the locks held, or not at all.
 func Example() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 
 	transfer := multilock.New([]*rlock.Lock{
 		rlock.New(client, "account:17"),
 		rlock.New(client, "account:42"),
 	})
-	err := transfer.Do(context.Background(), func(context.Context) error {
+	err = transfer.Do(context.Background(), func(context.Context) error {
 		fmt.Println("moving money from account 17 to account 42")
 		return nil
 	})
@@ -30,8 +39,13 @@ func Example() {
 
 // If one of the locks is busy, none is taken: the others stay free for callers that need only them.
 func ExampleLock_TryLock() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	first, second := rlock.New(client, "account:17"), rlock.New(client, "account:42")
 
 	_, unlock, err := second.Lock(context.Background())
@@ -52,8 +66,13 @@ func ExampleLock_TryLock() {
 
 // The context carries every hold, so code that locks one of the names for itself can be called inside.
 func ExampleLock_Lock() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	first, second := rlock.New(client, "account:17"), rlock.New(client, "account:42")
 	both := multilock.New([]*rlock.Lock{first, second})
 
@@ -82,14 +101,19 @@ func ExampleLock_Lock() {
 
 // Each lock has a fencing token of its own, for the storage that it guards.
 func ExampleLock_Held() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	both := multilock.New([]*rlock.Lock{
 		rlock.New(client, "account:17"),
 		rlock.New(client, "account:42"),
 	})
 
-	err := both.Do(context.Background(), func(ctx context.Context) error {
+	err = both.Do(context.Background(), func(ctx context.Context) error {
 		holds, err := both.Held(ctx)
 		for i, name := range both.Names() {
 			fmt.Println(name, "has a token:", holds[i].Fence > 0)
@@ -108,8 +132,13 @@ func ExampleLock_Held() {
 
 // The loss of one lock ends the hold of all, says which it was, and frees the others.
 func ExampleLock_Lock_lost() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	first, second := rlock.New(client, "account:17"), rlock.New(client, "account:42")
 
 	ctx, unlock, err := multilock.New([]*rlock.Lock{first, second}).Lock(context.Background())
@@ -133,10 +162,15 @@ func ExampleLock_Lock_lost() {
 
 // Nothing, and one thing twice, are mistakes that every call tells.
 func ExampleNew() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 
-	_, _, err := multilock.New(nil).Lock(context.Background())
+	_, _, err = multilock.New(nil).Lock(context.Background())
 	fmt.Println(err)
 	_, _, err = multilock.New([]*rlock.Lock{
 		rlock.New(client, "account:17"), rlock.New(client, "account:17"),

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		role()
 		return
 	}
+	redistest.ServeExamples(1)
 	redistest.Main(m)
 }
 

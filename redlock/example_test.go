@@ -3,60 +3,49 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// A lock over three nodes, of which one is lost while it is held.
+// A lock over three nodes, of which one is down.
 func Example() {
-	nodes, kill, end := exampleNodes(3)
-	defer end()
+	nodes := []redis.UniversalClient{redis.NewClient(&redis.Options{Addr: "localhost:1"})} // nothing listens there
+	for _, addr := range strings.Fields(os.Getenv("REDIS_NODES")) {                        // two more, as "a:6379 b:6379"
+		nodes = append(nodes, redis.NewClient(&redis.Options{Addr: addr}))
+	}
 	client, err := redlock.NewClient(nodes, &redlock.Options{
-		ClientOptions:  rlock.ClientOptions{Lease: 3 * time.Second, Logger: quiet},
-		NoRestartGuard: true, // these servers were started just now, for this example
+		ClientOptions: rlock.ClientOptions{
+			Lease:  3 * time.Second,
+			Logger: slog.New(slog.DiscardHandler), // it would warn of the node that is down
+		},
+		NoRestartGuard: true, // only here, because the servers of this example were started just now
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	defer func() { _ = client.Close() }()
+	defer client.Close()
 
 	lock := redlock.New(client, "order:1001")
 	err = lock.Do(context.Background(), func(ctx context.Context) error {
-		kill(0)
-		return lock.Do(ctx, func(ctx context.Context) error { // re-enters, on the two that are left
+		return lock.Do(ctx, func(ctx context.Context) error { // re-enters, on the two nodes that are up
 			hold, err := lock.Held(ctx)
 			fmt.Println("levels:", hold.Count)
 			return err
 		})
 	})
 	fmt.Println("released:", err)
+	for _, rdb := range nodes {
+		_ = rdb.Close()
+	}
 	// Output:
 	// levels: 2
 	// released: <nil>
-}
-
-// exampleNodes starts servers inside this process, so that the example runs anywhere. An application has
-// its own: one redis.NewClient for each of three or five machines.
-func exampleNodes(size int) (nodes []redis.UniversalClient, kill func(i int), end func()) {
-	var servers []*embedded.Server
-	for range size {
-		s, err := embedded.Start()
-		if err != nil {
-			panic(err)
-		}
-		servers = append(servers, s)
-		nodes = append(nodes, redis.NewClient(&redis.Options{Addr: s.Addr()}))
-	}
-	return nodes, func(i int) { servers[i].Close() }, func() {
-		for i, s := range servers {
-			_ = nodes[i].Close()
-			s.Close()
-		}
-	}
 }

@@ -18,5 +18,6 @@ func TestMain(m *testing.M) {
 		role()
 		return
 	}
+	redistest.ServeExamples(2)
 	redistest.Main(m)
 }

@@ -4,70 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"log"
+	"os"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// store keeps a value, and the highest fencing token that wrote it.
-type store struct {
-	mu    sync.Mutex // guards all below
-	value string
-	fence int64
-}
-
-var errStale = errors.New("store: written under a newer lock")
-
-// Write refuses a holder that has lost the lock, even if it does not know that yet. In SQL it is
-//
-//	UPDATE t SET value = $1, fence = $2 WHERE id = $3 AND fence <= $2
-func (s *store) Write(value string, fence int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if fence < s.fence {
-		return errStale
-	}
-	s.value, s.fence = value, fence
-	return nil
-}
-
-// No lock with a lease can stop a process that was asleep while its lease ran out. A store that keeps
-// the highest fencing token can.
-func ExampleLock_Held() {
-	client, end := exampleClient()
-	defer end()
-	lock := rlock.New(client, "report")
-	var s store
-
-	sleeper, unlock, _ := lock.Lock(context.Background())
-	old, err := lock.Held(sleeper)
-	fmt.Println("the sleeper holds:", err, time.Now().Before(old.ValidUntil))
-	_ = unlock() // as if its lease had run out while it slept
-
-	_ = lock.Do(context.Background(), func(ctx context.Context) error {
-		hold, err := lock.Held(ctx)
-		if err != nil {
-			return err
-		}
-		fmt.Println("a greater token:", hold.Fence > old.Fence)
-		fmt.Println("the next writes:", s.Write("new", hold.Fence))
-		return nil
-	})
-	fmt.Println("the sleeper writes:", s.Write("old", old.Fence))
-	fmt.Println(s.value)
-	// Output:
-	// the sleeper holds: <nil> true
-	// a greater token: true
-	// the next writes: <nil>
-	// the sleeper writes: store: written under a newer lock
-	// new
-}
-
 // The work learns of a loss by its context, and the cause tells what happened.
 func ExampleLostError() {
-	rdb, end := exampleRedis()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: 300 * time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
@@ -92,8 +41,13 @@ func ExampleLostError() {
 
 // Inspect tells who holds the lock, for how long at least, and how many wait.
 func ExampleLock_Inspect() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "order:1001")
 
 	_ = lock.Do(context.Background(), func(ctx context.Context) error {
@@ -117,8 +71,13 @@ func ExampleLock_Inspect() {
 
 // An operator takes the lock from its holder.
 func ExampleLock_Break() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "order:1001")
 
 	ctx, unlock, _ := lock.Lock(context.Background())
@@ -134,8 +93,8 @@ func ExampleLock_Break() {
 
 // A hold moves to another process, and is never in two: what Export returns can travel with the job.
 func ExampleLock_Export() {
-	rdb, end := exampleRedis()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
 	frontend, _ := rlock.NewClient(rdb, nil)
 	worker, _ := rlock.NewClient(rdb, nil)
 	defer func() { _, _ = frontend.Close(), worker.Close() }()
@@ -165,8 +124,13 @@ func ExampleLock_Export() {
 // Every callee with the context holds the lock. Work that must queue like any other caller gets a
 // context without the hold, and work that goes on after the lock one that unlock does not end.
 func ExampleWithoutHolds() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "order:1001")
 
 	var audit context.Context // of work that outlives the hold
@@ -189,8 +153,8 @@ func ExampleWithoutHolds() {
 
 // Metrics hang on an Observer.
 func ExampleObserver() {
-	rdb, end := exampleRedis()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{
 		Acquired: func(name string, waited time.Duration) { fmt.Println("acquired", name, waited < time.Minute) },
 		Lost:     func(err *rlock.LostError) { fmt.Println("lost", err.Name, err.Reason) },

@@ -3,6 +3,10 @@ package rlock_test
 import (
 	"context"
 	"fmt"
+	"log"
+	"os"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -23,8 +27,13 @@ func (f *fakeLock) Do(ctx context.Context, fn func(ctx context.Context) error) e
 // Locks have methods in types of the standard library only, so an application declares its own part of
 // them and its own doubles.
 func ExampleLocker() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 
 	settle := func(l locker) error {
 		return l.Do(context.Background(), func(context.Context) error {

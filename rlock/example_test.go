@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
+	"os"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -13,8 +17,8 @@ import (
 // One Client serves a process. It is made from the application's Redis client, which stays the
 // application's.
 func ExampleNewClient() {
-	rdb, end := exampleRedis()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
 
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		Lease:   10 * time.Second,                                        // how long others wait after a crash
@@ -41,8 +45,13 @@ func ExampleNewClient() {
 
 // Close names what was still held: in tests that finds every forgotten unlock.
 func ExampleClient_Close() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 
 	ctx, _, err := rlock.New(client, "order:1001").Lock(context.Background()) // never unlocked
 	fmt.Println(err)
@@ -58,8 +67,13 @@ func ExampleClient_Close() {
 
 // The main path: the function runs with the lock held, and with the context that carries it.
 func ExampleLock_Do() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "order:1001")
 
 	charge := func(ctx context.Context) error {
@@ -67,7 +81,7 @@ func ExampleLock_Do() {
 		fmt.Println("charging; held:", err == nil)
 		return errors.New("the card was declined")
 	}
-	err := lock.Do(context.Background(), charge)
+	err = lock.Do(context.Background(), charge)
 	fmt.Println(err)
 
 	_, err = lock.Held(context.Background())
@@ -81,8 +95,13 @@ func ExampleLock_Do() {
 // The same by hand: go on with the context that Lock returned, and unlock. The result has a name, so that the
 // deferred call can add its error to it; otherwise that error would be lost.
 func ExampleLock_Lock() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 
 	ship := func(ctx context.Context, lock *rlock.Lock, send func(ctx context.Context, fence int64)) (err error) {
 		ctx, unlock, err := lock.Lock(ctx) // waits until held, or ctx ends
@@ -100,7 +119,7 @@ func ExampleLock_Lock() {
 	}
 
 	order := rlock.New(client, "order:1001")
-	err := ship(context.Background(), order, func(ctx context.Context, fence int64) {
+	err = ship(context.Background(), order, func(ctx context.Context, fence int64) {
 		fmt.Println("shipping; token:", fence > 0, ctx.Err())
 	})
 	fmt.Println(err)
@@ -118,8 +137,13 @@ func ExampleLock_Lock() {
 
 // A function that locks what its caller holds re-enters: one more level, and each is unlocked once.
 func ExampleLock_Lock_reentry() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "account:7")
 
 	withdraw := func(ctx context.Context) error {
@@ -148,8 +172,13 @@ func ExampleLock_Lock_reentry() {
 
 // One attempt, for work that somebody else is doing already.
 func ExampleLock_TryLock() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "nightly-report")
 
 	_, unlock, err := lock.TryLock(context.Background())
@@ -171,8 +200,13 @@ func ExampleLock_TryLock() {
 
 // MaxWait limits the wait alone. A deadline of the context would cut the work short as well.
 func ExampleMaxWait() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	_, unlock, err := rlock.New(client, "printer").Lock(context.Background())
 	fmt.Println(err)
 
@@ -194,8 +228,13 @@ func ExampleMaxWait() {
 
 // Work whose length is known needs no watchdog. Its context ends a little before the lease does.
 func ExampleFixedLease() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "cache:rebuild", rlock.FixedLease(200*time.Millisecond))
 
 	ctx, unlock, err := lock.Lock(context.Background())
@@ -211,11 +250,16 @@ func ExampleFixedLease() {
 
 // A holder that is stuck keeps the others waiting no longer than MaxHold.
 func ExampleMaxHold() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	lock := rlock.New(client, "import", rlock.MaxHold(50*time.Millisecond))
 
-	err := lock.Do(context.Background(), func(ctx context.Context) error {
+	err = lock.Do(context.Background(), func(ctx context.Context) error {
 		<-ctx.Done() // stuck
 		return context.Cause(ctx)
 	})

@@ -18,5 +18,6 @@ func TestMain(m *testing.M) {
 		role()
 		return
 	}
+	redistest.ServeExamples(1)
 	redistest.Main(m)
 }

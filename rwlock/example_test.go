@@ -4,40 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// exampleClient is a client of a Redis inside this process, so that the examples run anywhere.
-func exampleClient() (client *rlock.Client, end func()) {
-	server, err := embedded.Start()
-	if err != nil {
-		panic(err)
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	client, err = rlock.NewClient(rdb, nil)
-	if err != nil {
-		panic(err)
-	}
-	return client, func() {
-		_ = client.Close()
-		_ = rdb.Close()
-		server.Close()
-	}
-}
-
 // Readers are in together; a writer is alone.
 func Example() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	ctx := context.Background()
 	reports := rwlock.New(client, "reports")
 
-	err := reports.Read().Do(ctx, func(ctx context.Context) error {
+	err = reports.Read().Do(ctx, func(ctx context.Context) error {
 		fmt.Println("reading")
 		// Another reader, here or in another process, is let in; a writer is not.
 		_, unlock, err := reports.Read().TryLock(context.Background())
@@ -69,8 +57,13 @@ func Example() {
 // A writer reads on what it has written: it takes a read hold, unlocks the write hold, and nobody can have
 // changed anything in between.
 func ExampleLock_Read_downgrade() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	reports := rwlock.New(client, "reports")
 
 	writing, unlock, err := reports.Write().Lock(context.Background())
@@ -95,11 +88,16 @@ func ExampleLock_Read_downgrade() {
 
 // A caller that reads and wants to write has to stop reading first.
 func ExampleLock_Write_upgrade() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	reports := rwlock.New(client, "reports")
 
-	err := reports.Read().Do(context.Background(), func(ctx context.Context) error {
+	err = reports.Read().Do(context.Background(), func(ctx context.Context) error {
 		return reports.Write().Do(ctx, func(context.Context) error { return nil })
 	})
 	fmt.Println(errors.Is(err, rwlock.ErrUpgrade))

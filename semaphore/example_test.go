@@ -4,36 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// exampleClient is a client of a Redis inside this process, so that the examples run anywhere.
-func exampleClient() (client *rlock.Client, end func()) {
-	server, err := embedded.Start()
-	if err != nil {
-		panic(err)
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	client, err = rlock.NewClient(rdb, nil)
-	if err != nil {
-		panic(err)
-	}
-	return client, func() {
-		_ = client.Close()
-		_ = rdb.Close()
-		server.Close()
-	}
-}
-
 // Three printers, and any number of callers that print.
 func ExampleSemaphore_Do() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	ctx := context.Background()
 
 	printers := semaphore.New(client, "printers")
@@ -41,7 +29,7 @@ func ExampleSemaphore_Do() {
 		fmt.Println(err)
 		return
 	}
-	err := printers.Do(ctx, 2, func(ctx context.Context) error {
+	err = printers.Do(ctx, 2, func(ctx context.Context) error {
 		_, _, err := printers.TryAcquire(ctx, 2)
 		fmt.Println("two more:", errors.Is(err, rlock.ErrBusy))
 		return ctx.Err() // over as soon as the permits are lost
@@ -57,8 +45,13 @@ func ExampleSemaphore_Do() {
 
 // Inspect says who holds permits, and Break takes them from a holder that does not come back.
 func ExampleSemaphore_Break() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	ctx := context.Background()
 
 	printers := semaphore.New(client, "printers")
@@ -86,8 +79,13 @@ func ExampleSemaphore_Break() {
 
 // A counting semaphore is a number: who takes of it and who adds to it need not be the same.
 func ExampleCounting() {
-	client, end := exampleClient()
-	defer end()
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
 	ctx := context.Background()
 
 	tickets := semaphore.NewCounting(client, "tickets")
@@ -96,6 +94,9 @@ func ExampleCounting() {
 	fmt.Println(tickets.Release(ctx, 5))
 	fmt.Println(tickets.Available(ctx))
 	fmt.Println(tickets.Drain(ctx))
+	if err := tickets.Delete(ctx); err != nil { // Redis would keep the number for ever
+		log.Fatal(err)
+	}
 	// Output:
 	// <nil> true
 	// <nil> true

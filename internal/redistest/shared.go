@@ -55,6 +55,7 @@ func Main(m *testing.M, leakOptions ...goleak.Option) {
 
 func run(m *testing.M, leakOptions []goleak.Option) int {
 	code := m.Run()
+	stopExamples()
 	if err := stopShared(); err != nil {
 		fmt.Fprintln(os.Stderr, "redistest:", err)
 		code = max(code, 1)
