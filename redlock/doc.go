@@ -60,14 +60,14 @@
 // # Why it is safe
 //
 // Each node decides, in one script, whether it grants; the client counts. The hold is live until the lease, counted
-// from before the first request was sent, ends on this process's monotonic clock, minus 1 % and 2 ms for drift.
-// Acquisition, renewal and re-entry are all counted in that way. Any two quorums share a node, and that node grants the
-// lock to one holder at a time, until it is released or its lease ends there. So two holds are never live at the same
-// time.
+// from before the first request was sent, ends on this process's monotonic clock, minus 1 % for drift and 12 ms for the
+// granularity of expiry and a tick. Acquisition, renewal and re-entry are all counted in that way. Any two quorums
+// share a node, and that node grants the lock to one holder at a time, until it is released or its lease ends there. So
+// two holds are never live at the same time.
 //
 // Example with a lease of 30 s: the first request is sent at 100.0 s, and the second of three answers arrives at 100.8
-// s. The hold is live until 100.0 + 30 - 0.3 - 0.002 = 129.698 s. Every node that granted it keeps it until 130 s at
-// least, because it received its request after 100.0 s. The 302 ms cover a clock that runs 1 % faster than another.
+// s. The hold is live until 100.0 + 30 - 0.3 - 0.012 = 129.688 s. Every node that granted it keeps it until 130 s at
+// least, because it received its request after 100.0 s. The 300 ms cover a clock that runs 1 % faster than another.
 //
 // An attempt without a quorum is taken back at every node that may have granted it: at once where the grant is known,
 // and with the answer where it is not. If no answer comes, the release is repeated until the node says that it has no

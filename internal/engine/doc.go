@@ -1,32 +1,31 @@
-// Package engine is what all locks have in common: waiting, waking, passing, renewing, losing,
-// releasing and cleaning up. A primitive adds a [store.Protocol], which is its requests, its channel name, and
-// what excludes what; a [store.Store] carries them out. Neither Redis nor go-redis is known here.
+// Package engine is what all locks have in common: waiting, waking, passing, renewing, losing, releasing and cleaning
+// up. A primitive adds a [store.Protocol]: its requests, its channel name, and which holds exclude each other. A
+// [store.Store] carries the requests out. This package knows neither Redis nor go-redis.
 //
 // # Who decides
 //
-// Redis decides which client holds a lock; the engine decides what follows from its answers. The rules stand in four
-// packages, and this one puts them together:
+// The store decides which client holds a lock; the engine decides what follows from its answers. The rules are in four
+// packages, and this one combines them:
 //
 //   - package hold says how long a hold is valid, what its levels are, and how it ends;
-//   - package localqueue says who of this process may ask for a key, and who is next;
+//   - package localqueue says which caller of this process may ask for a key, and which is next;
 //   - package request sends a request until its outcome is known;
 //   - a [store.Store] carries it out.
 //
 // # Why nothing counts twice
 //
-// Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its
-// hold is passed on to; nothing else ever does. Acquisition and last release name that id, so a copy
-// that is late, resent or duplicated finds its work done or its hold gone, and cannot touch a later one. Steps
-// inside a hold carry absolute counts and growing operation numbers. A store repeats nothing; the engine repeats,
-// and so knows what a second answer means: "not there" is a loss on the first try, and the first try's own work on
-// a later one.
+// Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its hold is
+// passed on to; nothing else ever does. Acquisition and last release name that id, so a copy that is late, resent or
+// duplicated finds its work done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute
+// counts and growing operation numbers. A store repeats nothing; the engine repeats, and so knows what a second answer
+// means: "not there" is a loss on the first try, and the first try's own work on a later one.
 //
 // # Why nothing is left behind
 //
-// A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome
-// is unknown, because the reply was lost or nobody waited for it any more, is given to the reclaimer,
-// which releases the id until a reply shows a server time beyond the not-after: from then on no copy
-// can take effect. Re-entries are never reclaimed, their id is the hold's.
+// A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome is unknown,
+// because the reply was lost or nobody waited for it any more, is given to the reclaimer, which releases the id until a
+// reply shows a server time beyond the not-after: from then on no copy can take effect. Re-entries are never reclaimed,
+// their id is the hold's.
 //
 // # What if
 //
@@ -35,13 +34,11 @@
 // An acquisition (attempt.go, ask.go).
 //   - The reply is lost after the effect: the next attempt has the same id and is answered "already"; validity counts
 //     from the first sending. Without a next attempt the id is reclaimed.
-//   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the
-//     lease. If
-//     nothing is left, or the caller has gone, the id is released.
+//   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the lease.
+//     If nothing is left, or the caller has gone, the id is released.
 //   - The context ends: the caller leaves at once, and the goroutine that waits for the reply cleans up.
-//   - The process stops for a minute: a request that had not left is refused for its not-after; a hold that was
-//     granted is
-//     over by the clock before its caller gets to see it.
+//   - The process stops for a minute: a request that had not left is refused for its not-after; a hold that was granted
+//     is over by the clock before its caller gets to see it.
 //
 // A release (release.go).
 //   - Lost after the effect: the next sending finds the id gone, which then is no loss.
@@ -65,35 +62,38 @@
 //   - The process stops: the wheel ends what is over before it renews anything.
 //
 // A registration in a fair lock's queue (queue.go).
-//   - Lost after the effect: the waiter is registered again, and keeps the place that it has; if it leaves, the
-//     place is
-//     taken away, until no copy can come.
+//   - Lost after the effect: the waiter is registered again, and keeps the place that it has; if it leaves, the place
+//     is taken away, until no copy can come.
 //   - Late: as an acquisition, it has a not-after.
-//   - The process stops: it is taken for dead, told so when it goes on, and given its places back.
+//   - The process stops: its client is taken for dead, learns of it when it goes on, and gets its places back.
 //
 // An adoption (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody holds
 // (take.go) is remembered in Redis by its id, until it cannot come again. A look (inspect.go) changes nothing.
 //
 // # The queue of a key
 //
-// Per key, callers of one process stand in a queue, and only those at its head ask Redis, so what
-// Redis does for a turn does not grow with the number of waiters. Which caller that is, which is next, how long a
-// run of turns goes on and what a waiter that leaves has to clean up is decided in package localqueue, which sends
-// nothing; the table (table.go) finds the queue of a key and keeps the holds.
+// For each key the callers of one process queue, and only the first asks the store, so the work for a turn does not
+// grow with the number of waiters. Package localqueue decides which caller that is, which is next, how long a run of
+// turns goes on, and what a waiter that leaves has to clean up. It sends nothing. The table (table.go) finds the queue
+// of a key and keeps the holds.
 //
 // When a holder of this process is done, the next in the queue gets the hold that Redis knows: in memory, with a
-// context and a fencing token of its own (see pass.go). Where memory is not enough, and when a run of such turns has
-// taken some time, the lock is really released. If nobody but this process heard of that, its next waiter asks at once.
-// Otherwise this process lets as many releases of others pass as heard of it, counted by their messages; if none comes
-// for some milliseconds it asks. So processes take turns, and one that is slower to wake has its window too.
+// context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if passing in
+// memory is not possible, the lock is released. If only this process received the message of that release, its next
+// waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits for as
+// many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it asks.
+// So processes take turns, and one that is slower to wake has its turn too.
 //
-// Readers do not pass a hold on, since they have it together: a reader that comes joins a grant that lives (see
-// join.go).
+// Example: three processes listen for a key. Process A releases it, and the reply says that 3 received the message. A's
+// debt is 2. B gets the lock and releases it: the debt is 1. C does: it is 0, and A asks. If C had no waiter left, no
+// message would come, and A would ask after the pause. Package localqueue has the whole rule (debt.go).
 //
-// # Locks of the mutexes
+// Readers do not pass a hold on, since they share it: a reader joins a live hold of its process (see join.go).
+//
+// # The mutexes
 //
 // A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its
-// own. A hold's is taken with the table's held, where the hold passes to its successor, and never the other way
-// round. A stream's, the ender's and the watchdog's are innermost. None is held across a network call or a call of
-// the application's functions.
+// own. A hold's is taken with the table's held, where the hold passes to its successor, and never the other way round.
+// A stream's, the ender's and the watchdog's are innermost. None is held across a network call or a call of the
+// application's functions.
 package engine

@@ -1,26 +1,26 @@
-// Package localqueue decides who of one process may ask Redis for a key, who is next, how long a run of turns
+// Package localqueue decides which caller of a process may ask Redis for a key, which is next, how long a run of turns
 // goes on, and what a waiter that leaves has to clean up.
 //
-// It is only decisions: nothing here sends, sleeps, locks or looks at a clock. Instants are arguments, and the
-// caller holds one mutex across every call that concerns a key. So each rule has an exact test, and all
-// interleavings of a few waiters are searched (search_test.go).
+// It only decides: nothing here sends, sleeps, locks a mutex or reads a clock. Instants are arguments, and the caller
+// holds one mutex across every call that concerns a key. So each rule has an exact test, and all interleavings of a few
+// waiters are searched (search_test.go).
 //
 // # One queue per key
 //
-// A [Queue] is what is known of one key over all its modes: how many holds of each mode live here, who waits in
-// which order, the run of turns, the fairness debt to other processes, who of the waiters is registered in a queue
-// that Redis keeps, and whether Redis answers. A [Kind] says what excludes, follows and inherits what.
+// A [Queue] is the state of one key over all its modes: how many holds of each mode are live here, the waiters in their
+// order, the run of turns, the fairness debt to other processes, which waiters are registered in a queue that Redis
+// keeps, and whether Redis answers. A [Kind] says which mode excludes, follows and inherits which.
 //
-// A waiter may ask Redis if no local hold excludes it, nobody ahead of it goes first, and nobody ahead of it has
-// to wait. With an exclusive lock, that is one waiter or none, so what Redis does for a key does not grow with
-// the number of waiters. Several readers ask together. Waiters that take nothing from one another (Waiter.Several)
-// ask whenever they come, until Redis has told one of them "busy": then those that come later stand behind it, and
-// of those that asked at the same time and were all refused the first goes on asking.
+// A waiter may ask Redis if no local hold excludes it, nobody ahead of it goes first, and nobody ahead of it has to
+// wait. With an exclusive lock, that is one waiter or none, so what Redis does for a key does not grow with the number
+// of waiters. Several readers ask together. Waiters that take nothing from one another (Waiter.Several) ask whenever
+// they come, until Redis has told one of them "busy": then those that come later stand behind it, and of those that
+// asked at the same time and were all refused the first goes on asking.
 //
-// A try does not wait: it asks at once, beside others. It is refused without a request by a local hold that
-// excludes it, and by a waiter that such a hold or Redis refused, because that waiter has an older claim. A waiter
-// that nobody has refused has none: were the lock free, the two could have had it in either order. While Redis is
-// silent, what it said before says nothing, and a try never reports a lock as held that nobody may hold.
+// A try does not wait: it asks at once, beside others. It is refused without a request by a local hold that excludes
+// it, and by a waiter that such a hold or Redis refused, because that waiter has an older claim. A waiter that nobody
+// has refused has none: were the lock free, the two could have had it in either order. While Redis is silent, what it
+// said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
 // A reader that joins a hold of its process does not enter the queue at all (join.go). One that could ask while another
 // one of its process does waits for the answer to that (await.go): if it is a grant, it is offered to join.
@@ -41,10 +41,10 @@
 //	left      nobody                                  -
 //
 // Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
-// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hold passes
-// from one to the next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under
-// the caller's mutex. Offered is a reader that another one is about to have join its hold, which takes the hold's mutex
-// and so is not done under the caller's; it goes back to waiting if it cannot.
+// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hold passes from
+// one to the next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under the
+// caller's mutex. Offered is a reader that another one is about to have join its hold, which takes the hold's mutex and
+// so is not done under the caller's; it goes back to waiting if it cannot.
 //
 //	waiting --> asking ---> granted     it asked Redis
 //	   ^ | |       |
