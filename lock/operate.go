@@ -85,16 +85,16 @@ func (l *Lock) Break(ctx context.Context) error {
 	return parts.Engine.Break(ctx, parts.Request.Proto)
 }
 
-// passport is the text form of an exported hold.
-type passport struct {
+// exported is the text form of an exported hold.
+type exported struct {
 	Key   string `json:"k,omitempty"`
 	Bytes []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
 	ID    string `json:"i"`
 	Fence int64  `json:"f"`
 }
 
-func newPassport(key string, p engine.Passage) passport {
-	made := passport{ID: p.ID, Fence: p.Fence}
+func newExported(key string, p engine.Passage) exported {
+	made := exported{ID: p.ID, Fence: p.Fence}
 	if utf8.ValidString(key) {
 		made.Key = key
 	} else {
@@ -103,7 +103,7 @@ func newPassport(key string, p engine.Passage) passport {
 	return made
 }
 
-func (p passport) key() string {
+func (p exported) key() string {
 	if len(p.Bytes) > 0 {
 		return string(p.Bytes)
 	}
@@ -128,7 +128,7 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(newPassport(parts.Request.Proto.Key(), p))
+	text, err := json.Marshal(newExported(parts.Request.Proto.Key(), p))
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
@@ -142,7 +142,7 @@ func (l *Lock) Import(
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	var p passport
+	var p exported
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil {
 		err = json.Unmarshal(text, &p)

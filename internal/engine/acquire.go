@@ -66,14 +66,14 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // would have the message.
 //
 // A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
-// before it asks (yield). One that is not subscribed but was the last to end a run waits out the pause that it left
+// before it asks (repay). One that is not subscribed but was the last to end a run waits out the pause that it left
 // to others.
 func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
 		l.ticket = e.store.Join(channel, w.req.Proto.Key())
-		l.yield(limited)
+		l.repay(limited)
 	} else if w.out > 0 {
 		if out := w.out - e.clock.Now(); out > 0 {
 			e.sender.Pause(limited, out)
@@ -254,10 +254,10 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	default:
 	}
 	_ = crash.At(crash.Wake)
-	l.yield(ctx)
+	l.repay(ctx)
 }
 
-// yield lets as many releases of others pass as the last run of turns here made the process owe: otherwise
+// repay lets as many releases of others pass as the last run of turns here made the process owe: otherwise
 // processes that are quick would give the lock to one another for ever, and one that is slower to wake
 // would never get it.
 //
@@ -274,7 +274,7 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 // The debt does not shrink because the wait for a message ended. If it ended because the process whose turn it is holds
 // for long, the attempt finds that out; and with a smaller debt two processes would think that it is their turn. As
 // every message reduces it by one, the debt ends all the same.
-func (l *leader) yield(ctx context.Context) {
+func (l *leader) repay(ctx context.Context) {
 	e := l.engine
 	if !e.table.owes(l.waiter, l.ticket.Count()) {
 		return

@@ -149,7 +149,7 @@ func (e *Engine) newMember(g *lockSet) *waiter {
 func (e *Engine) gatherAll(limited, ctx context.Context, g *lockSet, once bool) error {
 	for moves := 1; ; moves++ {
 		if !once && moves%reserveAfter == 0 {
-			if err := e.reserve(limited, ctx, g); !errors.Is(err, errCrowded) {
+			if err := e.reserve(limited, ctx, g); !errors.Is(err, errNeverFree) {
 				return err
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// lastWords is how long Close waits for the log at least.
-const lastWords = 100 * time.Millisecond
+// logGrace is how long Close waits for the log at least.
+const logGrace = 100 * time.Millisecond
 
 // events tells the observer and the log. What happens in a caller's own goroutine is told there. What the
 // watchdog finds out is told by goroutines of its own, one for each kind of event, so that an observer or a
@@ -111,7 +111,7 @@ func (n *events) close(limit time.Duration) {
 	if !lost || !renewed {
 		n.warn("Close no longer waits for a function of the Observer, which is still running")
 	}
-	last, cancelLast := context.WithTimeout(background, lastWords)
+	last, cancelLast := context.WithTimeout(background, logGrace)
 	defer cancelLast()
 	n.lines.close(last)
 }

@@ -16,7 +16,7 @@ const (
 	reserveFor   = 50 * time.Millisecond // in each queue
 )
 
-var errCrowded = errors.New("the locks were never all free at the same time")
+var errNeverFree = errors.New("the locks were never all free at the same time")
 
 // Why a set needs it: ten goroutines take a, and ten others b, each for a millisecond, one after the other. At any
 // moment both are held. A set that wants both comes to the head of a's queue, asks, and is told that b is busy; it
@@ -32,7 +32,7 @@ var errCrowded = errors.New("the locks were never all free at the same time")
 // themselves would never leave all of them free. It goes through the queues in the order of the keys, so that
 // two sets which do that cannot wait for one another, and gives up after a while, because the holder of one lock
 // may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
-// errCrowded.
+// errNeverFree.
 func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	var heads []*waiter
 	defer func() {
@@ -47,7 +47,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 		e.table.enter(w, false)
 		if !e.awaitHead(limited, w) {
 			g.busy = true
-			return errCrowded
+			return errNeverFree
 		}
 	}
 	last := len(heads) - 1
@@ -58,16 +58,16 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	switch {
 	case errors.As(err, &other):
 		g.at, g.busy = other.at, true
-		return errCrowded
+		return errNeverFree
 	case err == nil || limited.Err() != nil || e.sender.Closed():
 		return err
 	case errors.Is(err, e.cfg.Errors.Busy):
 		g.busy = true
-		return errCrowded
+		return errNeverFree
 	}
 	// What passes is waited for as ever.
 	if kind := store.FaultOf(err); !isShortfall(err) && (kind == store.FaultTransient || kind == store.FaultAmbiguous) {
-		return errCrowded
+		return errNeverFree
 	}
 	return err
 }

@@ -139,7 +139,7 @@ func silence(t *testing.T) store.Ticket {
 func (f *floor) yields(ctx context.Context, on store.Ticket) time.Duration {
 	l := &leader{waiter: f.waiters["w2"], engine: f.engine, ticket: on}
 	start := time.Now()
-	l.yield(ctx)
+	l.repay(ctx)
 	return time.Since(start)
 }
 
