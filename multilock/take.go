@@ -29,15 +29,17 @@ const (
 // heldSet is the state of one Lock call.
 //
 // The goroutine of the Lock call alone writes ctx and sets, and it does so before anybody else knows the set.
-// After that the caller's unlock and the loss of any member may call release at the same time. The first one to
-// enter once releases; the others wait for it there, and read err afterwards.
+// After that the caller's unlock and the loss of any member may call release at the same time. The first one
+// releases and closes released; the others wait for that, and read err afterwards. They wait at a channel and not in
+// a sync.Once, whose mutex would stop the clock of a bubble of testing/synctest while a release is under way.
 type heldSet struct {
 	ctx  context.Context
 	sets [][]*hold.Level // levels taken together, in the order in which they were taken
 
 	unlocked atomic.Bool
-	once     sync.Once
-	err      error // the error that once stored
+	begun    atomic.Bool   // somebody releases
+	released chan struct{} // closed when err stands
+	err      error
 }
 
 func notHeld() error { return rlock.ErrNotHeld }
@@ -75,7 +77,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 	var last error // the last answer: one of them is busy
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		h := &heldSet{ctx: ctx}
+		h := &heldSet{ctx: ctx, released: make(chan struct{})}
 		busy, err := h.takeAll(groups, first, once, answered, l.left(began))
 		if err == nil {
 			return h, nil
@@ -257,18 +259,21 @@ func (h *heldSet) unlock() error {
 // leases end. A lost member's own error is the one that matters, and the rest of the joined error says what
 // else went wrong.
 func (h *heldSet) release() error {
-	h.once.Do(func() {
-		errs := make([]error, len(h.sets))
-		var wg sync.WaitGroup // in parallel: a member that hangs must not delay the others
-		for i, levels := range h.sets[1:] {
-			wg.Go(func() { errs[i+1] = engine.UnlockAll(levels) })
-		}
-		errs[0] = engine.UnlockAll(h.sets[0])
-		wg.Wait()
-		for _, err := range errs {
-			h.err = handle.Join(h.err, err)
-		}
-	})
+	if !h.begun.CompareAndSwap(false, true) {
+		<-h.released
+		return h.err
+	}
+	defer close(h.released)
+	errs := make([]error, len(h.sets))
+	var wg sync.WaitGroup // in parallel: a member that hangs must not delay the others
+	for i, levels := range h.sets[1:] {
+		wg.Go(func() { errs[i+1] = engine.UnlockAll(levels) })
+	}
+	errs[0] = engine.UnlockAll(h.sets[0])
+	wg.Wait()
+	for _, err := range errs {
+		h.err = handle.Join(h.err, err)
+	}
 	return h.err
 }
 

@@ -209,6 +209,24 @@ var table = append(histories, []mutant{
 		new:  `t.remove(id)`,
 		in:   "internal/simulation", by: "^TestFairSchedules$", says: "to see it again",
 	}, {
+		name: "a set does without a member that is busy",
+		file: "multilock/take.go",
+		old:  `if err := h.takeOne(g, true, false, wait); err != nil {`,
+		new:  `if err := h.takeOne(g, true, false, wait); err != nil && !errors.Is(err, rlock.ErrBusy) {`,
+		in:   "internal/simulation", by: "^TestSetSchedules$", says: "has the set without",
+	}, {
+		name: "a set keeps what was taken first",
+		file: "multilock/take.go",
+		old:  `errs[0] = engine.UnlockAll(h.sets[0])`,
+		new:  `errs[0] = nil`,
+		in:   "internal/simulation", by: "^TestSetSchedules$", says: "to see it again",
+	}, {
+		name: "a store gives a set what another has",
+		file: "internal/memstore/batch.go",
+		old:  `case l.id != id:`,
+		new:  `case l.id != id && i == 0:`,
+		in:   "internal/simulation", by: "^TestSetSchedules$", says: "to see it again",
+	}, {
 		name: "a store says who stands next though one may come back to its place",
 		file: "internal/memstore/fairturn.go",
 		old:  `t.clock-t.record.buried < t.times.Life`,

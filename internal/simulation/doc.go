@@ -18,6 +18,8 @@
 //   - A fair lock's waiters come in the order in which they came into its queue, whichever process they are in, also
 //     past one that took the lock without standing there; on the same condition, and but for the place of a waiter
 //     that gave up while it was being registered, which its process may have.
+//   - Who has a set of locks has each of them, and the plain ones by one grant, which is new: a set inherits no member.
+//     Who failed to get it has none. A set is not kept waiting where all its names are free.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
 //   - Once every call has returned, nothing is left in the store, though no client was closed. Where copies of answered
 //     requests come late, or the clock is set back, a place in a fair lock's queue may be left until that expires.

@@ -12,8 +12,9 @@ import (
 
 // kind is what the locks of a schedule are.
 type kind struct {
-	name string
-	room int64 // of each name, of which a want takes some; tokens are those of wants that take all
+	name  string
+	names []string // nil: one or two
+	room  int64    // of each name, of which a want takes some; tokens are those of wants that take all
 
 	// remembers says that the server tells a copy of a request by what it remembers until a time by its own clock:
 	// where that is set back, a copy can count once more.
@@ -32,7 +33,7 @@ type kind struct {
 }
 
 // kinds are all. A seed has always the same one, as long as none is added.
-var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind}
+var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind}
 
 func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(context.Background()) }
 

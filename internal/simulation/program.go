@@ -180,7 +180,7 @@ func (w *worker) work(held context.Context) {
 }
 
 // nest takes one level more.
-func (w *worker) nest(lock *rlock.Lock, held context.Context) {
+func (w *worker) nest(lock locker, held context.Context) {
 	inner, unlock, err := lock.Lock(held)
 	if err != nil {
 		return

@@ -121,6 +121,9 @@ func run(t *testing.T, seed uint64) []string {
 		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
 		book: newBook(kind, net), net: net, tallies: make(map[string]*tally),
 	}
+	if kind.names != nil {
+		w.names = kind.names
+	}
 	defer w.server.Close()
 	net.setBack(w.server)
 	for i := range clients {

@@ -16,3 +16,6 @@ func TestSchedules(t *testing.T) { simulation.Until(t, "", 4*time.Second) }
 
 // The same of fair locks alone, of which few schedules are such that the order can be checked.
 func TestFairSchedules(t *testing.T) { simulation.Until(t, "fair", 3*time.Second) }
+
+// The same of sets of locks, beside callers that want one of their names.
+func TestSetSchedules(t *testing.T) { simulation.Until(t, "multilock", 3*time.Second) }
