@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -234,6 +235,16 @@ func (b *book) breaking(name string, by int) {
 	r.unclear = time.Now().Add(b.unclear)
 }
 
+// entersLocked counts who had the lock, or a member of the set: a set may wait for those who want one of its names.
+func (b *book) entersLocked(name string) (n int) {
+	for member := range strings.FieldsSeq(name) {
+		if r := b.locks[member]; r != nil {
+			n += r.enters
+		}
+	}
+	return n
+}
+
 // look notes which locks are free though somebody waits, and have been for longer than they may.
 func (b *book) look(server *memstore.Server, most time.Duration) {
 	b.mu.Lock()
@@ -245,8 +256,9 @@ func (b *book) look(server *memstore.Server, most time.Duration) {
 				waits = append(waits, w)
 			}
 		}
-		if len(waits) == 0 || r.seen != r.enters || !b.kind.idle(server, waits) {
-			r.free, r.seen = time.Time{}, r.enters
+		enters := b.entersLocked(name)
+		if len(waits) == 0 || r.seen != enters || !b.kind.idle(server, waits) {
+			r.free, r.seen = time.Time{}, enters
 			continue
 		}
 		if r.free.IsZero() {

@@ -25,7 +25,7 @@ var multiKind = kind{
 		w.set()
 	},
 	want: func(w *worker, name string) want {
-		return w.member(name, w.random.IntN(2) == 0, w.options()...)
+		return w.member(name, w.random.IntN(2) == 0, w.setOptions()...)
 	},
 	same: func(w *worker, as want) *rlock.Lock { return w.member(as.name, as.reads).lock },
 	inside: func(w *worker, in *wait, held context.Context) func() {
@@ -56,6 +56,10 @@ func (w *worker) member(name string, reads bool, opts ...rlock.Option) want {
 	return of(rwlock.New(w.client, name, opts...).Write(), rwRoom, false)
 }
 
+// setOptions have no MaxHold that is over before the members of a set have been asked for, one after the other: such a
+// set is never held.
+func (w *worker) setOptions() []rlock.Option { return w.limited(shortestFixed) }
+
 // set asks for two to four of the names, in any order.
 func (w *worker) set() {
 	var members []want
@@ -64,7 +68,7 @@ func (w *worker) set() {
 		one := w.kind.want(w, w.names[i])
 		members, locks = append(members, one), append(locks, one.lock)
 	}
-	set := multilock.New(locks, w.options()...)
+	set := multilock.New(locks, w.setOptions()...)
 	calls := w.beginSet(set, members)
 	if w.random.IntN(5) == 0 {
 		held, unlock, err := set.TryLock(context.Background())

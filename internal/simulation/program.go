@@ -84,9 +84,12 @@ func (w *worker) hold(name string) {
 }
 
 // options are drawn for a lock: seldom any.
-func (w *worker) options() (opts []rlock.Option) {
+func (w *worker) options() []rlock.Option { return w.limited(time.Millisecond) }
+
+// limited draws options for a lock. A MaxHold is not below least.
+func (w *worker) limited(least time.Duration) (opts []rlock.Option) {
 	if w.random.IntN(8) == 0 {
-		opts = append(opts, rlock.MaxHold(time.Millisecond+draw(w.random, lease)))
+		opts = append(opts, rlock.MaxHold(least+draw(w.random, lease)))
 	}
 	if w.random.IntN(10) == 0 {
 		opts = append(opts, w.fixed())
