@@ -37,10 +37,11 @@ type group struct {
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
 // client. Each keeps the FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait in
-// opts limits the whole wait. A MaxHold counts from the acquisition of its member. If it ends before the others are
-// acquired, Lock starts again, so a set whose MaxHold is shorter than the round trips that it costs is never held. Do
-// not list one name through two clients of the same Redis: the members exclude each
-// other, and Lock never succeeds.
+// opts limits the whole wait.
+//
+// A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
+// so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
+// clients of the same Redis: the members exclude each other, and Lock never succeeds.
 //
 // With no locks, more than 1,000, a nil lock, a duplicate, both sides of one read-write lock, an invalid option, or a
 // FixedLease that a member refuses, every call on the handle returns an *rlock.ArgumentError and sends nothing.

@@ -69,8 +69,9 @@ func (w *worker) set() {
 		members, locks = append(members, one), append(locks, one.lock)
 	}
 	set := multilock.New(locks, w.setOptions()...)
-	calls := w.beginSet(set, members)
-	if w.random.IntN(5) == 0 {
+	tries := w.random.IntN(5) == 0
+	calls := w.beginSet(set, members, !tries)
+	if tries {
 		held, unlock, err := set.TryLock(context.Background())
 		w.gotSet(set, calls, held, unlock, err)
 		return
@@ -80,16 +81,15 @@ func (w *worker) set() {
 		ctx, cancel = w.patient(2 * lease)
 	}
 	defer cancel()
-	calls[0].queues = true
 	held, unlock, err := set.Lock(ctx)
 	w.gotSet(set, calls, held, unlock, err)
 }
 
 // beginSet notes a call: first the set as a whole, which takes nothing and is kept from progress only while one of
 // its names is held, then each member. No order is kept between a set and those who want one of its names.
-func (w *worker) beginSet(set *multilock.Lock, members []want) []*wait {
+func (w *worker) beginSet(set *multilock.Lock, members []want, queues bool) []*wait {
 	whole := want{name: strings.Join(set.Names(), " "), by: set}
-	calls := []*wait{w.book.begin(&wait{want: whole, client: w.number})}
+	calls := []*wait{w.book.begin(&wait{want: whole, client: w.number, queues: queues})}
 	for _, one := range members {
 		calls = append(calls, w.book.begin(&wait{want: one, client: w.number}))
 	}
