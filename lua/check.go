@@ -64,7 +64,7 @@ func checkID(id string) error {
 
 func checkMove(from, to string) error {
 	if from == to {
-		return errors.New("From and To must not be the same hold")
+		return errors.New("the same hold for From and To")
 	}
 	return errors.Join(checkID(from), checkID(to))
 }
