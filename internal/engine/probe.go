@@ -2,13 +2,14 @@ package engine
 
 import "github.com/holdfast-go/holdfast/internal/hold"
 
-// What is here is for a test kit, which makes losses and has to know when an engine has done what is due.
+// The functions of this file serve a test kit, which causes losses and must know when the engine has done what is due.
 
-// Lose has the holds of a name be lost for a reason, of those that callers have, and returns their keys. With Gone they
-// must be gone from the store, and with Expired their validity is over at once, so that the store is told of their end.
+// Lose makes the holds of a name that have owners end as lost, for a reason, and returns their keys. For the reason Gone
+// the caller must have removed them from the store. For Expired their validity ends at once, and the engine releases
+// them in the store.
 func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 	for _, h := range e.table.all() {
-		if h.proto.Name() != name || !h.IsHad() {
+		if h.proto.Name() != name || !h.Owned() {
 			continue
 		}
 		keys = append(keys, h.proto.Key())
@@ -20,11 +21,11 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 	return keys
 }
 
-// Ending reports that a hold is over whose contexts may not have ended yet: a lost hold leaves the table after that.
+// Ending reports that a hold has ended whose contexts may not have ended yet: a lost hold leaves the table after them.
 //
-// It is asked after the clock was put forward and the wheel has turned. Whoever found the hold lost has made it be over
-// by then, but may still be ending its contexts, since the wheel does not wait for that. Until it has, no other client
-// may be granted the lock.
+// A test kit asks after it has put the clock forward and the wheel has turned. The goroutine that found the loss has
+// ended the hold by then, but it may still be ending the contexts, since the wheel does not wait for that. Until it has,
+// no other client must be granted the lock.
 func (e *Engine) Ending() bool {
 	for _, h := range e.table.all() {
 		if h.Over() {
@@ -34,7 +35,7 @@ func (e *Engine) Ending() bool {
 	return false
 }
 
-// Renewing reports that the renewal of a hold is due or under way.
+// Renewing reports whether the renewal of any hold is due or under way.
 func (e *Engine) Renewing() bool {
 	for _, h := range e.table.all() {
 		if e.watchdog.Renewing(&h.Lease) {
