@@ -98,11 +98,11 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			return nil, err
 		}
 		first, answered, last = busy, true, err
-		rest := pause/2 + rand.N(pause)
+		delay := pause/2 + rand.N(pause)
 		if l.maxWait > 0 {
-			rest = min(rest, l.left(began))
+			delay = min(delay, l.left(began))
 		}
-		if !sleep(ctx, rest) {
+		if !sleep(ctx, delay) {
 			return nil, ended(ctx, err)
 		}
 		if l.maxWait > 0 && time.Since(began) >= l.maxWait {

@@ -12,7 +12,7 @@ func (holdless) Excludes(string) bool { return false }
 // Traits says that any number of callers ask at a time, as long as Redis refuses none.
 func (holdless) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Noun: noun, Busy: errTaken, Crowds: true}
+var traits = store.Traits{Noun: noun, Busy: errTaken, SeveralAsk: true}
 
 // Follows is true: the first refused caller goes first, so that small requests do not starve a large one.
 func (holdless) Follows(string) bool { return true }

@@ -126,7 +126,7 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 
 func (s *Semaphore) permits(n int64) *permits {
 	return &permits{handle: s.handle, count: n, traits: store.Traits{
-		Noun: noun, Busy: errTaken, Crowds: true, Passes: true, Portion: n,
+		Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true, Portion: n,
 	}}
 }
 

@@ -152,7 +152,7 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 		l.mu.Unlock()
 		return
 	}
-	err := w.verdict(start, now, result)
+	err := w.judge(start, now, result)
 	switch {
 	case err == nil:
 		l.failure = nil
@@ -172,8 +172,8 @@ func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, resu
 	w.report(l, err)
 }
 
-// verdict returns nil only for an answer that can still be relied on.
-func (w *Watchdog) verdict(start, now time.Duration, result Result) error {
+// judge returns nil only for an answer that can still be relied on.
+func (w *Watchdog) judge(start, now time.Duration, result Result) error {
 	if result.Err != nil {
 		return result.Err
 	}

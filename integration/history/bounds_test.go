@@ -106,7 +106,7 @@ func TestRecordOfBreaks(t *testing.T) {
 		r.bounds.Telling = 60
 		r.take(p, breakLine("a", Call{Outcome: outcome, Called: 100, Returned: 110}))
 		require.Equal(t, want, r.bounds.Losses, outcome)
-		require.NoError(t, r.verdict())
+		require.NoError(t, r.judge())
 	}
 }
 
@@ -117,12 +117,12 @@ func TestRecordOfALossToldTooLate(t *testing.T) {
 	r, _ := told(holdLine(h, 2000), endLine(h))
 	r.bounds.Telling = 300
 	r.lost(Loss{Name: "a", From: 200, Until: 210, Certain: true})
-	require.NoError(t, r.verdict())
+	require.NoError(t, r.judge())
 	r.strict = true
-	require.ErrorContains(t, r.verdict(), "losses told too late: 1")
+	require.ErrorContains(t, r.judge(), "losses told too late: 1")
 	h.Stalled = 500
 	r, _ = told(holdLine(h, 2000), endLine(h))
 	r.strict, r.bounds.Telling = true, 300
 	r.lost(Loss{Name: "a", From: 200, Until: 210, Certain: true})
-	require.NoError(t, r.verdict())
+	require.NoError(t, r.judge())
 }

@@ -125,8 +125,8 @@ func (r *record) acquisitions() int {
 	return len(r.holds) + len(r.open)
 }
 
-// verdict returns what is wrong with the record as a whole, or nil.
-func (r *record) verdict() error {
+// judge returns what is wrong with the record as a whole, or nil.
+func (r *record) judge() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.judgeLocked(r.holds); err != nil {

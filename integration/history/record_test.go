@@ -30,7 +30,7 @@ func TestRecordOfAHold(t *testing.T) {
 	require.Equal(t, []Hold{h}, r.holds)
 	h.From = ""
 	r, _ = told(holdLine(h, 900), endLine(h), lineUnlock+" lock:ok")
-	require.NoError(t, r.verdict())
+	require.NoError(t, r.judge())
 	require.Equal(t, 1, r.count("lock:ok", "lock:lost"))
 }
 
@@ -47,7 +47,7 @@ func TestRecordOfAKilledProcess(t *testing.T) {
 		require.Equal(t, c.want, r.holds[0].End)
 		require.Equal(t, 2, r.acquisitions())
 		r.take(&process{name: "client-1.0"}, end("id:2", 8, 350))
-		require.ErrorContains(t, r.verdict(), "overlaps: 1")
+		require.ErrorContains(t, r.judge(), "overlaps: 1")
 	}
 }
 
@@ -69,7 +69,7 @@ func TestRecordThatIsWrong(t *testing.T) {
 		"order":              {[]string{first, later, end("id:1", 7, 200), end("id:2", 6, 400)}, "order"},
 	} {
 		r, _ := told(c.lines...)
-		require.ErrorContains(t, r.verdict(), c.want, name)
+		require.ErrorContains(t, r.judge(), c.want, name)
 	}
 }
 

@@ -54,7 +54,7 @@ func Run(t testing.TB, cfg Config) (*Report, error) {
 	report.Duration = time.Since(start)
 	report.Undelivered = int(lab.undelivered.Load())
 	report.take(r.record)
-	return report, errors.Join(err, r.failure(), r.record.verdict())
+	return report, errors.Join(err, r.failure(), r.record.judge())
 }
 
 // clear kills what still runs. After a successful run there is nothing.

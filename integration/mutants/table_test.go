@@ -34,13 +34,13 @@ var table = append(histories, []mutant{
 		in:   "lua", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
 	}, {
 		name: "a fair lock is released while the next is being registered",
-		file: "internal/localqueue/tocome.go",
+		file: "internal/localqueue/heir_registering.go",
 		old:  `w == nil || w.Set ||`,
 		new:  `w == nil || w != nil ||`,
 		in:   "fairlock", by: "^TestTheRunGoesOnWhileTheNextIsRegistered$",
 	}, {
 		name: "a fair lock is kept for a registration that is not answered",
-		file: "internal/engine/tocome.go",
+		file: "internal/engine/heir_registering.go",
 		old: `		case <-late:
 			return nil, false
 `,
@@ -64,7 +64,7 @@ var table = append(histories, []mutant{
 		name: "a fair lock is kept for one that left",
 		file: "internal/localqueue/queue.go",
 		old: `		q.first = w.next
-		q.news()
+		q.changed()
 `,
 		new: `		q.first = w.next
 `,

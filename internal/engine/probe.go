@@ -4,9 +4,9 @@ import "github.com/holdfast-go/holdfast/internal/hold"
 
 // The functions of this file serve a test kit, which causes losses and must know when the engine has done what is due.
 
-// Lose makes the holds of a name that have owners end as lost, for a reason, and returns their keys. For the reason Gone
-// the caller must have removed them from the store. For Expired their validity ends at once, and the engine releases
-// them in the store.
+// Lose makes the holds of a name that have owners end as lost, for a reason, and returns their keys. For the reason
+// Gone the caller must have removed them from the store. For Expired their validity ends at once, and the engine
+// releases them in the store.
 func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 	for _, h := range e.table.all() {
 		if h.proto.Name() != name || !h.Owned() {
@@ -24,7 +24,7 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 // Ending reports that a hold has ended whose contexts may not have ended yet: a lost hold leaves the table after them.
 //
 // A test kit asks after it has put the clock forward and the wheel has turned. The goroutine that found the loss has
-// ended the hold by then, but it may still be ending the contexts, since the wheel does not wait for that. Until it has,
+// ended the hold by then, but it may still be ending the contexts, since the wheel does not wait for that. Until then
 // no other client must be granted the lock.
 func (e *Engine) Ending() bool {
 	for _, h := range e.table.all() {

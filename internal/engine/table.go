@@ -72,7 +72,7 @@ func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waite
 	traits := req.Proto.Traits()
 	w.Waiter = localqueue.Waiter{
 		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: traits.Crowds, Size: traits.Portion, Registers: traits.Queues,
+		Several: traits.SeveralAsk, Size: traits.Portion, Registers: traits.Queues,
 		Inside: under.id != "", Shared: req.Shared,
 	}
 	return w

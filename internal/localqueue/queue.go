@@ -217,7 +217,7 @@ func (q *Queue) remove(w *Waiter) {
 	}
 	if w.prev == nil {
 		q.first = w.next
-		q.news()
+		q.changed()
 	} else {
 		w.prev.next = w.next
 	}

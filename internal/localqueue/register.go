@@ -17,7 +17,7 @@ func (q *Queue) BeginRegistrar(w *Waiter) bool {
 // EndRegistrar notes that the registrar has stopped.
 func (q *Queue) EndRegistrar() {
 	q.registrar = false
-	q.news()
+	q.changed()
 }
 
 // Unplaced takes the next that have no place in Redis's queue, or perhaps another one than they were told. If there
@@ -84,5 +84,5 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 			w.tell()
 		}
 	}
-	q.news()
+	q.changed()
 }

@@ -504,7 +504,7 @@ func (s *world) unlocks(i int, now time.Duration, enough bool) error {
 // keeps has i wait for the registration of the next, if it is to.
 func (s *world) keeps(i int, now time.Duration) error {
 	c := &s.calls[i]
-	w, answered, most := s.queue.ToCome(c.breed.kind.Mode(), now)
+	w, answered, most := s.queue.HeirRegistering(c.breed.kind.Mode(), now)
 	if w == nil {
 		return nil
 	}

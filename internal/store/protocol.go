@@ -61,11 +61,11 @@ type Traits struct {
 	// Counts says that no decision of the store depends on how many levels a hold has.
 	Counts bool
 
-	Shares bool // several holds of one process may be one for the store: a newcomer joins one that is live
-	Joins  bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
-	Queues bool // waiters have a queue in the store: Enqueue
-	Marks  bool // a busy attempt leaves something behind that Release removes: a gate, a place
-	Crowds bool // any number may ask at a time, because what one takes does not exclude the others
+	Shares     bool // several holds of one process may be one for the store: a newcomer joins one that is live
+	Joins      bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
+	Queues     bool // waiters have a queue in the store: Enqueue
+	Marks      bool // a busy attempt leaves something behind that Release removes: a gate, a place
+	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others
 
 	// Under decides about a request whose context carries a live hold of another mode of the same key: it passes the
 	// queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like any other. It is nil for

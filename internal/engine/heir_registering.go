@@ -2,12 +2,11 @@ package engine
 
 import "time"
 
-// passSoon is table.pass. If the first in the queue is only now being registered in the store's, it waits for the
-// answer, which is nearer than the one to a release would be. While it waits no context says that the hold is held:
-// its last holder is done with it, and the next has not got it yet. Whatever becomes of the hold meanwhile, and
-// whatever the answer says, is looked at afterwards, as if the hold ended only then. A registration that is lost or
-// late is waited for as long as toCome says, a process that stopped meanwhile finds the lease too short to pass,
-// and Close ends the wait.
+// passSoon is table.pass, except that it waits for the answer to the registration of the first in the queue, if that is
+// under way: that answer is nearer than one to a release. During the wait no context carries the hold: its last holder
+// has ended it, and the next does not have it yet. Afterwards passSoon looks at the hold and the answer as if the hold
+// had ended only then. The wait is bounded by heirRegistering where the registration is lost or late, and by Close. A
+// process that was stopped in it finds the lease too short to pass.
 func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool) {
 	var late <-chan time.Time
 	for {
@@ -17,7 +16,7 @@ func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool)
 		}
 		// The channel is taken under the mutex under which the registration ends: an answer that came between
 		// table.pass and here has made another one first, or none is to come, and one that comes later closes it.
-		to, answered, most := e.table.toCome(h)
+		to, answered, most := e.table.heirRegistering(h)
 		if to == nil || h.spare == 0 || !h.Passes(to.req.want()) {
 			return nil, false
 		}
@@ -42,15 +41,15 @@ func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool)
 // that somebody of another process stands first, the release that follows invites that one, 0.6 ms later than it
 // could have.
 
-// toCome is the waiter that h may pass to when its registration is answered; nil if there is none. See package
+// heirRegistering is the waiter that h may pass to when its registration is answered; nil if there is none. See package
 // localqueue.
-func (t *table) toCome(h *Hold) (w *waiter, answered <-chan struct{}, most time.Duration) {
+func (t *table) heirRegistering(h *Hold) (w *waiter, answered <-chan struct{}, most time.Duration) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[h.proto.Key()]
 	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
 		return nil, nil, 0
 	}
-	to, answered, most := s.queue.ToCome(h.proto.Mode(), t.engine.clock.Now())
+	to, answered, most := s.queue.HeirRegistering(h.proto.Mode(), t.engine.clock.Now())
 	return waiterOf(to), answered, most
 }

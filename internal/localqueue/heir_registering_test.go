@@ -50,7 +50,7 @@ func TestAHoldIsKeptForOneThatIsBeingRegistered(t *testing.T) {
 			f.win("w1")
 			f.queue.Took(3 * time.Millisecond)
 			c.before(f, f.waiters["w2"])
-			w, _, most := f.queue.ToCome(f.waiters["w1"].Kind.Mode(), f.now)
+			w, _, most := f.queue.HeirRegistering(f.waiters["w1"].Kind.Mode(), f.now)
 			require.Equal(t, c.kept, w != nil)
 			if c.kept {
 				require.Equal(t, f.waiters["w2"], w)
@@ -76,8 +76,8 @@ func TestWhoKeepsAHoldIsTold(t *testing.T) {
 			w := f.waiters["w2"]
 			require.True(t, f.queue.BeginRegistrar(w))
 			f.queue.Entrants(f.queue.Unplaced(100), 7)
-			_, told, _ := f.queue.ToCome(w.Kind.Mode(), f.now)
-			_, again, _ := f.queue.ToCome(w.Kind.Mode(), f.now)
+			_, told, _ := f.queue.HeirRegistering(w.Kind.Mode(), f.now)
+			_, again, _ := f.queue.HeirRegistering(w.Kind.Mode(), f.now)
 			require.Equal(t, told, again)
 			f.queue.Leave(f.waiters["w3"])
 			select {

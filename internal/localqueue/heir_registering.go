@@ -2,17 +2,19 @@ package localqueue
 
 import "time"
 
-// A hold may end when the next waiter is being registered in the store's queue. To release it then costs a round trip,
-// and the next one another to ask, where the answer that is missing is less than one away. So whoever ends it may wait
-// for that answer, and pass the hold on if it says that this waiter is the store's next as well.
+// A hold may end while the next waiter is being registered in the store's queue. Releasing it then costs a round trip,
+// and the next waiter's request another one, but the answer to the registration is less than one away. So the unlock
+// may wait for that answer, and pass the hold on if this waiter is the store's next as well.
 
 // unlockWait is how long a hold is kept at least for the answer to a registration; it may take two round trips.
 const unlockWait = time.Millisecond
 
-// ToCome reports whether a hold of the given mode, for which there is no heir, may become that of the first in the
-// queue when its registration is answered. Then answered is closed when there is news of it, which may be that it left;
-// and that is waited for as long as is returned, at most.
-func (q *Queue) ToCome(mode string, now time.Duration) (w *Waiter, answered <-chan struct{}, most time.Duration) {
+// HeirRegistering returns the first in the queue if a hold of the given mode may pass to it once its registration is
+// answered; nil if not. The channel is closed when the registration was answered or the waiter has left. The unlock
+// waits for that no longer than most.
+func (q *Queue) HeirRegistering(
+	mode string, now time.Duration,
+) (w *Waiter, answered <-chan struct{}, most time.Duration) {
 	w = q.first
 	if w == nil || w.Set || !w.Registers || w.state != Waiting || !w.Kind.Inherits(mode) || !q.registers(w) {
 		return nil, nil, 0
@@ -35,8 +37,8 @@ func (q *Queue) registers(w *Waiter) bool {
 	return q.registrar || !w.announced
 }
 
-// news tells those that wait for the answer to a registration that there may be one.
-func (q *Queue) news() {
+// changed wakes the unlocks that wait for the answer to a registration.
+func (q *Queue) changed() {
 	if q.answered != nil {
 		close(q.answered)
 		q.answered = nil
