@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-go/holdfast/holdfasttest"
@@ -78,26 +77,6 @@ func ExampleLab_Freeze() {
 	// Output:
 	// <nil>
 	// rlock: lock "nightly" lost: lease expired
-	// true
-}
-
-// In a bubble an hour of work with a lock takes no time, and needs nothing of the lab but its client.
-func ExampleLab_Advance_bubble() {
-	test := func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			lab := holdfasttest.New(t)
-			err := nightly(context.Background(), lab.Client(nil), func(ctx context.Context) error {
-				lab.Advance(time.Hour) // or time.Sleep(time.Hour)
-				return ctx.Err()
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	fmt.Println(testing.RunTests(func(_, _ string) (bool, error) { return true, nil },
-		[]testing.InternalTest{{Name: "TestAnHourOfWork", F: test}}))
-	// Output:
 	// true
 }
 

@@ -226,3 +226,16 @@ func TestRepliesAreNotLostElsewhere(t *testing.T) {
 		require.NoError(t, unlock())
 	})
 }
+
+// An hour of work with a lock takes no time in a bubble, and needs nothing of the lab but its client. No example shows
+// that: package testing starts no test from one.
+func TestAnHourOfWorkInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab, began := holdfasttest.New(t), time.Now()
+		require.NoError(t, nightly(context.Background(), lab.Client(nil), func(ctx context.Context) error {
+			time.Sleep(time.Hour)
+			return ctx.Err()
+		}))
+		require.Equal(t, time.Hour, time.Since(began).Truncate(time.Minute))
+	})
+}
