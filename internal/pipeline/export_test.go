@@ -10,5 +10,5 @@ func (p *Pipe) Gathered(shard string) int {
 	return 0
 }
 
-// Lanes is how many commands are under way to a node before more gather.
-const Lanes = lanes
+// MaxInFlight is how many commands are under way to a node before more gather.
+const MaxInFlight = maxInFlight

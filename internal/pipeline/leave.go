@@ -19,7 +19,7 @@ import (
 //   - Process returns first: land stops the search, stop reports true, and the watched function never runs.
 //   - The function has found the connection: the read fails, Process returns, and Ended says whether the reply
 //     had arrived before. If it had, the connection is fine, and the result counts. If not, Settle reads on
-//     until the deadline, in a goroutine that Join waits for, and the lane stays busy until then.
+//     until the deadline, in a goroutine that Join waits for, and its place stays taken until then.
 //   - The function is still searching: land makes its next look the last one. Wait keeps the exit from being
 //     used for another command before that.
 func (p *Pipe) single(ctx context.Context, n *node, cmd redis.Cmder, x *exit) error {

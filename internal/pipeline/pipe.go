@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// lanes is how many commands, or pipelines, are under way to one node before more gather. With fewer,
+	// maxInFlight is how many commands, or pipelines, are under way to one node before more gather. With fewer,
 	// the connection is idle while replies are read; with more, less gathers.
-	lanes = 4
-	// alone is the number of lanes if each command takes so long that they are sent one by one.
+	maxInFlight = 4
+	// alone is that number if each command takes so long that they are sent one by one.
 	alone = 16
 
 	linger = time.Second // how long a sender waits for another pipeline
@@ -87,7 +87,7 @@ func New(cfg Config) *Pipe {
 // the context's deadline, which must differ from that of every other command. If the context is cancelled,
 // Process returns at once.
 //
-// A command with less time than the round trip takes is sent by a sender even if a lane is free. Its caller
+// A command with less time than the round trip takes is sent by a sender even if there is room in flight. Its caller
 // leaves at the deadline, and the exchange goes on for as long as the node needs, so the connection is kept.
 func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	at, _ := ctx.Deadline()
@@ -102,7 +102,7 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 		n = &node{pace: newPace(p.cfg.Limit)}
 		p.nodes[shard] = n
 	}
-	free := n.busy < n.lanes()
+	free := n.busy < n.limit()
 	if free && (at.IsZero() || at.Sub(now) >= n.patience()) {
 		x, err := p.newExitLocked(ctx)
 		if err == nil {
@@ -151,11 +151,11 @@ func key(cmd redis.Cmder) string {
 	return name
 }
 
-func (n *node) lanes() int {
+func (n *node) limit() int {
 	if n.size == 1 {
 		return alone
 	}
-	return lanes
+	return maxInFlight
 }
 
 // sent is an exchange that has ended.
@@ -166,8 +166,8 @@ type sent struct {
 	answer bool // there was one, even an error
 }
 
-// next gives the lane that became free to the commands that have gathered. The exchange on it may have had
-// an exit. If more lanes are allowed than before, they are used as well. If the caller is a sender, it gets
+// next gives the place that became free to the commands that have gathered. The exchange on it may have had
+// an exit. If more exchanges are allowed than before, they begin as well. If the caller is a sender, it gets
 // one batch to send itself.
 func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 	now, n := time.Now(), was.node
@@ -184,7 +184,7 @@ func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 		n.queue = slices.DeleteFunc(n.queue, func(l *command) bool { return l.cmd == nil })
 		n.absent = 0
 	}
-	for len(n.queue) > 0 && n.busy < n.lanes() {
+	for len(n.queue) > 0 && n.busy < n.limit() {
 		with := n.queue[:min(len(n.queue), n.pace.next(now))]
 		n.queue = n.queue[len(with):]
 		n.busy++

@@ -54,12 +54,12 @@ func newLabAt(t *testing.T, server *redistest.Server, limit time.Duration) *lab 
 	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}
 }
 
-// stuck occupies the lanes of a node with commands that are not answered before the gate opens.
+// stuck fills what a node may have in flight with commands that are not answered before the gate opens.
 func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 	gate = faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.Lanes)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.MaxInFlight)
 	var wg sync.WaitGroup
-	for range pipeline.Lanes {
+	for range pipeline.MaxInFlight {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
@@ -68,7 +68,7 @@ func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 			}
 		})
 	}
-	held.Wait(l, pipeline.Lanes)
+	held.Wait(l, pipeline.MaxInFlight)
 	return gate, wg.Wait
 }
 
