@@ -23,7 +23,7 @@ import (
 // as it is. One that was given up gets a new attempt with an id of its own at the nodes, since releases of the
 // old one may be under way.
 //
-// The mutex is held over all the submissions: a vote that comes at once waits in land until every node was
+// The mutex is held over all the submissions: a vote that comes at once waits in onAnswer until every node was
 // asked, so it is not counted against a hold half of whose nodes look absent.
 func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (lua.AcquireReply, error) {
 	began := c.clock.Now()
@@ -219,20 +219,20 @@ func (h *hold) releaseLocked(i int) {
 	}
 	at.stand = leaving
 	now := c.clock.Now()
-	e := &errand{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
-	e.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
+	cmd := &command{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
+	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
 		return lua.QuorumRelease(lua.ReleaseArgs{
 			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true,
 		})
 	}
 	first := true // no copy of this request can have been carried out before
-	e.land = func(_ *errand, reply lua.QuorumReply, err error) bool {
+	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if err != nil && !errors.Is(err, lua.ErrConflict) {
 			h.failed[c.nodes[i]] = err
 			first = first && (unsent(err) || answered(err))
-			if c.clock.Now() < e.end && !isHopeless(err) {
+			if c.clock.Now() < cmd.end && !isHopeless(err) {
 				h.tallyLocked()
 				return true
 			}
@@ -243,16 +243,16 @@ func (h *hold) releaseLocked(i int) {
 		}
 		at.counted = false
 		delete(h.failed, c.nodes[i])
-		if doubt && err == nil && reply.Now <= at.notAfter && c.clock.Now() < e.end {
+		if doubt && err == nil && reply.Now <= at.notAfter && c.clock.Now() < cmd.end {
 			h.failed[c.nodes[i]] = errDoubt
-			e.due = c.clocks.Local(c.nodes[i].addr, at.notAfter, c.clock.Now()) + time.Millisecond
+			cmd.due = c.clocks.Local(c.nodes[i].addr, at.notAfter, c.clock.Now()) + time.Millisecond
 			return true
 		}
 		at.stand = absent
 		h.tallyLocked()
 		return false
 	}
-	if err := c.nodes[i].submit(e); err != nil {
+	if err := c.nodes[i].submit(cmd); err != nil {
 		at.stand, at.counted = absent, false
 		h.failed[c.nodes[i]] = err
 	}

@@ -56,12 +56,12 @@ type Options struct {
 // Client is one process's participant in the contention for locks on a quorum of independent nodes. All methods are
 // safe for concurrent use.
 //
-// The mutexes are taken in the order round.mu, hold.mu, lane.mu, Client.mu. A survey's mutex and that of the
-// identities are taken alone. No mutex is held while anything is sent or waited for, and the function land of
-// an errand is never called under that of a lane, so it may take those of a round and a hold.
+// The mutexes are taken in the order round.mu, hold.mu, sendQueue.mu, Client.mu. A survey's mutex and that of the
+// identities are taken alone. No mutex is held while anything is sent or waited for, and the function onAnswer of
+// a command is never called under that of a send queue, so it may take those of a round and a hold.
 //
-// The only goroutines of this package are those of the lanes, at most one per node (lane.run). Close joins them. A
-// call does not start one for each node: it queues an errand at every lane, and waits.
+// The only goroutines of this package are those of the send queues, at most one per node (sendQueue.run). Close joins
+// them. A call does not start one for each node: it queues a command at every send queue, and waits.
 type Client struct {
 	locks  *redisclient.Client
 	core   redisclient.Core
@@ -92,7 +92,7 @@ type Client struct {
 	manyTried bool
 	tries     uint64
 	closed    bool
-	work      sync.WaitGroup // goroutines of the lanes
+	work      sync.WaitGroup // goroutines of the send queues
 }
 
 // NewClient makes a Client from the application's Redis clients, one for each node. The nodes must be separate
@@ -222,7 +222,7 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 // Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
 // released, and every goroutine is joined. It does not wait for nodes that do not answer.
 //
-// The order matters. The holds are released first, by errands in the lanes. Then drain gives the nodes that
+// The order matters. The holds are released first, by commands in the send queues. Then drain gives the nodes that
 // answer one NodeTimeout to carry them out. Only then does closed keep spawn from starting another goroutine,
 // and the end of life and the closed connections make those that wait for a reply return. Since spawn adds to
 // work under mu, and not once closed is true, nothing is added while Wait waits. What a silent node still has
@@ -252,7 +252,7 @@ func (c *Client) Close() error {
 
 // drain waits until nodes that answer have released everything.
 //
-// It polls because being idle is a property of all lanes together, which no single event announces; it does so
+// It polls because being idle is a property of all send queues together, which no single event announces; it does so
 // only once in a client's life, for NodeTimeout at most.
 func (c *Client) drain() {
 	end := c.clock.Now() + c.timeout

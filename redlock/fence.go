@@ -62,10 +62,10 @@ func (c *Client) grown(token int64) int64 {
 }
 
 // delay is how long the node has taken to answer recently.
-func (l *lane) delay() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.rtt
+func (q *sendQueue) delay() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.rtt
 }
 
 // maxSpare is the maximum number of tokens that a hold has for the turns that follow.

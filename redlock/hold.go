@@ -45,7 +45,7 @@ const (
 // hold is one attempt to reach a quorum, and its result. No other attempt has its id, not even one of the same Lock
 // call: a late release can then do no harm to the next attempt.
 //
-// mu is taken by the goroutine of the call and by the lanes, which bring the answers. decided and freed carry
+// mu is taken by the goroutine of the call and by the send queues, which bring the answers. decided and freed carry
 // no values; each is closed at most once, under mu, with done or settled.
 // Nobody has to be there to receive, so an answer that comes after its caller has left is handled all the same.
 type hold struct {
@@ -79,8 +79,8 @@ type hold struct {
 // spot is one node's part.
 type spot struct {
 	stand    stand
-	ask      *errand // the request that creates it there
-	notAfter int64   // of the last such request, in the node's time
+	ask      *command // the request that creates it there
+	notAfter int64    // of the last such request, in the node's time
 	// never reset: later answers of the node do not show what became of that request
 	unsure  bool // such a request got no answer, and may be carried out until then
 	counted bool // a release here counts for the quorum
@@ -156,13 +156,13 @@ func (h *hold) countLocked(as stand) (n int) {
 // askLocked asks node i for its vote. Seed is for a hold that stands elsewhere: the node takes its token as it is.
 func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
 	c, n := h.client, h.client.nodes[i]
-	e := &errand{}
-	e.make = func(now time.Duration) *lua.Call[lua.QuorumReply] {
-		return h.prepare(i, e, seed, leaseMS, until, now)
+	cmd := &command{}
+	cmd.make = func(now time.Duration) *lua.Call[lua.QuorumReply] {
+		return h.prepare(i, cmd, seed, leaseMS, until, now)
 	}
-	e.land = func(_ *errand, reply lua.QuorumReply, err error) bool { return h.vote(i, e, reply, err) }
-	h.spots[i].stand, h.spots[i].ask = asked, e
-	if err := c.nodes[i].submit(e); err != nil {
+	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool { return h.vote(i, cmd, reply, err) }
+	h.spots[i].stand, h.spots[i].ask = asked, cmd
+	if err := c.nodes[i].submit(cmd); err != nil {
 		h.spots[i].stand = absent
 		h.failed[n] = err
 	}
@@ -186,14 +186,14 @@ func (h *hold) insistLocked() {
 
 // prepare makes the request when it is sent. It returns nil if the vote is no longer needed.
 func (h *hold) prepare(
-	i int, e *errand, seed bool, leaseMS, until int64, now time.Duration,
+	i int, cmd *command, seed bool, leaseMS, until int64, now time.Duration,
 ) *lua.Call[lua.QuorumReply] {
 	c, n := h.client, h.client.nodes[i]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := &h.spots[i]
-	if at.ask != e || h.phase == over || virtual(now) > until {
-		if at.ask == e {
+	if at.ask != cmd || h.phase == over || virtual(now) > until {
+		if at.ask == cmd {
 			at.stand = absent
 		}
 		return nil
@@ -220,12 +220,12 @@ func (h *hold) prepare(
 // taken back. Nobody waits for either.
 //
 // A node whose clock was not known refuses the first request (its not-after was 0), and says its time. It is
-// asked once more, and e.urgent marks that as done.
-func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again bool) {
+// asked once more, and cmd.urgent marks that as done.
+func (h *hold) vote(i int, cmd *command, reply lua.QuorumReply, err error) (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, n := &h.spots[i], h.client.nodes[i]
-	if at.ask != e {
+	if at.ask != cmd {
 		return false
 	}
 	switch {
@@ -236,8 +236,8 @@ func (h *hold) vote(i int, e *errand, reply lua.QuorumReply, err error) (again b
 			at.stand, at.unsure = doubtful, true
 		}
 	case reply.Status == lua.Late:
-		if h.phase != over && !e.urgent { // its clock is known by now
-			e.urgent = true
+		if h.phase != over && !cmd.urgent { // its clock is known by now
+			cmd.urgent = true
 			return true
 		}
 		h.failed[n], at.stand = errLate, absent
@@ -333,8 +333,8 @@ func (h *hold) decideLocked() {
 // raiseLocked asks node i to store the token of the hold, which it does only while the hold stands there.
 func (h *hold) raiseLocked(i int) {
 	n := h.client.nodes[i]
-	e := &errand{urgent: true}
-	e.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
+	cmd := &command{urgent: true}
+	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.phase == over {
@@ -342,7 +342,7 @@ func (h *hold) raiseLocked(i int) {
 		}
 		return lua.QuorumKeep([]lua.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
 	}
-	e.land = func(_ *errand, reply lua.QuorumReply, err error) bool {
+	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		switch {
@@ -357,7 +357,7 @@ func (h *hold) raiseLocked(i int) {
 		h.weighLocked()
 		return false
 	}
-	if err := n.submit(e); err != nil {
+	if err := n.submit(cmd); err != nil {
 		h.failed[n] = err
 		h.unraisedLocked(i)
 	}

@@ -13,7 +13,7 @@ import (
 
 // survey asks every node one question, for operators. It waits for all nodes that answer in time.
 //
-// done is closed by the answer that empties silent. Each node answers once, by land or by a refused submission,
+// done is closed by the answer that empties silent. Each node answers once, by onAnswer or by a refused submission,
 // so that happens once, and possibly after the operator's call has returned: the maps it gets are copies.
 type survey struct {
 	mu      sync.Mutex // guards all below
@@ -40,9 +40,9 @@ func (c *Client) survey(
 		}
 	}
 	for _, n := range c.nodes {
-		err := n.submit(&errand{
+		err := n.submit(&command{
 			make: func(time.Duration) *lua.Call[lua.QuorumReply] { return question() },
-			land: func(_ *errand, reply lua.QuorumReply, err error) bool {
+			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
 				answer(n, reply, err)
 				return false
 			},

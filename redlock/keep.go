@@ -11,7 +11,7 @@ import (
 
 // round is one call that asks every node about many holds, until a quorum has answered for each.
 //
-// The nodes' answers come in the lanes' goroutines, in any order, and also after keep has returned. closed
+// The nodes' answers come in the send queues' goroutines, in any order, and also after keep has returned. closed
 // separates the two: until then an answer may decide the round, afterwards it only updates what is known of its
 // node. decided is closed at most once, by weighLocked, and never by conclude, which runs when nobody waits for it any
 // more.
@@ -118,15 +118,15 @@ func (r *round) send(at int, ttls []int64) {
 	}
 	err := error(nil)
 	if len(asks) > 0 {
-		err = c.nodes[at].submit(&errand{urgent: true,
+		err = c.nodes[at].submit(&command{urgent: true,
 			make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
 				if r.stale(now) {
 					return nil
 				}
 				return lua.QuorumKeep(asks, c.core.FenceTTL)
 			},
-			land: func(_ *errand, reply lua.QuorumReply, err error) bool {
-				r.land(at, of, ttls, reply, err)
+			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
+				r.onAnswer(at, of, ttls, reply, err)
 				return false
 			},
 		})
@@ -143,11 +143,11 @@ func (r *round) send(at int, ttls []int64) {
 	r.weighLocked()
 }
 
-// land handles a node's answer, even one that comes after the round ended.
+// onAnswer handles a node's answer, even one that comes after the round ended.
 //
 // The hold's mutex is taken before the round's here, and released in between: keptAt returns first. seed is
 // called with the round's mutex held, in the order that Client names.
-func (r *round) land(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
+func (r *round) onAnswer(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
 	for k, i := range of {
 		if err == nil {
 			r.holds[i].keptAt(at, reply.Kept[k])
@@ -305,9 +305,9 @@ func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) 
 	return lua.StepReply{}, c.noQuorum(r.yes[0], r.failed)
 }
 
-func (r *round) stepAt(at int, s store.Step, leave bool) *errand {
+func (r *round) stepAt(at int, s store.Step, leave bool) *command {
 	h := r.holds[0]
-	return &errand{
+	return &command{
 		make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
 			if r.stale(now) {
 				return nil
@@ -316,7 +316,7 @@ func (r *round) stepAt(at int, s store.Step, leave bool) *errand {
 			return lua.QuorumStep(lua.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID, Count: s.Count,
 				Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
 		},
-		land: func(_ *errand, reply lua.QuorumReply, err error) bool {
+		onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
 			r.stepped(at, reply, err)
 			return false
 		},

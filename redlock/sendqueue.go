@@ -1,0 +1,377 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+const (
+	maxBatch   = 128     // commands in one pipeline
+	maxLasting = 1 << 16 // waiting for a node; a forgotten hold ends with its lease
+
+	firstPause = 20 * time.Millisecond // before a failed node is tried again
+	lastPause  = 500 * time.Millisecond
+)
+
+// command is one script for one node.
+//
+// Exactly one goroutine has a command at a time: while queued is true the send queue has it, and whoever sets
+// queued to false under sendQueue.mu takes it over. That is take, which sends it; giveUp, which reports it as
+// unsent; or cancel, after which nobody calls onAnswer. So cancel never takes back what take has already taken.
+type command struct {
+	at      *sendQueue
+	urgent  bool          // goes before commands that are not
+	lasting bool          // is kept while the node is down; onAnswer decides when to give up
+	patient bool          // also waits for a node that is only late
+	due     time.Duration // not before
+	end     time.Duration // for onAnswer: nothing can be left to do then
+
+	// make prepares the call when it is sent; nil: there is nothing left to send.
+	make func(now time.Duration) *lua.Call[lua.QuorumReply]
+	// onAnswer handles the answer. It is called once for every sending, and for a command that is given up unsent,
+	// never under a send queue's mutex. If it returns true the command is sent again.
+	onAnswer func(cmd *command, reply lua.QuorumReply, err error) (again bool)
+
+	// Guarded by sendQueue.mu.
+	queued bool
+}
+
+// node is one server. All its requests go through its send queue, in one pipeline at a time; later requests wait for
+// the answer, and go together in the next pipeline. So a server that was frozen has one pipeline to carry out when it
+// thaws, however much was asked meanwhile, and it gets requests in the order in which they were queued.
+//
+// A timeline of a node that freezes, with a NodeTimeout of 200 ms and a link timeout of 3 s:
+//
+//	0 ms      a pipeline is sent, with an acquisition
+//	200 ms    the acquisition's caller goes on without the node; from now on the node is silent
+//	400 ms    also commands that are patient are refused now, without being sent
+//	3,000 ms  the pipeline fails; its commands get the error
+//	3,020 ms  one pipeline may be sent, over a new connection, if there is anything to send
+type node struct {
+	sendQueue
+	addr   string
+	client *Client
+	rdb    *redis.Client
+}
+
+// At most one goroutine, run, serves it. running is true from before it is started until it has found the queue
+// empty, under the same mutex, so a command that is queued then either is seen by it or starts another. Between
+// pipelines with nothing to send there is no goroutine at all, only the timer wake.
+type sendQueue struct {
+	node *node // the node that the send queue belongs to
+
+	mu       sync.Mutex // guards all below
+	urgent   []*command
+	normal   []*command
+	running  bool          // a goroutine is at work
+	inFlight bool          // a pipeline is under way
+	sentAt   time.Duration // when it was sent
+	rtt      time.Duration // smoothed
+	failures int           // of the link, since it last worked
+	retryAt  time.Duration // after a failure: when the next pipeline may be sent
+	why      error         // of the last failure
+	wake     *time.Timer   // for commands that last or are not due yet
+	wakeAt   time.Duration
+	closed   bool
+}
+
+// submit queues a command. While the node does not answer, a command that does not last is refused: it is not sent,
+// and onAnswer is not called.
+//
+// It never waits, and it may be called with the mutex of a hold held. Refusing what does not last keeps the
+// queue of a frozen node short: only releases gather there, and their number is bounded.
+func (q *sendQueue) submit(cmd *command) error {
+	now := q.node.client.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	cmd.at = q
+	switch {
+	case q.closed:
+		return errClosed
+	case cmd.lasting && len(q.urgent) >= maxLasting:
+		return errSilent
+	case cmd.lasting, cmd.patient && q.lateLocked(now):
+	case q.silentLocked(now):
+		return errSilent
+	case q.failures > 0 && now < q.retryAt:
+		return q.why
+	}
+	q.queueLocked(cmd)
+	q.startLocked(now)
+	return nil
+}
+
+// silentLocked reports that the last pipeline has been unanswered for longer than NodeTimeout.
+func (q *sendQueue) silentLocked(now time.Duration) bool {
+	return q.inFlight && now-q.sentAt > q.node.client.timeout
+}
+
+// lateLocked reports that the node does not answer, but did until a short while ago. It may be slow, or its
+// connection may be about to be replaced: it is not yet known to be down.
+func (q *sendQueue) lateLocked(now time.Duration) bool {
+	if q.inFlight {
+		return now-q.sentAt <= 2*q.node.client.timeout
+	}
+	return q.failures == 1 && q.retryAt-now < q.node.client.timeout
+}
+
+func (q *sendQueue) queueLocked(cmd *command) {
+	cmd.queued = true
+	if cmd.urgent {
+		q.urgent = append(q.urgent, cmd)
+	} else {
+		q.normal = append(q.normal, cmd)
+	}
+}
+
+// cancel takes back a command that was not sent yet. onAnswer is not called for it.
+func (cmd *command) cancel() bool {
+	if cmd.at == nil {
+		return false
+	}
+	cmd.at.mu.Lock()
+	defer cmd.at.mu.Unlock()
+	was := cmd.queued
+	cmd.queued = false // the loop that takes commands skips it
+	return was
+}
+
+// startLocked makes sure that a goroutine serves the queue, now or when something is due.
+func (q *sendQueue) startLocked(now time.Duration) {
+	if q.running || q.closed {
+		return
+	}
+	at, ok := q.nextLocked()
+	switch {
+	case !ok:
+	case at <= now:
+		q.running = q.node.client.spawn(q.run)
+	case q.wake == nil:
+		q.wakeAt = at
+		q.wake = time.AfterFunc(at-now, q.timed)
+	case at < q.wakeAt:
+		q.wakeAt = at
+		q.wake.Reset(at - now)
+	}
+}
+
+func (q *sendQueue) timed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wake = nil
+	q.startLocked(q.node.client.clock.Now())
+}
+
+// nextLocked returns when there is something to send.
+func (q *sendQueue) nextLocked() (at time.Duration, ok bool) {
+	for _, queue := range [][]*command{q.urgent, q.normal} {
+		for _, cmd := range queue {
+			if cmd.queued && (!ok || cmd.due < at) {
+				at, ok = cmd.due, true
+			}
+		}
+	}
+	if q.failures > 0 {
+		at = max(at, q.retryAt)
+	}
+	return at, ok
+}
+
+// run sends until nothing is left that may be sent now.
+func (q *sendQueue) run() {
+	for {
+		batch := q.take()
+		if len(batch) == 0 {
+			return
+		}
+		q.send(batch)
+	}
+}
+
+// take returns the next batch. An empty one means that the goroutine must end.
+//
+// The decision to end and the end of running are one critical section. A command that is queued before it is
+// taken; one that is queued after it starts a new goroutine.
+func (q *sendQueue) take() []*command {
+	now := q.node.client.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var batch []*command
+	if at, ok := q.nextLocked(); ok && at <= now && !q.closed {
+		batch = takeFrom(&q.urgent, batch, now)
+		batch = takeFrom(&q.normal, batch, now)
+	}
+	if len(batch) == 0 {
+		q.running = false
+		q.startLocked(now)
+		return nil
+	}
+	q.inFlight, q.sentAt = true, now
+	return batch
+}
+
+func takeFrom(queue *[]*command, batch []*command, now time.Duration) []*command {
+	rest := (*queue)[:0]
+	for _, cmd := range *queue {
+		switch {
+		case !cmd.queued:
+		case cmd.due <= now && len(batch) < maxBatch:
+			cmd.queued = false
+			batch = append(batch, cmd)
+		default:
+			rest = append(rest, cmd)
+		}
+	}
+	clear((*queue)[len(rest):])
+	*queue = rest
+	return batch
+}
+
+// send sends a batch, waits for its answers, and passes them to onAnswer.
+//
+// The limit is patience and not NodeTimeout, because the two answer different questions: callers stop waiting
+// after NodeTimeout, but a reply that comes later is still worth reading, since it tells what the node has
+// done. Client.life ends it early at Close.
+func (q *sendQueue) send(batch []*command) {
+	c := q.node.client
+	sent := c.clock.Now()
+	asked := batch[:0]
+	var calls []*lua.Call[lua.QuorumReply]
+	for _, cmd := range batch {
+		if call := cmd.make(sent); call != nil {
+			asked, calls = append(asked, cmd), append(calls, call)
+		}
+	}
+	if len(calls) > 0 {
+		ctx, cancel := context.WithTimeout(c.life, c.patience)
+		lua.RunAll(ctx, q.node.rdb, calls)
+		cancel()
+	}
+	now := c.clock.Now()
+	var failed []*command
+	var why error
+	if link := broken(calls); len(calls) > 0 {
+		failed, why = q.linked(now, now-sent, link)
+	} else {
+		q.ended()
+	}
+	for i, cmd := range asked {
+		reply := calls[i].Reply
+		c.clocks.Observe(q.node.addr, sent, now, reply.Now)
+		q.settle(cmd, reply, calls[i].Err)
+	}
+	for _, cmd := range failed {
+		q.settle(cmd, lua.QuorumReply{}, why)
+	}
+}
+
+// broken returns the error that shows that the link to the server failed, rather than a script.
+func broken(calls []*lua.Call[lua.QuorumReply]) error {
+	for _, call := range calls {
+		if !answered(call.Err) {
+			return call.Err
+		}
+	}
+	return nil
+}
+
+// settle passes an answer to onAnswer, and sends the command again if onAnswer asks for it.
+func (q *sendQueue) settle(cmd *command, reply lua.QuorumReply, err error) {
+	if !cmd.onAnswer(cmd, reply, err) {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.closed {
+		q.queueLocked(cmd)
+	}
+}
+
+func (q *sendQueue) ended() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.inFlight = false
+}
+
+// linked updates the state of the link. After a failure every command that does not last is given up.
+//
+// The pauses are 20, 40, 80, 160, 320 and then 500 ms, so a node that is back has a vote again within half a
+// second. A server in its guard time is asked when that has passed.
+func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*command, why error) {
+	q.mu.Lock()
+	q.inFlight = false
+	before := q.why
+	q.why = link
+	if link == nil {
+		q.failures = 0
+		q.rtt += (min(took, q.node.client.timeout) - q.rtt) / 8
+	} else {
+		q.failures++
+		q.retryAt = now + min(firstPause<<min(q.failures-1, 10), lastPause)
+		var refused *refusal
+		if errors.As(link, &refused) {
+			q.retryAt = max(refused.until, now+firstPause)
+		}
+		failed = append(giveUp(&q.urgent), giveUp(&q.normal)...)
+	}
+	q.mu.Unlock()
+	switch {
+	case link == nil && before != nil:
+		q.node.client.notice("node answers again", q.node, nil)
+	case link != nil && (before == nil || before.Error() != link.Error()):
+		q.node.client.notice("node has no vote", q.node, link)
+	}
+	return failed, &unsentError{link}
+}
+
+// giveUp removes the commands that do not last from a queue.
+func giveUp(queue *[]*command) (failed []*command) {
+	rest := (*queue)[:0]
+	for _, cmd := range *queue {
+		switch {
+		case !cmd.queued:
+		case cmd.lasting:
+			rest = append(rest, cmd)
+		default:
+			cmd.queued = false
+			failed = append(failed, cmd)
+		}
+	}
+	clear((*queue)[len(rest):])
+	*queue = rest
+	return failed
+}
+
+// unsentError is the error of a command that was given up before it was sent.
+type unsentError struct{ error }
+
+func (u *unsentError) Unwrap() error { return u.error }
+
+// close gives up everything. onAnswer is not called.
+//
+// A goroutine that is sending goes on until its pipeline ends, which Client.Close causes, and then finds
+// nothing. The timer may fire at the same time; startLocked sees closed.
+func (q *sendQueue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.urgent, q.normal = nil, nil
+	if q.wake != nil {
+		q.wake.Stop()
+	}
+}
+
+// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is down.
+func (q *sendQueue) idle() bool {
+	now := q.node.client.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waiting := q.nextLocked()
+	return !q.running && !waiting || q.failures > 0 || q.silentLocked(now)
+}
