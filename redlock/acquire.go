@@ -221,7 +221,7 @@ func (h *hold) releaseLocked(i int) {
 	now := c.clock.Now()
 	cmd := &command{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
 	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
-		return lua.QuorumRelease(lua.ReleaseArgs{
+		return c.nodes[i].server.Release(lua.ReleaseArgs{
 			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true,
 		})
 	}

@@ -208,12 +208,10 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 	for i, rdb := range nodes {
 		n := &node{client: c}
 		n.node = n
-		var err error
-		if n.rdb, err = links.FromNode(rdb, limits, n.vet); err != nil {
+		if err := n.link(rdb, limits); err != nil {
 			problem := strings.TrimPrefix(err.Error(), links.ErrUnsupported.Error()+": ")
 			return &rlock.ArgumentError{Name: fmt.Sprintf("nodes[%d]", i), Problem: problem}
 		}
-		n.addr = n.rdb.Options().Addr
 		c.nodes = append(c.nodes, n)
 	}
 	return nil
@@ -244,7 +242,7 @@ func (c *Client) Close() error {
 	}
 	c.end()
 	for _, n := range c.nodes {
-		_ = n.rdb.Close() // nothing to do if the client is closed already
+		_ = n.server.Close() // nothing to do if the client is closed already
 	}
 	c.work.Wait()
 	return err

@@ -209,7 +209,7 @@ func (h *hold) prepare(
 	if c.perVote {
 		args.LeastUptime = c.leastUptime
 	}
-	return lua.QuorumAcquire(args)
+	return n.server.Acquire(args)
 }
 
 // vote handles node i's answer, whenever it comes. It reports whether to ask the node again.
@@ -340,7 +340,7 @@ func (h *hold) raiseLocked(i int) {
 		if h.phase == over {
 			return nil
 		}
-		return lua.QuorumKeep([]lua.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
+		return n.server.Keep([]lua.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
 	}
 	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool {
 		h.mu.Lock()

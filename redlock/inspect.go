@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -24,7 +25,7 @@ type survey struct {
 }
 
 func (c *Client) survey(
-	ctx context.Context, question func() *lua.Call[lua.QuorumReply],
+	ctx context.Context, question func(at quorum.Server) *quorum.Call,
 ) ([]lua.QuorumReply, map[*node]error) {
 	s := &survey{failed: make(map[*node]error), silent: c.silent(), done: make(chan struct{})}
 	answer := func(n *node, reply lua.QuorumReply, err error) {
@@ -41,7 +42,7 @@ func (c *Client) survey(
 	}
 	for _, n := range c.nodes {
 		err := n.submit(&command{
-			make: func(time.Duration) *lua.Call[lua.QuorumReply] { return question() },
+			make: func(time.Duration) *quorum.Call { return question(n.server) },
 			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
 				answer(n, reply, err)
 				return false
@@ -62,8 +63,8 @@ func (c *Client) survey(
 // inspect merges the answers of the nodes. A hold counts if, as far as is known, a quorum may have it; a hold on
 // fewer nodes is an attempt that failed or is about to.
 func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, error) {
-	replies, failed := c.survey(ctx, func() *lua.Call[lua.QuorumReply] {
-		return lua.QuorumInspect(l.key, l.token, l.channel)
+	replies, failed := c.survey(ctx, func(at quorum.Server) *quorum.Call {
+		return at.Inspect(l.key, l.token, l.channel)
 	})
 	if len(replies) < c.quorum {
 		return lua.InspectReply{}, c.noQuorum(len(replies), failed)
@@ -110,8 +111,8 @@ func (c *Client) known(nodeID string) string {
 // afterwards: nobody can renew it then.
 func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (lua.ReleaseReply, error) {
 	began := c.clock.Now()
-	replies, failed := c.survey(ctx, func() *lua.Call[lua.QuorumReply] {
-		return lua.QuorumRelease(lua.ReleaseArgs{Lock: l.key, ID: id, Channel: l.channel, WantNow: true})
+	replies, failed := c.survey(ctx, func(at quorum.Server) *quorum.Call {
+		return at.Release(lua.ReleaseArgs{Lock: l.key, ID: id, Channel: l.channel, WantNow: true})
 	})
 	if len(replies) < c.quorum {
 		return lua.ReleaseReply{}, c.noQuorum(len(replies), failed)

@@ -123,7 +123,7 @@ func (r *round) send(at int, ttls []int64) {
 				if r.stale(now) {
 					return nil
 				}
-				return lua.QuorumKeep(asks, c.core.FenceTTL)
+				return c.nodes[at].server.Keep(asks, c.core.FenceTTL)
 			},
 			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
 				r.onAnswer(at, of, ttls, reply, err)
@@ -313,8 +313,8 @@ func (r *round) stepAt(at int, s store.Step, leave bool) *command {
 				return nil
 			}
 			k, _ := h.keepAt(at, s.TTL.Milliseconds())
-			return lua.QuorumStep(lua.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID, Count: s.Count,
-				Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
+			return r.client.nodes[at].server.Step(lua.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID,
+				Count: s.Count, Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
 		},
 		onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
 			r.stepped(at, reply, err)

@@ -6,8 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/holdfast-go/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -57,7 +56,7 @@ type node struct {
 	sendQueue
 	addr   string
 	client *Client
-	rdb    *redis.Client
+	server quorum.Server
 }
 
 // At most one goroutine, run, serves it. running is true from before it is started until it has found the queue
@@ -250,7 +249,7 @@ func (q *sendQueue) send(batch []*command) {
 	}
 	if len(calls) > 0 {
 		ctx, cancel := context.WithTimeout(c.life, c.patience)
-		lua.RunAll(ctx, q.node.rdb, calls)
+		q.node.server.Send(ctx, calls)
 		cancel()
 	}
 	now := c.clock.Now()
@@ -367,11 +366,13 @@ func (q *sendQueue) close() {
 	}
 }
 
-// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is down.
+// idle reports that there is nothing to wait for: nothing is queued or under way, or the node is down. A connection
+// that has just broken does not mean that: what is queued is sent again over the next one, 20 ms later.
 func (q *sendQueue) idle() bool {
 	now := q.node.client.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, waiting := q.nextLocked()
-	return !q.running && !waiting || q.failures > 0 || q.silentLocked(now)
+	down := q.failures > 1 || q.failures == 1 && q.retryAt-now > firstPause || q.silentLocked(now)
+	return !q.running && !waiting || down
 }

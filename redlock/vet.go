@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/quorum"
 )
 
 // refusal is why a connection was refused, and until when retrying is pointless.
@@ -63,11 +65,25 @@ func (i *identities) claim(n *node, run string) (other *node) {
 //	2 s    another client asks: a is busy, b has no vote, c grants. No quorum
 //	30 s   at the latest the hold is lost, and released on a; a and c grant. b has a vote from 32 s on
 func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
+	return n.check(func() (quorum.About, error) {
+		pipe := conn.Pipeline()
+		info, role, clock := pipe.Info(ctx, "server"), pipe.Do(ctx, "ROLE"), pipe.Time(ctx)
+		_, err := pipe.Exec(ctx)
+		server := fields(info.Val())
+		about := quorum.About{Mode: modeOf(server), Run: server["run_id"], Uptime: server["uptime_in_seconds"],
+			Now: clock.Val().UnixMicro()}
+		if parts, _ := role.Val().([]any); len(parts) > 0 {
+			about.Role, _ = parts[0].(string)
+		}
+		return about, err
+	})
+}
+
+// check decides whether a server has a vote, by what it says of itself.
+func (n *node) check(read func() (quorum.About, error)) error {
 	c := n.client
 	sent := c.clock.Now()
-	pipe := conn.Pipeline()
-	info, role, clock := pipe.Info(ctx, "server"), pipe.Do(ctx, "ROLE"), pipe.Time(ctx)
-	_, err := pipe.Exec(ctx)
+	about, err := read()
 	now := c.clock.Now()
 	switch {
 	case err == nil:
@@ -79,22 +95,21 @@ func (n *node) vet(ctx context.Context, conn *redis.Conn) error {
 		return n.refuse(fmt.Errorf("it must answer INFO, ROLE and TIME to have a vote: %w", err),
 			now+recheck)
 	}
-	c.clocks.Observe(n.addr, sent, now, clock.Val().UnixMicro())
-	about := fields(info.Val())
-	if mode := modeOf(about); mode != "" && mode != "standalone" {
+	c.clocks.Observe(n.addr, sent, now, about.Now)
+	if mode := about.Mode; mode != "" && mode != "standalone" {
 		return n.refuse(fmt.Errorf("%w: it runs in mode %q", ErrNotIndependent, mode), now+recheck)
 	}
-	if parts, _ := role.Val().([]any); len(parts) == 0 || parts[0] != "master" {
+	if about.Role != "master" {
 		return n.refuse(fmt.Errorf("%w: it is a replica", ErrNotIndependent), now+recheck)
 	}
-	if other := c.who.claim(n, about["run_id"]); other != nil {
+	if other := c.who.claim(n, about.Run); other != nil {
 		return n.refuse(fmt.Errorf("%w: it is the same server as %s", ErrNotIndependent, other.addr),
 			now+recheck)
 	}
 	if c.leastUptime == 0 {
 		return nil
 	}
-	up, err := strconv.ParseInt(about["uptime_in_seconds"], 10, 64)
+	up, err := strconv.ParseInt(about.Uptime, 10, 64)
 	if err != nil {
 		return n.refuse(errors.New("its INFO lacks the uptime, which it must report to have a vote"), now+recheck)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -246,7 +245,7 @@ func (b *book) entersLocked(name string) (n int) {
 }
 
 // look notes which locks are free though somebody waits, and have been for longer than they may.
-func (b *book) look(server *memstore.Server, most time.Duration) {
+func (b *book) look(in *world, most time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for name, r := range b.locks {
@@ -257,7 +256,7 @@ func (b *book) look(server *memstore.Server, most time.Duration) {
 			}
 		}
 		enters := b.entersLocked(name)
-		if len(waits) == 0 || r.seen != enters || !b.kind.idle(server, waits) {
+		if len(waits) == 0 || r.seen != enters || !b.kind.idle(in, waits) {
 			r.free, r.seen = time.Time{}, enters
 			continue
 		}

@@ -1,7 +1,7 @@
 // Package simulation runs whole clients over a store in memory, in virtual time: processes whose goroutines lock, try,
 // nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses, on a server
-// whose clock may be set back. A seed makes the kind of the locks, the programs, the network and the instants of
-// everything.
+// whose clock may be set back; or on three or five independent servers. A seed makes the kind of the locks, the
+// programs, the network and the instants of everything.
 //
 // # What is checked
 //
@@ -20,6 +20,9 @@
 //     that gave up while it was being registered, which its process may have.
 //   - Who has a set of locks has each of them, and the plain ones by one grant, which is new: a set inherits no member.
 //     Who failed to get it has none. A set is not kept waiting where all its names are free.
+//   - A lock over independent servers is held once and has growing tokens, whatever happens to each server and to each
+//     way to it: one freezes, comes back empty, has its clock set ahead by less than the margin of a hold, or back.
+//     A node is told that a hold has ended as soon as it answers; the lease is not waited for.
 //   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
 //   - Once every call has returned, nothing is left in the store, though no client was closed. Where copies of answered
 //     requests come late, or the clock is set back, a place in a fair lock's queue may be left until that expires.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/fairlock"
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -29,8 +28,8 @@ var fairKind = kind{
 		w.nest(in.lock, held)
 		return func() {}
 	},
-	idle: func(server *memstore.Server, waits []*wait) bool {
-		exclusive, _ := server.Holds(waits[0].name)
+	idle: func(in *world, waits []*wait) bool {
+		exclusive, _ := in.server.Holds(waits[0].name)
 		return exclusive == 0
 	},
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"time"
 
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -20,20 +20,25 @@ type kind struct {
 	// where that is set back, a copy can count once more.
 	remembers bool
 
+	settles time.Duration // how long it takes from when the network is well until the locks are free, at most
+
 	queues bool // waiters are served in the order in which they came, whichever process they are in
 
 	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
 	act    func(w *worker, name string) // what a worker does
 	want   func(w *worker, name string) want
 	breaks func(w *worker, name string)
-	same   func(w *worker, as want) *rlock.Lock                     // another process's handle
-	inside func(w *worker, in *wait, held context.Context) func()   // what is done inside a hold, and after it
-	check  func(w *world)                                           // at the end; nil: nothing
-	idle   func(server *memstore.Server, waits []*wait) (free bool) // that somebody waits for what is there for it
+	same   func(w *worker, as want) *rlock.Lock                   // another process's handle
+	inside func(w *worker, in *wait, held context.Context) func() // what is done inside a hold, and after it
+	done   func(w *world)                                         // when every call has returned; nil: nothing
+	check  func(w *world)                                         // at the end; nil: nothing
+	idle   func(in *world, waits []*wait) (free bool)             // that somebody waits for what is there for it
 }
 
 // kinds are all. A seed has always the same one, as long as none is added.
-var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind}
+var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
+	&redlockKind,
+}
 
 func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(context.Background()) }
 
@@ -51,8 +56,8 @@ var plainKind = kind{
 		w.nest(lock, held)
 		return func() {}
 	},
-	idle: func(server *memstore.Server, waits []*wait) bool {
-		exclusive, _ := server.Holds(waits[0].name)
+	idle: func(in *world, waits []*wait) bool {
+		exclusive, _ := in.server.Holds(waits[0].name)
 		return exclusive == 0
 	},
 }
@@ -71,8 +76,8 @@ var rwKind = kind{
 	},
 	same:   func(w *worker, as want) *rlock.Lock { return side(rwlock.New(w.client, as.name), as.reads) },
 	inside: insideRW,
-	idle: func(server *memstore.Server, waits []*wait) bool {
-		exclusive, shared := server.Holds(waits[0].name)
+	idle: func(in *world, waits []*wait) bool {
+		exclusive, shared := in.server.Holds(waits[0].name)
 		for _, w := range waits {
 			if !w.reads {
 				return exclusive+shared == 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
@@ -32,9 +31,9 @@ var multiKind = kind{
 		w.nest(in.lock, held)
 		return func() {}
 	},
-	idle: func(server *memstore.Server, waits []*wait) bool {
+	idle: func(in *world, waits []*wait) bool {
 		for name := range strings.FieldsSeq(waits[0].name) {
-			if exclusive, shared := server.Holds(name); exclusive+shared > 0 {
+			if exclusive, shared := in.server.Holds(name); exclusive+shared > 0 {
 				return false
 			}
 		}

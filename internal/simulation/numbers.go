@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -103,7 +102,7 @@ var latchKind = kind{
 		})
 		return func() {}
 	},
-	idle: func(server *memstore.Server, waits []*wait) bool { return server.Free(waits[0].name) == 0 },
+	idle: func(in *world, waits []*wait) bool { return in.server.Free(waits[0].name) == 0 },
 }
 
 // latch counts down, or waits until all have.

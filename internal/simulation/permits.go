@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -53,12 +52,12 @@ var permitKind = kind{
 }
 
 // enough reports that there is as much as the most that somebody waits for.
-func enough(server *memstore.Server, waits []*wait) bool {
+func enough(in *world, waits []*wait) bool {
 	most := int64(0)
 	for _, w := range waits {
 		most = max(most, w.weight)
 	}
-	return server.Free(waits[0].name) >= most
+	return in.server.Free(waits[0].name) >= most
 }
 
 // keep does something now, over and over, and at the end.

@@ -41,6 +41,7 @@ type world struct {
 	processes []*process
 	keeper    *rlock.Client // without faults
 	tallies   map[string]*tally
+	quorum    *quorum // of redlock
 	book      *book
 }
 
@@ -148,6 +149,8 @@ func run(t *testing.T, seed uint64) []string {
 	}()
 	if !w.watch(done, net) {
 		w.book.note("calls have not returned %v after the network was well", forever)
+	} else if kind.done != nil {
+		kind.done(w)
 	}
 	w.end(net, finish)
 	<-done // since the clients are closed
@@ -171,7 +174,7 @@ func (w *world) open(t *testing.T, number int, direct bool) *process {
 
 // watch looks at the locks once the network is well, until all is done; it reports false if that takes for ever.
 func (w *world) watch(done <-chan struct{}, net *network) bool {
-	well := time.NewTimer(net.heal + lease)
+	well := time.NewTimer(net.heal + lease + w.kind.settles)
 	defer well.Stop()
 	select {
 	case <-done:
@@ -189,7 +192,7 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 		case <-done:
 			return true
 		case <-ticks.C:
-			w.book.look(w.server, most)
+			w.book.look(w, most)
 		}
 	}
 	return false

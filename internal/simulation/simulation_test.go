@@ -19,3 +19,6 @@ func TestFairSchedules(t *testing.T) { simulation.Until(t, "fair", 3*time.Second
 
 // The same of sets of locks, beside callers that want one of their names.
 func TestSetSchedules(t *testing.T) { simulation.Until(t, "multilock", 3*time.Second) }
+
+// The same of locks over independent servers.
+func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.Second) }

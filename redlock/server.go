@@ -1,0 +1,50 @@
+package redlock
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// link makes the way to the node's server. Nothing is sent.
+//
+// Applications give a client of Redis; only this module can make a quorum.Node, and only its tests do. The same
+// check decides about a connection of either kind, so the simulation also covers the guard time after a restart.
+func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
+	if at, ok := rdb.(*quorum.Node); ok {
+		n.server, n.addr = at.Link(n.check), at.Addr
+		return nil
+	}
+	client, err := links.FromNode(rdb, limits, n.vet)
+	if err != nil {
+		return err
+	}
+	n.server, n.addr = redisServer{client}, client.Options().Addr
+	return nil
+}
+
+// redisServer implements [quorum.Server] by the scripts, which the server carries out one at a time. It is the only
+// implementation outside of tests.
+type redisServer struct{ rdb *redis.Client }
+
+func (redisServer) Acquire(a lua.QuorumAcquireArgs) *quorum.Call { return lua.QuorumAcquire(a) }
+
+func (redisServer) Keep(holds []lua.QuorumHold, fenceTTL int64) *quorum.Call {
+	return lua.QuorumKeep(holds, fenceTTL)
+}
+
+func (redisServer) Step(a lua.QuorumStepArgs) *quorum.Call { return lua.QuorumStep(a) }
+
+func (redisServer) Release(a lua.ReleaseArgs) *quorum.Call { return lua.QuorumRelease(a) }
+
+func (redisServer) Inspect(lock, token, channel string) *quorum.Call {
+	return lua.QuorumInspect(lock, token, channel)
+}
+
+func (s redisServer) Send(ctx context.Context, calls []*quorum.Call) { lua.RunAll(ctx, s.rdb, calls) }
+
+func (s redisServer) Close() error { return s.rdb.Close() }
