@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -38,7 +39,7 @@ func (q *queue) Queue() store.Queue {
 
 func (q *queue) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Passes: true, Queues: true, Marks: true, Counts: true, Under: under}
+var traits = store.Traits{Passes: true, Queues: true, Marks: true, Counts: true, Notes: true, Under: under}
 
 // fairMode tells a fair hold from a plain one of the same name, behind which Redis is asked.
 const fairMode = "fair"
@@ -186,3 +187,6 @@ type renewer struct{}
 func (renewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
 	return lua.Renew(keys, ids, ttls)
 }
+
+// NoteKey implements [redisstore.Noting].
+func (q *queue) NoteKey() string { return keys.Own("note", q.Key()) }

@@ -48,6 +48,7 @@ type Holder struct {
 	TTL   time.Duration // until Redis drops it if it is not renewed; negative: no expiry, only Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client
+	Owner string        // what the holder's client says of itself, if it does and this one asks
 }
 
 // Inspect asks Redis who holds the lock, in one round trip.
@@ -66,7 +67,7 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	}
 	for _, h := range seen.Holders {
 		info.Holders = append(info.Holders, Holder{
-			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine,
+			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine, Owner: h.Owner,
 		})
 	}
 	return info, nil
@@ -85,16 +86,30 @@ func (l *Lock) Break(ctx context.Context) error {
 	return parts.Engine.Break(ctx, parts.Request.Proto)
 }
 
+// BreakOne is Break for one hold: the one with an id that Inspect told. If there is no such hold, the error is
+// ErrNotHeld and nothing changes.
+func (l *Lock) BreakOne(ctx context.Context, id string) error {
+	parts, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(id, ":") {
+		return &ArgumentError{Name: "id", Value: id, Problem: "must be the id of a holder that Inspect told"}
+	}
+	return parts.Engine.BreakOne(ctx, parts.Request.Proto, id)
+}
+
 // exported is the text form of an exported hold.
 type exported struct {
 	Key   string `json:"k,omitempty"`
 	Bytes []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
 	ID    string `json:"i"`
 	Fence int64  `json:"f"`
+	Until int64  `json:"m,omitempty"` // server time in µs until which the lock is kept: MinHold
 }
 
 func newExported(key string, p engine.Passage) exported {
-	made := exported{ID: p.ID, Fence: p.Fence}
+	made := exported{ID: p.ID, Fence: p.Fence, Until: p.Keep}
 	if utf8.ValidString(key) {
 		made.Key = key
 	} else {
@@ -148,13 +163,16 @@ func (l *Lock) Import(
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
-	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0:
+	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0 ||
+		p.Until < 0 || p.Until > 1<<53:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case p.key() != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{
 			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.key()),
 		}
 	}
-	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{ID: p.ID, Fence: p.Fence})
+	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{
+		ID: p.ID, Fence: p.Fence, Keep: p.Until,
+	})
 	return hand(ctx, level, err)
 }

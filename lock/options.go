@@ -16,15 +16,23 @@ func set(o *handle.Options, name string, to *time.Duration, d, least time.Durati
 	}
 }
 
+// Lease is the lease of the hold instead of the client's. The hold is renewed as ever: every third of the client's
+// lease, or of its own if that is shorter. A longer lease survives a longer absence of Redis; a shorter one makes
+// others wait less after a crash. d must be at least a third of the client's lease, because the client's time limits of
+// commands, and its pauses between two of them, are fractions of that. Not with FixedLease.
+func Lease(d time.Duration) Option {
+	return func(o *handle.Options) { set(o, "Lease", &o.Renewed, d, handle.MinLease) }
+}
+
 // FixedLease turns the watchdog off: the hold is not renewed and ends after d, for its owner a little earlier (see
 // Hold.ValidUntil). d must be at least 100 ms.
 func FixedLease(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "FixedLease", &o.Lease, d, handle.MinLease) }
 }
 
-// MaxWait limits how long Lock waits, and nothing else: unlike a deadline on its context it does not limit the work.
-// When it elapses Lock returns ErrBusy, or ErrUnavailable if Redis did not answer. d must be positive; for a single
-// attempt use TryLock.
+// MaxWait limits how long Lock waits, instead of the client's MaxWait, and nothing else: unlike a deadline on its
+// context it does not limit the work. When it elapses Lock returns ErrBusy, or ErrUnavailable if Redis did not answer.
+// d must be positive; for a single attempt use TryLock.
 func MaxWait(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MaxWait", &o.MaxWait, d, time.Millisecond) }
 }
@@ -35,4 +43,20 @@ func MaxWait(d time.Duration) Option {
 // counts until that level is unlocked.
 func MaxHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MaxHold", &o.MaxHold, d, time.Millisecond) }
+}
+
+// MinHold keeps the lock for d from its acquisition, however early the hold is unlocked: for a short job that must not
+// run again on a machine whose clock is behind, where it is due a little later. Unlock ends the hold and returns as
+// ever, after one request; Redis then keeps the lock for what is left of d, by its own clock, under an id that is
+// nobody's. Until that is over the lock is busy for everybody, callers of this process included: it is not passed on
+// to them, and Close does not free it. Only Break does.
+//
+// It keeps the lock only if unlock, Close, or the end of a hold by MaxHold reaches Redis. A process that dies leaves
+// the rest of its lease, which may be less than d: its job may not have been done. A call that fails keeps nothing.
+// With several limits, of nested levels for instance, the latest counts. Export carries it to the importer. A d longer
+// than FixedLease is refused.
+//
+// Only the reentrant lock of package rlock has it. Other kinds, and sets of package multilock, refuse it.
+func MinHold(d time.Duration) Option {
+	return func(o *handle.Options) { set(o, "MinHold", &o.MinHold, d, time.Millisecond) }
 }

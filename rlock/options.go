@@ -1,7 +1,10 @@
 package rlock
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -14,6 +17,11 @@ type ClientOptions struct {
 	// MaxPoll is how long a waiter relies on Redis's messages before it asks again: even if every message is lost, a
 	// waiter gets the lock this long after a release. Zero means 1 s.
 	MaxPoll time.Duration
+
+	// MaxWait limits how long Lock waits, as the option of that name does, for every handle of the Client without that
+	// option: locks of all kinds, permits, and sets of locks. A Lock that has waited for so long returns ErrBusy. It
+	// does not limit the waiting for a latch. Zero means no limit.
+	MaxWait time.Duration
 
 	// ReleaseTimeout bounds unlock and Close when Redis does not answer. Zero means 5 s.
 	ReleaseTimeout time.Duration
@@ -43,4 +51,20 @@ type ClientOptions struct {
 	// Logger receives what an operator should know: losses, failing renewals, waiters that wait for their own client.
 	// Nil means slog.Default().
 	Logger *slog.Logger
+
+	// Owner is what others are told of this client beside its holds, by Inspect, List and the command line, such as
+	// what [ThisProcess] returns. It is kept in a key of its own, holdfast_owner:<client's id>, which lives as long as
+	// the client's renewed holds and is written at most six times a lease, whatever the number of locks. A client with
+	// an Owner also asks for those of others, at the cost of a second round trip of Inspect. Empty means that neither
+	// is done.
+	Owner string
+}
+
+// ThisProcess is an Owner: host, process id and program.
+func ThisProcess() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s pid %d %s", host, os.Getpid(), filepath.Base(os.Args[0]))
 }

@@ -69,7 +69,7 @@ func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *plain) Traits() *store.Traits { return &plainTraits }
 
-var plainTraits = store.Traits{Passes: true, Counts: true, Joins: true}
+var plainTraits = store.Traits{Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true}
 
 // Acquire falls back to two scripts of one key each while the slot is being migrated: Redis answers a script of two
 // keys, one of them absent, with TRYAGAIN for as long as that takes. The second script mints the token, inside the
@@ -142,6 +142,25 @@ func (p *plain) Inspect(
 
 func (p *plain) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
 	return p.release.Call(id, sharded, wantNow)
+}
+
+// NoteKey implements [redisstore.Noting].
+func (p *plain) NoteKey() string { return keys.Own("note", p.key) }
+
+// Keeping implements [redisstore.Keeping].
+func (p *plain) Keeping(until int64, as string) redisstore.Protocol { return &kept{p, until, as} }
+
+// kept is the protocol of a hold that is released before its MinHold is over.
+type kept struct {
+	*plain
+	until int64
+	as    string
+}
+
+func (k *kept) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
+	return lua.Keep(lua.KeepArgs{
+		Lock: k.key, ID: id, As: k.as, Until: k.until, Channel: k.channel, Sharded: sharded,
+	})
 }
 
 func (p *plain) Renewer() redisstore.Renewer { return hashRenewer{} }

@@ -35,12 +35,18 @@ type Option = lock.Option
 // FixedLease turns the watchdog off: the hold is not renewed and ends after d. See [lock.FixedLease].
 func FixedLease(d time.Duration) Option { return lock.FixedLease(d) }
 
+// Lease is the lease of the hold, which is renewed, instead of the client's. See [lock.Lease].
+func Lease(d time.Duration) Option { return lock.Lease(d) }
+
 // MaxWait limits how long Lock waits, and nothing else. See [lock.MaxWait].
 func MaxWait(d time.Duration) Option { return lock.MaxWait(d) }
 
 // MaxHold ends a hold that is not unlocked after d, even though the watchdog could still renew it. See
 // [lock.MaxHold].
 func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
+
+// MinHold keeps the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
+func MinHold(d time.Duration) Option { return lock.MinHold(d) }
 
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See
 // [lock.WithoutHolds].

@@ -77,10 +77,7 @@ func (w *Watchdog) armLocked(l *Lease) {
 // started at start. Rounding moves leases that are due at nearly the same time
 // to the same tick, and so into the same call.
 func (w *Watchdog) renewalAfter(start, lease time.Duration) time.Duration {
-	period := w.cfg.Period
-	if period >= lease-Margin(lease, w.cfg.Wheel.tick) {
-		period = lease / 3
-	}
+	period := min(w.cfg.Period, lease/3)
 	at := start + period
 	if step := period / 8; step > 0 {
 		at -= at % step

@@ -23,7 +23,7 @@ type Config struct {
 	// Period is how long after the start of the last confirmed call a lease is
 	// renewed: usually a third of the lease. It is rounded down by up to an
 	// eighth, so that leases that are due at nearly the same time share a call.
-	// A lease too short for it is renewed after a third of itself.
+	// A shorter lease is renewed after a third of itself.
 	Period time.Duration
 	// Retry is the pause after a transient failure. Zero means Period/8.
 	Retry time.Duration

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// Config is what an Engine is made of. All fields are set.
+// Config is what an Engine is made of. All fields but Owners are set.
 type Config struct {
 	Store          store.Store // which the engine starts and closes
 	ClientID       string
@@ -25,6 +26,9 @@ type Config struct {
 	Errors         Errors
 	Events         Events
 	Logger         *slog.Logger
+
+	// Owners adds to holders, within ctx, what their clients say of themselves. Nil: they are not asked.
+	Owners func(ctx context.Context, holders []Holder)
 }
 
 // Engine waits, wakes, renews, loses, passes on and cleans up for every lock of one client. All fields but the
@@ -94,6 +98,9 @@ func New(cfg Config) *Engine {
 	})
 	return e
 }
+
+// Lease is the client's lease.
+func (e *Engine) Lease() time.Duration { return e.cfg.Lease }
 
 // Slot is equal for keys whose locks one script can take, as far as is known.
 func (e *Engine) Slot(key string) int { return e.store.Slot(key) }

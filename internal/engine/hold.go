@@ -59,7 +59,9 @@ func (e *Engine) host() hold.Host {
 }
 
 // want is what the request wants of a hold.
-func (r Request) want() hold.Want { return hold.Want{Lease: r.Lease, Kept: r.Kept, MaxHold: r.MaxHold} }
+func (r Request) want() hold.Want {
+	return hold.Want{Lease: r.Lease, Kept: r.Kept, MaxHold: r.MaxHold, MinHold: r.MinHold}
+}
 
 // newHold makes the local side of a hold that Redis granted. Start is when the granting call was
 // first sent. The hold has no level yet: attach adds it.
@@ -81,7 +83,11 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 // before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*hold.Level, bool) {
 	h.expireIfOver()
-	return h.Attach(ctx, req.want())
+	l, ok := h.Attach(ctx, req.want())
+	if ok {
+		h.keepFor(req.MinHold)
+	}
+	return l, ok
 }
 
 // expireIfOver ends a hold that is not valid any more, should the watchdog not have come to it yet.

@@ -60,6 +60,7 @@ type Holder struct {
 	TTL   time.Duration // negative: it stays until it is broken
 	Fence int64
 	Mine  bool
+	Owner string // what its client says of itself, if that is asked
 }
 
 // noExpiry is the TTL of a holder that stays until it is broken.
@@ -93,6 +94,9 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 			ID: holder.ID, Count: holder.Count, TTL: ttl, Fence: reply.Fence,
 			Mine: e.table.find(p.Key(), holder.ID) != nil,
 		})
+	}
+	if e.cfg.Owners != nil && len(seen.Holders) > 0 {
+		e.cfg.Owners(ctx, seen.Holders)
 	}
 	return seen, nil
 }

@@ -168,7 +168,11 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 			e.wheel.Cancel(&w.stale)
 			h, err := e.acquire(limited, ctx, w, told)
 			if err == errBehind {
-				told = true
+				if !told { // a hold of this process came in its way while it asked: by Import
+					told = true
+					e.noteStale(w)
+					e.keepPolling(w)
+				}
 				continue
 			}
 			return h, err

@@ -99,7 +99,7 @@ func (h *Hold) orphan() {
 
 // asOrphan is the hold as the reclaimer takes it over.
 func (h *Hold) asOrphan() request.Orphan {
-	return request.Orphan{Proto: h.proto, ID: h.id(), NotAfter: h.doubt}
+	return request.Orphan{Proto: h.parting(), ID: h.id(), NotAfter: h.doubt}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

@@ -23,6 +23,7 @@ func (h *Hold) reenter(
 		return nil, err
 	}
 	if l := h.Nest(ctx, from, req.want()); l != nil {
+		h.keepFor(req.MinHold)
 		return l, nil
 	}
 	limited, cancel := req.limited(ctx)
@@ -73,7 +74,7 @@ func (h *Hold) reenterWithin(
 		h.lose(hold.Gone, nil)
 		return nil, h.overCause()
 	}
-	return h.settle(ctx, l, start, step, req.MaxHold)
+	return h.settle(ctx, l, start, step, req)
 }
 
 // sendStep sends a re-entry until it is answered, for as long as the hold is valid and patience lasts. It is the
@@ -139,11 +140,12 @@ func (h *Hold) overCause() error {
 
 // settle opens a level that Redis has confirmed.
 func (h *Hold) settle(
-	ctx context.Context, l *hold.Level, start time.Duration, step hold.Step, maxHold time.Duration,
+	ctx context.Context, l *hold.Level, start time.Duration, step hold.Step, req Request,
 ) (*hold.Level, error) {
-	settled := l.Settle(ctx, start, step, maxHold)
+	settled := l.Settle(ctx, start, step, req.MaxHold)
 	switch {
 	case settled.Open:
+		h.keepFor(req.MinHold)
 		return l, nil
 	case settled.Done:
 		h.engine.events.released(h.proto.Name(), settled.Since, settled.Cause)

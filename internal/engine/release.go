@@ -33,10 +33,11 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	if runOver {
 		e.table.ends(h, e.store.Heard(h.proto.Channel()))
 	}
+	parting := h.parting()
 	var reply store.ReleaseReply
 	var err error
 	if !e.sender.Retry(background, end, func() request.Next {
-		reply, err = e.sender.Release(background, h.proto, h.id(), end)
+		reply, err = e.sender.Release(background, parting, h.id(), end)
 		switch store.FaultOf(err) {
 		case store.FaultNone, store.FaultConflict:
 			return request.Settled
@@ -47,7 +48,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		return request.Later
 	}) {
-		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: h.id()}, h.Longest())
+		e.sender.Reclaim(request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
 		e.table.drop(h, 0)
 		return e.unavailable(h.proto, err)
 	}

@@ -33,7 +33,7 @@ func (e *Engine) renew(
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
 		h := ownerOf(l)
-		ttl := h.RenewTTL(now, e.cfg.Lease)
+		ttl := h.RenewTTL(now)
 		if ttl <= 0 {
 			results[i] = watchdog.Result{Err: errHeldOver}
 			continue

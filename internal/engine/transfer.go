@@ -18,6 +18,7 @@ var ErrNested = errors.New("unlock the nested levels first")
 type Passage struct {
 	ID    string
 	Fence int64
+	Keep  int64 // server time in µs until which the importer has the lock kept; 0: it has not
 }
 
 // A passage goes from one process to another like this:
@@ -77,7 +78,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	}
 	e.leavePlaces(h)
 	e.events.released(p.Name(), since, nil)
-	return Passage{ID: h.id(), Fence: h.fence}, nil
+	return Passage{ID: h.id(), Fence: h.fence, Keep: h.KeptUntil()}, nil
 }
 
 // outlast waits until no late copy can come of the request that made a hold: it could take the lock again under the
@@ -143,7 +144,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.L
 	if err != nil {
 		return nil, err
 	}
-	return e.imported(ctx, req, id, from.Fence, began, unsure)
+	return e.imported(ctx, req, id, from, began, unsure)
 }
 
 // adopt has the store make a hold for the ask's id of another one, or beside it. If that is not there, the error
@@ -199,9 +200,12 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 // imported makes the local side of a hold that was adopted. Its validity counts from the first sending of the
 // request, and its token is the exporter's: it is one possession of the lock, in two processes one after the other.
 func (e *Engine) imported(
-	ctx context.Context, req Request, id string, fence int64, began time.Duration, unsure doubt,
+	ctx context.Context, req Request, id string, from Passage, began time.Duration, unsure doubt,
 ) (*hold.Level, error) {
-	h := e.newHold(req, id, fence, began, unsure.notAfter)
+	h := e.newHold(req, id, from.Fence, began, unsure.notAfter)
+	if from.Keep > 0 {
+		h.KeepUntil(from.Keep)
+	}
 	e.table.add(h)
 	if e.sender.Closed() {
 		h.orphan()

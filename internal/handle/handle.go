@@ -17,6 +17,7 @@ type Lock struct{ parts Parts }
 type Parts struct {
 	Engine  *engine.Engine // nil in a zero Lock
 	Request engine.Request // what its calls ask for, with the protocol
+	MaxWait time.Duration  // the client's, for calls that set none; 0: none
 	Err     error          // a bad argument, returned by every call
 }
 
@@ -45,8 +46,11 @@ func CheckLease(req engine.Request) error {
 // Options are the settings of lock.Options; zero means not set.
 type Options struct {
 	Lease   time.Duration // fixed
+	Renewed time.Duration // a lease that is renewed; not with a fixed one
 	MaxWait time.Duration
 	MaxHold time.Duration
+	Patient bool // waits for a capacity that is too small
+	MinHold time.Duration
 	Err     error // the first bad value; returned by every call on the handle
 }
 
@@ -66,8 +70,14 @@ func (o Options) Over(req engine.Request) engine.Request {
 	if o.Lease > 0 {
 		req.Lease, req.Kept = o.Lease, false
 	}
+	if o.Renewed > 0 {
+		req.Lease, req.Kept = o.Renewed, true
+	}
 	if o.MaxWait > 0 {
 		req.MaxWait = o.MaxWait
+	}
+	if o.MinHold > 0 {
+		req.MinHold = o.MinHold
 	}
 	if o.MaxHold > 0 {
 		req.MaxHold = o.MaxHold

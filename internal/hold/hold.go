@@ -68,19 +68,22 @@ func (h *Hold) Longest() time.Duration {
 	return h.asked
 }
 
-// RenewTTL is the lease that a renewal asks for: the longest that a level needs, and at least the given one. It is 0
-// for a hold that has ended.
+// RenewTTL is the lease that a renewal asks for: the longest that a level needs, or what was asked for first while
+// there is none, be it that its Lock is about to return. It is 0 for a hold that has ended.
 //
 // A level may be added or unlocked before the renewal reaches Redis. A longer lease that a step has set in the meantime
 // stays, because a store's renewal never shortens the lease of a hold that was nested. A shorter one is raised again;
 // that keeps the lock for longer than it need be if this process dies now, and is never wrong.
-func (h *Hold) RenewTTL(now, least time.Duration) time.Duration {
+func (h *Hold) RenewTTL(now time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
 		return 0
 	}
-	ttl := max(h.longestLocked(now), least)
+	ttl := h.longestLocked(now)
+	if ttl == 0 {
+		return h.asked
+	}
 	h.asked = max(h.asked, ttl)
 	return ttl
 }

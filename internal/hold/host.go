@@ -45,6 +45,7 @@ type Want struct {
 	Lease   time.Duration
 	Kept    bool          // renewed until it is unlocked
 	MaxHold time.Duration // 0: any time
+	MinHold time.Duration // 0: none; otherwise it is only granted by Redis
 }
 
 // Step is a change of a hold's levels as Redis is to be told of it: there are Count of them, by the operation number

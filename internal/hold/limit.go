@@ -6,8 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// limit is how long a hold may be held, where somebody limits that, or one of the readers that have it. Most
-// have none. It is guarded by the hold's mutex.
+// limit is how long a hold may be held, where somebody limits that, or one of the readers that have it, and how long
+// the lock has to be kept at least. Most have none. It is guarded by the hold's mutex.
 type limit struct {
 	hold   *Hold
 	reader *reader // whose it is; nil: the hold's
@@ -15,6 +15,14 @@ type limit struct {
 	// ends are the instants at which the hold has to end, by the level that says so: nil is the call that took
 	// the hold, whose limit stays when that level is unlocked, because it bounds what all others wait for.
 	ends map[*Level]time.Duration
+
+	least int64 // see KeepUntil
+}
+
+func newLimit(h *Hold, r *reader) *limit {
+	m := &limit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
+	m.timer.Init(func(arg any) { arg.(*limit).exceed() }, m)
+	return m
 }
 
 // limitOf is the limit of one of the readers that have the hold, or of the hold itself.
@@ -32,8 +40,7 @@ func (h *Hold) limitLocked(r *reader, l *Level, maxHold time.Duration) {
 	}
 	at := h.limitOf(r)
 	if *at == nil {
-		*at = &limit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
-		(*at).timer.Init(func(arg any) { arg.(*limit).exceed() }, *at)
+		*at = newLimit(h, r)
 	}
 	(*at).ends[l] = h.host.Clock.Now() + maxHold
 	h.host.Wheel.Schedule(&(*at).timer, (*at).until())

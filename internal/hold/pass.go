@@ -15,7 +15,8 @@ func (h *Hold) healthyLocked(now, lease time.Duration) bool {
 //   - the next one wants another lease, or one of its own that nobody renews;
 //   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
 //   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
-//   - h was limited: the release is what tells that the limit was kept.
+//   - h was limited: the release is what tells that the limit was kept, or has the lock kept for longer;
+//   - the next one has the lock kept (MinHold): it is to be counted from a grant of its own.
 //
 // The owner of h is done with it: its contexts have ended, and h is not live. Nobody else may know of next.
 //
@@ -48,7 +49,7 @@ func (h *Hold) Passes(want Want) bool {
 // passesLocked is the decision of PassTo and Passes; h's mutex is held. What Passes found may be otherwise when the
 // hold is passed, so PassTo decides again.
 func (h *Hold) passesLocked(now time.Duration, want Want) bool {
-	same := want.Kept && want.Lease == h.asked
+	same := want.Kept && want.Lease == h.asked && want.MinHold == 0
 	alone := h.settledLocked() && !h.inner && h.limit == nil
 	return h.healthyLocked(now, want.Lease) && same && alone
 }

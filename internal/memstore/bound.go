@@ -159,6 +159,16 @@ func (b *bound) Serving(id string) store.Protocol {
 	return &next
 }
 
+func (b *bound) Keeping(until int64, as string) store.Protocol {
+	p, ok := b.primitive.(plain)
+	if !ok {
+		return b
+	}
+	next := *b
+	next.primitive = kept{p, until, as}
+	return &next
+}
+
 func (b *bound) Served() string {
 	if f, queues := b.primitive.(fair); queues && len(f.served) > 0 {
 		return f.served[0]

@@ -18,6 +18,7 @@ type counted interface {
 type number struct {
 	stands bool
 	n      int64
+	ends   time.Time // of a latch: when the count ends by itself; zero: it does not
 	*requests
 }
 
@@ -27,6 +28,9 @@ func (s *Server) numberLocked(key string) *number {
 	if n == nil {
 		n = &number{requests: newRequests()}
 		s.numbers[key] = n
+	}
+	if !n.ends.IsZero() && s.overLocked(n.ends) {
+		n.n, n.ends = 0, time.Time{}
 	}
 	return n
 }
@@ -95,9 +99,13 @@ func (c counts) change(what store.Change, ask store.Ask) (store.ChangeReply, err
 	case what.Verb == store.Set && (idle || at.stands):
 		at.idled(ask, now)
 		return store.ChangeReply{Status: store.Busy, Value: at.n}, nil
-	case what.Verb == store.Add && (idle || at.n+what.N > math.MaxInt32):
+	case what.Verb == store.Add && (idle || at.n+what.N > math.MaxInt32 || at.n+what.N < -math.MaxInt32):
 		at.idled(ask, now)
-		return store.ChangeReply{}, &store.Refused{Err: c.rules.TooMany(what.N, max(math.MaxInt32-at.n, 0))}
+		fit := max(math.MaxInt32-at.n, 0)
+		if what.N < 0 {
+			fit = min(-math.MaxInt32-at.n, 0)
+		}
+		return store.ChangeReply{}, &store.Refused{Err: c.rules.TooMany(what.N, fit)}
 	case what.Verb == store.Drain && (idle || at.n <= 0):
 		at.idled(ask, now)
 		return store.ChangeReply{Status: store.Done}, nil

@@ -1,14 +1,22 @@
 package memstore
 
-import "github.com/holdfast-go/holdfast/internal/store"
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
 
 // latch is a count that callers wait for: it is open where there is none.
 type latch struct{ counts }
 
 // acquire looks, and takes nothing.
 func (l latch) acquire(store.Ask) (store.AcquireReply, error) {
-	if l.numberLocked(l.key).n > 0 {
+	at := l.numberLocked(l.key)
+	switch {
+	case at.n > 0 && at.ends.IsZero():
 		return store.AcquireReply{Status: store.Busy, PTTL: unknownTime}, nil
+	case at.n > 0:
+		return store.AcquireReply{Status: store.Busy, PTTL: l.leftLocked(at.ends)}, nil
 	}
 	return store.AcquireReply{Status: store.Held}, nil
 }
@@ -34,7 +42,10 @@ func (l latch) change(what store.Change, ask store.Ask) (store.ChangeReply, erro
 	}
 	switch what.Verb {
 	case store.Set:
-		at.n = what.N
+		at.n, at.ends = what.N, time.Time{}
+		if what.Life > 0 {
+			at.ends = l.afterLocked(what.Life)
+		}
 	case store.Down:
 		at.n--
 	case store.Delete:

@@ -10,6 +10,9 @@ import (
 type limited interface {
 	TooMany(capacity int64, waited bool) error
 	Unset() error
+	Misfit(n, capacity int64) error
+	Patient() bool
+	Short(capacity int64) error
 }
 
 // pool is what stands at the key of such permits. What is free and what the holds have add up to the capacity. The
@@ -69,7 +72,12 @@ func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
 	}
 	held, over := p.heldLocked(at)
 	if at.free+over < p.count {
-		if all := at.free + held; all > 0 && all < p.count {
+		all := at.free + held
+		switch {
+		case all <= 0 || all >= p.count:
+		case p.rules.Patient():
+			return store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.rules.Short(all)}, nil
+		default:
 			return store.AcquireReply{}, &store.Refused{Err: p.rules.TooMany(all, ask.Waited)}
 		}
 		return store.AcquireReply{Status: store.Busy, PTTL: p.next(at)}, nil
@@ -135,33 +143,4 @@ func (p permits) inspect() store.InspectReply {
 		}
 	}
 	return reply
-}
-
-// change sets the capacity, whoever holds how much, or deletes what nobody holds anything of.
-func (p permits) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
-	asked, now := p.numberLocked(p.key), p.microsLocked()
-	at := p.pools[p.key]
-	if at == nil {
-		at = &pool{holds: make(map[string]*portion)}
-	}
-	held, over := p.heldLocked(at)
-	_, done := asked.done[ask.ID]
-	_, idle := asked.idle[ask.ID]
-	switch {
-	case done:
-		return store.ChangeReply{Status: store.Already}, nil
-	case what.Verb == store.Set:
-		p.pools[p.key] = at
-		at.free = what.N - held
-		p.tell(at.free + over)
-	case what.Verb != store.Delete:
-		return p.place.change(what, ask)
-	case idle || held > over:
-		asked.idled(ask, now)
-		return store.ChangeReply{Status: store.Busy, Value: held - over}, nil
-	default:
-		delete(p.pools, p.key)
-	}
-	asked.did(ask, 0, now)
-	return store.ChangeReply{Status: store.Done, Value: at.free + over}, nil
 }

@@ -97,6 +97,24 @@ func (p plain) release(id string) store.ReleaseReply {
 	return store.ReleaseReply{Status: store.Done, Receivers: p.publishLocked(p.channel)}
 }
 
+// kept is the lock for a hold that is kept until a time when it is released, as keep.lua does it.
+type kept struct {
+	plain
+	until int64
+	as    string
+}
+
+func (k kept) release(id string) store.ReleaseReply {
+	left := k.until - k.microsLocked()
+	if left <= 0 || k.hold(id) == nil {
+		return k.plain.release(id)
+	}
+	k.locks[k.key] = &lock{
+		id: k.as, levels: firstLevel, expires: k.afterLocked(time.Duration(left) * time.Microsecond),
+	}
+	return store.ReleaseReply{Status: store.Done, Receivers: k.publishLocked(k.channel)}
+}
+
 // renew reports false if the hold is not there. A hold that was ever nested may have been given a longer lease since
 // the renewal was sent.
 func (p plain) renew(id string, ttl time.Duration) bool {

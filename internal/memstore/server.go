@@ -25,6 +25,7 @@ type Server struct {
 	pools    map[string]*pool
 	numbers  map[string]*number
 	fences   map[string]int64 // by key: the newest token
+	notes    map[string]store.Note
 	channels map[string][]listener
 	late     timers // what is under way to the server, whoever sent it
 }
@@ -38,7 +39,7 @@ func NewServer(network Network) *Server {
 		network: network, locks: make(map[string]*lock), rwLocks: make(map[string]*rwLock),
 		gates: make(map[string]*gate), lines: make(map[string]*line), pools: make(map[string]*pool),
 		numbers: make(map[string]*number),
-		fences:  make(map[string]int64), channels: make(map[string][]listener),
+		fences:  make(map[string]int64), notes: make(map[string]store.Note), channels: make(map[string][]listener),
 	}
 }
 

@@ -54,6 +54,7 @@ func (s *Store) AcquireAll(
 	key := members[0].Proto.Key()
 	reply, err := exec(ctx, s, key, func(ctx context.Context, conn lua.Conn) (lua.AcquireAllReply, bool, error) {
 		reply, err := lua.AcquireAll(all, id, notAfter).Run(ctx, conn)
+		s.noteUse(err == nil && reply.Status.Wrote())
 		return reply, reply.Status.Wrote(), err
 	})
 	s.learnSlots(err)

@@ -56,6 +56,11 @@ type Server interface {
 	Served() string
 }
 
+// A Keeping is a protocol whose released holds can be kept for a time; see [store.Protocol].
+type Keeping interface {
+	Keeping(until int64, as string) Protocol
+}
+
 // A Changer is a protocol with a number that is changed by what nobody holds.
 type Changer interface {
 	Change(ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask) (lua.CountReply, error)
@@ -91,6 +96,7 @@ func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, error) {
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AcquireReply, bool, error) {
 		reply, err := b.Protocol.Acquire(ctx, conn, ask)
+		b.store.noteUse(err == nil && reply.Status.Wrote())
 		return reply, reply.Status.Wrote(), err
 	})
 }
@@ -146,6 +152,14 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (lua.EnqueueReply
 func (b *bound) Serving(id string) store.Protocol {
 	if p, ok := b.Protocol.(Server); ok {
 		return &bound{p.Serving(id), b.store}
+	}
+	return b
+}
+
+// Keeping is asked for holds of kinds that have it.
+func (b *bound) Keeping(until int64, as string) store.Protocol {
+	if p, ok := b.Protocol.(Keeping); ok {
+		return &bound{p.Keeping(until, as), b.store}
 	}
 	return b
 }

@@ -36,6 +36,7 @@ type group struct {
 // extended its holds although its reply was lost does no harm: the client counts from before it sent the
 // request, and takes the shorter validity.
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
+	s.noteUse(true)
 	groups := s.groups(all)
 	calls := prepare(groups)
 	s.sendRenewals(ctx, groups, calls)

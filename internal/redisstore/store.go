@@ -35,6 +35,7 @@ type Store struct {
 	hub     *wake.Hub
 	host    store.Host
 
+	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
 	bySlot  atomic.Bool // the server wants the keys of a script in one slot
 }
@@ -42,6 +43,17 @@ type Store struct {
 // New returns a store over connections that it will close.
 func New(conns *links.Links, minReplicas int) *Store {
 	return &Store{links: conns, minReplicas: minReplicas}
+}
+
+// OnUse sets a function that is called whenever something was taken or renewed. It must not wait, and must be set
+// before Start.
+func (s *Store) OnUse(fn func()) { s.used = fn }
+
+// noteUse calls what OnUse has set.
+func (s *Store) noteUse(wrote bool) {
+	if wrote && s.used != nil {
+		s.used()
+	}
 }
 
 // Start implements [store.Store].

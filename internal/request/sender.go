@@ -102,6 +102,11 @@ func (s *Sender) Local(key string, server int64) time.Duration {
 	return s.clocks.Local(s.cfg.Store.Node(key), server, s.cfg.Clock.Now())
 }
 
+// Latest is the latest time that the server that keeps key may show now, in µs.
+func (s *Sender) Latest(key string) int64 {
+	return s.clocks.Latest(s.cfg.Store.Node(key), s.cfg.Clock.Now())
+}
+
 // Past reports that nothing is carried out any more whose not-after is a time of the server that keeps key.
 func (s *Sender) Past(key string, notAfter int64) bool {
 	return s.clocks.Past(s.cfg.Store.Node(key), s.cfg.Clock.Now(), notAfter)

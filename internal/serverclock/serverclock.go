@@ -52,6 +52,20 @@ func (c *Clocks) Past(node string, now time.Duration, notAfter int64) bool {
 	return ok && (now+r.offset-r.slack).Microseconds() > notAfter
 }
 
+// Latest is the latest time that the node's clock may show now, in µs, however far off the estimate may be. Of a node
+// of which nothing is known, because it has just taken over, it is the latest of all.
+func (c *Clocks) Latest(node string, now time.Duration) (latest int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.nodes[node]; ok {
+		return (now + r.offset + r.slack).Microseconds()
+	}
+	for _, r := range c.nodes {
+		latest = max(latest, (now + r.offset + r.slack).Microseconds())
+	}
+	return latest
+}
+
 // Local is the local instant at which the node's clock will show server, by the estimate.
 func (c *Clocks) Local(node string, server int64, now time.Duration) time.Duration {
 	c.mu.Lock()

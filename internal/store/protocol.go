@@ -40,6 +40,9 @@ type Protocol interface {
 	// Serving is the protocol of a hold, of this protocol, that was passed on to the waiter of that id, which has a
 	// place in the store's queue: its Release takes that away too. Without a queue it is this protocol.
 	Serving(id string) Protocol
+	// Keeping is the protocol of a hold whose Release keeps the lock until a server time in µs, by a new id that is
+	// nobody's: the hold ends, and others get the lock when that time is over.
+	Keeping(until int64, as string) Protocol
 	// Served is one of the waiters whose places Release takes away besides; "": there are none.
 	Served() string
 
@@ -66,6 +69,9 @@ type Traits struct {
 	Queues     bool // waiters have a queue in the store: Enqueue
 	Marks      bool // a busy attempt leaves something behind that Release removes: a gate, a place
 	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others
+
+	Notes   bool // the holder can say something of itself: the protocol is a Noter
+	MinHold bool // a released hold can be kept for a time: Keeping
 
 	// Under decides about a request whose context carries a live hold of another mode of the same key: it passes the
 	// queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like any other. It is nil for

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// A request with a MinHold has the lock kept in Redis for that long, though its owner is done with it earlier: a job
+// that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the contexts
+// as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
+//
+// The end is an instant of the server's clock, and not a duration. So a release that is sent again, or comes late, or
+// is left to the reclaimer keeps the lock no longer, and one that comes when the time is over just releases. What
+// counts is when the server granted the hold, and that was not after the latest time that its clock may have shown
+// when the answer had come. The lock is kept for a round trip longer than it need be, at most.
+//
+// A hold that nobody ever got to see is released at once: the job did not run.
+
+// keepFor has whoever releases the hold keep the lock for a time from now.
+func (h *Hold) keepFor(d time.Duration) {
+	if d > 0 {
+		h.KeepUntil(h.engine.sender.Latest(h.proto.Key()) + d.Microseconds())
+	}
+}
+
+// parting is the protocol by which the hold is released, whoever does it.
+func (h *Hold) parting() store.Protocol {
+	if until := h.KeptUntil(); until > 0 {
+		return h.proto.Keeping(until, h.engine.newID())
+	}
+	return h.proto
+}
