@@ -12,7 +12,7 @@
 //
 //  1. Call Set before anybody calls Wait: a latch without a count is open, and Wait returns at once.
 //  2. Wait with a deadline. Nobody owns a count, so a process that dies before its CountDown leaves it as it is, and
-//     Redis keeps it for ever. [Latch.Delete] releases all waiters.
+//     Redis keeps it for ever. [Latch.Delete] releases all waiters. A count that [Latch.SetFor] started ends by itself.
 //  3. Check the result that you waited for, if Wait must not return without it: Redis forgets a count in a restart
 //     without persistence, or in a failover to a replica that had not received it, and the latch is then open.
 //  4. Use a name for one thing. A latch and a semaphore of the same name cannot be distinguished, because each is a

@@ -3,7 +3,9 @@ package latch
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -49,7 +51,20 @@ func (l *Latch) Name() string { return l.gate.name }
 
 // Set starts a count of n, which must be positive: from now on Wait waits. If a count is running already, the error
 // is rlock.ErrBusy and nothing changes.
-func (l *Latch) Set(ctx context.Context, n int64) error {
+func (l *Latch) Set(ctx context.Context, n int64) error { return l.set(ctx, n, 0) }
+
+// SetFor starts a count like [Latch.Set], which ends by itself after life, so that it stays neither in Redis nor in
+// the way of others if a process dies before its CountDown. Its end opens the latch as Delete does: Wait returns nil
+// then, at once, though not all was done. Life is at least 100 ms and at most a year.
+func (l *Latch) SetFor(ctx context.Context, n int64, life time.Duration) error {
+	was := life
+	if problem := handle.RoundTime(&life, handle.MinLease); problem != "" {
+		return &rlock.ArgumentError{Name: "life", Value: was, Problem: problem}
+	}
+	return l.set(ctx, n, life)
+}
+
+func (l *Latch) set(ctx context.Context, n int64, life time.Duration) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
@@ -58,7 +73,7 @@ func (l *Latch) Set(ctx context.Context, n int64) error {
 			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(lua.MaxCount)),
 		}
 	}
-	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n})
+	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n, Life: life})
 	if err == nil && reply.Status == lua.Busy {
 		return &busyError{l.gate.name, reply.Value}
 	}
@@ -108,7 +123,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req.Proto, req.Shared = l.core.Store.Bind(&l.gate), true
+	req.Proto, req.Shared, req.MaxWait = l.core.Store.Bind(&l.gate), true, 0
 	return l.core.Engine.Take(ctx, req)
 }
 

@@ -63,6 +63,9 @@ func (g *gate) Change(
 	case store.Look:
 		return lua.CountLook(g.key).Run(ctx, conn)
 	case store.Set:
+		if what.Life > 0 {
+			return lua.LatchSetFor(at, what.N, what.Life.Milliseconds(), r).Run(ctx, conn)
+		}
 		return lua.LatchSet(at, what.N, r).Run(ctx, conn)
 	case store.Down:
 		return lua.LatchDown(at, r).Run(ctx, conn)

@@ -25,7 +25,8 @@ func TestRunAfterScriptFlush(t *testing.T) {
 		func() error { _, err := p.leave(alice, 1, 2, lease).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, carol).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := lua.Mint(p.token, -1).Run(t.Context(), p.rdb); return err },
-		func() error { _, err := p.release(carol).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.keep(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.release(bob).Run(t.Context(), p.rdb); return err },
 	}
 	for range 2 {
 		for _, call := range calls {

@@ -78,3 +78,11 @@ func checkStep(count, op int64) error {
 	}
 	return nil
 }
+
+// checkUntil refuses a time of a server's clock that Lua's numbers cannot tell from others.
+func checkUntil(micros int64) error {
+	if micros < 1 || micros > maxExact {
+		return fmt.Errorf("a time of %d us is not between 1 and %d", micros, int64(maxExact))
+	}
+	return nil
+}

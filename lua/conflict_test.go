@@ -57,6 +57,7 @@ func TestStrangersAreNotTouched(t *testing.T) {
 					untouched(p, isHash, p.leave(alice, 1, 2, lease))
 					untouched(p, isHash, p.release(alice))
 					untouched(p, isHash, p.adopt(alice, bob))
+					untouched(p, isHash, p.keep(alice, bob, never>>10))
 					want := lua.RenewConflict
 					if isHash {
 						want = lua.RenewGone

@@ -71,10 +71,10 @@ func CountCancel(c Counter, count int64, r Request, life int64) *Call[ReleaseRep
 		c.Free, r.Key, r.ID, count, life, c.Channel, publishKind(c.Sharded))
 }
 
-// CountRelease adds permits. The reply's Value is how many are then free. If there would be more than
-// [MaxCount], [Capacity] extracts from the error how many fit.
+// CountRelease adds permits, or takes some away if count is below zero. The reply's Value is how many are then free.
+// If that would be more than [MaxCount], or as much below zero, [Capacity] extracts from the error how many fit.
 func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
-	if err := check("count_release", c.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
+	if err := check("count_release", c.check(), r.check(), checkCount(count, -MaxCount, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
 	return newCall(&countReleaseScript, 2, decodeCount, r.with([]any{c.Free, r.Key},

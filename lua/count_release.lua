@@ -1,4 +1,4 @@
--- Adds permits, whoever took them.
+-- Adds permits, whoever took them, or takes some away, though others may have them.
 --
 -- KEYS[1]  permits
 -- KEYS[2]  requests: sorted set, request -> server time (ms) until which it is remembered; one
@@ -6,18 +6,18 @@
 -- ARGV[1]  request id
 -- ARGV[2]  not-after, server time in us
 -- ARGV[3]  until when a copy may come, server time in us
--- ARGV[4]  how many
+-- ARGV[4]  how many; below zero: to take away
 -- ARGV[5]  channel
 -- ARGV[6]  PUBLISH or SPUBLISH
--- ARGV[7]  how many there may be at most
+-- ARGV[7]  how many there may be at most, and as many below zero
 -- ARGV[8]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, permits that are free now, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
--- or the error HOLDFASTCAPACITY <n> if there would be too many, where n is how many fit; then nothing was added, and
--- no copy will add anything.
+-- or the error HOLDFASTCAPACITY <n> if there would be too many, or too few, where n is how many fit; then nothing was
+-- changed, and no copy will change anything.
 -- Publishes how many are free now, if there are any.
 --
 -- GETEX is the first write because Redis accepts it at full memory and because it changes nothing; after it Redis
@@ -34,10 +34,11 @@ local found = redis.call('GETEX', KEYS[1])
 if marks[1] then
   return {2, number, now}
 end
-local total = number + tonumber(ARGV[4])
-if marks[2] or total > tonumber(ARGV[7]) then
+local by, most = tonumber(ARGV[4]), tonumber(ARGV[7])
+local total = number + by
+if marks[2] or total > most or total < -most then
   --!include request_idle
-  local fit = math.max(ARGV[7] - number, 0)
+  local fit = by < 0 and math.min(-most - number, 0) or math.max(most - number, 0)
   return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', fit))
 end
 --!include request_done

@@ -24,8 +24,21 @@ func LatchSet(l Latch, count int64, r Request) *Call[CountReply] {
 	if err := check("latch_set", l.check(), r.check(), checkCount(count, 1, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
+	return latchSet(l, count, 0, r)
+}
+
+// LatchSetFor starts a count that ends by itself after life milliseconds. If one is running, the status is Busy.
+func LatchSetFor(l Latch, count, life int64, r Request) *Call[CountReply] {
+	if err := check("latch_set", l.check(), r.check(), checkCount(count, 1, MaxCount),
+		checkTTL("life", life)); err != nil {
+		return refuse[CountReply](err)
+	}
+	return latchSet(l, count, life, r)
+}
+
+func latchSet(l Latch, count, life int64, r Request) *Call[CountReply] {
 	return newCall(&latchSetScript, 2, decodeCount,
-		r.with([]any{l.Count, r.Key}, count, l.Channel, publishKind(l.Sharded))...)
+		r.with([]any{l.Count, r.Key}, count, l.Channel, publishKind(l.Sharded), life)...)
 }
 
 // LatchDown counts down by one. The reply's Value is the remaining count.

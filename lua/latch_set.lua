@@ -9,7 +9,8 @@
 -- ARGV[4]  the count
 -- ARGV[5]  channel
 -- ARGV[6]  PUBLISH or SPUBLISH
--- ARGV[7]  from here on: times (ms) and ids of requests that are settled
+-- ARGV[7]  until the count ends by itself, ms; 0: it does not
+-- ARGV[8]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, count, server time in us}:
 --   -1 late: read after not-after, nothing written
@@ -25,7 +26,7 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-local settled = 7
+local settled = 8
 local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')
 if marks[1] then
   return {2, 0, now}
@@ -39,6 +40,9 @@ if marks[2] or number > 0 then
 end
 --!include request_done
 redis.call('INCRBY', KEYS[1], string.format('%.0f', ARGV[4] - number))
+if ARGV[7] ~= '0' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[7])
+end
 local total, channel, kind = 1, ARGV[5], ARGV[6]
 --!include count_publish
 return {3, tonumber(ARGV[4]), now}

@@ -14,6 +14,8 @@ var (
 	permitInspectScript  = newScript("permit_inspect")
 	permitCapacityScript = newScript("permit_capacity")
 	permitDeleteScript   = newScript("permit_delete")
+	permitAdjustScript   = newScript("permit_adjust")
+	permitLookScript     = newScript("permit_look")
 )
 
 // MaxPermits is the maximum number of permits in one hold: each is a member of the sorted set.
@@ -131,7 +133,8 @@ func PermitDelete(p Permits, r Request) *Call[CountReply] {
 	if err := check("permit_delete", p.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&permitDeleteScript, 3, decodeCount, r.with([]any{p.Free, r.Key, p.Leases})...)
+	return newCall(&permitDeleteScript, 3, decodeCount,
+		r.with([]any{p.Free, r.Key, p.Leases}, p.Channel, p.kind())...)
 }
 
 // PermitInspect asks who holds permits. It returns one holder for each permit, by its name in the set.

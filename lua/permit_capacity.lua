@@ -16,7 +16,8 @@
 --   -1 late: read after not-after, nothing written
 --    2 already: done by an earlier copy of this call; nothing written
 --    3 done
--- Publishes how many are free now, if there are any.
+-- Publishes how many are free now, if there are any, and otherwise '0' if there are fewer than before: a waiter that
+-- asks for more than there are now learns it at once.
 --
 -- The free permits become the capacity minus all in the set. That is below zero if more are
 -- held than the capacity: then nobody gets any until enough were given back. Although the
@@ -41,4 +42,7 @@ local total = capacity - held + redis.call('ZCOUNT', KEYS[3], '-inf', past)
 redis.call('INCRBY', KEYS[1], string.format('%.0f', capacity - held - number))
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish
+if total <= 0 and capacity - held < number then
+  redis.pcall(kind, channel, '0')
+end
 return {3, total, now}

@@ -37,7 +37,7 @@ func TestCallsInsidePermitScripts(t *testing.T) {
 		{"counted release", func() { run(s.place, lua.CountRelease(c.keys, 1, c.request())) },
 			"getex incrby pttl publish time zadd zmscore zremrangebyscore"},
 		{"look", func() { run(s.place, lua.LatchWait(c.lock)) },
-			"get"},
+			"get pttl"},
 		{"count down", func() { run(s.place, lua.LatchDown(c.latch, c.request())) },
 			"decrby getex pttl time zadd zmscore zremrangebyscore"},
 	} {

@@ -7,14 +7,16 @@
 -- ARGV[1]  request id
 -- ARGV[2]  not-after, server time in us
 -- ARGV[3]  until when a copy may come, server time in us
--- ARGV[4]  from here on: times (ms) and ids of requests that are settled
+-- ARGV[4]  channel
+-- ARGV[5]  PUBLISH or SPUBLISH
+-- ARGV[6]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, permits that are held, server time in us}:
 --   -1 late: read after not-after, nothing written
 --   0 busy: that many are held; no copy of this call will delete anything
 --    2 already: done by an earlier copy of this call; nothing deleted
 --    3 done, whether it was there or not
--- Publishes nothing: waiters go on waiting, for a capacity.
+-- Publishes '0' if it was there: waiters go on waiting for a capacity, and know that there is none.
 --
 -- Without this check a holder would treat its permits as live until the next renewal. With a
 -- capacity set again before that, more would be held than there are. GETEX is the first write
@@ -25,7 +27,7 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-local settled = 4
+local settled = 6
 local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')
 if marks[1] then
   return {2, 0, now}
@@ -40,4 +42,7 @@ if marks[2] or held > 0 then
 end
 --!include request_done
 redis.call('DEL', KEYS[1], KEYS[3])
+if found then
+  redis.pcall(ARGV[5], ARGV[4], '0')
+end
 return {3, 0, now}

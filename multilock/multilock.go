@@ -36,8 +36,8 @@ type group struct {
 }
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
-// client. Each keeps the FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait in
-// opts limits the whole wait.
+// client. Each keeps the Lease, FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait
+// in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold is refused.
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
@@ -59,7 +59,7 @@ func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
 	default:
 		err = l.sort(o)
 	}
-	l.maxWait, l.err = o.MaxWait, err
+	l.err = err
 	return l
 }
 
@@ -82,6 +82,7 @@ func (l *Lock) sort(o handle.Options) error {
 		engine *engine.Engine
 		key    string
 	}
+	l.maxWait = l.longest(o)
 	seen := make(map[seat]int, len(l.members))
 	at := make(map[place]int)
 	for n, member := range l.members {
@@ -131,7 +132,40 @@ func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request,
 		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	}
 	req := o.Over(parts.Request)
+	if err := vet(req, o, parts.Engine.Lease()); err != nil {
+		return nil, engine.Request{}, err
+	}
 	return parts.Engine, req, handle.CheckLease(req)
+}
+
+// vet checks options of the set, and of a member, that a set cannot have.
+func vet(req engine.Request, o handle.Options, lease time.Duration) error {
+	switch {
+	case req.MinHold > 0:
+		return &rlock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}
+	case o.Renewed > 0 && o.Lease > 0:
+		return &rlock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
+	case o.Renewed > 0 && o.Renewed < lease/3:
+		return &rlock.ArgumentError{Name: "Lease", Value: o.Renewed,
+			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
+	}
+	return nil
+}
+
+// longest is how long the whole wait may take: what the options say, or else the shortest of the members' clients.
+func (l *Lock) longest(o handle.Options) (most time.Duration) {
+	if o.MaxWait > 0 {
+		return o.MaxWait
+	}
+	for _, member := range l.members {
+		if member == nil {
+			continue // which is refused
+		}
+		if d := (*handle.Lock)(member).Parts().MaxWait; d > 0 && (most == 0 || d < most) {
+			most = d
+		}
+	}
+	return most
 }
 
 // Names returns the names of the members, in the order given to New.

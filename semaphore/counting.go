@@ -79,6 +79,21 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 	return err
 }
 
+// AddCapacity adds n permits for good, or takes that many away if n is negative, and wakes waiters. Permits that are
+// taken away need not be free: the number may fall below zero, and then nobody gets any until enough were given back.
+// If the semaphore does not exist, AddCapacity creates it. A number beyond 2,147,483,647, or as far below zero, is an
+// *rlock.ArgumentError.
+func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if err := checkNumber(n, -lua.MaxCount, lua.MaxCount); err != nil {
+		return err
+	}
+	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
+	return err
+}
+
 // Drain takes all free permits and returns their number.
 func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {

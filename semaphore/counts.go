@@ -33,8 +33,11 @@ func (c *counts) RequestLife() time.Duration {
 	return time.Duration(c.core.RequestLife) * time.Millisecond
 }
 
-// TooMany is the error of a Release of n where no more than most fit.
+// TooMany is the error of a change by n where no more than most fit; below zero, no fewer.
 func (*counts) TooMany(n, most int64) error {
+	if n < 0 {
+		return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf("must be at least %d now", most)}
+	}
 	return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf("must be at most %d now", most)}
 }
 

@@ -3,6 +3,7 @@
 //
 //	printers := semaphore.New(client, "printers") // client: a *rlock.Client, one per process
 //	err := printers.SetCapacity(ctx, 3)           // absolute: every process may set it
+//	// or SetCapacityIfAbsent, which leaves what an operator changed by AddCapacity since
 //
 //	err = printers.Do(ctx, 1, func(ctx context.Context) error {
 //		return print(ctx, document) // ctx ends if the permit is lost
@@ -34,6 +35,8 @@
 //
 // Lowering the capacity below the number of held permits takes nothing from a holder. Nobody gets a permit until enough
 // are given back. Example: 5 permits are held and the capacity becomes 3. The next permit is free when 3 were released.
+// A change of the capacity is told to waiters by a message. A waiter that asks for more than there are now gets a
+// [CapacityError] at once, or goes on waiting for a greater capacity with [WaitForCapacity].
 //
 // A request that is sent again, duplicated or delayed takes effect once. Permits that an abandoned or refused call may
 // have taken are released afterwards.
@@ -79,6 +82,6 @@
 // # On a cluster
 //
 // While a slot is being migrated, Redis refuses a script of two keys if one of them is absent at the node. Held permits
-// are still renewed, by a script of one key. Acquiring the first permit of an idle semaphore, and the calls of a
-// counting one, must wait until the migration is over.
+// are still renewed, by a script of one key. Acquiring the first permit of an idle semaphore, Available, Capacity and
+// the calls of a counting one must wait until the migration is over.
 package semaphore

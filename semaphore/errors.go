@@ -31,7 +31,8 @@ func (noCapacity) Error() string {
 func (noCapacity) Unwrap() error { return rlock.ErrBusy }
 
 // CapacityError says that the capacity was lowered below what a waiting call asks for, which would otherwise wait for
-// ever. A call that asks for more than the capacity from the start gets an *rlock.ArgumentError.
+// ever. A call that asks for more than the capacity from the start gets an *rlock.ArgumentError. With [WaitForCapacity]
+// both wait, and the error of a wait that ended matches this one and rlock.ErrBusy.
 type CapacityError struct {
 	Name     string // of the semaphore
 	N        int64  // how many permits the call asks for
@@ -42,3 +43,12 @@ func (e *CapacityError) Error() string {
 	return fmt.Sprintf("rlock: semaphore %q: cannot acquire %d permits: the capacity was lowered to %d",
 		e.Name, e.N, e.Capacity)
 }
+
+// shortError is what a call with WaitForCapacity is told.
+type shortError struct{ CapacityError }
+
+func (e *shortError) Error() string {
+	return fmt.Sprintf("rlock: the semaphore has a capacity of %d and is asked for %d", e.Capacity, e.N)
+}
+
+func (e *shortError) Unwrap() []error { return []error{rlock.ErrBusy, &e.CapacityError} }

@@ -20,6 +20,7 @@ func (l *lab) loadScripts() {
 	l.Helper()
 	for _, name := range []string{
 		"permit_acquire", "permit_release", "permit_renew", "permit_capacity", "permit_delete",
+		"permit_adjust", "permit_look",
 		"count_acquire", "count_cancel", "count_release", "count_set", "count_drain", "count_look", "count_delete",
 	} {
 		known := l.direct.ScriptExists(l.Context(), lua.SHA(name)).Val()
@@ -34,6 +35,8 @@ func (l *lab) loadScripts() {
 		_, _ = lua.PermitRelease(scratch, hold).Run(ctx, l.direct)
 		_, _ = lua.PermitRenew([]string{l.name + ":sl"}, []string{"a:1"}, 1, []int64{1000}).Run(ctx, l.direct)
 		_, _ = lua.PermitCapacity(scratch, 1, past).Run(ctx, l.direct)
+		_, _ = lua.PermitAdd(scratch, 1, past).Run(ctx, l.direct)
+		_, _ = lua.PermitLook(scratch, true).Run(ctx, l.direct)
 		_, _ = lua.CountAcquire(counter, 1, false, past).Run(ctx, l.direct)
 		_, _ = lua.CountCancel(counter, 1, past, 1000).Run(ctx, l.direct)
 		_, _ = lua.CountRelease(counter, 1, past).Run(ctx, l.direct)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	settings "github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -22,20 +23,25 @@ type handle struct {
 	client *redisclient.Client
 	core   redisclient.Core
 	opts   []rlock.Option
+	own    settings.Options // of opts; this package reads its own ones
 	name   string
 	key    string
 	err    error // a bad argument of New; returned by every call
 }
 
 func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
-	h := handle{client: (*redisclient.Client)(client), name: name, opts: opts}
+	h := handle{client: (*redisclient.Client)(client), name: name, opts: opts, own: settings.Collect(opts)}
 	if h.core, h.err = h.client.Core(); h.err != nil {
 		return h
 	}
 	if h.key, h.err = h.core.Key(name); h.err != nil {
 		return h
 	}
-	if _, h.err = h.client.Request(opts); h.err != nil {
+	req, err := h.client.Request(opts)
+	if err == nil && req.MinHold > 0 {
+		err = redisclient.NoMinHold(req.MinHold)
+	}
+	if h.err = err; err != nil {
 		return h
 	}
 	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.requests()) {
@@ -93,6 +99,8 @@ func checkSpelling(key string) error {
 // checkNumber refuses a number of permits out of range.
 func checkNumber(n, least, most int64) error {
 	switch {
+	case n < least && least < 0:
+		return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf("must be at least %d", least)}
 	case n < least && least == 0:
 		return &rlock.ArgumentError{Name: "n", Value: n, Problem: "must not be negative"}
 	case n < least:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
@@ -20,8 +21,9 @@ import (
 type permits struct {
 	holdless
 	handle
-	count  int64 // 0: a hold of which only the id is known
-	traits store.Traits
+	count   int64 // 0: a hold of which only the id is known
+	patient bool  // see WaitForCapacity
+	traits  store.Traits
 }
 
 func (p *permits) Name() string    { return p.name }
@@ -47,6 +49,9 @@ func (p *permits) Acquire(
 	reply, err := lua.PermitAcquire(
 		p.at(p.core.Store.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if most, refused := lua.Capacity(err); refused {
+		if p.patient {
+			return lua.AcquireReply{Status: lua.Busy, PTTL: unknownTime, Why: p.Short(most)}, nil
+		}
 		err = &store.Refused{Err: p.TooMany(most, ask.Waited)}
 	}
 	if reply.Status == lua.Busy && reply.Fence == lua.NoCapacity {
@@ -66,6 +71,17 @@ func (p *permits) TooMany(capacity int64, waited bool) error {
 	}
 }
 
+// unknownTime is how long a refusal lasts of which nothing is known: a message tells its end.
+const unknownTime = time.Hour
+
+// Patient reports that the caller waits while the capacity is too small.
+func (p *permits) Patient() bool { return p.patient }
+
+// Short is why a patient caller is refused.
+func (p *permits) Short(capacity int64) error {
+	return &shortError{CapacityError{Name: p.name, N: p.count, Capacity: capacity}}
+}
+
 // Unset is why permits are refused for which no capacity was set.
 func (*permits) Unset() error { return ErrNoCapacity }
 
@@ -77,7 +93,13 @@ func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply
 	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
 }
 
-// Change sets the capacity, or deletes the semaphore.
+// Misfit is the error of a change of the capacity by n, which is more or fewer than it can be changed by.
+func (*permits) Misfit(n, capacity int64) error {
+	return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf(
+		"must be between %d and %d now: the capacity is %d", -capacity, lua.MaxCount-capacity, capacity)}
+}
+
+// Change sets or changes the capacity, deletes the semaphore, or looks at it.
 func (p *permits) Change(
 	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
 ) (lua.CountReply, error) {
@@ -85,6 +107,16 @@ func (p *permits) Change(
 	switch what.Verb {
 	case store.Set:
 		return lua.PermitCapacity(at, what.N, r).Run(ctx, conn)
+	case store.Begin:
+		return lua.PermitCapacityIfAbsent(at, what.N, r).Run(ctx, conn)
+	case store.Add:
+		reply, err := lua.PermitAdd(at, what.N, r).Run(ctx, conn)
+		if capacity, refused := lua.Capacity(err); refused {
+			err = &store.Refused{Err: p.Misfit(what.N, capacity)}
+		}
+		return reply, err
+	case store.Look, store.Size:
+		return lua.PermitLook(at, what.Verb == store.Size).Run(ctx, conn)
 	case store.Delete:
 		return lua.PermitDelete(at, r).Run(ctx, conn)
 	default:

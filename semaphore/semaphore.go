@@ -30,28 +30,6 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *Semaphore {
 // Name is the name given to New.
 func (s *Semaphore) Name() string { return s.name }
 
-// SetCapacity sets how many permits there are in all, 0 or more, at first or while permits are held. The number is
-// absolute, so every process may set it when it starts. If more permits are held than the new capacity, no holder
-// loses any, and nobody gets any until enough were given back.
-//
-// A capacity of 0 is a pause: nobody gets permits, and Acquire waits for a greater capacity. If the capacity is above
-// 0 and below what a waiter asks for, the waiter gets a *[CapacityError], because it would wait for ever.
-//
-// Until a capacity is set there are no permits: Acquire waits, and TryAcquire is refused. If the wait ends without
-// one, both return [ErrNoCapacity]. The same holds after Redis lost its data.
-//
-// The capacity stays until [Semaphore.Delete].
-func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
-	if err := s.check(ctx); err != nil {
-		return err
-	}
-	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
-		return err
-	}
-	_, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
-	return err
-}
-
 // Delete removes the semaphore and its capacity, for a name that is no longer in use: Redis keeps it for ever
 // otherwise. If permits are held, the error is rlock.ErrBusy and nothing changes: if a capacity were set again while
 // somebody still has old permits, more would be held than it allows. After Delete, Acquire waits for a capacity, as
@@ -125,7 +103,7 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 }
 
 func (s *Semaphore) permits(n int64) *permits {
-	return &permits{handle: s.handle, count: n, traits: store.Traits{
+	return &permits{handle: s.handle, count: n, patient: s.own.Patient, traits: store.Traits{
 		Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true, Portion: n,
 	}}
 }

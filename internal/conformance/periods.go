@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/conformance/require"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -14,6 +15,7 @@ var periods = []contract{
 	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
 	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
 	{"MaxHoldEnds", 0, maxHoldEnds},
+	{"MinHoldKeepsTheLockOrIsRefused", Least, minHoldKeeps},
 	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
 
@@ -58,6 +60,31 @@ func maxHoldEnds(t *testing.T, lab Lab) {
 	loss(t, context.Cause(held), rlock.LossMaxHold)
 	loss(t, unlock(), rlock.LossMaxHold)
 	require.NoError(t, next())
+}
+
+// A lock either is kept after unlock, from its own process and the other one, or has no such option.
+func minHoldKeeps(t *testing.T, lab Lab) {
+	n, least := name(t), 2*lab.Lease
+	began := time.Now()
+	held, unlock, err := lab.Lock(0, n, rlock.MinHold(least)).Lock(within(t))
+	var refused *rlock.ArgumentError
+	if errors.As(err, &refused) {
+		require.Equal(t, "MinHold", refused.Name)
+		return
+	}
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	only(t, context.Cause(held), rlock.ErrReleased)
+	_, err = lab.Lock(0, n).Held(held)
+	only(t, err, rlock.ErrNotHeld)
+	for client := range 2 {
+		_, _, err = lab.Lock(client, n).TryLock(within(t))
+		only(t, err, rlock.ErrBusy)
+	}
+	_, next := take(t, within(t), lab.Lock(1, n))
+	require.True(t, time.Since(began) >= least, "the lock was free too early")
+	require.NoError(t, next())
+	soonFree(t, lab.Lock(0, n))
 }
 
 // The work failed and the lock was lost meanwhile: neither error hides the other, on one line.

@@ -45,6 +45,8 @@ final class Permits {
             case "count.add":
                 semaphore.addPermits(n);
                 return "";
+            case "count.delete":
+                return semaphore.delete();
             case "count.drain":
                 return semaphore.drainPermits();
             case "count.available":
@@ -80,6 +82,13 @@ final class Permits {
             case "permit.set":
                 semaphore.setPermits(Integer.parseInt(args[1]));
                 return "";
+            case "permit.begin":
+                return semaphore.trySetPermits(Integer.parseInt(args[1]));
+            case "permit.add":
+                semaphore.addPermits(Integer.parseInt(args[1]));
+                return "";
+            case "permit.delete":
+                return semaphore.delete();
             case "permit.acquire":
                 return join(semaphore.acquire(Integer.parseInt(args[1]), Long.parseLong(args[2]), TimeUnit.MILLISECONDS));
             case "permit.forever":

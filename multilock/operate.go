@@ -1,0 +1,64 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Inspect asks Redis who holds each member, and returns the answers in the order given to New. It asks the members one
+// by one, several at a time, and not at one instant: a lock that is taken meanwhile can be seen in one of them and not
+// yet in another. It returns what it knows if some do not answer, and joins their errors.
+func (l *Lock) Inspect(ctx context.Context) ([]rlock.Info, error) {
+	if err := l.check(ctx); err != nil {
+		return nil, err
+	}
+	infos := make([]rlock.Info, len(l.members))
+	errs := l.each(func(i int, member *rlock.Lock) (err error) {
+		infos[i], err = member.Inspect(ctx)
+		return err
+	})
+	return infos, errors.Join(errs...)
+}
+
+// Break takes every member from its holder, in this process or another, and wakes waiters, as [rlock.Lock.Break] does
+// for one. It is meant for operators. The members may have several holders: a set that is waited for is held by nobody,
+// while others hold some of its members, and Break ends them all. Members that nobody holds are skipped; if that are
+// all, the error is rlock.ErrNotHeld. A member that could not be broken does not keep the others from it.
+func (l *Lock) Break(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	errs := l.each(func(_ int, member *rlock.Lock) error { return member.Break(ctx) })
+	skipped := 0
+	for i, err := range errs {
+		if errors.Is(err, rlock.ErrNotHeld) {
+			errs[i] = nil
+			skipped++
+		}
+	}
+	if skipped == len(errs) {
+		return rlock.ErrNotHeld
+	}
+	return errors.Join(errs...)
+}
+
+// together is how many members are asked at a time.
+const together = 16
+
+// each calls a function with every member and returns the errors in their order.
+func (l *Lock) each(call func(i int, member *rlock.Lock) error) []error {
+	errs, free := make([]error, len(l.members)), make(chan struct{}, together)
+	var all sync.WaitGroup
+	for i, member := range l.members {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			errs[i] = call(i, member)
+		})
+	}
+	all.Wait()
+	return errs
+}

@@ -1,0 +1,93 @@
+package semaphore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+)
+
+// Available returns how many permits are free, those whose leases have ended included: 0 if none are, if more are held
+// than the capacity, or if no capacity was set. The number may have changed by the time it returns.
+func (s *Semaphore) Available(ctx context.Context) (int64, error) {
+	if err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	reply, err := s.once(ctx, store.Change{Verb: store.Look})
+	return max(reply.Value, 0), err
+}
+
+// Capacity returns how many permits there are in all, held or free. If no capacity was set, the error is
+// [ErrNoCapacity].
+func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
+	if err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	return told(s.once(ctx, store.Change{Verb: store.Size}))
+}
+
+// SetCapacity sets how many permits there are in all, 0 or more, at first or while permits are held. The number is
+// absolute, so every process may set it when it starts. If more permits are held than the new capacity, no holder
+// loses any, and nobody gets any until enough were given back.
+//
+// A capacity of 0 is a pause: nobody gets permits, and Acquire waits for a greater capacity. If the capacity is above
+// 0 and below what a waiter asks for, the waiter gets a *[CapacityError], because it would wait for ever; with
+// [WaitForCapacity] it goes on waiting.
+//
+// Until a capacity is set there are no permits: Acquire waits, and TryAcquire is refused. If the wait ends without
+// one, both return [ErrNoCapacity]. The same holds after Redis lost its data.
+//
+// The capacity stays until [Semaphore.Delete].
+func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
+		return err
+	}
+	_, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
+	return err
+}
+
+// SetCapacityIfAbsent sets the capacity like [Semaphore.SetCapacity] if none was set. Otherwise nothing changes. It
+// returns the capacity that there is then: n, or what somebody else had set. So every process can call it when it
+// starts, and a capacity that an operator changed since stays.
+func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity int64, err error) {
+	if err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
+		return 0, err
+	}
+	return told(s.once(ctx, store.Change{Verb: store.Begin, N: n}))
+}
+
+// AddCapacity changes the capacity by n, which may be negative, and returns what it is then. What SetCapacity says of
+// a capacity that grows or shrinks holds here too. It counts once, even if its request is sent again; if the error
+// matches rlock.ErrUnavailable, it is unknown whether it counted.
+//
+// If no capacity was set, the error is [ErrNoCapacity]. If it would fall below 0 or exceed 2,147,483,647, the error is
+// an *rlock.ArgumentError that names the capacity.
+func (s *Semaphore) AddCapacity(ctx context.Context, n int64) (capacity int64, err error) {
+	if err := s.check(ctx); err != nil {
+		return 0, err
+	}
+	if err := checkNumber(n, -lua.MaxCount, lua.MaxCount); err != nil {
+		return 0, err
+	}
+	reply, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
+	if err == nil && reply.Status == store.Busy {
+		return reply.Value, busyError(fmt.Sprintf(
+			"rlock: the capacity of semaphore %q changed while this call was being refused: call again", s.name))
+	}
+	return told(reply, err)
+}
+
+// told is the capacity that Redis told.
+func told(reply store.ChangeReply, err error) (int64, error) {
+	if err == nil && reply.Status == store.Gone {
+		err = ErrNoCapacity
+	}
+	return reply.Value, err
+}
