@@ -1,0 +1,266 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// ErrNoLeader means that nobody leads, or that the leader has not said so yet.
+var ErrNoLeader = errors.New("leader: nobody leads")
+
+// Election is one candidate's handle on an election. It holds nothing: the context that Campaign returns does. All
+// methods are safe for concurrent use.
+type Election struct {
+	lock  *lock.Lock
+	value string
+	every time.Duration
+	err   error // a bad argument; returned by every call
+}
+
+// Leader is who leads.
+type Leader struct {
+	Value string    // what it says of itself: see [Value] and [Election.Proclaim]
+	Term  int64     // the fencing token of its term
+	Since time.Time // by the clock of the Redis server
+}
+
+// Option adjusts an Election.
+type Option func(*Election)
+
+// Value is what this candidate says of itself when it leads, its address for instance: at most 4 KiB.
+func Value(value string) Option { return func(e *Election) { e.value = value } }
+
+// ObserveEvery is how often Observe asks who leads: about so often, at random. Zero means a second.
+func ObserveEvery(d time.Duration) Option { return func(e *Election) { e.every = d } }
+
+const (
+	maxValue   = 4 << 10
+	firstPause = 100 * time.Millisecond // of Run, before it campaigns again after an error
+	lastPause  = 5 * time.Second
+)
+
+// New returns a handle on the election that a lock decides: whoever holds it leads. The lock is any whose holds exclude
+// one another, of rlock, fairlock, redlock, or the write side of rwlock, and its options are those of the terms. Only
+// locks of rlock and fairlock tell others who leads; over the others Current, Observe and Proclaim, and Campaign with a
+// [Value], return a *lock.ArgumentError.
+func New(l *lock.Lock, opts ...Option) *Election {
+	e := &Election{lock: l, every: time.Second}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(e)
+		}
+	}
+	switch {
+	case l == nil:
+		e.err = &lock.ArgumentError{Name: "lock", Problem: "must not be nil"}
+	case e.every < 0:
+		e.err = &lock.ArgumentError{Name: "ObserveEvery", Value: e.every, Problem: "must not be negative"}
+	case len(e.value) > maxValue:
+		e.err = tooLong(e.value)
+	case e.value != "":
+		_, e.err = e.notes()
+	}
+	return e
+}
+
+func tooLong(value string) error {
+	return &lock.ArgumentError{Name: "value", Value: len(value), Problem: "must be at most 4096 bytes long"}
+}
+
+// notes returns the lock's parts if the lock tells others who holds it.
+func (e *Election) notes() (*handle.Parts, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	parts := (*handle.Lock)(e.lock).Parts()
+	switch {
+	case parts.Err != nil:
+		return nil, parts.Err
+	case parts.Engine == nil:
+		return nil, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
+	case !parts.Request.Proto.Traits().Notes:
+		return nil, &lock.ArgumentError{Name: "lock", Problem: "must be of package rlock or fairlock to tell who leads"}
+	}
+	return parts, nil
+}
+
+// Name is the name of the lock.
+func (e *Election) Name() string {
+	if e.lock == nil {
+		return ""
+	}
+	return e.lock.Name()
+}
+
+// Campaign waits until this candidate leads, and returns its term as a context, which ends before anybody else can
+// lead. Its cause says why: a *lock.LostError after a loss, lock.ErrReleased after resign, lock.ErrClosed after Close.
+// When Campaign returns nil, the others can see who leads.
+//
+// Resign ends the term and lets the next candidate lead. It is the unlock of the lock: call it once, also after a loss.
+//
+// On error, Campaign returns the context that it was given, and a resign that only returns lock.ErrNotHeld. The errors
+// are those of Lock. A Campaign within its own term returns that term once more, to be resigned once more.
+func (e *Election) Campaign(ctx context.Context) (term context.Context, resign func() error, err error) {
+	if e.err != nil {
+		return ctx, func() error { return lock.ErrNotHeld }, e.err
+	}
+	term, unlock, err := e.lock.Lock(ctx)
+	if err != nil {
+		return ctx, unlock, err
+	}
+	parts, err := e.notes()
+	if err != nil { // nobody can be told, which New allowed
+		return term, unlock, nil
+	}
+	if err = parts.Engine.Note(term, parts.Request.Proto, e.value, false); err != nil {
+		return ctx, func() error { return lock.ErrNotHeld }, handle.Join(err, unlock())
+	}
+	return term, func() error { return e.resign(term, unlock) }, nil
+}
+
+// resign takes the note away, so that a later holder of this process under the same grant is not taken for this
+// leader, and releases. Nobody waits for the former for long: a term that is over has no note.
+func (e *Election) resign(term context.Context, unlock func() error) error {
+	parts := (*handle.Lock)(e.lock).Parts()
+	if hold, err := e.lock.Held(term); err == nil && hold.Count == 1 && term.Err() == nil {
+		_ = parts.Engine.Note(term, parts.Request.Proto, "", true) // if it fails, unlock says what is the matter
+	}
+	return unlock()
+}
+
+// Term returns the hold of the term that ctx carries, without asking Redis: its Fence is the term, which is greater
+// than that of every leader before, and from ValidUntil on somebody else may lead. The error is that of Held.
+func (e *Election) Term(ctx context.Context) (lock.Hold, error) {
+	if e.err != nil {
+		return lock.Hold{}, e.err
+	}
+	return e.lock.Held(ctx)
+}
+
+// Proclaim changes what the leader says of itself. Ctx is that of its term, or comes from it.
+func (e *Election) Proclaim(ctx context.Context, value string) error {
+	parts, err := e.notes()
+	switch {
+	case err != nil:
+		return err
+	case ctx == nil:
+		return &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	case len(value) > maxValue:
+		return tooLong(value)
+	}
+	return parts.Engine.Note(ctx, parts.Request.Proto, value, false)
+}
+
+// Run campaigns, calls fn with the term while this candidate leads, resigns when fn returns, and campaigns again if the
+// term was lost. It ends with ctx, and returns its cause; with fn's error if the term was not lost, or nil; and with an
+// error that no second attempt mends: a closed client, a bad argument, a key that is something else's. Other errors, a
+// Redis that does not answer for instance, are followed by another campaign after a pause.
+//
+// Fn must return when its context ends.
+func (e *Election) Run(ctx context.Context, fn func(term context.Context) error) error {
+	if fn == nil {
+		return &lock.ArgumentError{Name: "fn", Problem: "must not be nil"}
+	}
+	pause := firstPause
+	for {
+		again, led, err := e.once(ctx, fn)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !again:
+			return err
+		case led:
+			pause = firstPause
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// once is one campaign of Run and the term that comes of it.
+func (e *Election) once(ctx context.Context, fn func(term context.Context) error) (again, led bool, err error) {
+	term, resign, err := e.Campaign(ctx)
+	if err != nil {
+		var bad *lock.ArgumentError
+		final := errors.Is(err, lock.ErrClosed) || errors.Is(err, lock.ErrKeyConflict) || errors.As(err, &bad)
+		return !final, false, err
+	}
+	ended := false
+	defer func() {
+		if !ended { // fn panicked
+			_ = resign()
+		}
+	}()
+	err = fn(term)
+	ended = true
+	left := resign()
+	if errors.Is(left, lock.ErrLost) {
+		return true, true, left
+	}
+	return false, true, handle.Join(err, left)
+}
+
+// Current asks Redis who leads now. If nobody does the error is ErrNoLeader. A leader that died leads until its lease
+// ends.
+func (e *Election) Current(ctx context.Context) (Leader, error) {
+	parts, err := e.notes()
+	if err != nil {
+		return Leader{}, err
+	}
+	if ctx == nil {
+		return Leader{}, &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	}
+	note, err := parts.Engine.Noted(ctx, parts.Request.Proto)
+	switch {
+	case err != nil:
+		return Leader{}, err
+	case note == (store.Note{}):
+		return Leader{}, ErrNoLeader
+	}
+	return Leader{Value: note.Text, Term: note.Fence, Since: time.UnixMicro(note.Since)}, nil
+}
+
+// Observe yields who leads, now and whenever that or its value has changed, until ctx ends or the loop is left. Without
+// a leader it yields ErrNoLeader, once; it yields each other error, and goes on. It asks every [ObserveEvery], so terms
+// in between may be missed.
+func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
+	return func(yield func(Leader, error) bool) {
+		var last Leader
+		var none, known bool
+		for ctx.Err() == nil {
+			now, err := e.Current(ctx)
+			switch changed := !known || none != (err != nil) || now != last; {
+			case ctx.Err() != nil:
+				return
+			case err != nil && !errors.Is(err, ErrNoLeader):
+				if !yield(Leader{}, err) {
+					return
+				}
+			case changed:
+				last, none, known = now, err != nil, true
+				if !yield(now, err) {
+					return
+				}
+			}
+			timer := time.NewTimer(e.every/2 + rand.N(max(e.every, 1)))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+			}
+		}
+	}
+}
