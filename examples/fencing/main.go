@@ -18,9 +18,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/fence"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -58,7 +59,7 @@ func run(ctx context.Context) (err error) {
 	if err := accounts.open(ctx, account, 100); err != nil {
 		return err
 	}
-	fmt.Println("An account with 100, in a database that keeps the newest fencing token of every row")
+	fmt.Println("An account with 100, in a database that keeps the newest fencing token of every name")
 	return sleeper(ctx, rdb, accounts)
 }
 
@@ -88,7 +89,7 @@ func sleeper(ctx context.Context, rdb redis.UniversalClient, accounts *store) (e
 	fmt.Println("The first holder runs again, and writes what it worked out before")
 	err = withdrawal.finish(ctx, 50)
 	fmt.Printf("  first:  %v\n", err)
-	if !errors.Is(err, ErrStale) {
+	if !errors.Is(err, fence.ErrStale) {
 		return fmt.Errorf("the stale write was not refused: %w", err)
 	}
 	if err := withdrawal.unlock(); !errors.Is(err, rlock.ErrLost) {
@@ -132,7 +133,7 @@ func newHolder(name string, rdb redis.UniversalClient, accounts *store) (*holder
 type withdrawal struct {
 	*holder
 	balance int64
-	fence   int64
+	token   int64
 	unlock  func() error
 }
 
@@ -156,7 +157,7 @@ func (h *holder) begin(ctx context.Context) (*withdrawal, error) {
 
 // finish writes with the token under which the balance was read.
 func (w *withdrawal) finish(ctx context.Context, amount int64) error {
-	return w.accounts.write(ctx, account, w.balance-amount, w.fence)
+	return w.accounts.write(ctx, account, w.balance-amount, w.token)
 }
 
 // withdraw does both steps at once, as intended.
@@ -182,10 +183,11 @@ func connect() (rdb redis.UniversalClient, stop func() error, err error) {
 		rdb = redis.NewClient(o)
 		return rdb, rdb.Close, nil
 	}
-	server, err := embedded.Start()
+	server, err := miniredis.Run()
 	if err != nil {
 		return nil, nil, err
 	}
+	server.ClockTTL(true) // otherwise no key expires unless a test says so
 	rdb = redis.NewClient(&redis.Options{Addr: server.Addr()})
 	return rdb, func() error {
 		defer server.Close()

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/fence"
 )
 
 // The whole program, which checks itself.
@@ -27,9 +29,9 @@ func TestTheStoreRefusesOlderTokens(t *testing.T) {
 	balance, err := s.read(ctx, "a", newer)
 	require.NoError(t, err)
 	require.Equal(t, int64(12), balance)
-	require.ErrorIs(t, s.write(ctx, "a", 99, old), ErrStale, "the newer one has read")
+	require.ErrorIs(t, s.write(ctx, "a", 99, old), fence.ErrStale, "the newer one has read")
 	_, err = s.read(ctx, "a", old)
-	require.ErrorIs(t, err, ErrStale)
+	require.ErrorIs(t, err, fence.ErrStale)
 	require.NoError(t, s.write(ctx, "a", 13, newer))
 	balance, err = s.read(ctx, "a", newer)
 	require.NoError(t, err)
