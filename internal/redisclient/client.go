@@ -4,6 +4,7 @@
 package redisclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -23,17 +24,24 @@ import (
 type Client struct {
 	core  Core
 	plain Prepared
+
+	owner   *owner // nil: nobody is told who the client is
+	closing time.Duration
 }
 
 // Core is what a primitive needs of a client.
 type Core struct {
 	Engine   *engine.Engine
 	Store    Store
-	ClientID string // the prefix of its holds' ids
+	Conns    *links.Links // nil: the store is not Redis
+	ClientID string       // the prefix of its holds' ids
 	Lease    time.Duration
 	MaxPoll  time.Duration
-	FenceTTL int64 // ms for which an unused token is kept; negative: no expiry
+	MaxWait  time.Duration // 0: none
+	FenceTTL int64         // ms for which an unused token is kept; negative: no expiry
 	Cluster  bool
+
+	MinReplicas int
 
 	// RequestLife is how long, in ms, the effect of an unanswered request must be remembered, so that the request
 	// that takes it back finds it.
@@ -44,15 +52,31 @@ type Core struct {
 
 // New makes a client of checked options, over connections that the client will close.
 func New(o Options, conns *links.Links) (*Client, error) {
-	c, err := On(o, redisstore.New(conns, o.MinReplicas), conns.Cluster())
+	st := redisstore.New(conns, o.MinReplicas)
+	var tells *owner
+	c, err := on(o, st, conns.Cluster(), func(client string) func(context.Context, []engine.Holder) {
+		if tells = newOwner(&o, conns, client); tells == nil {
+			return nil
+		}
+		st.OnUse(tells.used)
+		return tells.tell
+	})
 	if err != nil {
 		return nil, errors.Join(err, conns.Close())
 	}
+	c.core.Conns, c.owner, c.closing = conns, tells, o.ReleaseTimeout
 	return c, nil
 }
 
 // On makes a client of checked options on a store that the client will close.
 func On(o Options, st Store, cluster bool) (*Client, error) {
+	return on(o, st, cluster, func(string) func(context.Context, []engine.Holder) { return nil })
+}
+
+// on makes a client. Owners returns what tells who holders are, for a client with that id; nil: nobody does.
+func on(
+	o Options, st Store, cluster bool, owners func(client string) func(context.Context, []engine.Holder),
+) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
 		return nil, fmt.Errorf("rlock: cannot generate a client id: %w", err)
@@ -68,8 +92,10 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 			Errors:         vocabulary.Errors,
 			Events:         vocabulary.Events(o.Observer),
 			Logger:         o.Logger,
+			Owners:         owners(id.String()),
 		}),
-		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, FenceTTL: o.fenceTTL(),
+		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
+		FenceTTL: o.fenceTTL(), MinReplicas: o.MinReplicas,
 		Cluster: cluster, RequestLife: o.requestLife(), keyName: o.KeyName,
 	}}, nil
 }
@@ -101,17 +127,25 @@ func (c *Client) lock(proto redisstore.Protocol, opts []lock.Option, err error, 
 	}
 	req, bad := c.Request(opts)
 	req.Proto, req.Anew = c.core.Store.Bind(proto), anew
-	return (*lock.Lock)(handle.New(handle.Parts{Engine: c.core.Engine, Request: req, Err: firstError(err, bad)}))
+	if bad == nil && req.MinHold > 0 && !proto.Traits().MinHold {
+		bad = NoMinHold(req.MinHold)
+	}
+	return (*lock.Lock)(handle.New(handle.Parts{
+		Engine: c.core.Engine, Request: req, MaxWait: c.core.MaxWait, Err: firstError(err, bad),
+	}))
 }
 
 // Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	o := handle.Collect(opts)
-	return o.Over(engine.Request{Lease: c.core.Lease, Kept: true}), o.Err
+	req := o.Over(engine.Request{Lease: c.core.Lease, Kept: true, MaxWait: c.core.MaxWait})
+	return req, firstError(o.Err, checkTimes(o, req, c.core.Lease))
 }
 
 // Close implements that of rlock.Client.
 func (c *Client) Close() error {
+	c.owner.close(c.closing / 5)
+	defer c.owner.join()
 	held := c.core.Engine.Close()
 	if len(held) == 0 {
 		return nil

@@ -1,9 +1,11 @@
 package redisclient
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -21,12 +23,14 @@ const (
 type Options struct {
 	Lease          time.Duration
 	MaxPoll        time.Duration
+	MaxWait        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int
 	KeyName        func(name string) string
 	FenceTTL       time.Duration
 	Observer       *lock.Observer
 	Logger         *slog.Logger
+	Owner          string
 }
 
 // Checked returns a checked copy with the defaults filled in.
@@ -37,6 +41,9 @@ func (o Options) Checked() (Options, error) {
 		fillTime("ClientOptions.ReleaseTimeout", &o.ReleaseTimeout, defaultReleaseTimeout,
 			time.Millisecond),
 	)
+	if o.MaxWait != 0 && err == nil {
+		err = fillTime("ClientOptions.MaxWait", &o.MaxWait, 0, time.Millisecond)
+	}
 	if o.FenceTTL >= 0 && err == nil {
 		err = fillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
 	}
@@ -49,6 +56,28 @@ func (o Options) Checked() (Options, error) {
 		o.Logger = slog.Default()
 	}
 	return o, err
+}
+
+// checkTimes checks options of a handle against one another and the client's lease.
+func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error {
+	switch {
+	case o.Renewed > 0 && o.Lease > 0:
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
+	case o.Renewed > 0 && o.Renewed < lease/3:
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
+			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
+	case !req.Kept && req.MinHold > req.Lease:
+		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
+			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
+	}
+	return nil
+}
+
+// NoMinHold is the error of a kind that has none.
+func NoMinHold(d time.Duration) error {
+	return &lock.ArgumentError{
+		Name: "MinHold", Value: d, Problem: "must not be given: only locks of package rlock have it",
+	}
 }
 
 // fenceTTL is how long an unused token is kept, in the scripts' form: in ms, negative for no expiry.

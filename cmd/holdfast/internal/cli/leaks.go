@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// leakView is a leak as leaks tells it.
+type leakView struct {
+	Key     string   `json:"key"`
+	Name    string   `json:"name,omitempty"`
+	What    string   `json:"what"`
+	Holders []string `json:"holders,omitempty"`
+	Freed   bool     `json:"freed"`
+}
+
+func newLeaks(g *globals) *cobra.Command {
+	var match string
+	var fix bool
+	cmd := &cobra.Command{
+		Use:   "leaks",
+		Short: "Find keys of locks that should expire and never will",
+		Long: `Find keys of holdfast's and Redisson's locks that should expire and never will: such a lock is held
+for ever. --fix deletes them, and wakes the waiters. Capacities, counts, permits without a lease and
+Java's tokens have no expiry by design, and are not among them.
+
+The exit code is 1 if leaks were found and not fixed.`,
+		Example: `  holdfast leaks
+  holdfast leaks --match 'order:*' --fix`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.with(func(c *connection) error { return g.leaks(cmd, c, match, fix) })
+		},
+	}
+	cmd.Flags().StringVar(&match, "match", "*", "`pattern` of the names, as Redis's SCAN has it")
+	cmd.Flags().BoolVar(&fix, "fix", false, "delete them")
+	return cmd
+}
+
+func (g *globals) leaks(cmd *cobra.Command, c *connection, match string, fix bool) error {
+	found, left := []leakView{}, 0
+	for leak, err := range rlock.Leaks(cmd.Context(), c.client, match) {
+		if err != nil {
+			return err
+		}
+		view := leakView{Key: leak.Key, Name: leak.Name, What: leak.What, Holders: leak.Holders}
+		if fix {
+			if view.Freed, err = rlock.Free(cmd.Context(), c.client, leak); err != nil {
+				return err
+			}
+		}
+		if !view.Freed {
+			left++
+		}
+		found = append(found, view)
+	}
+	err := g.print(cmd.OutOrStdout(), found, func(to io.Writer) error { return tableOfLeaks(to, found) })
+	if err == nil && left > 0 {
+		return codeError{code: exitFailed}
+	}
+	return err
+}
+
+func tableOfLeaks(to io.Writer, found []leakView) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(to, "no leaks")
+		return err
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, v := range found {
+		state := "found"
+		if v.Freed {
+			state = "freed"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, shown(v.Key), v.What, strings.Join(v.Holders, " "))
+	}
+	return w.Flush()
+}

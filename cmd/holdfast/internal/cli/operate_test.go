@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+// place is a server with a client that holds locks there, as a service would.
+type place struct {
+	url    string
+	server *redistest.Server
+	rdb    *redis.Client
+	client *rlock.Client
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := &place{server: redistest.Start(t)}
+	p.url, p.rdb = "redis://"+p.server.Addr(), p.server.Client(t)
+	var err error
+	p.client, err = rlock.NewClient(p.rdb, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.client.Close() })
+	return p
+}
+
+func (p *place) hold(t *testing.T, lock rlock.Locker) context.Context {
+	t.Helper()
+	held, _, err := lock.Lock(t.Context())
+	require.NoError(t, err)
+	return held
+}
+
+// run executes a command on the server.
+func (p *place) run(t *testing.T, args ...string) (out string, code int) {
+	t.Helper()
+	return execute(t, append([]string{"--redis", p.url}, args...)...)
+}
+
+// read executes a command whose result is JSON.
+func read[T any](t *testing.T, p *place, wantCode int, args ...string) (result T) {
+	t.Helper()
+	out, code := p.run(t, append(args, "-o", "json")...)
+	require.Equal(t, wantCode, code, out)
+	require.NoError(t, json.Unmarshal([]byte(out), &result), out)
+	return result
+}
+
+const java = "8743c9c0-0795-4907-87fd-6c719a6b4586"
+
+func TestListOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	assert.Empty(t, read[[]lockView](t, p, 0, "list"), "an empty array, which jq takes")
+	p.hold(t, rlock.New(p.client, "order:1"))
+	p.hold(t, rwlock.New(p.client, "report").Read())
+	require.NoError(t, latch.New(p.client, "start").Set(t.Context(), 3))
+	_, unlock, err := rlock.New(p.client, "free").Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	// A hold since a day, and one of Java's of which it is not known.
+	yesterday := time.Now().Add(-24 * time.Hour)
+	p.rdb.HSet(t.Context(), "old", java+":1", "1")
+	p.rdb.PExpire(t.Context(), "old", time.Minute)
+	p.rdb.Set(t.Context(), "redisson_lock_token:{old}", yesterday.UnixMicro(), time.Hour)
+	p.rdb.HSet(t.Context(), "java", java+":2", "1")
+	p.rdb.PExpire(t.Context(), "java", time.Minute)
+
+	names := func(args ...string) (all []string) {
+		for _, v := range read[[]lockView](t, p, 0, append([]string{"list"}, args...)...) {
+			all = append(all, v.Name)
+		}
+		return all
+	}
+	assert.Equal(t, []string{"java", "old", "order:1", "report", "start"}, names())
+	assert.Contains(t, names("--all"), "free")
+	assert.Equal(t, []string{"order:1"}, names("--match", "order:*"))
+	assert.Equal(t, []string{"report"}, names("--kind", "read"))
+	assert.Equal(t, []string{"report", "start"}, names("--kind", "rwlock,number"))
+	out, code := p.run(t, "list", "--older", "1h")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "old")
+	assert.Contains(t, out, "24h0m")
+	assert.NotContains(t, out, "order:1")
+	assert.Contains(t, out, "left out 2 locks", "the reader and Java's")
+	out, _ = p.run(t, "list")
+	assert.Contains(t, out, "NAME")
+	assert.Contains(t, out, "(3 left)")
+	_, code = p.run(t, "list", "--kind", "mutex")
+	assert.Equal(t, exitUsage, code)
+}
+
+func TestInspectOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	lock := rlock.New(p.client, "odd *name\x1b[31m")
+	hold, err := lock.Held(p.hold(t, lock))
+	require.NoError(t, err)
+	view := read[lockView](t, p, 0, "inspect", "odd *name\x1b[31m")
+	require.Len(t, view.Holders, 1)
+	assert.Equal(t, hold.ID, view.Holders[0].ID)
+	assert.Equal(t, hold.Fence, view.Fence)
+	assert.Positive(t, *view.Holders[0].TTL)
+	require.NotNil(t, view.Since)
+	out, code := p.run(t, "inspect", "odd *name\x1b[31m")
+	assert.Zero(t, code)
+	assert.Contains(t, out, hold.ID)
+	assert.NotContains(t, out, "\x1b", "a name cannot talk to the terminal")
+	out, code = p.run(t, "inspect", "none")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, `no lock "none"`)
+	_, code = p.run(t, "inspect")
+	assert.Equal(t, exitUsage, code)
+	_, code = execute(t, "--redis", "redis://127.0.0.1:1", "--lease", "1s", "inspect", "x")
+	assert.Equal(t, exitUnavailable, code)
+}
+
+func TestBreakOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	for name, lock := range map[string]*rlock.Lock{
+		"plain": rlock.New(p.client, "plain"), "read": rwlock.New(p.client, "read").Read(),
+		"write": rwlock.New(p.client, "write").Write(),
+	} {
+		hold, err := lock.Held(p.hold(t, lock))
+		require.NoError(t, err)
+		_, code := p.run(t, "break", name, "--id", java+":1")
+		assert.Equal(t, exitFailed, code, "there is no such hold")
+		result := read[broken](t, p, 0, "break", name)
+		assert.Equal(t, []string{hold.ID}, result.Holders, name)
+		_, code = p.run(t, "break", name)
+		assert.Equal(t, exitFailed, code, "nobody holds it")
+	}
+	sem := semaphore.New(p.client, "sem")
+	require.NoError(t, sem.SetCapacity(t.Context(), 2))
+	for range 2 {
+		_, _, err := sem.Acquire(t.Context(), 1)
+		require.NoError(t, err)
+	}
+	_, code := p.run(t, "break", "sem")
+	assert.Equal(t, exitUsage, code, "which one")
+	id := read[lockView](t, p, 0, "inspect", "sem").Holders[0].ID
+	out, code := p.run(t, "break", "sem", "--id", id)
+	assert.Zero(t, code, out)
+	assert.Contains(t, out, id)
+	assert.Equal(t, 1, read[lockView](t, p, 0, "inspect", "sem").Held)
+
+	p.rdb.HSet(t.Context(), "stuck", java+":1", "1") // without an expiry
+	_, code = p.run(t, "break", "stuck")
+	assert.Zero(t, code)
+	p.hold(t, rlock.New(p.client, "stuck"))
+}
+
+func TestLeaksOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	require.NoError(t, semaphore.New(p.client, "sem").SetCapacity(t.Context(), 2))
+	out, code := p.run(t, "leaks")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "no leaks")
+	p.rdb.HSet(t.Context(), "stuck", java+":1", "1")
+	found := read[[]leakView](t, p, exitFailed, "leaks")
+	require.Len(t, found, 1)
+	assert.Equal(t, leakView{Key: "stuck", Name: "stuck", What: found[0].What, Holders: []string{java + ":1"}}, found[0])
+	assert.Empty(t, read[[]leakView](t, p, 0, "leaks", "--match", "other*"))
+	out, code = p.run(t, "leaks", "--fix")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "freed")
+	p.hold(t, rlock.New(p.client, "stuck"))
+}
+
+func TestDoctorOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	levels := make(map[string]string)
+	for _, f := range read[[]struct{ Name, Level string }](t, p, 0, "doctor") {
+		levels[f.Name] = f.Level
+	}
+	for _, name := range []string{"version", "trial", "fairlock", "rwlock", "semaphore", "counting", "latch", "rights"} {
+		assert.Equal(t, "ok", levels[name], name)
+	}
+	for _, key := range p.server.Keys(t) {
+		assert.Positive(t, p.rdb.PTTL(t.Context(), key).Val(), "%s stays for ever", key)
+	}
+	require.NoError(t, p.rdb.Do(t.Context(), "ACL", "SETUSER", "default", "-hset").Err())
+	out, code := p.run(t, "doctor")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "HSET")
+	out, code = execute(t, "--redis", "redis://127.0.0.1:1", "--lease", "1s", "doctor")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "does not answer")
+}
+
+func TestWatchIntoAPipe(t *testing.T) {
+	p := newPlace(t)
+	p.hold(t, rlock.New(p.client, "order:1"))
+	p.hold(t, rlock.New(p.client, "order:2"))
+	out, code := p.run(t, "watch", "--count", "2", "--interval", "100ms")
+	assert.Zero(t, code)
+	assert.Equal(t, 2, strings.Count(out, "NAME"))
+	assert.NotContains(t, out, "\x1b")
+	out, _ = p.run(t, "watch", "order:2", "--count", "3", "--interval", "100ms", "-o", "json")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 3)
+	var locks []lockView
+	require.NoError(t, json.Unmarshal([]byte(lines[0]), &locks))
+	require.Len(t, locks, 1)
+	assert.Equal(t, "order:2", locks[0].Name)
+	_, code = p.run(t, "watch", "--interval", "1ms")
+	assert.Equal(t, exitUsage, code)
+}
+
+// A screen fits the terminal, however many locks there are, and leaves nothing of the one before.
+func TestWatchFitsTheTerminal(t *testing.T) {
+	var locks []lockView
+	for range 50 {
+		locks = append(locks, lockView{Name: strings.Repeat("name", 30), Kind: rlock.KindLock})
+	}
+	for _, size := range [][2]int{{80, 24}, {20, 5}, {200, 100}, {1, 1}} {
+		text := screen(locks, time.Now(), size[0], size[1])
+		require.True(t, strings.HasPrefix(text, "\x1b[H"))
+		require.True(t, strings.HasSuffix(text, "\x1b[J"))
+		lines := strings.Split(strings.TrimPrefix(text, "\x1b[H"), "\r\n")
+		require.LessOrEqual(t, len(lines), size[1])
+		for _, line := range lines {
+			visible, cleared := strings.CutSuffix(strings.TrimSuffix(line, "\x1b[J"), "\x1b[K")
+			require.True(t, cleared)
+			require.LessOrEqual(t, len([]rune(visible)), size[0])
+		}
+	}
+}
+
+func TestNamesAreCompleted(t *testing.T) {
+	p := newPlace(t)
+	p.hold(t, rlock.New(p.client, "order:1"))
+	p.hold(t, rlock.New(p.client, "other"))
+	for _, command := range []string{"inspect", "break", "watch"} {
+		out, code := execute(t, "__complete", command, "--redis", p.url, "or")
+		assert.Zero(t, code)
+		assert.Contains(t, out, "order:1\n")
+		assert.NotContains(t, out, "other\n")
+	}
+}

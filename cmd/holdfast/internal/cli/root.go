@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs the command line args, of which the first is the program's own name, and returns the exit code.
+func Main(args []string) int {
+	if code, is := supervise(args); is {
+		return code
+	}
+	root := newRoot(os.Stdout, os.Stderr)
+	root.SetArgs(args[1:])
+	err := root.Execute()
+	if err != nil {
+		complain(os.Stderr, err)
+	}
+	return exitCode(err)
+}
+
+// complain prints an error, if it has a text: some only carry an exit code.
+func complain(to io.Writer, err error) {
+	if text := err.Error(); text != "" {
+		_, _ = fmt.Fprintln(to, "holdfast:", text)
+	}
+}
+
+// globals are the flags that all commands share.
+type globals struct {
+	url      string
+	cluster  []string
+	sentinel []string
+	master   string
+	tls      tlsFlags
+	lease    time.Duration
+	output   string
+}
+
+const rootExample = `  holdfast run nightly -- ./report --all
+  holdfast run -n --kind sem:3 printers -- lpr invoice.pdf
+  REDIS_URL=redis://user:secret@redis.example.com:6379/0 holdfast run deploy -- make deploy`
+
+// newRoot makes the root command with everything below it.
+func newRoot(out, errOut io.Writer) *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:     "holdfast",
+		Short:   "Distributed locks on Redis, for programs in any language",
+		Long:    "holdfast runs programs under distributed locks on Redis, and looks after such locks.",
+		Example: rootExample,
+		// Main prints errors, once, and usage only where it was asked for.
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(out)
+	root.SetErr(errOut)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	g.addFlags(root)
+	root.AddCommand(newRun(g), newList(g), newInspect(g), newWatch(g), newBreak(g), newLeaks(g), newDoctor(g))
+	argumentsAreUsage(root)
+	return root
+}
+
+// argumentsAreUsage makes wrong numbers of arguments errors of usage, of every command that declares its Args.
+func argumentsAreUsage(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		argumentsAreUsage(sub)
+	}
+}
+
+func (g *globals) addFlags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.url, "redis", "", "`URL` of the server: redis://user:password@host:port/db, rediss:// for TLS,\n"+
+		"unix:///path (default $REDIS_URL, or else redis://localhost:6379)")
+	f.StringSliceVar(&g.cluster, "cluster", nil, "`addresses` of some nodes of a Redis Cluster, host:port,...;\n"+
+		"user, password and TLS are the URL's")
+	f.StringSliceVar(&g.sentinel, "sentinel", nil, "`addresses` of Sentinels, host:port,...; needs --master")
+	f.StringVar(&g.master, "master", "", "`name` of the primary that the Sentinels watch")
+	g.tls.add(f)
+	f.DurationVar(&g.lease, "lease", 0, "how long Redis keeps a hold that nobody renews; others wait as long\n"+
+		"after a crash (default 30s, at least 100ms)")
+	f.StringVarP(&g.output, "output", "o", text, "`format` of results: text or json")
+	formats := cobra.FixedCompletions([]string{text, asJSON}, cobra.ShellCompDirectiveNoFileComp)
+	// It fails only for a flag that does not exist.
+	_ = root.RegisterFlagCompletionFunc("output", formats)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return g.check() }
+}
+
+// check refuses bad values before anything is sent.
+func (g *globals) check() error {
+	switch {
+	case g.output != text && g.output != asJSON:
+		return usageError{fmt.Errorf("--output must be %s or %s, not %q", text, asJSON, g.output)}
+	case len(g.cluster) > 0 && len(g.sentinel) > 0:
+		return usageError{errors.New("--cluster and --sentinel exclude each other")}
+	case (len(g.sentinel) == 0) != (g.master == ""):
+		return usageError{errors.New("--sentinel and --master need each other")}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	*globals
+	noWait bool
+	wait   time.Duration
+	busy   int
+	kind   string
+	grace  time.Duration
+	leave  bool
+
+	waits, graces bool // -w and --grace were given
+}
+
+const runExample = `  # one at a time; a second one waits
+  holdfast run deploy -- make deploy
+  # a cron job on many machines that one of them does
+  holdfast run -n nightly -- ./report --all
+  # wait for a minute, and exit with 1 if that was in vain, as flock does
+  holdfast run -w 1m -E 1 migrate -- ./migrate up
+  # at most three at a time
+  holdfast run --kind sem:3 printers -- lpr invoice.pdf
+  # a shell, where one is wanted
+  holdfast run deploy -- sh -c 'echo "token $HOLDFAST_FENCE"; ./push | tee push.log'`
+
+const runLong = `Run takes the lock NAME, runs the command, and releases the lock when the command and everything that
+it started have ended. The command never outlives the hold: if the lock cannot be renewed, everything gets SIGTERM
+when less than --grace of its validity is left, and SIGKILL before its end.
+
+Standard input and output are the command's. Signals are passed on to its process group. It finds HOLDFAST_NAME, the
+lock's name, HOLDFAST_ID, the hold's, and HOLDFAST_FENCE, the fencing token, in its environment.
+
+Exit codes: the command's, or 128+N if signal N ended it; 64 a mistake in the command line; 69 Redis does not answer;
+70, 71 the system does; 74 the hold was lost and the command ended; 75 (or -E) the lock is busy; 126 the command
+cannot be executed; 127 there is no such command.`
+
+func newRun(g *globals) *cobra.Command {
+	f := &runFlags{globals: g}
+	cmd := &cobra.Command{
+		Use:     "run [flags] NAME -- COMMAND [ARG...]",
+		Short:   "Run a command under a lock",
+		Long:    runLong,
+		Example: runExample,
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.waits, f.graces = cmd.Flags().Changed("wait"), cmd.Flags().Changed("grace")
+			if args[1] == "--" {
+				args = append(args[:1], args[2:]...)
+			}
+			if len(args) < 2 {
+				return usageError{errors.New("there is no command; see holdfast run --help")}
+			}
+			return f.run(cmd.Context(), args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows the name is the command's, flags too
+	flags.BoolVarP(&f.noWait, "no-wait", "n", false, "do not wait if the lock is busy")
+	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait so long at most (default as long as it takes)")
+	flags.IntVarP(&f.busy, "conflict-exit-code", "E", exitBusy, "the exit `code` if the lock is busy")
+	flags.StringVar(&f.kind, "kind", "rlock", "the `kind` of lock: rlock, fair, read, write, or sem:N for N at a time")
+	flags.DurationVar(&f.grace, "grace", 0, "how long before the end of validity the command gets SIGTERM,\n"+
+		"and how long what it leaves behind has (default 5s, or a third of a short lease)")
+	flags.BoolVar(&f.leave, "leave-background", false, "let go on what the command leaves behind, without the lock")
+	kinds := cobra.FixedCompletions([]string{"rlock", "fair", "read", "write", "sem:"}, cobra.ShellCompDirectiveNoSpace)
+	_ = cmd.RegisterFlagCompletionFunc("kind", kinds) // it fails only for a flag that does not exist
+	return cmd
+}
+
+const defaultLease = 30 * time.Second
+
+// times are what the lease and the grace come to.
+type times struct{ lease, grace, reserve, look time.Duration }
+
+// plan checks the flags. A renewal comes each third of a lease; with a grace of half of it, one that is late ends no
+// command.
+func (f *runFlags) plan() (times, error) {
+	t := times{lease: f.lease, grace: f.grace}
+	if t.lease == 0 {
+		t.lease = defaultLease
+	}
+	if !f.graces {
+		t.grace = min(5*time.Second, t.lease/3)
+	}
+	t.reserve = min(t.lease/10, time.Second)
+	t.look = t.lease / 20
+	switch {
+	case t.grace < 0 || t.grace > t.lease/2:
+		return t, usageError{fmt.Errorf("--grace must be half of the lease (%v) at most, not %v", t.lease, t.grace)}
+	case f.busy < 0 || f.busy > 255:
+		return t, usageError{fmt.Errorf("-E must be from 0 to 255, not %d", f.busy)}
+	case f.waits && f.noWait:
+		return t, usageError{errors.New("-n and -w exclude each other")}
+	case f.waits && f.wait <= 0:
+		return t, usageError{fmt.Errorf("-w must be positive, not %v; -n does not wait", f.wait)}
+	}
+	return t, nil
+}
+
+// permits is N of sem:N, 0 for another kind.
+func (f *runFlags) permits() (int64, error) {
+	number, is := strings.CutPrefix(f.kind, "sem:")
+	if !is {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 {
+		return 0, usageError{fmt.Errorf("--kind sem:N needs a positive number, not %q", number)}
+	}
+	return n, nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// Everything that a command has started is dead before the lock can be granted to anybody else: of a hundred commands
+// that ignore SIGTERM, with a grandchild in a session of its own each, when nothing comes through to Redis any more.
+func TestTheCommandNeverOutlivesTheHold(t *testing.T) {
+	t.Parallel()
+	const runs = 100
+	proxy := faultproxy.Start(t, addr(t))
+	client := waiter(t, nil)
+	var all []*holdfast
+	var granted sync.WaitGroup
+	for len(all) < runs {
+		batch := make([]*holdfast, 10) // a hundred at once would not be renewed while they start
+		for i := range batch {
+			args := []string{"run", "--lease", "6s", redistest.Key(t), "--", "sh", "-c", stubborn}
+			batch[i] = prepare(t, proxy.Addr(), args...).start()
+		}
+		for _, h := range batch {
+			h.awaitPids(stubbornProcesses)
+		}
+		all = append(all, batch...)
+	}
+	for _, h := range all {
+		require.Len(t, h.living(), stubbornProcesses, h.err.String())
+		granted.Go(func() {
+			assert.NoError(t, free(client, h.Args[4], func() {
+				assert.Empty(t, h.living(), "they live beside the next holder")
+			}))
+		})
+	}
+	proxy.Blackhole(true)
+	granted.Wait()
+	for _, h := range all {
+		assert.Equal(t, 74, h.wait(), h.err.String())
+	}
+	proxy.Blackhole(false)
+}
+
+// started is a stubborn command that runs under a lock, with its supervisor.
+func started(t *testing.T, addr string, flags ...string) (h *holdfast, name string, supervisor int) {
+	t.Helper()
+	name = redistest.Key(t)
+	args := append(append([]string{"run"}, flags...), name, "--", "sh", "-c", stubborn)
+	h = prepare(t, addr, args...).start()
+	h.awaitPids(stubbornProcesses)
+	require.Len(t, h.living(), stubbornProcesses)
+	supervisor = childOf(t, h.Process.Pid)
+	return h, name, supervisor
+}
+
+// childOf returns the child of a process that has one.
+func childOf(t *testing.T, parent int) int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		var pid, ppid int
+		_, err = fmt.Sscan(string(stat), &pid)
+		require.NoError(t, err)
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if _, err = fmt.Sscan(fields[1], &ppid); err == nil && ppid == parent {
+			return pid
+		}
+	}
+	require.FailNow(t, "no child")
+	return 0
+}
+
+func TestAKilledHoldfastLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	h, name, _ := started(t, addr(t), "--lease", "6s", "--grace", "500ms")
+	require.NoError(t, h.Process.Kill())
+	require.NoError(t, free(waiter(t, nil), name, func() { assert.Empty(t, h.living()) }))
+}
+
+func TestAKilledProcessGroupOfHoldfastLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	name := redistest.Key(t)
+	h := prepare(t, addr(t), "run", "--lease", "6s", "--grace", "500ms", name, "--", "sh", "-c", stubborn)
+	h.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	h.start().awaitPids(stubbornProcesses)
+	require.NoError(t, syscall.Kill(-h.Process.Pid, syscall.SIGKILL))
+	require.NoError(t, free(waiter(t, nil), name, func() { assert.Empty(t, h.living()) }))
+}
+
+func TestAKilledSupervisorLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	h, name, supervisor := started(t, addr(t))
+	client := waiter(t, nil)
+	require.NoError(t, syscall.Kill(supervisor, syscall.SIGKILL))
+	require.NoError(t, free(client, name, func() { assert.Empty(t, h.living()) }), "released, long before the lease ends")
+	assert.Equal(t, 70, h.wait())
+	assert.Contains(t, h.err.String(), "the supervisor was killed")
+}
+
+func TestAStoppedHoldfastLosesItsCommandInTime(t *testing.T) {
+	t.Parallel()
+	h, name, _ := started(t, addr(t), "--lease", "3s")
+	require.NoError(t, redistest.Freeze(h.Process))
+	require.NoError(t, free(waiter(t, nil), name, func() { assert.Empty(t, h.living()) }))
+	require.NoError(t, h.Process.Signal(syscall.SIGCONT))
+	assert.Equal(t, 74, h.wait(), h.err.String())
+}
+
+func TestAStoppedSupervisorIsReplaced(t *testing.T) {
+	t.Parallel()
+	proxy := faultproxy.Start(t, addr(t))
+	h, name, supervisor := started(t, proxy.Addr(), "--lease", "4s")
+	process, err := os.FindProcess(supervisor)
+	require.NoError(t, err)
+	require.NoError(t, redistest.Freeze(process))
+	proxy.Blackhole(true)
+	require.NoError(t, free(waiter(t, nil), name, func() { assert.Empty(t, h.living()) }))
+	assert.Equal(t, 74, h.wait(), h.err.String())
+	assert.False(t, alive(supervisor))
+	proxy.Blackhole(false)
+}
+
+// What a command leaves behind is ended before the lock is released, as nobody could tell it of a loss.
+func TestWhatACommandLeavesBehindIsEnded(t *testing.T) {
+	t.Parallel()
+	const leaving = `setsid sh -c 'trap "" TERM; echo $$ >>"$PIDS"; exec sleep 300' &
+while ! [ -s "$PIDS" ]; do sleep 0.01; done; exit 5`
+	name := redistest.Key(t)
+	h := prepare(t, addr(t), "run", "--grace", "200ms", name, "--", "sh", "-c", leaving).start()
+	h.awaitPids(1)
+	require.NoError(t, free(waiter(t, nil), name, func() { assert.Empty(t, h.living()) }))
+	assert.Equal(t, 5, h.wait(), h.err.String())
+}
+
+func TestWhatACommandLeavesBehindGoesOnWhereThatIsWanted(t *testing.T) {
+	t.Parallel()
+	const leaving = `setsid sh -c 'echo $$ >>"$PIDS"; exec sleep 300' >/dev/null 2>&1 &
+while ! [ -s "$PIDS" ]; do sleep 0.01; done; exit 5`
+	name := redistest.Key(t)
+	h := prepare(t, addr(t), "run", "--leave-background", name, "--", "sh", "-c", leaving)
+	assert.Equal(t, 5, h.run(), h.err.String())
+	assert.Len(t, h.living(), 1)
+	require.NoError(t, free(waiter(t, nil), name, func() {}))
+}
+
+// All that run in a command's process group get a signal, and nobody else: here two, each of which says so.
+func TestSignalsReachTheProcessGroup(t *testing.T) {
+	t.Parallel()
+	const two = `report() { echo "$1 $2"; }
+watch() { for s in HUP INT QUIT USR1 USR2 ALRM WINCH 40; do trap "echo $1 $s" $s; done
+	trap "exit 3" TERM; echo $$ >>"$PIDS"; while :; do sleep 0.02; done; }
+(watch a) & watch b`
+	h := prepare(t, addr(t), "run", redistest.Key(t), "--", "bash", "-c", two)
+	h.start().awaitPids(2)
+	for sig, name := range map[syscall.Signal]string{
+		syscall.SIGHUP: "HUP", syscall.SIGINT: "INT", syscall.SIGQUIT: "QUIT", syscall.SIGUSR1: "USR1",
+		syscall.SIGUSR2: "USR2", syscall.SIGALRM: "ALRM", syscall.SIGWINCH: "WINCH", syscall.Signal(40): "40",
+	} {
+		require.NoError(t, h.Process.Signal(sig))
+		redistest.Eventually(t, limit, func() bool {
+			text := h.out.String()
+			return strings.Contains(text, "a "+name+"\n") && strings.Contains(text, "b "+name+"\n")
+		}, name)
+	}
+	require.NoError(t, h.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, 3, h.wait(), h.err.String())
+}
+
+// nohup's command goes on when the terminal is gone, under holdfast too.
+func TestAnIgnoredHangupStaysIgnored(t *testing.T) {
+	t.Parallel()
+	h := prepare(t, addr(t))
+	h.Path, h.Args = "/bin/sh", []string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh", h.Path,
+		"run", redistest.Key(t), "--", "sh", "-c", `kill -HUP $PPID $$; echo on`}
+	require.Zero(t, h.run(), h.err.String())
+	assert.Equal(t, "on\n", h.out.String())
+}

@@ -1,0 +1,175 @@
+package debuglocks
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// Page is what the handler tells, as JSON.
+type Page struct {
+	Time    time.Time `json:"time"`
+	Holds   []Local   `json:"holds"`   // of this process
+	Waiters []Local   `json:"waiters"` // of this process
+	// Redis are the locks in Redis, if they were asked for: 1,000 at most.
+	Redis     []InRedis `json:"redis,omitempty"`
+	Truncated bool      `json:"truncated,omitempty"` // Redis has more that match
+	Error     string    `json:"error,omitempty"`     // why Redis could not be asked
+}
+
+// Local is a hold or a waiter of this process.
+type Local struct {
+	Name       string     `json:"name"`
+	Kind       string     `json:"kind"`
+	ID         string     `json:"id"`
+	Fence      int64      `json:"fence,omitempty"`
+	Since      time.Time  `json:"since"`                // when it was granted, or began to wait
+	ValidUntil *time.Time `json:"validUntil,omitempty"` // of a hold, unless it is renewed
+}
+
+// InRedis is a lock in Redis.
+type InRedis struct {
+	Name    string     `json:"name"`
+	Kind    rlock.Kind `json:"kind"`
+	Mode    string     `json:"mode,omitempty"`
+	Held    int        `json:"held"`
+	Waiters int        `json:"waiters"`
+	Holders []string   `json:"holders,omitempty"` // the ids of some
+	Fence   int64      `json:"fence,omitempty"`
+	Since   *time.Time `json:"since,omitempty"`
+}
+
+const (
+	mostInRedis = 1000
+	listLimit   = 5 * time.Second
+)
+
+// Handler returns a handler that tells the locks of clients. Those in Redis are the first client's.
+func Handler(clients ...*rlock.Client) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET", http.StatusMethodNotAllowed)
+			return
+		}
+		page := look(r.Context(), clients, r.URL.Query().Get("redis"))
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Vary", "Accept")
+		if wantsJSON(r) {
+			w.Header().Set("Content-Type", "application/json")
+			encoder := json.NewEncoder(w)
+			encoder.SetIndent("", "  ")
+			_ = encoder.Encode(page) // an error is the reader's who went away
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'")
+		_ = html.Execute(w, struct {
+			Page
+			Pattern string
+		}{page, r.URL.Query().Get("redis")})
+	})
+}
+
+func wantsJSON(r *http.Request) bool {
+	if format := r.URL.Query().Get("format"); format != "" {
+		return format == "json"
+	}
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
+}
+
+// look collects the page.
+func look(ctx context.Context, clients []*rlock.Client, pattern string) Page {
+	page := Page{Time: time.Now(), Holds: []Local{}, Waiters: []Local{}}
+	for _, client := range clients {
+		core, err := (*redisclient.Client)(client).Core()
+		if err != nil {
+			page.Error = err.Error()
+			continue
+		}
+		holds, waiters := core.Engine.Locals()
+		for _, h := range holds {
+			local := newLocal(h)
+			local.ValidUntil = &h.ValidUntil
+			page.Holds = append(page.Holds, local)
+		}
+		for _, w := range waiters {
+			page.Waiters = append(page.Waiters, newLocal(w))
+		}
+	}
+	byName := func(a, b Local) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return a.Since.Compare(b.Since)
+	}
+	slices.SortFunc(page.Holds, byName)
+	slices.SortFunc(page.Waiters, byName)
+	if pattern != "" && len(clients) > 0 {
+		page.list(ctx, clients[0], pattern)
+	}
+	return page
+}
+
+// kinds are the names of modes that are not plain already.
+var kinds = map[string]string{"": "rlock", "permit": "semaphore", "count": "counting"}
+
+func newLocal(l engine.Local) Local {
+	kind, known := kinds[l.Mode]
+	if !known {
+		kind = l.Mode
+	}
+	return Local{Name: l.Name, Kind: kind, ID: l.ID, Fence: l.Fence, Since: l.Since}
+}
+
+// list asks Redis.
+func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	for e, err := range rlock.List(ctx, client, pattern) {
+		if err != nil {
+			p.Error = err.Error()
+			return
+		}
+		if e.Free() && e.Kind == rlock.KindUnknown {
+			continue
+		}
+		if len(p.Redis) == mostInRedis {
+			p.Truncated = true
+			return
+		}
+		in := InRedis{Name: e.Name, Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence}
+		for _, h := range e.Holders[:min(len(e.Holders), 10)] {
+			in.Holders = append(in.Holders, h.ID)
+		}
+		if !e.Since.IsZero() {
+			in.Since = &e.Since
+		}
+		p.Redis = append(p.Redis, in)
+	}
+}
+
+//go:embed page.html
+var pageText string
+
+var html = template.Must(template.New("page").Funcs(template.FuncMap{
+	"ago":   func(now, at time.Time) string { return brief(now.Sub(at)) },
+	"until": func(now time.Time, at *time.Time) string { return brief(at.Sub(now)) },
+}).Parse(pageText))
+
+func brief(d time.Duration) string {
+	if d.Abs() < time.Minute {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
