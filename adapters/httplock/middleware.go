@@ -1,0 +1,101 @@
+package httplock
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Middleware returns a function that wraps a handler: each request takes the lock that key returns for it, and waits
+// for it as long as the request's context and the lock's MaxWait allow. With a nil lock the request takes none.
+func Middleware(key func(r *http.Request) lock.Locker) func(next http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l := key(r)
+			if l == nil {
+				next.ServeHTTP(w, r)
+				return
+			}
+			serve(l, next, w, r)
+		})
+	}
+}
+
+func serve(l lock.Locker, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	out := &response{ResponseWriter: w}
+	ran := false
+	err := l.Do(lock.WithoutHolds(r.Context()), func(ctx context.Context) error {
+		ran = true
+		next.ServeHTTP(out, r.WithContext(ctx))
+		return nil
+	})
+	switch {
+	case err == nil:
+	case ran && !errors.Is(err, lock.ErrLost) && !errors.Is(err, lock.ErrClosed):
+		// The hold was valid to its end; only Redis could not be told of the release, which goes on in the background.
+	case out.wrote: // the handler's answer stands; it has seen its context end
+	default:
+		refuse(w, r, err)
+	}
+}
+
+// refuse answers a request whose handler did not run, or ran without a valid lock and wrote nothing.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // the client left; net/http would answer 200 to nobody
+	}
+	status := Status(err)
+	if status == http.StatusLocked || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	http.Error(w, http.StatusText(status), status)
+}
+
+// Status is the HTTP status that says what an error of a lock means to the client of a request: 200 for nil, 423 for
+// a busy lock, 503 for a lost one, a closed client, a Redis that does not answer and a context that ended, and
+// otherwise 500. Texts of errors name locks, so do not send them to clients.
+func Status(err error) int {
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.Is(err, lock.ErrLost), errors.Is(err, lock.ErrUnavailable), errors.Is(err, lock.ErrClosed):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, lock.ErrBusy):
+		return http.StatusLocked
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// response notes whether anything of an answer was written.
+type response struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// WriteHeader implements http.ResponseWriter. An informational answer, such as 103, is not yet the answer.
+func (w *response) WriteHeader(status int) {
+	w.wrote = w.wrote || status >= http.StatusOK || status == http.StatusSwitchingProtocols
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *response) Write(p []byte) (int, error) {
+	w.wrote = true
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (w *response) Flush() {
+	w.wrote = true
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // http.Flusher returns no error
+}
+
+// Unwrap returns the writer for http.ResponseController, with which a handler flushes, hijacks and sets deadlines.
+func (w *response) Unwrap() http.ResponseWriter {
+	w.wrote = true // what is done with it is not seen here
+	return w.ResponseWriter
+}

@@ -1,0 +1,232 @@
+package httplock_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/adapters/httplock"
+	"github.com/holdfast-go/holdfast/holdfasttest"
+	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// always locks l.
+func always(l *rlock.Lock, handler http.HandlerFunc) http.Handler {
+	return httplock.Middleware(func(*http.Request) lock.Locker { return l })(handler)
+}
+
+func request(ctx context.Context) *http.Request {
+	return httptest.NewRequestWithContext(ctx, http.MethodPost, "/", nil)
+}
+
+// served is the answer of a handler.
+func served(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestTheHandlerHasTheHold(t *testing.T) {
+	t.Parallel()
+	lab := holdfasttest.New(t)
+	l := rlock.New(lab.Client(nil), "a")
+	h := always(l, func(w http.ResponseWriter, r *http.Request) {
+		_, err := l.Held(r.Context())
+		assert.NoError(t, err)
+		w.WriteHeader(http.StatusTeapot)
+	})
+	require.Equal(t, http.StatusTeapot, served(h, request(t.Context())).Code)
+	_, unlock, err := l.TryLock(t.Context())
+	require.NoError(t, err, "released")
+	require.NoError(t, unlock())
+
+	none := httplock.Middleware(func(*http.Request) lock.Locker { return nil })(http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) {
+			_, err := l.Held(r.Context())
+			assert.ErrorIs(t, err, lock.ErrNotHeld)
+		}))
+	require.Equal(t, http.StatusOK, served(none, request(t.Context())).Code)
+}
+
+// A request has a hold of its own, though its context carries one.
+func TestRequestsExcludeOneAnother(t *testing.T) {
+	t.Parallel()
+	lab := holdfasttest.New(t)
+	l := rlock.New(lab.Client(nil), "a", rlock.MaxWait(10*time.Millisecond))
+	h := always(l, func(http.ResponseWriter, *http.Request) { t.Error("inside") })
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+		w := served(h, request(ctx))
+		require.Equal(t, http.StatusLocked, w.Code)
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+		require.NotContains(t, w.Body.String(), "rlock")
+		return nil
+	}))
+}
+
+func TestWhenTheLockIsNotToBeHad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lab := holdfasttest.New(t)
+		client := lab.Client(nil)
+		h := always(rlock.New(client, "a"), func(http.ResponseWriter, *http.Request) { t.Error("inside") })
+		release := lab.HoldElsewhere("a")
+
+		late, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		require.Equal(t, http.StatusLocked, served(h, request(late)).Code)
+
+		leaves, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, leave)
+		w := served(h, request(leaves))
+		require.Zero(t, w.Body.Len())
+		require.Empty(t, w.Header())
+
+		release()
+		lab.Freeze()
+		require.Equal(t, http.StatusServiceUnavailable, served(h, request(t.Context())).Code)
+		lab.Thaw()
+		require.Equal(t, http.StatusInternalServerError,
+			served(always(rlock.New(client, ""), nil), request(t.Context())).Code)
+		require.NoError(t, client.Close())
+		require.Equal(t, http.StatusServiceUnavailable, served(h, request(t.Context())).Code)
+	})
+}
+
+// The loss ends the handler's context. What it has written stands; if it wrote nothing, the answer is 503.
+func TestALossWhileTheHandlerRuns(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		write func(w http.ResponseWriter)
+		code  int
+	}{
+		"nothing written": {func(http.ResponseWriter) {}, 503},
+		"a status":        {func(w http.ResponseWriter) { w.WriteHeader(http.StatusTeapot) }, 418},
+		"a body":          {func(w http.ResponseWriter) { _, _ = w.Write([]byte("done")) }, 200},
+		"a flush":         {func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, 200},
+		"a controller": {func(w http.ResponseWriter) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+			_, _ = w.Write(nil)
+		}, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := holdfasttest.New(t)
+			h := always(rlock.New(lab.Client(nil), "a"), func(w http.ResponseWriter, r *http.Request) {
+				test.write(w)
+				lab.Lose("a", rlock.LossGone)
+				assert.ErrorIs(t, context.Cause(r.Context()), lock.ErrLost)
+			})
+			server := served(h, request(t.Context()))
+			require.Equal(t, test.code, server.Code)
+		})
+	}
+}
+
+// A handler that panics releases the lock, and net/http gets the panic.
+func TestAPanic(t *testing.T) {
+	t.Parallel()
+	lab := holdfasttest.New(t)
+	l := rlock.New(lab.Client(nil), "a")
+	h := always(l, func(http.ResponseWriter, *http.Request) { panic("oops") })
+	require.PanicsWithValue(t, "oops", func() { served(h, request(t.Context())) })
+	_, unlock, err := l.TryLock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+}
+
+// On real servers: two processes serve one name, one request at a time; a client that leaves waits no longer.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	var inside atomic.Int32
+	var urls []string
+	name := redistest.Key(t)
+	waits := make(chan string, 1000)
+	var locks []*rlock.Lock
+	for range 2 {
+		client, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{
+			Observer: &rlock.Observer{Waiting: func(name string) { waits <- name }},
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { assert.NoError(t, client.Close()) })
+		locks = append(locks, rlock.New(client, name))
+		server := httptest.NewServer(always(locks[len(locks)-1], func(http.ResponseWriter, *http.Request) {
+			assert.EqualValues(t, 1, inside.Add(1))
+			inside.Add(-1)
+		}))
+		t.Cleanup(server.Close)
+		urls = append(urls, server.URL)
+	}
+	web := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(web.CloseIdleConnections)
+	get := func(ctx context.Context, url string) (int, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return 0, err
+		}
+		response, err := web.Do(r)
+		if err != nil {
+			return 0, err
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			code, err := get(t.Context(), urls[i%2])
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusOK, code)
+		})
+	}
+	all.Wait()
+	for len(waits) > 0 {
+		<-waits
+	}
+
+	require.NoError(t, locks[0].Do(t.Context(), func(ctx context.Context) error {
+		leaves, leave := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() {
+			_, err := get(leaves, urls[1])
+			left <- err
+		}()
+		<-waits
+		leave()
+		require.ErrorIs(t, <-left, context.Canceled)
+		redistest.Eventually(t, 30*time.Second, func() bool {
+			info, err := locks[1].Inspect(ctx)
+			return err == nil && len(info.Queue) == 0
+		}, "nobody waits any more")
+		return nil
+	}))
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 200},
+		{lock.ErrBusy, 423},
+		{errors.Join(lock.ErrBusy, context.DeadlineExceeded), 423},
+		{errors.Join(lock.ErrUnavailable, context.DeadlineExceeded), 503},
+		{context.DeadlineExceeded, 503},
+		{&lock.LostError{Name: "a"}, 503},
+		{lock.ErrClosed, 503},
+		{&lock.ArgumentError{Name: "name"}, 500},
+		{lock.ErrKeyConflict, 500},
+	} {
+		assert.Equal(t, test.code, httplock.Status(test.err), "%v", test.err)
+	}
+}
