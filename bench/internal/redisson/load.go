@@ -32,7 +32,7 @@ func (l Load) Run(ctx context.Context, j *Process) (Outcome, error) {
 	text, err := j.Do(ctx, "load", "load", l.Kind, l.Name, strconv.FormatBool(l.Own), strconv.Itoa(l.Threads),
 		strconv.FormatInt(max(l.For.Milliseconds(), 1), 10))
 	if err != nil {
-		return Outcome{}, fmt.Errorf("Redisson: %w", err)
+		return Outcome{}, fmt.Errorf("load by Redisson: %w", err)
 	}
 	return parse(text)
 }
