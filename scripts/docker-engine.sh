@@ -83,7 +83,3 @@ said=$(docker run --rm --network=none "$image" redis-server --version) ||
 echo "docker-engine: $image: $said" >&2
 
 echo "export HOLDFAST_DOCKER_IMAGES=$image"
-# On a machine that is itself a container, the tests would look for the engine at the gateway.
-case ${DOCKER_HOST:-} in tcp://*) ;; *) echo "export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1" ;; esac
-# Its image would have to be pulled.
-echo "export TESTCONTAINERS_RYUK_DISABLED=true"

@@ -27,8 +27,10 @@ formatted() {
 }
 
 check gofmt formatted
-check vet go vet ./...
-check staticcheck go run "$staticcheck" ./...
+check vet go vet work # the packages of all modules of the workspace
+check staticcheck go run "$staticcheck" work
+check tidy scripts/tidy.sh -diff
+check api go run ./scripts/api
 if command -v golangci-lint >/dev/null; then
 	check golangci-lint golangci-lint run ./...
 fi

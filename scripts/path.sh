@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+export GOWORK=off # one module is looked at
 module=$(go list -m)
 go build -cover -covermode=atomic -coverpkg="$module/..." -o "$dir/path" ./scripts/path
 mkdir "$dir/data"

@@ -16,10 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -57,10 +57,11 @@ func main() {
 func office(ctx context.Context) (err error) {
 	url := os.Getenv(urlEnv)
 	if url == "" {
-		server, err := embedded.Start()
+		server, err := miniredis.Run()
 		if err != nil {
 			return err
 		}
+		server.ClockTTL(true) // otherwise no key expires unless a test says so
 		defer server.Close()
 		url = "redis://" + server.Addr()
 	}

@@ -5,9 +5,8 @@ import (
 	"net/url"
 	"os"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/internal/embedded"
 )
 
 const urlEnv = "REDIS_URL"
@@ -29,10 +28,11 @@ func connect() (*server, error) {
 		}
 		return &server{url: at, what: "Redis of " + urlEnv, rdb: rdb, close: rdb.Close}, nil
 	}
-	s, err := embedded.Start()
+	s, err := miniredis.Run()
 	if err != nil {
 		return nil, err
 	}
+	s.ClockTTL(true) // otherwise no key expires unless a test says so
 	at := "redis://" + s.Addr()
 	rdb, err := dial(at)
 	if err != nil {

@@ -3,9 +3,8 @@ package main
 import (
 	"os"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/holdfast-go/holdfast/internal/embedded"
 )
 
 const urlEnv = "REDIS_URL"
@@ -20,10 +19,11 @@ func connect() (rdb redis.UniversalClient, what string, end func() error, err er
 		client := redis.NewClient(o)
 		return client, "the Redis of " + urlEnv, client.Close, nil
 	}
-	server, err := embedded.Start()
+	server, err := miniredis.Run()
 	if err != nil {
 		return nil, "", nil, err
 	}
+	server.ClockTTL(true) // otherwise no key expires unless a test says so
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	return client, "an embedded Redis-compatible server", func() error {
 		defer server.Close()

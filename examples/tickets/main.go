@@ -16,11 +16,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/fairlock"
-	"github.com/holdfast-go/holdfast/internal/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -46,10 +46,11 @@ func main() {
 func window(ctx context.Context) (err error) {
 	url := os.Getenv(urlEnv)
 	if url == "" {
-		server, err := embedded.Start()
+		server, err := miniredis.Run()
 		if err != nil {
 			return err
 		}
+		server.ClockTTL(true) // otherwise no key expires unless a test says so
 		defer server.Close()
 		url = "redis://" + server.Addr()
 	}

@@ -19,9 +19,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
-
-	"github.com/holdfast-go/holdfast/internal/embedded"
 )
 
 const (
@@ -60,10 +59,11 @@ func main() {
 func day(ctx context.Context) (err error) {
 	url := os.Getenv(urlEnv)
 	if url == "" {
-		server, err := embedded.Start()
+		server, err := miniredis.Run()
 		if err != nil {
 			return err
 		}
+		server.ClockTTL(true) // otherwise no key expires unless a test says so
 		defer server.Close()
 		url = "redis://" + server.Addr()
 	}

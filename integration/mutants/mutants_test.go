@@ -30,10 +30,10 @@ const (
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel() // linking keeps one processor busy, and the tests mostly wait
 			limit := patience
-			if m.args != nil { // histories mostly wait
+			if m.args != nil {
 				limit = longPatience
-				t.Parallel()
 			}
 			program := m.build(t)
 			code, output := runTests(t, limit, program, m.in, m.by, m.args)

@@ -227,6 +227,20 @@ var table = append(histories, []mutant{
 		new:  `case l.id != id && i == 0:`,
 		in:   "internal/simulation", by: "^TestSetSchedules$", says: "to see it again",
 	}, {
+		name: "a server that was restarted has a vote at once",
+		file: "redlock/vet.go",
+		old:  `if up < c.leastUptime {`,
+		new:  `if up < 0*c.leastUptime {`,
+		in:   "internal/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
+	}, {
+		name: "a node that did not accept the token counts for it",
+		file: "redlock/hold.go",
+		old: `		if reply.Accepted {
+`,
+		new: `		if reply.Status != lua.Young {
+`,
+		in: "internal/simulation", by: "^TestRedlockSchedules$", says: "token [0-9]+ of client",
+	}, {
 		name: "a store says who stands next though one may come back to its place",
 		file: "internal/memstore/fairturn.go",
 		old:  `t.clock-t.record.buried < t.times.Life`,

@@ -2,20 +2,17 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/netip"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
-	"sync/atomic"
+	"strings"
+	"testing"
 	"time"
 
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/network"
-	"github.com/moby/moby/client"
-	"github.com/testcontainers/testcontainers-go"
-	"go.uber.org/goleak"
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -23,159 +20,149 @@ const (
 	dockerLimit = 30 * time.Second
 )
 
-// usedDocker records whether this binary ever started a container.
-var usedDocker atomic.Bool
+// dockerLabel marks the containers of tests: those of a test that was killed can be found by it.
+const dockerLabel = "holdfast-test"
+
+// docker runs a command of Docker's client and returns what it printed. The client is a program and no library: what a
+// library needs would be in the go.mod of everybody who uses this module.
+func docker(limit time.Duration, args ...string) (printed string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var out, said strings.Builder
+	cmd := exec.CommandContext(ctx, "docker", args...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		text := strings.TrimSpace(said.String())
+		return "", fmt.Errorf("docker %s: %w: %s", args[0], errors.Join(err, ctx.Err()), text)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// NoDocker says in a few words why no container can be started; "" if one can.
+func NoDocker() string {
+	if _, err := docker(dockerLimit, "version", "--format", "{{.Server.Version}}"); err != nil {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return line
+	}
+	return ""
+}
+
+// Contained starts the server of an image as its users do, with its own configuration and a port that Docker chooses,
+// and returns a client of it. The container ends with the test.
+func Contained(t testing.TB, image string) *redis.Client {
+	t.Helper()
+	id, err := docker(pullLimit, "run", "--detach", "--label", dockerLabel, "--publish", "127.0.0.1::6379", image)
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	t.Cleanup(func() {
+		if _, err := docker(dockerLimit, "rm", "--force", "--volumes", id); err != nil {
+			t.Errorf("redistest: %v", err)
+		}
+	})
+	addr, err := docker(dockerLimit, "port", id, "6379/tcp")
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { _ = rdb.Close() })
+	Eventually(t, startLimit, func() bool { return rdb.Ping(t.Context()).Err() == nil }, image+" answers")
+	return rdb
+}
 
 // docked is a server that runs in a container. On Linux it shares the host's network, so that
 // servers reach one another where clients reach them; elsewhere its port is mapped, which works
 // for a single server but not for clusters, replicas and Sentinels.
 type docked struct {
-	image  string
-	port   int
-	dir    string
-	args   []string
-	docker *testcontainers.DockerClient
-	ctr    *testcontainers.DockerContainer
+	image string
+	port  int
+	dir   string
+	args  []string
+	id    string // of the container; "" before the first start
 }
 
-func newContainer(image string, port int, dir string, args []string) (b backend, err error) {
-	// Without a daemon testcontainers sometimes panics instead of returning an error.
-	defer func() {
-		if problem := recover(); problem != nil {
-			b, err = nil, fmt.Errorf("%w (Docker: %v)", errNoServer, problem)
-		}
-	}()
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	docker, err := testcontainers.NewDockerClientWithOpts(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w (Docker: %w)", errNoServer, err)
-	}
-	if _, err := docker.Ping(ctx, client.PingOptions{}); err != nil {
-		_ = docker.Close()
-		return nil, fmt.Errorf("%w (Docker: %w)", errNoServer, err)
-	}
-	// If the named engine does not answer, the one at the usual place is tried.
-	if want := os.Getenv("DOCKER_HOST"); want != "" && docker.DaemonHost() != want {
-		_ = docker.Close()
-		return nil, fmt.Errorf("%w (Docker: DOCKER_HOST is %s, and no engine answers there)",
-			errNoServer, want)
+func newContainer(image string, port int, dir string, args []string) (backend, error) {
+	if missing := NoDocker(); missing != "" {
+		return nil, fmt.Errorf("%w (%s)", errNoServer, missing)
 	}
 	if !onHostNetwork() {
 		args = append(args[:len(args):len(args)], "--bind", "0.0.0.0", "--protected-mode", "no")
 	}
-	return &docked{image: image, port: port, dir: dir, args: args, docker: docker}, nil
+	return &docked{image: image, port: port, dir: dir, args: args}, nil
 }
 
 func onHostNetwork() bool { return runtime.GOOS == "linux" }
 
 func (d *docked) start() error {
-	if d.ctr != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-		defer cancel()
-		return d.ctr.Start(ctx)
+	if d.id != "" {
+		_, err := docker(dockerLimit, "start", d.id)
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), pullLimit)
-	defer cancel()
-	usedDocker.Store(true)
-	ctr, err := testcontainers.Run(ctx, d.image,
-		testcontainers.WithCmd(append([]string{"redis-server"}, d.args...)...),
-		testcontainers.WithConfigModifier(func(c *container.Config) {
-			// We must be able to remove the server's files.
-			c.User = fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())
-		}),
-		testcontainers.WithHostConfigModifier(d.configureHost))
-	d.ctr = ctr // set even on an error, so that close removes what was made
-	return err
-}
-
-func (d *docked) configureHost(host *container.HostConfig) {
-	host.Binds = append(host.Binds, d.dir+":"+d.dir)
+	// With our own user the server's files can be removed. A port chosen by Docker would change with every restart.
+	port := strconv.Itoa(d.port)
+	args := []string{"create", "--label", dockerLabel, "--volume", d.dir + ":" + d.dir,
+		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())}
 	if onHostNetwork() {
-		host.NetworkMode = "host"
-		return
+		args = append(args, "--network", "host")
+	} else {
+		args = append(args, "--publish", "127.0.0.1:"+port+":"+port)
 	}
-	// A port chosen by Docker would change with every restart.
-	port := network.MustParsePort(strconv.Itoa(d.port) + "/tcp")
-	host.PortBindings = network.PortMap{port: []network.PortBinding{{
-		HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(d.port),
-	}}}
+	id, err := docker(pullLimit, append(append(args, d.image, "redis-server"), d.args...)...)
+	if err != nil {
+		return err
+	}
+	d.id = id // even if it does not start, so that close removes it
+	_, err = docker(dockerLimit, "start", d.id)
+	return err
 }
 
 func (d *docked) kill() error {
 	if !d.alive() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	_, err := d.docker.ContainerKill(ctx, d.ctr.GetContainerID(),
-		client.ContainerKillOptions{Signal: "SIGKILL"})
-	for pause := newBackoff(); err == nil && d.alive(); pause.sleep() {
-		err = ctx.Err()
+	if _, err := docker(dockerLimit, "kill", d.id); err != nil {
+		return err
 	}
+	_, err := docker(dockerLimit, "wait", d.id)
 	return err
 }
 
 func (d *docked) freeze() error {
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	_, err := d.docker.ContainerPause(ctx, d.ctr.GetContainerID(), client.ContainerPauseOptions{})
+	_, err := docker(dockerLimit, "pause", d.id)
 	return err
 }
 
 func (d *docked) thaw() error {
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	_, err := d.docker.ContainerUnpause(ctx, d.ctr.GetContainerID(),
-		client.ContainerUnpauseOptions{})
+	_, err := docker(dockerLimit, "unpause", d.id)
 	return err
 }
 
 func (d *docked) alive() bool {
-	if d.ctr == nil {
+	if d.id == "" {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	state, err := d.ctr.State(ctx)
-	return err == nil && state.Running
+	running, err := docker(dockerLimit, "inspect", "--format", "{{.State.Running}}", d.id)
+	return err == nil && running == "true"
 }
 
 // pid is unknown: the server sees the one of its own namespace.
 func (d *docked) pid() int { return 0 }
 
 func (d *docked) close() error {
-	defer func() { _ = d.docker.Close() }()
-	if d.ctr == nil {
+	if d.id == "" {
 		return nil
 	}
-	if err := d.kill(); err != nil {
-		return err
-	}
-	return testcontainers.TerminateContainer(d.ctr)
+	_, err := docker(dockerLimit, "rm", "--force", "--volumes", d.id)
+	return err
 }
 
 func (d *docked) output() string {
-	if d.ctr == nil {
+	if d.id == "" {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dockerLimit)
-	defer cancel()
-	logs, err := d.ctr.Logs(ctx)
+	out, err := exec.Command("docker", "logs", d.id).CombinedOutput()
 	if err != nil {
 		return err.Error()
 	}
-	defer func() { _ = logs.Close() }()
-	text, _ := io.ReadAll(logs) // show whatever could be read
-	return tail(text)
-}
-
-// dockerLeaks names the goroutines that testcontainers keeps as long as the binary runs: its
-// connection to the container that cleans up after a killed test, and idle HTTP connections.
-func dockerLeaks() []goleak.Option {
-	return []goleak.Option{
-		goleak.IgnoreAnyFunction("github.com/testcontainers/testcontainers-go.(*Reaper).connect.func1"),
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
-	}
+	return tail(out)
 }

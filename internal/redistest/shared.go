@@ -63,9 +63,6 @@ func run(m *testing.M, leakOptions []goleak.Option) int {
 	if code != 0 {
 		return code // a failed test often leaves goroutines behind; its own message matters
 	}
-	if usedDocker.Load() {
-		leakOptions = append(leakOptions, dockerLeaks()...)
-	}
 	if err := findLeaks(leakOptions); err != nil {
 		fmt.Fprintln(os.Stderr, "redistest:", err)
 		return 1

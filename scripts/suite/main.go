@@ -1,11 +1,9 @@
 // Command suite says which of the two test commands runs which tests, and counts what they ran:
 //
-//	suite packages fast|slow     the packages of the module that `make test` runs, or `make test-all`
-//	suite modules fast|slow      the same for the modules beside it: their folders
-//	suite count FILE...          the tests in the events of go test -json, as "N passed, N failed"
+//	suite packages PART       the packages of a part, of all modules of the workspace
+//	suite count FILE...       the tests in the events of go test -json, as "N passed, N failed"
 //
-// Tests that take minutes (histories, mutants, crash points, the fault matrix, topologies, Java, containers)
-// are slow and are below integration. All others are fast, so no package is in neither half.
+// `make test` runs the parts fast and beside, `make test-all` the parts slow and bench. Every package is in one part.
 package main
 
 import (
@@ -17,22 +15,22 @@ import (
 	"strings"
 )
 
-// module is the path of the module with the locks.
+// module is the path of the module with the locks, and a prefix of all others.
 const module = "github.com/holdfast-go/holdfast"
 
-// A half of the tests is what one of the two commands runs.
-type half string
+// A part of the tests is what runs with the same flags.
+type part string
 
 const (
-	fast half = "fast" // make test
-	slow half = "slow" // make test-all
+	fast part = "fast" // the locks, under the race detector
+	// beside are the small modules around them. They run without the race detector: the code of others that they need
+	// would have to be built once more, and takes longer to build than their tests take.
+	beside part = "beside"
+	slow   part = "slow"  // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
+	bench  part = "bench" // every contender in every situation, briefly
 )
 
-// beside are the folders of the other modules.
-var beside = map[half][]string{
-	fast: {"examples/fencing", "holdfastvet"},
-	slow: {"bench"}, // every contender in every situation, briefly
-}
+var parts = []part{fast, beside, slow, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone.
 var longest = []string{module + "/rlock", module + "/lua", module + "/redlock"}
@@ -45,12 +43,17 @@ func rank(path string) int {
 	return len(longest)
 }
 
-// halfOf returns the half that a folder of the main module belongs to.
-func halfOf(folder string) half {
-	if folder == "integration" || strings.HasPrefix(folder, "integration/") {
+// partOf returns the part of a package of a module.
+func partOf(of string) part {
+	switch of {
+	case module:
+		return fast
+	case module + "/integration":
 		return slow
+	case module + "/bench":
+		return bench
 	}
-	return fast
+	return beside
 }
 
 func main() {
@@ -62,33 +65,29 @@ func main() {
 
 func run(args []string, out io.Writer) error {
 	if len(args) >= 2 {
-		switch which := half(args[1]); args[0] {
+		switch args[0] {
 		case "count":
 			return count(args[1:], out)
 		case "packages":
-			return printPackages(which, out)
-		case "modules":
-			if _, known := beside[which]; known {
-				_, err := fmt.Fprintln(out, strings.Join(beside[which], " "))
-				return err
-			}
+			return printPackages(part(args[1]), out)
 		}
 	}
-	return fmt.Errorf("want packages or modules with fast or slow, or count with files; got %q", args)
+	return fmt.Errorf("want packages with one of %q, or count with files; got %q", parts, args)
 }
 
-// printPackages prints the packages of a half that have tests.
-func printPackages(which half, out io.Writer) error {
-	const tested = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"
-	list := exec.Command("go", "list", "-f", tested, module+"/...")
+// printPackages prints the packages of a part that have tests.
+func printPackages(which part, out io.Writer) error {
+	const tested = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Module.Path}}{{end}}"
+	list := exec.Command("go", "list", "-f", tested, "work")
 	list.Stderr = os.Stderr
-	paths, err := list.Output()
+	lines, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
 	var found []string
-	for path := range strings.FieldsSeq(string(paths)) {
-		if halfOf(strings.TrimPrefix(path, module+"/")) == which {
+	for line := range strings.Lines(string(lines)) {
+		path, of, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if partOf(of) == which {
 			found = append(found, path)
 		}
 	}

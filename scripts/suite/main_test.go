@@ -6,8 +6,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,11 +20,11 @@ import (
 
 const root = "../.."
 
-// One of the two commands runs every test in the tree, on its machines: each module is listed here, each package is
-// in one half, and no build constraint excludes a file from both.
+// One of the two commands runs every test in the tree, on its machines: each module is in the workspace, each package is
+// in one part, and no build constraint excludes a file from both.
 func TestEveryTestIsRunByOneOfTheTwo(t *testing.T) {
-	runs := make(map[string]half) // by folder of a package or module
-	for _, which := range []half{fast, slow} {
+	runs := make(map[string]part) // by folder of a package or module
+	for _, which := range parts {
 		var out strings.Builder
 		require.NoError(t, run([]string{"packages", string(which)}, &out))
 		for _, name := range strings.Fields(out.String()) {
@@ -33,21 +33,20 @@ func TestEveryTestIsRunByOneOfTheTwo(t *testing.T) {
 			runs[folder] = which
 		}
 	}
-	others := slices.Concat(slices.Collect(maps.Values(beside))...)
+	modules, err := exec.Command("go", "list", "-m").Output()
+	require.NoError(t, err)
 	files := 0
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		case entry.Name() == "go.mod" && name != "go.mod":
-			assert.Contains(t, others, path.Dir(name), "a module that neither command knows")
+			assert.Contains(t, strings.Fields(string(modules)), module+"/"+path.Dir(name), "go.work lacks it")
 		case strings.HasSuffix(name, "_test.go"):
 			files++
-			if !slices.ContainsFunc(others, func(m string) bool { return strings.HasPrefix(name, m+"/") }) {
-				assert.NotEmpty(t, runs[path.Dir(name)], "neither command runs %s", name)
-			}
+			assert.NotEmpty(t, runs[path.Dir(name)], "neither command runs %s", name)
 			assert.True(t, builds(t, name), "a build constraint keeps %s out of both commands", name)
 		}
 		return nil
@@ -82,15 +81,13 @@ func builds(t *testing.T, name string) bool {
 	return true
 }
 
-// The names of the halves are the commands' arguments.
-func TestTheHalvesByName(t *testing.T) {
-	for folder, want := range map[string]half{
-		"rlock": fast, "scripts/suite": fast, "integration": slow, "integration/history": slow,
-		"internal/integrations": fast,
+// Users pay with the modules that a module needs; what is slow, or needs the code of others, has modules of its own.
+func TestThePartsByModule(t *testing.T) {
+	for name, want := range map[string]part{
+		"": fast, "/integration": slow, "/bench": bench, "/holdfastvet": beside, "/adapters/gocron": beside,
 	} {
-		assert.Equal(t, want, halfOf(folder), folder)
+		assert.Equal(t, want, partOf(module+name), name)
 	}
 	require.Error(t, run([]string{"packages", "quick"}, new(strings.Builder)))
-	require.Error(t, run([]string{"modules", "quick"}, new(strings.Builder)))
 	require.Error(t, run(nil, new(strings.Builder)))
 }

@@ -1,0 +1,137 @@
+package consumer
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+// An example is a program that checks itself and says what it saw.
+type example struct {
+	// ownServers: it starts its servers itself, so REDIS_URL means nothing to it.
+	ownServers bool
+	// anySite: it runs on a cluster and behind a Sentinel, too.
+	anySite bool
+	// says is what it prints, and how often; 0 stands for once or more.
+	says map[string]int
+}
+
+// examples are those in the folder examples.
+var examples = map[string]example{
+	"fencing": {},
+	"leader": {says: map[string]int{
+		"it is killed":                   1,
+		"arrives late: refused":          1,
+		" leads":                         3,
+		"Everything was as it should be": 1,
+	}},
+	"nightly": {says: map[string]int{
+		"machine D closes the books\nand dies":        0,
+		"a machine whose clock is late finds it done": 0,
+		"the books were closed once":                  0,
+		"has closed the books":                        1,
+		"finds it done":                               3,
+	}},
+	"printers": {says: map[string]int{
+		"and is switched off": 0,
+		"10 documents were printed, and never more than 3 at a time": 0,
+		"computer prints document":                                   10,
+	}},
+	"quickstart": {anySite: true, says: map[string]int{"Everything was as it should be": 0}},
+	"redlock":    {ownServers: true, says: map[string]int{"Everything was as it should be": 0}},
+	"reports":    {says: map[string]int{"Everything was as it should be": 0, "turned away": 0}},
+	"tickets": {says: map[string]int{
+		"Fay has seat 4\neverybody who stayed was served in the order of arrival": 0,
+	}},
+	"transfer": {says: map[string]int{
+		"is killed with a transfer half done: the total is 399": 0,
+		"1 half transfer was found, and finished":               0,
+		"the total is 400\n":                                    0,
+		"no account is locked":                                  0,
+	}},
+}
+
+// Each example is what a newcomer copies: into an empty module, where it runs as it is, with a server inside it and on
+// every kind of Redis that it names.
+func TestExamplesCanBeCopied(t *testing.T) {
+	folders, err := os.ReadDir(filepath.Join(root, "examples"))
+	require.NoError(t, err)
+	for _, folder := range folders {
+		if folder.IsDir() {
+			assert.Contains(t, examples, folder.Name(), "an example that is not run")
+		}
+	}
+	urls := map[string]string{"own server": "", "redis": "redis://" + redistest.Start(t).Addr()}
+	addrs := redistest.Cluster(t, 3).Addrs()
+	sentinel := redistest.Sentinel(t).Options()
+	anywhere := map[string]string{
+		"cluster":  "redis://" + addrs[0] + "?addr=" + strings.Join(addrs[1:], "&addr="),
+		"sentinel": "redis://" + sentinel.SentinelAddrs[0] + "?master_name=" + sentinel.MasterName,
+	}
+	for name, e := range examples {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if e.ownServers && os.Getenv("HOLDFAST_REDIS_IMAGE") != "" {
+				t.Skip("not run: the servers are in containers; set HOLDFAST_REDIS_SERVER")
+			}
+			u := copied(t, name)
+			u.must("go", "mod", "tidy")
+			u.must("go", "vet", ".") // with its tests, if it has some
+			u.must("go", "build", "-ldflags=-w", "-o", "example", ".")
+			for site, url := range urls {
+				if url == "" || !e.ownServers {
+					t.Run(site, func(t *testing.T) { e.run(t, u, url) })
+				}
+			}
+			if e.anySite {
+				for site, url := range anywhere {
+					t.Run(site, func(t *testing.T) { e.run(t, u, url) })
+				}
+			}
+		})
+	}
+}
+
+// copied is a module with the Go files of an example.
+func copied(t *testing.T, name string) user {
+	t.Helper()
+	from := filepath.Join(root, "examples", name)
+	like := root
+	if _, err := os.Stat(filepath.Join(from, "go.mod")); err == nil {
+		like = from
+	}
+	u := newUser(t, like)
+	files, err := filepath.Glob(filepath.Join(from, "*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		u.write(filepath.Base(file), string(text))
+	}
+	return u
+}
+
+func (e example) run(t *testing.T, u user, url string) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(u.dir, "example"))
+	cmd.Env = append(cmd.Environ(), "REDIS_URL="+url)
+	out, err := cmd.CombinedOutput()
+	said := string(out)
+	require.NoError(t, err, said)
+	require.NotContains(t, said, "NOT SO")
+	for text, times := range e.says {
+		if times == 0 {
+			assert.Contains(t, said, text)
+		} else {
+			assert.Equal(t, times, strings.Count(said, text), "%q in %s", text, said)
+		}
+	}
+}
