@@ -47,18 +47,24 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/fence"
 	"github.com/holdfast-go/holdfast/holdfasttest"
+	"github.com/holdfast-go/holdfast/leader"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
 var _ context.Context
 var _ *sql.DB
 var _ = errors.New
+var _ = fmt.Sprint
+var _ *fence.SQL
+var _ *leader.Election
 var _ time.Duration
 var _ redis.UniversalClient
 var _ testing.TB
