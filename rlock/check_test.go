@@ -76,6 +76,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 				t.Cleanup(func() { _ = rdb.Close() })
 			}
 			found := checked(t, listClient(t, rdb, test.opts), "")[test.finds]
+			if major, _ := server.Version(); major < 7 && test.finds == "rights" {
+				test.level, test.says = rlock.LevelOK, "trial" // ACL DRYRUN is new in Redis 7
+			}
 			assert.Equal(t, test.level, found.Level, found)
 			assert.Contains(t, found.Text, test.says)
 		})

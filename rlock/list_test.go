@@ -287,12 +287,16 @@ func TestLeaksAreFoundAndFreed(t *testing.T) {
 		waiting := make(chan error, 1) // which Lock refuses as long as the leak is there
 		_, _, err := rlock.New(client, "lock").Lock(ctx)
 		require.ErrorIs(t, err, rlock.ErrKeyConflict)
-		sub := rdb.Subscribe(ctx, "redisson_lock__channel:{lock}")
-		t.Cleanup(func() { _ = sub.Close() })
+		subscribe := rdb.Subscribe
 		if _, cluster := rdb.(*redis.ClusterClient); cluster {
-			sub = rdb.SSubscribe(ctx, "redisson_lock__channel:{lock}")
-			t.Cleanup(func() { _ = sub.Close() })
+			known, err := rdb.Command(ctx).Result()
+			require.NoError(t, err)
+			if _, sharded := known["ssubscribe"]; sharded { // Redis from 7 on
+				subscribe = rdb.SSubscribe
+			}
 		}
+		sub := subscribe(ctx, "redisson_lock__channel:{lock}")
+		t.Cleanup(func() { _ = sub.Close() })
 		_, err = sub.Receive(ctx)
 		require.NoError(t, err)
 		go func() { _, err := sub.ReceiveMessage(ctx); waiting <- err }()
