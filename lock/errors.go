@@ -24,6 +24,9 @@ var (
 	// ErrClosed means that the client is closed.
 	ErrClosed = errors.New("rlock: the client is closed")
 
+	// ErrExported is what Observer.Ended is told of a hold that Export handed to another process.
+	ErrExported = errors.New("rlock: the hold was exported")
+
 	// ErrUnavailable means that Redis did not answer, or answered with an error, which this one wraps. If Redis
 	// denied the user a right or refused its credentials, the text names that instead of calling Redis unavailable,
 	// and the call does not wait.

@@ -1,13 +1,42 @@
 package lock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// Observer is a set of callbacks for metrics and traces. Nil functions are skipped. Waiting, Acquired and Released
-// run in the goroutine that locks or unlocks, and delay it. Renewed runs in a goroutine of its own, one event after
-// another, and so does Lost: one that blocks delays the next event of its kind, but never a renewal, a loss or the
-// log. Losses are never dropped. Renewals are dropped when some thousands are queued, and the log says how many. A
-// panic is logged and goes no further. None of the functions may call Close, because Close waits for them.
+// Observer is a set of callbacks for metrics and traces. Nil functions are skipped, and an Observer that is not set
+// costs nothing.
+//
+// Begin and End tell of calls, Held and Ended of holds. Every Begin is followed by one End, whichever way the call
+// ends, and every Held by one Ended. A call that re-enters a hold which its context carries is neither. A multilock is
+// one call and one hold, told to the client of its first lock.
+//
+// Begin, Waiting, Acquired, End, Held and Released run in the goroutine that locks or unlocks, and delay it. Ended does
+// too, unless the hold ends by itself: then it runs where Lost does. Renewed runs in a goroutine of its own, one event
+// after another, and so does Lost: one that blocks delays the next event of its kind, but never a renewal, a loss or
+// the log. Losses and ends are never dropped. Renewals are dropped when some thousands are queued, and the log says how
+// many. A panic is logged and goes no further. None of the functions may call Close, because Close waits for them.
 type Observer struct {
+	// Begin: a call begins that acquires something. The context that it returns, or ctx if that is nil, is passed to
+	// End. It should be a child of ctx.
+	Begin func(ctx context.Context, call Call) context.Context
+	// End: the call ends, after waiting this long. The error is what the call returns: nil if it acquired.
+	// OutcomeOf turns it into a label.
+	End func(ctx context.Context, call Call, waited time.Duration, err error)
+	// Held: the hold that the call acquired begins. The ctx is the caller's. The context that it returns is the parent
+	// of the held context; nil leaves that to ctx. So work is no child of a wait that is over, unless Held says so.
+	// What is acquired without a hold (a latch, a counting semaphore) is told by End alone.
+	Held func(ctx context.Context, call Call) context.Context
+	// Ended: the hold ended, after this long. The ctx is what Held returned, or the caller's. The error is nil after an
+	// unlock that Redis confirmed or that passed the lock on in this process, a *LostError after a loss, ErrClosed if
+	// Close ended it, ErrExported if it was exported, and ErrUnavailable if Redis could not be told of the release.
+	Ended func(ctx context.Context, call Call, held time.Duration, err error)
+
+	// Command: a script for one lock was answered by a server, or was not; Took is the time between. It runs where the
+	// answer is read, and delays the answers behind it on that connection.
+	Command func(command Command)
+
 	// Waiting: the lock is busy and the call waits.
 	Waiting func(name string)
 	// Acquired: the lock is held, after waiting this long. Re-entries are not reported.
@@ -20,4 +49,24 @@ type Observer struct {
 	// Released: the last level was unlocked, after this long, or the hold was exported. The error says that it was
 	// lost, or that Redis could not be told.
 	Released func(name string, held time.Duration, err error)
+}
+
+// Call is one call that acquires something.
+type Call struct {
+	Name    string // of a multilock, the names in the order in which they were given, separated by commas
+	Kind    Kind
+	Permits int  // of a semaphore; 0 otherwise
+	Try     bool // it makes one attempt and does not wait
+
+	// Of a hold, and so for Held and Ended and for an End without an error.
+	HoldID string
+	Fence  int64 // fencing token; 0 if the kind has none
+}
+
+// Command is one script or command that was sent for a lock.
+type Command struct {
+	Script string        // as in package lua: "acquire", "release", "renew"
+	Node   string        // the address of the server, if it is known
+	Took   time.Duration // from when it was sent
+	Err    error
 }
