@@ -24,8 +24,9 @@ func (t *timers) after(d time.Duration, fn func()) {
 		t.pending = make(map[*time.Timer]struct{})
 	}
 	t.running.Add(1)
-	// Under the race detector Go 1.26 crashes if goroutines of one synctest bubble start timers at the same time that are
-	// due at once: it runs each in the goroutine that starts it, and all with the one race context of the bubble.
+	// Under the race detector Go 1.26 crashes if goroutines of one synctest bubble start timers at the same
+	// time that are due at once: it runs each in the goroutine that starts it, and all with the one race
+	// context of the bubble.
 	if d <= 0 {
 		go func() {
 			defer t.running.Done()
