@@ -23,6 +23,12 @@
 // command. So a distant node gets pipelines as long as those of a near one, or longer, and a stall has no effect
 // after it ends.
 //
+// Commands to a node nearby gather until one of a few exchanges ends. To a distant node that would cost a caller up to
+// a whole round trip, so it gets more exchanges at a time, and what gathers is the burst: answers that come
+// together wake their callers together, and whoever of them sends again does so within microseconds. The first takes
+// a place for all and lets the scheduler run the others before anything is sent. When nobody comes any more, the
+// burst is shared out among the places that are free.
+//
 // # Bundles
 //
 // On a server that is no cluster, one script carries out the acquisitions that share a pipeline, and another one

@@ -106,7 +106,7 @@ func (p *Pipe) putExitLocked(x *exit) {
 	select {
 	case <-p.ending:
 	default:
-		if len(p.spare) < alone {
+		if len(p.spare) < manyInFlight {
 			p.spare = append(p.spare, x)
 		}
 	}

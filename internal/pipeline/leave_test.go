@@ -64,9 +64,9 @@ func TestACommandIsLeftAndSettles(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	gate := faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.MaxInFlight)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.FewInFlight)
 	var exits []*store.Left
-	for i := range pipeline.MaxInFlight {
+	for i := range pipeline.FewInFlight {
 		ctx, cancel := within(patience)
 		result := l.starts(ctx, "a", "left")
 		held.Wait(t, i+1)
@@ -137,15 +137,15 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	gate := faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.MaxInFlight)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.FewInFlight)
 	ctx, cancel := within(patience)
 	defer cancel()
 	goes := []<-chan error{l.starts(ctx, "a", "1")}
 	var stays []<-chan error
-	for range pipeline.MaxInFlight - 1 {
+	for range pipeline.FewInFlight - 1 {
 		stays = append(stays, l.starts(context.Background(), "a", "stays"))
 	}
-	held.Wait(t, pipeline.MaxInFlight)
+	held.Wait(t, pipeline.FewInFlight)
 	ctx, cancel = within(patience)
 	defer cancel()
 	gathers := l.starts(ctx, "a", "4")

@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// maxInFlight is how many commands, or pipelines, are under way to one node before more gather. With fewer,
+	// fewInFlight is how many commands, or pipelines, are under way to one node before more gather. With fewer,
 	// the connection is idle while replies are read; with more, less gathers.
-	maxInFlight = 4
-	// alone is that number if each command takes so long that they are sent one by one.
-	alone = 16
+	fewInFlight = 4
+	// manyInFlight is that number if waiting for one of them costs more than it saves: if the node is distant, or each
+	// command takes so long that they are sent one by one.
+	manyInFlight = 16
 
 	linger = time.Second // how long a sender waits for another pipeline
 )
@@ -64,12 +65,13 @@ type Pipe struct {
 // be left behind in the queue.
 type node struct {
 	pace
-	busy   int
-	queue  []*command
-	absent int // commands in the queue whose senders have left
+	busy       int
+	queue      []*command
+	absent     int  // commands in the queue whose senders have left
+	collecting bool // a sender has a place and waits for the rest of a burst
 }
 
-// batch is a pipeline to be sent.
+// batch is a pipeline to be sent. Without commands it is a place, for what is collected from the queue.
 type batch struct {
 	node     *node
 	commands []*command
@@ -97,13 +99,10 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	}
 	shard := p.cfg.Shard(key(cmd))
 	p.mu.Lock()
-	n := p.nodes[shard]
-	if n == nil {
-		n = &node{pace: newPace(p.cfg.Limit)}
-		p.nodes[shard] = n
-	}
+	n := p.nodeLocked(shard)
 	free := n.busy < n.limit()
-	if free && (at.IsZero() || at.Sub(now) >= n.patience()) {
+	collect := free && n.busy > 0 && n.distant()
+	if free && !collect && (at.IsZero() || at.Sub(now) >= n.patience()) {
 		x, err := p.newExitLocked(ctx)
 		if err == nil {
 			n.busy++
@@ -116,14 +115,31 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 	}
 	l := &command{ctx: ctx, at: at, node: n, cmd: cmd, done: make(chan struct{})}
 	l.short = !at.IsZero() && at.Sub(now) < p.cfg.Limit/2
-	if free { // alone it would take its connection with it if it has to wait
+	switch {
+	case collect:
+		n.queue = append(n.queue, l)
+		if !n.collecting {
+			n.collecting = true
+			n.busy++
+			p.dispatch(batch{node: n})
+		}
+	case free: // alone it would take its connection with it if it has to wait
 		n.busy++
 		p.dispatch(batch{n, []*command{l}})
-	} else {
+	default:
 		n.queue = append(n.queue, l)
 	}
 	p.mu.Unlock()
 	return p.await(l)
+}
+
+func (p *Pipe) nodeLocked(shard string) *node {
+	n := p.nodes[shard]
+	if n == nil {
+		n = &node{pace: newPace(p.cfg.Limit)}
+		p.nodes[shard] = n
+	}
+	return n
 }
 
 // End makes every caller leave whose context can be cancelled, as if it were. It must be called once.
@@ -152,10 +168,10 @@ func key(cmd redis.Cmder) string {
 }
 
 func (n *node) limit() int {
-	if n.size == 1 {
-		return alone
+	if n.size == 1 || n.distant() {
+		return manyInFlight
 	}
-	return maxInFlight
+	return fewInFlight
 }
 
 // sent is an exchange that has ended.
@@ -164,6 +180,8 @@ type sent struct {
 	began  time.Time
 	n      int  // commands
 	answer bool // there was one, even an error
+
+	collected bool // there was no exchange: a place was kept while a burst was collected
 }
 
 // next gives the place that became free to the commands that have gathered. The exchange on it may have had
@@ -180,12 +198,15 @@ func (p *Pipe) next(was sent, x *exit, sender bool) (mine []*command) {
 		n.note(now, now.Sub(was.began), was.n, was.answer)
 	}
 	n.busy--
+	if was.collected {
+		n.collecting = false
+	}
 	if n.absent > 0 {
 		n.queue = slices.DeleteFunc(n.queue, func(l *command) bool { return l.cmd == nil })
 		n.absent = 0
 	}
-	for len(n.queue) > 0 && n.busy < n.limit() {
-		with := n.queue[:min(len(n.queue), n.pace.next(now))]
+	for len(n.queue) > 0 && n.busy < n.limit() && !n.collecting {
+		with := n.queue[:min(len(n.queue), n.pace.next(now), n.share())]
 		n.queue = n.queue[len(with):]
 		n.busy++
 		if sender && mine == nil {
@@ -218,10 +239,13 @@ func (p *Pipe) sender(b batch) {
 	idle := time.NewTimer(linger)
 	defer idle.Stop()
 	for {
+		if b.commands == nil {
+			b.commands = p.collect(b.node)
+		}
 		for b.commands != nil {
 			began := time.Now()
 			n, answer := p.send(b.node, b.commands)
-			b.commands = p.next(sent{b.node, began, n, answer}, nil, true)
+			b.commands = p.next(sent{node: b.node, began: began, n: n, answer: answer}, nil, true)
 		}
 		idle.Reset(linger)
 		select {

@@ -54,12 +54,13 @@ func newLabAt(t *testing.T, server *redistest.Server, limit time.Duration) *lab 
 	return &lab{T: t, proxy: proxy, rdb: rdb, sha: sha, pipe: pipe}
 }
 
-// stuck fills what a node may have in flight with commands that are not answered before the gate opens.
+// stuck fills what a node nearby may have in flight with commands that are not answered before the gate opens.
 func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
+	l.pipe.Measured(node, time.Microsecond)
 	gate = faultproxy.NewGate()
-	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.MaxInFlight)
+	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(pipeline.FewInFlight)
 	var wg sync.WaitGroup
-	for range pipeline.MaxInFlight {
+	for range pipeline.FewInFlight {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
@@ -68,7 +69,7 @@ func (l *lab) stuck(node string) (gate *faultproxy.Gate, wait func()) {
 			}
 		})
 	}
-	held.Wait(l, pipeline.MaxInFlight)
+	held.Wait(l, pipeline.FewInFlight)
 	return gate, wg.Wait
 }
 
@@ -112,19 +113,67 @@ func TestWhatGathersSharesARoundTrip(t *testing.T) {
 	other := echo(t.Context(), l.sha, "b", "other")
 	require.NoError(t, l.pipe.Process(t.Context(), other), "another node is not held up")
 	require.Equal(t, "other", other.Val())
-	require.Zero(t, sizes.count())
+	require.Equal(t, 1, sizes.count(), "that of the other node is all that was sent")
 	gate.Open()
 	wait()
 	wg.Wait()
-	total := 0
-	for _, size := range sizes.sizes {
-		total += size
-	}
-	require.Equal(t, 50, total)
+	require.Equal(t, 51, sizes.total())
 	require.Less(t, sizes.count(), 10)
 }
 
-// pipelines records how many commands each pipeline has.
+// A burst to a distant node waits for nothing: waiting for a place would double its round trip. All the same it takes
+// few connections. The scheduler may make a burst last so long that it takes all of them before it is over, so some of
+// several bursts may wait, but not all.
+func TestABurstToADistantNodeDoesNotWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.pipe.Measured("a", 100*time.Millisecond)
+	sizes := &pipelines{}
+	l.rdb.AddHook(sizes)
+	for bursts := 1; ; bursts++ {
+		before := sizes.count()
+		whole := l.burst(sizes)
+		require.LessOrEqual(t, sizes.count()-before, pipeline.ManyInFlight+bursts)
+		if whole {
+			t.Logf("burst %d was sent as a whole", bursts)
+			return
+		}
+		require.Less(t, bursts, 20, "a part of every burst waits for answers")
+	}
+}
+
+// burst sends 200 commands together and answers none of them for a while. It reports whether all were sent by then.
+func (l *lab) burst(sizes *pipelines) bool {
+	const callers = 200
+	gate := faultproxy.NewGate()
+	l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(callers)
+	before := sizes.total()
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			<-begin
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			cmd := echo(ctx, l.sha, "a", i)
+			if err := l.pipe.Process(ctx, cmd); err != nil {
+				l.Error(err)
+			} else if cmd.Val() != fmt.Sprint(i) {
+				l.Errorf("%v instead of %d", cmd.Val(), i)
+			}
+		})
+	}
+	close(begin)
+	for end := time.Now().Add(time.Second); sizes.total()-before < callers && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	whole := sizes.total()-before == callers
+	gate.Open()
+	wg.Wait()
+	return whole
+}
+
+// pipelines records how many commands each pipeline has. A command that is sent by itself is one.
 type pipelines struct {
 	mu    sync.Mutex
 	sizes []int
@@ -136,16 +185,35 @@ func (p *pipelines) count() int {
 	return len(p.sizes)
 }
 
-func (p *pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (p *pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (p *pipelines) total() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, size := range p.sizes {
+		n += size
+	}
+	return n
+}
+
+func (p *pipelines) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (p *pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		p.sent(cmd)
+		return next(ctx, cmd)
+	}
+}
+
 func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if cmds[0].Name() == "evalsha" { // and not the greeting of a new connection
-			p.mu.Lock()
-			p.sizes = append(p.sizes, len(cmds))
-			p.mu.Unlock()
-		}
+		p.sent(cmds...)
 		return next(ctx, cmds)
+	}
+}
+
+func (p *pipelines) sent(cmds ...redis.Cmder) {
+	if cmds[0].Name() == "evalsha" { // and not the greeting of a new connection
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.sizes = append(p.sizes, len(cmds))
 	}
 }
 
