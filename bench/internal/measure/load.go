@@ -15,9 +15,13 @@ import (
 )
 
 const (
-	// grace is how long those who still wait at the end may go on, so that a turn is not cut in the
+	// grace is how long those who still wait at the end may go on at least, so that a turn is not cut in the
 	// middle by those who do not have to be.
 	grace = time.Second
+
+	// connections of a client, each of which carries one command in a round trip: go-redis opens ten for each of two
+	// processors.
+	connections = 20
 
 	samples = 1 << 18 // waits that are remembered of one load
 )
@@ -55,7 +59,7 @@ func (l Load) Run(ctx context.Context) (Outcome, error) {
 	}
 	timer := time.AfterFunc(l.For, func() {
 		end.over.Store(true)
-		time.AfterFunc(grace, cancel)
+		time.AfterFunc(max(grace, 2*l.Pass()), cancel)
 	})
 	defer timer.Stop()
 	var wg sync.WaitGroup
@@ -68,6 +72,12 @@ func (l Load) Run(ctx context.Context) (Outcome, error) {
 		outcome.Absence = max(outcome.Absence, time.Duration(clients[i].longest.Load()))
 	}
 	return outcome, err
+}
+
+// Pass is how long it takes until everybody had a turn, if commands share no round trips.
+func (l Load) Pass() time.Duration {
+	each := float64(len(l.Locks)) / float64(max(l.Clients, 1)) / connections
+	return time.Duration(2 * max(each, 1) * float64(l.Trip))
 }
 
 // absence is for how long the goroutines of one client did not get the lock.

@@ -20,6 +20,9 @@ var pairColumns = []Column{
 // manyRounds are for what is so near to one another that the machine's moods decide in few.
 const manyRounds = 5
 
+// fewPasses are how many turns each of many goroutines has in a round at least, over whatever distance.
+const fewPasses = 2
+
 var peers = []string{contender.Bsm, contender.Redsync, contender.Rueidis}
 
 // throughput is locks that nobody else wants, by one goroutine and by many.
@@ -63,13 +66,14 @@ type load struct {
 	clients []contender.Client
 	locks   []contender.Lock
 	section time.Duration // of each turn
+	own     bool          // each has a name of its own
 	warm    bool
 }
 
 // openLoad opens clients and makes a handle for every goroutine, the goroutines of a client one after
 // the other: all on one name, which is a singleton, or, if that is empty, on a name each, by id.
 func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
-	l := &load{lab: lab}
+	l := &load{lab: lab, own: name == ""}
 	goroutines = lab.crowd(goroutines, clients)
 	for range clients {
 		c, err := lab.Client(0)
@@ -92,6 +96,9 @@ func openLoad(lab *Lab, clients, goroutines int, name string) (Subject, error) {
 func (l *load) Measure(ctx context.Context) (measure.Figures, error) {
 	work := measure.Load{Locks: l.locks, For: l.lab.Scale.Slice, Section: l.section, Clients: len(l.clients),
 		Trip: l.lab.Distance}
+	if l.own { // and nobody is in the way of anybody
+		work.For = max(work.For, fewPasses*work.Pass())
+	}
 	if !l.warm {
 		if err := work.Warm(ctx); err != nil {
 			return nil, err
