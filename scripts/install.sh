@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -29,6 +29,7 @@ with_apt() {
 	case $1 in
 	redis-server) service=redis-server ;;
 	etcd-server) service=etcd ;;
+	prometheus) service=prometheus ;;
 	*) return 0 ;;
 	esac
 	if [ -d /run/systemd/system ]; then
@@ -75,6 +76,7 @@ apt-get-pip | dnf-pip) install python3 python3-pip ;;
 apk-pip) install python3 py3-pip ;;
 brew-pip) install python ;;
 apt-get-etcd) install etcd-server ;;
+apt-get-prometheus | apk-prometheus | brew-prometheus) install prometheus ;;
 brew-etcd) install etcd ;;
 # A JDK, the distribution's default or 17, and Maven.
 apt-get-jdk) install default-jdk-headless maven ;;
