@@ -67,6 +67,9 @@ func (c *clients) Describe(to chan<- *prometheus.Desc) {
 func (c *clients) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.tracked) == 0 && c.gone == 0 {
+		return // zeros would look like measurements
+	}
 	var sum lock.Stats
 	for entry := range c.tracked {
 		s := entry.client.Stats()

@@ -205,8 +205,9 @@ func (s stats) Stats() lock.Stats { return lock.Stats(s) }
 func TestClientsAreTracked(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
-	assert.NotContains(t, gather(t, m), "least_validity_seconds")
-	m.Track(stats{}) // without holds, it has no validity
+	assert.Empty(t, gather(t, m), "zeros would look like measurements")
+	m.Track(stats{})
+	assert.NotContains(t, gather(t, m), "least_validity_seconds", "there are no holds")
 	m.Track(stats{Holds: 1, LeastValidity: 20 * time.Second, RenewalsDue: 1, Coalesced: 1})
 	untrack := m.Track(stats{Holds: 2, LeastValidity: 5 * time.Second, ReleasesOwed: 3, Coalesced: 2})
 	all := gather(t, m)
