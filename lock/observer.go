@@ -8,7 +8,7 @@ import (
 // Observer is a set of callbacks for metrics and traces. Nil functions are skipped, and an Observer that is not set
 // costs nothing.
 //
-// Begin and End tell of calls, Held and Ended of holds. Every Begin is followed by one End, whichever way the call
+// Begin and End report calls, Held and Ended report holds. Every Begin is followed by one End, whichever way the call
 // ends, and every Held by one Ended. A call that re-enters a hold which its context carries is neither. A multilock is
 // one call and one hold, told to the client of its first lock.
 //

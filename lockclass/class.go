@@ -17,11 +17,11 @@ import (
 )
 
 // shortestHex is how long a word without any digit has to be for it to be taken as hexadecimal. English has facade and
-// decade, but no longer word of these letters that names a lock.
+// decade, but hardly a longer word of a to f alone.
 const shortestHex = 8
 
-// Of returns the class of a name. Digits, UUIDs, hexadecimal numbers and words that mix letters and digits, as ULIDs
-// do, become "*". What then repeats in a list with commas, as a multilock's name is one, is told once. The class is
+// Of returns the class of a name. Digits, UUIDs, hexadecimal numbers and words with several numbers in them, as ULIDs
+// have, become "*". What then repeats in a list with commas, as a multilock's name is one, is told once. The class is
 // valid UTF-8.
 func Of(name string) string {
 	var class strings.Builder
@@ -44,7 +44,7 @@ func Of(name string) string {
 	return withoutRepeats(strings.ToValidUTF8(class.String(), "*"))
 }
 
-// leadingWord returns the letters and digits that text begins with.
+// leadingWord returns what the text begins with up to the first sign that is neither alphabetic nor a digit.
 func leadingWord(text string) string {
 	for at, r := range text {
 		if !unicode.IsLetter(r) && !unicode.IsNumber(r) {

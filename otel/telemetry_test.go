@@ -83,7 +83,7 @@ func values(m metricdata.Metrics) map[string]float64 {
 func labels(set attribute.Set) string {
 	var all []string
 	for _, pair := range set.ToSlice() {
-		all = append(all, pair.Value.Emit())
+		all = append(all, pair.Value.String())
 	}
 	return strings.Join(all, " ")
 }
@@ -185,7 +185,7 @@ func TestNamesAreNeverAttributesOfMetrics(t *testing.T) {
 func attributes(pairs []attribute.KeyValue) map[string]string {
 	all := make(map[string]string)
 	for _, pair := range pairs {
-		all[strings.TrimPrefix(string(pair.Key), "holdfast.lock.")] = pair.Value.Emit()
+		all[strings.TrimPrefix(string(pair.Key), "holdfast.lock.")] = pair.Value.String()
 	}
 	return all
 }

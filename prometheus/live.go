@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// live collects the holds that are live, and the age of the oldest. A histogram tells of a hold only when it is over,
-// so that one which hangs for hours would not show.
+// live collects the holds that are live, and the age of the oldest. A histogram counts a hold only when it is over, so
+// that one which hangs for hours would not show.
 type live struct {
 	held, oldest *prometheus.Desc
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -117,4 +119,12 @@ func TestEveryQueryOfTheDashboardFindsSomething(t *testing.T) {
 		found, err := classic.query(`ALERTS{alertname="HoldfastHoldLost", alertstate="firing"}`)
 		return err == nil && len(found) > 0
 	}, "holds are lost, and no alert fires")
+
+	picture := filepath.Join(t.TempDir(), "metrics.svg")
+	draw := exec.CommandContext(t.Context(), "go", "run", "./integration/monitoring/graphs",
+		"-prometheus", "http://"+classic.addr, "-range", "20s", "-o", picture)
+	draw.Dir = root
+	said, err := draw.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	assert.FileExists(t, picture)
 }
