@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -39,7 +40,9 @@ func (q *queue) Queue() store.Queue {
 
 func (q *queue) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Passes: true, Queues: true, Marks: true, Counts: true, Notes: true, Under: under}
+var traits = store.Traits{
+	Kind: string(lock.KindFair), Passes: true, Queues: true, Marks: true, Counts: true, Notes: true, Under: under,
+}
 
 // fairMode tells a fair hold from a plain one of the same name, behind which Redis is asked.
 const fairMode = "fair"

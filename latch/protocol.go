@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -26,7 +27,7 @@ func (g *gate) Channel() string { return g.channel }
 
 func (g *gate) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Noun: "latch"}
+var traits = store.Traits{Kind: string(lock.KindLatch), Noun: "latch"}
 
 // Excludes is false: nothing on this side blocks a wait.
 func (g *gate) Excludes(string) bool { return false }

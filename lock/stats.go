@@ -2,12 +2,13 @@ package lock
 
 import "time"
 
-// Stats is what a client does at this moment, without a request.
+// Stats is what a client does at this moment, as far as it knows without a request. To look costs some time for each
+// hold: do it every few seconds, not for each call.
 type Stats struct {
-	Holds         int           // that are live; readers that share a grant are one
-	Waiters       int           // calls that wait
+	Holds         int           // that are live; readers that share a grant are one, each member of a multilock is one
+	Waiters       int           // calls that wait, or ask for the first time
 	LeastValidity time.Duration // what is left of the hold whose validity ends first; 0 without holds
-	RenewalsDue   int           // whose time has come and that are not confirmed
+	RenewalsDue   int           // whose time has come and that are not confirmed: a few at any time, many in an outage
 	ReleasesOwed  int           // that Redis has not confirmed, and that go on in the background
 	Coalesced     int64         // events that were dropped because the Observer or the Logger was too slow
 }

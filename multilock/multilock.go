@@ -97,6 +97,7 @@ func (l *Lock) sort(o handle.Options) error {
 		}
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
+		req.Member = true
 		if !req.Proto.Traits().Joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -37,6 +39,7 @@ type heldSet struct {
 	sets [][]*hold.Level // levels taken together, in the order in which they were taken
 
 	unlocked atomic.Bool
+	owner    *hold.Owner   // who is told of the end; nil: nobody
 	begun    atomic.Bool   // somebody releases
 	released chan struct{} // closed when err stands
 	err      error
@@ -53,14 +56,38 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 			return ctx, notHeld, rlock.ErrClosed
 		}
 	}
+	told := l.tell(ctx, once)
 	h, err := l.attempts(ctx, once)
+	if err == nil {
+		h.tie(told)
+	}
+	told.End(err)
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	for _, levels := range h.sets {
-		engine.Tie(levels, func() { h.release() })
-	}
 	return h.ctx, h.unlock, nil
+}
+
+// tell begins the call for the observer of the first lock's client. The locks are not told of by themselves.
+func (l *Lock) tell(ctx context.Context, once bool) *engine.Told {
+	first := (*handle.Lock)(l.members[0]).Parts().Engine
+	return first.Tell(ctx, func() engine.Call {
+		return engine.Call{Name: strings.Join(l.Names(), ","), Kind: string(lock.KindMultilock), Try: once}
+	})
+}
+
+// tie ties everything that is held to one another, and has the observer know of it. The observer may put something
+// between the context that carries all and the caller's work, but not another one in its place.
+func (h *heldSet) tie(told *engine.Told) {
+	ctx, owner := told.HoldsNow(h.ctx)
+	h.owner = owner
+	tied := &hold.Tied{Run: func() { h.release() }, Owner: owner}
+	for _, levels := range h.sets {
+		engine.Tie(levels, tied)
+	}
+	if last := h.sets[len(h.sets)-1]; last[len(last)-1].In(ctx) {
+		h.ctx = ctx
+	}
 }
 
 // attempts takes everything. When a group is busy it starts again, holding nothing, with that group first.
@@ -274,6 +301,7 @@ func (h *heldSet) release() error {
 	for _, err := range errs {
 		h.err = handle.Join(h.err, err)
 	}
+	engine.Ended(h.owner, h.err)
 	return h.err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -155,7 +156,9 @@ func (c *Client) setTimes(o Options) error {
 		c.timeout = min(max(lease/20, 50*time.Millisecond), 200*time.Millisecond, limit)
 	}
 	c.guard = o.RestartGuard
-	c.traits = store.Traits{Passes: true, Stays: errStays, CheckLease: c.checkLease}
+	c.traits = store.Traits{
+		Kind: string(lock.KindRedlock), Passes: true, Stays: errStays, CheckLease: c.checkLease,
+	}
 	if c.guard == 0 {
 		c.guard = lease
 	}
@@ -216,6 +219,10 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 	}
 	return nil
 }
+
+// Stats returns what the Client does at this moment, like that of package rlock. A hold is one, on however many nodes
+// it stands, and so is a release.
+func (c *Client) Stats() rlock.Stats { return c.locks.Stats() }
 
 // Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
 // released, and every goroutine is joined. It does not wait for nodes that do not answer.

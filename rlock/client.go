@@ -44,6 +44,10 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 	return (*Client)(c), err
 }
 
+// Stats returns what the Client does at this moment: for metrics, and for whoever waits until it is idle. It sends
+// nothing. Of a Client that did not come from NewClient they are zero.
+func (c *Client) Stats() Stats { return (*redisclient.Client)(c).Stats() }
+
 // Close ends the Client. New calls and waiting ones return ErrClosed, the contexts of all holds end with ErrClosed,
 // the holds are released, and every goroutine is joined. Close is bounded by ReleaseTimeout rather than by a context,
 // because at shutdown the context at hand has usually ended. If locks were still held, its error names them; in a

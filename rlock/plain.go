@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -69,7 +70,9 @@ func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *plain) Traits() *store.Traits { return &plainTraits }
 
-var plainTraits = store.Traits{Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true}
+var plainTraits = store.Traits{
+	Kind: string(lock.KindLock), Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true,
+}
 
 // Acquire falls back to two scripts of one key each while the slot is being migrated: Redis answers a script of two
 // keys, one of them absent, with TRYAGAIN for as long as that takes. The second script mints the token, inside the

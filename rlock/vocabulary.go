@@ -29,6 +29,12 @@ type Waiter = lock.Waiter
 // Observer is a set of functions that are told what happens, for metrics and traces. See [lock.Observer].
 type Observer = lock.Observer
 
+// Call is one call that acquires something, as an Observer is told of it. See [lock.Call].
+type Call = lock.Call
+
+// Stats is what a client does at this moment. See [lock.Stats].
+type Stats = lock.Stats
+
 // Option adjusts one handle. See [lock.Option].
 type Option = lock.Option
 

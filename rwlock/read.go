@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -27,7 +28,8 @@ func (r reader) Traits() *store.Traits       { return &readTraits }
 
 // A read inside a write passes the queue.
 var readTraits = store.Traits{
-	Shares: true, Counts: true, Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
+	Kind: string(lock.KindRead), Shares: true, Counts: true,
+	Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
 }
 
 // Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes

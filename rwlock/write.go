@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -31,7 +32,9 @@ func (w writer) Inherits(held string) bool { return held == writeMode }
 func (w writer) Traits() *store.Traits { return &writeTraits }
 
 // writeTraits say that an attempt that finds readers shuts the gate, which Release opens.
-var writeTraits = store.Traits{Passes: true, Counts: true, Marks: true, Under: upgrade}
+var writeTraits = store.Traits{
+	Kind: string(lock.KindWrite), Passes: true, Counts: true, Marks: true, Under: upgrade,
+}
 
 // upgrade refuses to make a writer of a reader. A context that carries a write hold as well re-enters that and
 // never asks.

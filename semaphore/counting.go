@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -131,11 +132,17 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 		return engine.Request{}, err
 	}
 	req, err := s.client.Request(s.opts)
-	req.Proto = s.core.Store.Bind(&counts{handle: s.handle, count: n})
+	req.Proto = s.core.Store.Bind(s.counts(n))
 	return req, err
+}
+
+func (s *Counting) counts(n int64) *counts {
+	return &counts{handle: s.handle, count: n, traits: store.Traits{
+		Kind: string(lock.KindCounting), Noun: noun, Busy: errTaken, SeveralAsk: true, Permits: n,
+	}}
 }
 
 // once has a change carried out that counts once.
 func (s *Counting) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
-	return s.core.Engine.Once(ctx, s.core.Store.Bind(&counts{handle: s.handle}), what)
+	return s.core.Engine.Once(ctx, s.core.Store.Bind(s.counts(0)), what)
 }

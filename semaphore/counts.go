@@ -17,13 +17,17 @@ import (
 type counts struct {
 	holdless
 	handle
-	count int64
+	count  int64
+	traits store.Traits
 }
 
 func (c *counts) Name() string    { return c.name }
 func (c *counts) Key() string     { return c.key }
 func (c *counts) Mode() string    { return "count" }
 func (c *counts) Channel() string { return c.channel() }
+
+// Traits say that any number of callers ask at a time, as long as Redis refuses none.
+func (c *counts) Traits() *store.Traits { return &c.traits }
 
 // Count is how many permits it asks for.
 func (c *counts) Count() int64 { return c.count }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -104,7 +105,8 @@ func (s *Semaphore) Break(ctx context.Context, id string) error {
 
 func (s *Semaphore) permits(n int64) *permits {
 	return &permits{handle: s.handle, count: n, patient: s.own.Patient, traits: store.Traits{
-		Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true, Portion: n,
+		Kind: string(lock.KindSemaphore), Noun: noun, Busy: errTaken, SeveralAsk: true, Passes: true,
+		Portion: n, Permits: n,
 	}}
 }
 

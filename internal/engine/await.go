@@ -73,7 +73,7 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 
 // bring has those join h that waited for the answer to w's request. A reader may leave while it is being brought
 // in: the level is made first, and whether the reader is still there is decided under the table's mutex; if it is
-// not, the level is unlocked again. Nobody has seen its context.
+// not, the level is withdrawn. It has no context yet: the reader opens it.
 func (e *Engine) bring(w *waiter, h *Hold) {
 	if w.joiner == nil || !w.joiner.awaited {
 		return
@@ -83,9 +83,9 @@ func (e *Engine) bring(w *waiter, h *Hold) {
 	// meanwhile, because the caller has a level of it; if it was lost, Join refuses, and they ask for themselves.
 	for _, other := range e.table.bring(w) {
 		o := waiterOf(other)
-		l := h.Join(o.joiner.ctx, o.req.want())
+		l := h.Join(o.req.want())
 		if !e.table.settle(o, l) && l != nil {
-			_ = Unlock(l) // for one that left; what there is to be told of the hold, its owner is told
+			h.withdraw(l) // for one that left
 		}
 	}
 }

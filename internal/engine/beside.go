@@ -20,8 +20,10 @@ import (
 //
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
 // without it.
-func (e *Engine) exportBeside(l *hold.Level) (Passage, error) {
+func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
 	h, id := holdOf(l), e.newID()
+	owned := last(l.Owner()) // so that its unlock tells nothing
+	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
 	l.End(e.cfg.Errors.Released)
 	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.Lease())}
 	unsure, err := e.adopt(background, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})

@@ -14,7 +14,7 @@ import (
 // Errors are the errors of the public API. The package that documents them owns them; the engine only
 // returns them.
 type Errors struct {
-	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict error
+	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict, Exported error
 
 	Denied error // Unavailable where the server answers, and refuses who asks
 
@@ -37,6 +37,11 @@ type Events struct {
 	Renewed  func(name string, err error)
 	Lost     func(err error) // what Errors.Lost made
 	Released func(name string, held time.Duration, err error)
+
+	Begin func(ctx context.Context, call Call) context.Context
+	End   func(ctx context.Context, call Call, waited time.Duration, err error)
+	Held  func(ctx context.Context, call Call) context.Context
+	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 }
 
 // callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and

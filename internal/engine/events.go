@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -23,6 +24,8 @@ type events struct {
 	log   *slog.Logger
 	clock *watchdog.Clock
 
+	ofCalls bool // somebody is told of calls and their holds; constant
+
 	losses, renewals, lines stream
 }
 
@@ -31,6 +34,7 @@ type events struct {
 // when there is room.
 func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n := &events{to: to, log: log, clock: clock}
+	n.ofCalls = to.Begin != nil || to.End != nil || to.Held != nil || to.Ended != nil
 	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
 	n.losses.late = func(int64) {}
 	n.renewals.late = func(dropped int64) {
@@ -67,6 +71,12 @@ func (n *events) renewed(name string, err error) {
 	if n.to.Renewed != nil {
 		n.renewals.post(func() { n.to.Renewed(name, err) }, false)
 	}
+}
+
+// lostApart reports that a level or a reader was lost whose hold was not.
+func (n *events) lostApart(owners []*hold.Owner, err error) {
+	n.lost(err)
+	n.ended(owners, err)
 }
 
 // lost reports a loss. It is called by the wheel and by callers, and neither waits.

@@ -52,7 +52,7 @@ func (e *Engine) host() hold.Host {
 		},
 		Expire: func(h *hold.Hold, reason hold.Reason) { ownerOf(&h.Lease).loseSoon(reason, nil) },
 		Soon:   e.ender.Add,
-		Told:   e.events.lost,
+		Told:   e.events.lostApart,
 		Detach: e.Detach,
 		Count:  func(h *hold.Hold, step hold.Step) { ownerOf(&h.Lease).count(step) },
 	}
@@ -83,11 +83,25 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 // before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*hold.Level, bool) {
 	h.expireIfOver()
-	l, ok := h.Attach(ctx, req.want())
+	if req.told != nil && !h.Live() {
+		return nil, false
+	}
+	ctx, owner := req.told.Holds(ctx, h.told(req), h.fence, h.Start())
+	l, ok := h.Attach(ctx, req.want(), owner)
 	if ok {
 		h.keepFor(req.MinHold)
+	} else {
+		Ended(owner, h.overCause()) // it was lost while the observer was told of it
 	}
 	return l, ok
+}
+
+// told is the hold's id, if the observer is told of the call.
+func (h *Hold) told(req Request) string {
+	if req.told == nil {
+		return ""
+	}
+	return h.id()
 }
 
 // expireIfOver ends a hold that is not valid any more, should the watchdog not have come to it yet.

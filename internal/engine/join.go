@@ -32,11 +32,23 @@ func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level
 	if h == nil {
 		return nil
 	}
-	l := h.Join(ctx, req.want())
-	if l != nil {
-		e.events.acquired(req.Proto.Name(), l.Since())
+	l := h.Join(req.want())
+	if l == nil || !h.open(ctx, l, req) {
+		return nil
 	}
+	e.events.acquired(req.Proto.Name(), l.Since())
 	return l
+}
+
+// open gives a level that joined h its context. If it reports false, the level is out again.
+func (h *Hold) open(ctx context.Context, l *hold.Level, req Request) bool {
+	ctx, owner := req.told.Holds(ctx, h.told(req), h.fence, l.Since())
+	if l.Open(ctx, owner) {
+		return true
+	}
+	Ended(owner, h.overCause()) // it was lost while the observer was told of it
+	h.withdraw(l)
+	return false
 }
 
 // joinable is the newest hold that may be joined, if nobody waits who would be overtaken. It may have ended when it is

@@ -26,6 +26,17 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
+	req.told = e.tell(ctx, req, false)
+	l, err = e.lock(ctx, req, under)
+	req.told.End(err)
+	return l, err
+}
+
+// lock is a Lock that begins something.
+func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
+	}
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
 	}
@@ -37,11 +48,15 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 		e.mayJoin(ctx, w)
 		e.table.enter(w, false)
 		l, err := e.awaitAnswer(limited, w)
-		if l != nil {
-			e.events.acquired(req.Proto.Name(), start)
+		if err != nil {
+			return nil, err
 		}
-		if l != nil || err != nil {
-			return l, err
+		if l != nil {
+			if !holdOf(l).open(ctx, l, req) {
+				continue
+			}
+			e.events.acquired(req.Proto.Name(), start)
+			return l, nil
 		}
 		h, err := e.waitTurn(limited, ctx, w)
 		if err != nil {
@@ -69,6 +84,17 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) 
 	l, under, err := e.known(ctx, req, 2*e.sender.Limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
+	}
+	req.told = e.tell(ctx, req, true)
+	l, err = e.tryLock(ctx, req, under)
+	req.told.End(err)
+	return l, err
+}
+
+// tryLock is a TryLock that begins something.
+func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
 	}
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
@@ -102,16 +128,14 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 // A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
 // looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
 
-// known settles what needs no waiting: a context that is over, and a lock that ctx carries, for
-// which Redis is asked for as long as patience. If ctx carries another side of the lock, under which the
-// request passes the queue, that one is returned.
+// known settles what begins nothing, and what observers are not told of: a lock that ctx carries, for which Redis is
+// asked for as long as patience, and a side of it that must not be asked for inside another. If ctx carries another
+// side of the lock, under which the request passes the queue, that one is returned. A context that is over is left to
+// the call: whoever counts those that failed counts it.
 func (e *Engine) known(
 	ctx context.Context, req Request, patience time.Duration,
 ) (l *hold.Level, under outer, err error) {
-	if ctx.Err() != nil {
-		return nil, outer{}, contextError(ctx)
-	}
-	if req.Anew {
+	if req.Anew || ctx.Err() != nil {
 		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {

@@ -64,6 +64,7 @@ func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 		for range ended.Losers {
 			e.events.lost(err)
 		}
+		e.events.ended(ended.Owners, err)
 	}
 }
 
@@ -93,6 +94,7 @@ func (h *Hold) orphan() {
 	}
 	h.engine.watchdog.Stop(&h.Lease)
 	ended.Contexts()
+	h.engine.events.ended(ended.Owners, ended.Cause)
 	h.engine.sender.Reclaim(h.asOrphan(), h.Longest())
 	h.engine.table.drop(h, 0)
 }

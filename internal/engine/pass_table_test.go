@@ -43,7 +43,7 @@ func TestWhereMemoryIsNotEnough(t *testing.T) {
 	for name, spoil := range map[string]func(f *floor, h *Hold){
 		"no token is left": func(_ *floor, h *Hold) { h.spare = 0 },
 		"the hold is limited": func(_ *floor, h *Hold) {
-			h.Attach(context.Background(), hold.Want{Lease: floorLease, Kept: true, MaxHold: floorLease})
+			h.Attach(context.Background(), hold.Want{Lease: floorLease, Kept: true, MaxHold: floorLease}, nil)
 		},
 		"the next has a lease of its own": func(f *floor, _ *Hold) { f.waiters["w2"].req.Kept = false },
 		"the next wants another lease":    func(f *floor, _ *Hold) { f.waiters["w2"].req.Lease++ },

@@ -118,15 +118,19 @@ func (h *Hold) sendStep(
 // else is left to release the hold.
 func (h *Hold) withdraw(l *hold.Level) {
 	alone, since, done := h.Withdraw(l)
+	e, own := h.engine, l.Owner()
 	if done {
-		h.engine.events.released(h.proto.Name(), since, h.Loss())
+		e.events.released(h.proto.Name(), since, h.Loss())
+		Ended(own, h.Loss())
 	}
-	if alone {
-		h.engine.sender.Spawn(func() { // refused when Close is at work, which then ends it
-			if h.Claim() {
-				_ = h.finish(h.engine.releaseEnd())
-			}
-		})
+	if alone && !e.sender.Spawn(func() {
+		if h.Claim() {
+			_ = h.finish(l, e.releaseEnd(), nil)
+		} else {
+			Ended(own, h.Loss())
+		}
+	}) {
+		Ended(own, e.refuse(h.proto)) // Close is at work, and ends it
 	}
 }
 
@@ -149,6 +153,7 @@ func (h *Hold) settle(
 		return l, nil
 	case settled.Done:
 		h.engine.events.released(h.proto.Name(), settled.Since, settled.Cause)
+		Ended(l.Owner(), settled.Cause)
 	case settled.Cause == nil:
 		return nil, h.notHeld()
 	}

@@ -19,4 +19,7 @@ type Request struct {
 	Anew    bool          // a hold of its own, whatever ctx carries
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
 	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
+	Member  bool          // of a set that its caller tells observers of
+
+	told *Told // the call, while it is under way
 }

@@ -21,7 +21,8 @@ type stream struct {
 
 	mu      sync.Mutex // guards all below
 	queue   []func()
-	dropped int64
+	dropped int64 // since that was said last
+	total   int64 // that were dropped
 	closed  bool
 	idle    chan struct{} // closed when the goroutine ends; nil while there is none
 }
@@ -32,6 +33,7 @@ func (s *stream) post(tell func(), must bool) {
 	defer s.mu.Unlock()
 	if s.closed || !must && len(s.queue) >= maxWaiting {
 		s.dropped++
+		s.total++
 		return
 	}
 	s.queue = append(s.queue, tell)
@@ -39,6 +41,13 @@ func (s *stream) post(tell func(), must bool) {
 		s.idle = make(chan struct{})
 		go s.run(s.idle)
 	}
+}
+
+// count is how many events were dropped.
+func (s *stream) count() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
 }
 
 // run tells what there is until there is nothing more. An event that panics does not end it (guard).

@@ -19,6 +19,14 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
+	told := e.tell(ctx, req, false)
+	err := e.take(ctx, req)
+	told.End(err)
+	return err
+}
+
+// take is a Take that begins something.
+func (e *Engine) take(ctx context.Context, req Request) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}
@@ -45,6 +53,14 @@ func (e *Engine) TryTake(ctx context.Context, req Request) error {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
+	told := e.tell(ctx, req, true)
+	err := e.tryTake(ctx, req)
+	told.End(err)
+	return err
+}
+
+// tryTake is a TryTake that begins something.
+func (e *Engine) tryTake(ctx context.Context, req Request) error {
 	if ctx.Err() != nil {
 		return contextError(ctx)
 	}

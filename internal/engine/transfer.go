@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -62,6 +63,14 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	case !alone:
 		return e.exportBeside(l)
 	}
+	passage, err := e.exportAlone(h, l, since)
+	Ended(l.Owner(), cmp.Or(err, e.cfg.Errors.Exported))
+	return passage, err
+}
+
+// exportAlone exports a hold that nobody else has, since an instant.
+func (e *Engine) exportAlone(h *Hold, l *hold.Level, since time.Duration) (Passage, error) {
+	p := h.proto
 	valid := e.watchdog.Stop(&h.Lease) && h.Valid()
 	l.End(e.cfg.Errors.Released)
 	defer e.table.drop(h, 0)
@@ -133,11 +142,19 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.L
 		return nil, e.refuse(p)
 	}
 	defer e.sender.Done()
-	if ctx.Err() != nil {
-		return nil, contextError(ctx)
-	}
 	if err := p.Traits().Stays; err != nil {
 		return nil, err
+	}
+	req.told = e.tell(ctx, req, true)
+	l, err := e.doImport(ctx, req, from)
+	req.told.End(err)
+	return l, err
+}
+
+// doImport is an Import that begins something.
+func (e *Engine) doImport(ctx context.Context, req Request, from Passage) (*hold.Level, error) {
+	if ctx.Err() != nil {
+		return nil, contextError(ctx)
 	}
 	id, began := e.newID(), e.clock.Now()
 	unsure, err := e.adopt(ctx, req, from.ID, store.Ask{ID: id, Lease: req.Lease})

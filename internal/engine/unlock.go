@@ -21,7 +21,7 @@ func Unlock(l *hold.Level) error {
 	end := h.engine.releaseEnd()
 	last, err := h.part(l, open, end)
 	if last {
-		return cmp.Or(err, h.release(l, end))
+		return h.release(l, end, err)
 	}
 	return err
 }
@@ -53,7 +53,10 @@ func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err
 	}
 	parted := l.Part(open)
 	if parted.Done {
-		defer func() { e.events.released(h.proto.Name(), parted.Since, err) }()
+		defer func() {
+			e.events.released(h.proto.Name(), parted.Since, err)
+			Ended(l.Owner(), err)
+		}()
 	}
 	switch parted.Outcome {
 	case hold.NotHeld:
@@ -121,11 +124,11 @@ func (h *Hold) step(s hold.Step) store.Step {
 // release lets a hold go that is ending: its renewal and its contexts end first, and only then Redis
 // is told, so that nobody relies on it when the next one may have it. The same order holds when it is passed on in
 // memory: the next turn's context is made when this one's has ended.
-func (h *Hold) release(l *hold.Level, end time.Duration) error {
+func (h *Hold) release(l *hold.Level, end time.Duration, own error) error {
 	if err := h.conclude(l); err != nil {
-		return err
+		return cmp.Or(own, err)
 	}
-	return h.finish(end)
+	return h.finish(l, end, own)
 }
 
 // conclude ends renewal and context of a hold that is ending, or finds it lost.
@@ -155,14 +158,18 @@ func (h *Hold) conclude(l *hold.Level) error {
 	if ended.Tells {
 		e.events.released(h.proto.Name(), h.Since(), err)
 	}
+	e.events.ended(ended.Owners, err)
+	Ended(l.Owner(), err)
 	l.End(err)
 	return err
 }
 
-// finish lets a hold go that its owner is done with, and tells the observer.
-func (h *Hold) finish(end time.Duration) error {
+// finish lets a hold go that its owner is done with, and tells the observer. Own is what the last level ended with.
+func (h *Hold) finish(l *hold.Level, end time.Duration, own error) error {
 	err := h.letGo(end)
 	h.engine.events.released(h.proto.Name(), h.Since(), err)
+	err = cmp.Or(own, err)
+	Ended(l.Owner(), err)
 	return err
 }
 

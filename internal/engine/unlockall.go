@@ -30,7 +30,7 @@ func UnlockAll(levels []*hold.Level) error {
 		defer e.sender.Done()
 	}
 	var err error
-	done := make([]*Hold, 0, len(levels))
+	done := make([]*hold.Level, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
 		h := holdOf(l)
 		last, own := h.part(l, open, end)
@@ -43,7 +43,7 @@ func UnlockAll(levels []*hold.Level) error {
 			continue
 		}
 		h.stop()
-		done = append(done, h)
+		done = append(done, l)
 	}
 	return cmp.Or(err, e.passAll(done, end))
 }
@@ -52,24 +52,26 @@ func UnlockAll(levels []*hold.Level) error {
 // waiter that comes after it was looked for is told nothing wrong: it finds the hold on the table until its release was
 // answered, and then asks.
 
-// passAll lets holds go of which no context says any more that they are held.
-func (e *Engine) passAll(holds []*Hold, end time.Duration) (err error) {
+// passAll lets holds go of which no context says any more that they are held, with the last level of each.
+func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
-	idle := make([]*Hold, 0, len(holds))
-	for _, h := range holds {
+	idle := make([]*hold.Level, 0, len(levels))
+	for _, l := range levels {
+		h := holdOf(l)
 		if h.proto.Traits().Joins && !e.table.hasHeir(h) {
-			idle = append(idle, h)
+			idle = append(idle, l)
 			continue
 		}
-		err = cmp.Or(err, h.noteReleased(e.passOn(h, end)))
+		err = cmp.Or(err, h.noteReleased(l, e.passOn(h, end)))
 	}
 	return cmp.Or(err, e.releaseTogether(idle, end))
 }
 
 // noteReleased cleans up after a hold that was let go, and tells the observer.
-func (h *Hold) noteReleased(err error) error {
+func (h *Hold) noteReleased(l *hold.Level, err error) error {
 	h.sweep()
 	h.engine.events.released(h.proto.Name(), h.Since(), err)
+	Ended(l.Owner(), err)
 	return err
 }
 
@@ -78,21 +80,23 @@ func (h *Hold) noteReleased(err error) error {
 // Certain says what "not there" means in the second round. If the script was refused as a whole, nothing of it was
 // done, and a hold that is not there was lost. If its answer was lost, it may have been released by the script, and
 // "not there" is what is to be expected.
-func (e *Engine) releaseTogether(holds []*Hold, end time.Duration) (err error) {
+func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err error) {
 	certain := true
-	if len(holds) > 1 && together(e, holds, func(h *Hold) store.Protocol { return h.proto }) {
-		all, failed := e.sendReleaseAll(e.by(end), holds, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
+	if len(levels) > 1 && together(e, levels, func(l *hold.Level) store.Protocol { return holdOf(l).proto }) {
+		all, failed := e.sendReleaseAll(e.by(end), levels, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
-			for i, h := range holds {
-				err = cmp.Or(err, h.noteReleased(e.dropped(h, all[i].Reply, end)))
+			for i, l := range levels {
+				h := holdOf(l)
+				err = cmp.Or(err, h.noteReleased(l, e.dropped(h, all[i].Reply, end)))
 			}
 			return err
 		}
 		// Where the slot is being moved, some may have been released on their own.
 		certain = errors.Is(failed, store.ErrApart) && store.FaultOf(failed) == store.FaultDefinite
 	}
-	for _, h := range holds {
-		err = cmp.Or(err, h.noteReleased(e.releaseIn(h, end, false, certain)))
+	for _, l := range levels {
+		h := holdOf(l)
+		err = cmp.Or(err, h.noteReleased(l, e.releaseIn(h, end, false, certain)))
 	}
 	return err
 }
@@ -117,11 +121,12 @@ func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) e
 // made once for them, since making it is most of what this function does. What was released is remembered for a while
 // (Ended), in case a replaced primary has forgotten it.
 func (e *Engine) sendReleaseAll(
-	ctx context.Context, holds []*Hold, limit time.Duration,
+	ctx context.Context, levels []*hold.Level, limit time.Duration,
 ) (all []*store.Parting, err error) {
-	all = make([]*store.Parting, len(holds))
-	for i, h := range holds {
-		if i > 0 && h.number == holds[i-1].number {
+	all = make([]*store.Parting, len(levels))
+	for i, l := range levels {
+		h := holdOf(l)
+		if i > 0 && h.number == holdOf(levels[i-1]).number {
 			all[i] = &store.Parting{Proto: h.proto, ID: all[i-1].ID} // they were taken together
 			continue
 		}
@@ -131,19 +136,21 @@ func (e *Engine) sendReleaseAll(
 	err = request.Exchange(crash.ReleaseAll, func() error {
 		return e.store.ReleaseAll(e.sender.Within(ctx, limit), all)
 	})
-	for i, h := range holds {
+	for _, one := range all {
 		if err == nil {
-			e.sender.Ended(era, h.proto, all[i].ID)
+			e.sender.Ended(era, one.Proto, one.ID)
 		}
 	}
 	return all, err
 }
 
-// Tie has fn run, in a goroutine of its own, should any of the levels be lost or their client be closed.
+// Tie has what is tied to the levels run, and its owner told, should any of them be lost or their client be closed.
 // Nobody may have been given the levels yet.
-func Tie(levels []*hold.Level, fn func()) {
+func Tie(levels []*hold.Level, with *hold.Tied) {
 	for _, l := range levels {
-		l.Tie(&fn)
+		if lost := l.Tie(with); lost != nil {
+			Ended(with.Owner, lost)
+		}
 	}
 }
 

@@ -25,9 +25,10 @@ var ways = [...]struct {
 
 // Ended is what is left to do for a hold that End made be over.
 type Ended struct {
-	Cause  error // what its contexts end with
-	Losers int   // how many are to be told of a loss
-	Tells  bool  // with FoundLost: the caller tells that it was let go, for no level of its Lock call is left that will
+	Cause  error    // what its contexts end with
+	Losers int      // how many are to be told of a loss
+	Owners []*Owner // whose hold it was, unless they are done with it
+	Tells  bool     // with FoundLost: the caller tells that it was let go, for no level of its Lock call is left that will
 	levels []*Level
 }
 
@@ -56,6 +57,9 @@ func (h *Hold) End(how How, by *Level, cause error) (Ended, bool) {
 		return Ended{}, false
 	}
 	d := Ended{Cause: cause, levels: h.endLocked(cause)}
+	if how != Unlocked {
+		d.Owners = h.ownersLocked()
+	}
 	switch {
 	case how == FoundLost:
 		h.lost, d.Losers = len(d.levels) > 0, 1

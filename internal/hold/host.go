@@ -25,7 +25,7 @@ type Host struct {
 	Lost     func(h *Hold, reason Reason, cause error) error // makes the error of a loss
 	Expire   func(h *Hold, reason Reason)                    // time has ended the hold: its owner calls End soon
 	Soon     func(end func())                                // calls end behind what the wheel has to do now
-	Told     func(err error)                                 // a level or a reader was lost, and its hold was not
+	Told     func(owners []*Owner, err error)                // a level or a reader was lost, and its hold was not
 	Detach   func(fn func())                                 // runs fn in a goroutine of its own
 	Count    func(h *Hold, step Step)                        // writes a count behind the calls, then calls Counted
 }

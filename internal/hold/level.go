@@ -27,13 +27,14 @@ type Level struct {
 	open    bool // not unlocked yet
 }
 
-// apart is what few levels have: an end of their own, if their lease is fixed, or something that is tied to them. Each
-// lock that is held has a level, so what these two need is kept behind one pointer. That is set under the hold's mutex
+// apart is what few levels have: an end of their own, if their lease is fixed, something that is tied to them, or an
+// owner who is told of their end. Each lock that is held has a level, so what these need is kept behind one pointer. That is set under the hold's mutex
 // and read without: once set it stays, and whoever finds none has nothing to disarm and nothing to run. Tie, where it
 // comes to a level that is ending at this moment, finds the hold's state changed.
 type apart struct {
-	until time.Duration          // when its own lease runs out in Redis; for levels that are not kept, constant
-	tied  atomic.Pointer[func()] // run when it ends by a loss
+	until time.Duration        // when its own lease runs out in Redis; for levels that are not kept, constant
+	owner *Owner               // nil: nobody is told; constant
+	tied  atomic.Pointer[Tied] // nil: nothing
 
 	// Guarded by hold.mu.
 	timer watchdog.Timer
@@ -44,10 +45,10 @@ type apart struct {
 // newLevel makes a level of h, which is not in it yet. Redis keeps the lease from the start of the request on. What is
 // left of it is what a level needs that is not kept, so the instant is known from the beginning, also while its Lock is
 // under way.
-func (h *Hold) newLevel(r *reader, start time.Duration, want Want) *Level {
+func (h *Hold) newLevel(r *reader, start time.Duration, want Want, owner *Owner) *Level {
 	l := &Level{hold: h, reader: r, lease: want.Lease, kept: want.Kept}
-	if !want.Kept {
-		l.apart.Store(&apart{until: start + want.Lease})
+	if a := apartOf(start, want, owner); a != nil {
+		l.apart.Store(a)
 	}
 	return l
 }
@@ -124,8 +125,8 @@ func Levels(ctx context.Context, of func(h *Hold) bool) iter.Seq[*Level] {
 
 // Attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, want Want) (*Level, bool) {
-	l := h.newLevel(h.firstReader(), h.start, want)
+func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
+	l := h.newLevel(h.firstReader(), h.start, want, owner)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
@@ -167,6 +168,7 @@ func (l *Level) expire() {
 	err := h.host.Lost(h, Expired, nil)
 	l.apart.Load().err = err
 	last := h.longestLocked(h.host.Clock.Now()) == 0
+	owners := l.ownersLocked(nil)
 	h.mu.Unlock()
 	if last {
 		h.host.Expire(h, Expired)
@@ -174,7 +176,7 @@ func (l *Level) expire() {
 	}
 	h.host.Soon(func() {
 		l.End(err)
-		h.host.Told(err)
+		h.host.Told(owners, err)
 	})
 }
 
@@ -188,28 +190,40 @@ func (l *Level) End(cause error) {
 	if a == nil {
 		return
 	}
-	if fn := a.tied.Load(); fn != nil && cause != host.Released {
-		host.Detach(*fn)
+	if tied := a.tied.Load(); tied != nil && cause != host.Released {
+		host.Detach(tied.Run)
 	}
 	if !l.kept { // its timer was armed before anybody got to see the level
 		host.Wheel.Cancel(&a.timer)
 	}
 }
 
-// Tie has fn run, in a goroutine of its own, should the level be lost or its client be closed. Nobody may have been
-// given the level yet. A loss that comes before this finds no fn, and one that comes after it does; in between both may
-// run it, so fn must be such that it can run twice.
-func (l *Level) Tie(fn *func()) {
-	l.hold.mu.Lock()
+// Tied is what levels that were taken as one have together.
+type Tied struct {
+	Run   func() // in a goroutine of its own, should one of them be lost or its client be closed
+	Owner *Owner // has all of them, and so has nothing when one has ended; nil: nobody is told
+}
+
+// Tie ties the level to others. Nobody may have been given it yet. A loss that comes before this finds nothing tied, and
+// one that comes after it does; in between both may run what is tied, so it must be such that it can run twice. If the
+// level has ended, why is returned.
+func (l *Level) Tie(with *Tied) (lost error) {
+	h := l.hold
+	h.mu.Lock()
 	if l.apart.Load() == nil {
 		l.apart.Store(&apart{})
 	}
-	l.apart.Load().tied.Store(fn)
-	lost := l.hold.state != live || l.errLocked() != nil
-	l.hold.mu.Unlock()
-	if lost {
-		l.hold.host.Detach(*fn)
+	l.apart.Load().tied.Store(with)
+	lost = l.errLocked()
+	if lost == nil && h.state != live {
+		lost = h.cause
 	}
+	over := lost != nil || h.state != live
+	h.mu.Unlock()
+	if over {
+		h.host.Detach(with.Run)
+	}
+	return lost
 }
 
 // closeLocked takes the level out of its hold; it reports false if it was out already.

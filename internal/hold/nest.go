@@ -25,7 +25,7 @@ func (h *Hold) Push(from *Level, want Want) (l *Level, start time.Duration, step
 	if err := from.errLocked(); err != nil {
 		return nil, start, Step{}, err
 	}
-	l = h.newLevel(from.reader, start, want)
+	l = h.newLevel(from.reader, start, want, from.Owner())
 	l.pending = true
 	h.pushLocked(l)
 	return l, start, h.stepLocked(start), nil

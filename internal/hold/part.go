@@ -42,14 +42,14 @@ func (l *Level) Part(open bool) (p Parted) {
 	h := l.hold
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !open && h.state == live && (l.open || l.pending) {
+		l.open, l.pending = false, false // it stays, for Close to find whose hold it ends
+		return Parted{Outcome: Refused, Own: l.errLocked()}
+	}
 	if !l.closeLocked() {
 		return Parted{Outcome: NotHeld}
 	}
 	p.Own = l.errLocked()
-	if !open && h.state == live {
-		p.Outcome = Refused
-		return p
-	}
 	if h.state != live {
 		p.Outcome, p.Cause = Over, h.cause
 		p.Since, p.Done = l.doneLocked()

@@ -1,9 +1,6 @@
 package hold
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Readers of one process may have one grant together: the first asked Redis for it, the others join it and send
 // nothing. Each has levels, a context and limits of its own; validity, renewal and loss are the grant's. It is
@@ -65,8 +62,8 @@ func (h *Hold) firstReader() *reader {
 	return &h.share.first
 }
 
-// Join adds a reader, if Redis would let it in the same and the hold is sure to stand. It is nil if Redis is to be
-// asked:
+// Join adds a reader, if Redis would let it in the same and the hold is sure to stand. Its level has no context until
+// it is opened. It is nil if Redis is to be asked:
 //
 //   - the request that took the hold was sent some time ago: a writer may have shut the gate since;
 //   - nobody is in any more, or the hold is being released or exported: whether somebody is, is decided under the mutex
@@ -74,7 +71,7 @@ func (h *Hold) firstReader() *reader {
 //   - the lease is half over, or its last renewal failed;
 //   - the new one wants another lease than Redis was asked for;
 //   - a step of the levels is under way or may still be, which sets leases.
-func (h *Hold) Join(ctx context.Context, want Want) *Level {
+func (h *Hold) Join(want Want) *Level {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.host.Clock.Now()
@@ -82,8 +79,8 @@ func (h *Hold) Join(ctx context.Context, want Want) *Level {
 		want.Lease != h.asked || !h.settledLocked() || h.depth >= shareMost || !h.coversLocked(want.Lease) {
 		return nil
 	}
-	l := &Level{hold: h, reader: &reader{hold: h, start: now}, lease: want.Lease, kept: true}
-	l.openLocked(ctx)
+	r := &reader{hold: h, start: now, told: true} // of one that never opens there is nothing to tell
+	l := &Level{hold: h, reader: r, lease: want.Lease, kept: true, pending: true}
 	h.pushLocked(l)
 	h.limitLocked(l.reader, nil, want.MaxHold)
 	return l
@@ -129,8 +126,13 @@ func (r *reader) exceed() {
 	err := h.host.Lost(h, MaxHold, nil)
 	r.err = err
 	var levels []*Level
+	var owners []*Owner
 	for l := h.top; l != nil; l = l.below {
-		if l.reader == r && !l.pending {
+		if l.reader != r {
+			continue
+		}
+		owners = l.ownersLocked(owners)
+		if !l.pending {
 			levels = append(levels, l)
 		}
 	}
@@ -144,7 +146,7 @@ func (r *reader) exceed() {
 		for _, l := range levels {
 			l.End(err)
 		}
-		h.host.Told(err)
+		h.host.Told(owners, err)
 	})
 }
 

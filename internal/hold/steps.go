@@ -77,7 +77,7 @@ func (h *Hold) Nest(ctx context.Context, from *Level, want Want) *Level {
 	if h.state != live || from.errLocked() != nil || !h.Valid() || !h.coversLocked(want.Lease) {
 		return nil
 	}
-	l := &Level{hold: h, reader: from.reader, lease: want.Lease, kept: true}
+	l := h.newLevel(from.reader, 0, want, from.Owner())
 	l.openLocked(ctx)
 	h.pushLocked(l)
 	h.limitLocked(l.reader, l, want.MaxHold)

@@ -142,6 +142,15 @@ func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	return req, firstError(o.Err, checkTimes(o, req, c.core.Lease))
 }
 
+// Stats implements that of rlock.Client.
+func (c *Client) Stats() lock.Stats {
+	core, err := c.Core()
+	if err != nil {
+		return lock.Stats{}
+	}
+	return lock.Stats(core.Engine.Stats())
+}
+
 // Close implements that of rlock.Client.
 func (c *Client) Close() error {
 	c.owner.close(c.closing / 5)

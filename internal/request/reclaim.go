@@ -27,6 +27,7 @@ type reclaimer struct {
 	mu    sync.Mutex // guards all below, and every chore
 	nodes map[string]*chore
 	count int // orphans of all nodes
+	asked int // those that are being released, and so are in no list
 }
 
 // chore is what there is to reclaim on one node.
@@ -65,6 +66,13 @@ func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
 // ReclaimFrom is Reclaim for a hold that must not be released before an instant.
 func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) {
 	s.reclaim.place(orphan{Orphan: o, due: due}, lease)
+}
+
+// Owed is how many releases have not been confirmed that nobody waits for.
+func (s *Sender) Owed() int {
+	s.reclaim.mu.Lock()
+	defer s.reclaim.mu.Unlock()
+	return s.reclaim.count + s.reclaim.asked
 }
 
 // again is add for a hold that was released, perhaps where that counts for nothing any more.
@@ -124,7 +132,7 @@ func (r *reclaimer) run(node string, c *chore) {
 		}
 		if len(due) > 0 {
 			left, answered := r.sender.reclaimAll(due)
-			r.put(node, c, left, answered)
+			r.put(node, c, len(due), left, answered)
 			continue
 		}
 		timer := time.NewTimer(wait)
@@ -165,6 +173,7 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 	}
 	clear(c.orphans[len(rest):])
 	r.count -= len(c.orphans) - len(rest)
+	r.asked += len(due)
 	c.orphans = rest
 	if len(due) == 0 && len(rest) == 0 {
 		delete(r.nodes, node)
@@ -179,7 +188,7 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 // put takes back what has to be looked at again, some of which another node may serve by now. If nothing of
 // the batch was answered, the node is down, and is left alone for a while; or the path is one that breaks now
 // and then, and a pipeline that breaks anywhere fails whole: smaller ones get through.
-func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
+func (r *reclaimer) put(node string, c *chore, asked int, left []orphan, answered bool) {
 	nodes := make([]string, len(left))
 	for i, o := range left {
 		nodes[i] = r.sender.cfg.Store.Node(o.Proto.Key())
@@ -187,6 +196,7 @@ func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
 	now := r.sender.cfg.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.asked -= asked
 	if answered {
 		c.due, c.pause, c.most = 0, FirstPause, min(2*c.most, Batch)
 	} else {

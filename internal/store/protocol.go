@@ -53,6 +53,7 @@ type Protocol interface {
 
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.
 type Traits struct {
+	Kind string // what events call the primitive
 	Noun string // what texts of errors call the primitive; "" is "lock"
 	// Busy is why an attempt is refused while others hold. It matches the engine's own error, which it is if nil.
 	Busy error
@@ -61,6 +62,8 @@ type Traits struct {
 	// Portion is a hold's share of something that several callers hold at a time; 0 if one hold takes all. A portion
 	// has no fencing token, and passes to a waiter that asked for as much.
 	Portion int64
+	// Permits is how many one takes of something that is counted; 0 where nothing is.
+	Permits int64
 	// Counts says that no decision of the store depends on how many levels a hold has.
 	Counts bool
 

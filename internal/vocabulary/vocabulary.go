@@ -3,6 +3,9 @@
 package vocabulary
 
 import (
+	"context"
+	"time"
+
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/lock"
@@ -11,7 +14,7 @@ import (
 // Errors are the errors of package lock.
 var Errors = engine.Errors{
 	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Released: lock.ErrReleased, Closed: lock.ErrClosed,
-	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict,
+	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 	Denied: denial{},
 	Lost: func(name string, reason hold.Reason, cause error) error {
 		return &lock.LostError{Name: name, Reason: lock.LossReason(reason), Err: cause}
@@ -35,5 +38,31 @@ func Events(o *lock.Observer) engine.Events {
 	if lost := o.Lost; lost != nil {
 		events.Lost = func(err error) { lost(err.(*lock.LostError)) }
 	}
+	events.Begin, events.Held = deriving(o.Begin), deriving(o.Held)
+	events.End, events.Ended = ending(o.End), ending(o.Ended)
 	return events
+}
+
+func deriving(of func(context.Context, lock.Call) context.Context) func(context.Context, engine.Call) context.Context {
+	if of == nil {
+		return nil
+	}
+	return func(ctx context.Context, call engine.Call) context.Context { return of(ctx, callOf(call)) }
+}
+
+func ending(
+	of func(context.Context, lock.Call, time.Duration, error),
+) func(context.Context, engine.Call, time.Duration, error) {
+	if of == nil {
+		return nil
+	}
+	return func(ctx context.Context, call engine.Call, took time.Duration, err error) {
+		of(ctx, callOf(call), took, err)
+	}
+}
+
+func callOf(c engine.Call) lock.Call {
+	return lock.Call{
+		Name: c.Name, Kind: lock.Kind(c.Kind), Permits: c.Permits, Try: c.Try, HoldID: c.HoldID, Fence: c.Fence,
+	}
 }

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+)
+
+// Stats is what an engine does at this moment.
+type Stats struct {
+	Holds         int
+	Waiters       int
+	LeastValidity time.Duration
+	RenewalsDue   int
+	ReleasesOwed  int
+	Coalesced     int64
+}
+
+// Stats looks at everything that the engine has, part by part: not all at one instant.
+func (e *Engine) Stats() Stats {
+	s := Stats{
+		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
+		Coalesced: e.events.losses.count() + e.events.renewals.count() + e.events.lines.count(),
+	}
+	now := e.clock.Now()
+	for _, h := range e.table.all() {
+		if !h.Live() {
+			continue
+		}
+		left := max(h.Lease.ValidUntil()-now, hold.Tick)
+		if s.Holds == 0 || left < s.LeastValidity {
+			s.LeastValidity = left
+		}
+		s.Holds++
+		if e.watchdog.Renewing(&h.Lease) || h.Lease.Failing() {
+			s.RenewalsDue++
+		}
+	}
+	return s
+}
+
+// waiters is how many calls wait.
+func (t *table) waiters() (n int) {
+	for i := range t.parts {
+		p := &t.parts[i]
+		p.mu.Lock()
+		for _, s := range p.keys {
+			for range s.waiters() {
+				n++
+			}
+		}
+		p.mu.Unlock()
+	}
+	return n
+}

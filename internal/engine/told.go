@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+)
+
+// Call is a call that acquires something, as observers are told of it.
+type Call struct {
+	Name, Kind string
+	Permits    int
+	Try        bool
+
+	HoldID string
+	Fence  int64
+}
+
+// Told is a call of which the observer was told that it began. It belongs to the goroutine of that call, which tells
+// the end once. A nil Told is a call of which nobody is told: everything costs a comparison then.
+type Told struct {
+	events *events
+	ctx    context.Context // what the observer made of the caller's
+	call   Call
+	since  time.Duration
+}
+
+// tenure is the hold of a call that the observer was told of. Whoever ends it tells of its end, or one of those who do
+// so at the same time (see hold.Owner).
+type tenure struct {
+	hold.Owner
+	events *events
+	ctx    context.Context
+	call   Call
+	since  time.Duration
+}
+
+// tell begins a call for a request. A member of a set tells nothing, since the set is told of as a whole.
+func (e *Engine) tell(ctx context.Context, req Request, try bool) *Told {
+	if req.Member || !e.events.ofCalls {
+		return nil
+	}
+	traits := req.Proto.Traits()
+	return e.events.begin(ctx, Call{
+		Name: req.Proto.Name(), Kind: traits.Kind, Permits: int(traits.Permits), Try: try,
+	})
+}
+
+// Tell begins a call that its caller ends, who says what it is if somebody is told.
+func (e *Engine) Tell(ctx context.Context, what func() Call) *Told {
+	if !e.events.ofCalls {
+		return nil
+	}
+	return e.events.begin(ctx, what())
+}
+
+func (n *events) begin(ctx context.Context, call Call) *Told {
+	since := n.clock.Now()
+	return &Told{events: n, ctx: n.derived(n.to.Begin, ctx, call), call: call, since: since}
+}
+
+// End tells what the call returns.
+func (t *Told) End(err error) {
+	if t == nil || t.events.to.End == nil {
+		return
+	}
+	if err != nil {
+		t.call.HoldID, t.call.Fence = "", 0
+	}
+	waited := t.events.clock.Now() - t.since
+	t.events.guard(func() { t.events.to.End(t.ctx, t.call, waited, err) })
+}
+
+// Holds tells that the call has what it wanted, since an instant. It returns the context to go on with, made of the
+// caller's, and who is told of the end.
+func (t *Told) Holds(ctx context.Context, id string, fence int64, since time.Duration) (context.Context, *hold.Owner) {
+	if t == nil {
+		return ctx, nil
+	}
+	t.call.HoldID, t.call.Fence = id, fence
+	if n := t.events; n.to.Held != nil || n.to.Ended != nil {
+		own := &tenure{events: n, ctx: n.derived(n.to.Held, ctx, t.call), call: t.call, since: since}
+		own.Owner.Of = own
+		return own.ctx, &own.Owner
+	}
+	return ctx, nil
+}
+
+// HoldsNow is Holds for several holds that the call has from now on.
+func (t *Told) HoldsNow(ctx context.Context) (context.Context, *hold.Owner) {
+	if t == nil {
+		return ctx, nil
+	}
+	return t.Holds(ctx, "", 0, t.events.clock.Now())
+}
+
+// derived is the context that a function of the observer makes of one.
+func (n *events) derived(
+	of func(context.Context, Call) context.Context, ctx context.Context, call Call,
+) context.Context {
+	made := ctx
+	if of != nil {
+		n.guard(func() {
+			if next := of(ctx, call); next != nil {
+				made = next
+			}
+		})
+	}
+	return made
+}
+
+// Ended tells, in the caller's goroutine, that a hold is over.
+func Ended(o *hold.Owner, err error) { last(o).ended(err) }
+
+// ended tells that holds are over which end by themselves: whoever finds that out waits for nobody.
+func (n *events) ended(owners []*hold.Owner, err error) {
+	for _, o := range owners {
+		if t := last(o); t != nil {
+			held := t.held()
+			t.events.losses.post(func() { t.end(held, err) }, true)
+		}
+	}
+}
+
+// last is the hold of an owner, for the one who tells of its end; nil if somebody else does, or nobody is told.
+func last(o *hold.Owner) *tenure {
+	if !o.Over() {
+		return nil
+	}
+	return o.Of.(*tenure)
+}
+
+func (t *tenure) held() time.Duration { return t.events.clock.Now() - t.since }
+
+// ended tells of the end, now.
+func (t *tenure) ended(err error) {
+	if t != nil {
+		held := t.held()
+		t.events.guard(func() { t.end(held, err) })
+	}
+}
+
+func (t *tenure) end(held time.Duration, err error) {
+	if t.events.to.Ended != nil {
+		t.events.to.Ended(t.ctx, t.call, held, err)
+	}
+}

@@ -1,0 +1,100 @@
+package hold
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Owner is the Lock call that has a hold, or several that it took as one, for those who are to tell when it has them no
+// more. Most calls have no owner, because nobody wants to know.
+//
+// All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a hold
+// can be lost while its last level is on the way out. So whoever tells asks Over first.
+type Owner struct {
+	Of any // what the owner is a part of
+
+	over atomic.Bool
+}
+
+// Over reports once that the caller is the one who tells of the end.
+func (o *Owner) Over() bool { return o != nil && o.over.CompareAndSwap(false, true) }
+
+// Owner is the call that the level belongs to; nil if nobody is to be told of its end.
+func (l *Level) Owner() *Owner {
+	if a := l.apart.Load(); a != nil {
+		return a.owner
+	}
+	return nil
+}
+
+// In reports that ctx carries the level, and none inside it.
+func (l *Level) In(ctx context.Context) bool {
+	in, _ := ctx.Value(levelKey{}).(*Level)
+	return in == l
+}
+
+// ownersLocked appends those whose hold has ended with the level: that of its call, unless another level of the call has
+// not ended, and that of all that the level is tied to.
+func (l *Level) ownersLocked(owners []*Owner) []*Owner {
+	a := l.apart.Load()
+	if a == nil {
+		return owners
+	}
+	if a.owner != nil && !l.outlivedLocked() {
+		owners = append(owners, a.owner)
+	}
+	if tied := a.tied.Load(); tied != nil && tied.Owner != nil {
+		owners = append(owners, tied.Owner)
+	}
+	return owners
+}
+
+// ownersLocked are all whose hold has ended with the levels, those under way included.
+func (h *Hold) ownersLocked() (owners []*Owner) {
+	for l := h.top; l != nil; l = l.below {
+		owners = l.ownersLocked(owners)
+	}
+	return owners
+}
+
+// outlivedLocked reports that the hold lives, and l's call has another level that has not ended.
+func (l *Level) outlivedLocked() bool {
+	for other := l.hold.top; other != nil && l.hold.state == live; other = other.below {
+		if other != l && other.reader == l.reader && other.errLocked() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// A joined level has no context at first, because its owner may be asked for the parent of that, for which no mutex is
+// held. It counts meanwhile, so that the hold is not released without it.
+
+// Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
+// the hold or the reader ended before.
+func (l *Level) Open(ctx context.Context, owner *Owner) bool {
+	h := l.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.state != live || l.errLocked() != nil {
+		return false
+	}
+	if owner != nil {
+		l.apart.Store(&apart{owner: owner})
+	}
+	l.openLocked(ctx)
+	l.reader.told = false
+	return true
+}
+
+// apartOf is what a level has besides, if it ends by itself or has an owner.
+func apartOf(start time.Duration, want Want, owner *Owner) *apart {
+	switch {
+	case !want.Kept:
+		return &apart{until: start + want.Lease, owner: owner}
+	case owner != nil:
+		return &apart{owner: owner}
+	}
+	return nil
+}
