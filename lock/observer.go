@@ -33,10 +33,6 @@ type Observer struct {
 	// Close ended it, ErrExported if it was exported, and ErrUnavailable if Redis could not be told of the release.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
-	// Command: a script for one lock was answered by a server, or was not; Took is the time between. It runs where the
-	// answer is read, and delays the answers behind it on that connection.
-	Command func(command Command)
-
 	// Waiting: the lock is busy and the call waits.
 	Waiting func(name string)
 	// Acquired: the lock is held, after waiting this long. Re-entries are not reported.
@@ -61,12 +57,4 @@ type Call struct {
 	// Of a hold, and so for Held and Ended and for an End without an error.
 	HoldID string
 	Fence  int64 // fencing token; 0 if the kind has none
-}
-
-// Command is one script or command that was sent for a lock.
-type Command struct {
-	Script string        // as in package lua: "acquire", "release", "renew"
-	Node   string        // the address of the server, if it is known
-	Took   time.Duration // from when it was sent
-	Err    error
 }

@@ -35,3 +35,30 @@ func TestRenewalsOnAServer(t *testing.T) {
 	}, "no renewal is counted")
 	require.NoError(t, unlock())
 }
+
+// A wait is a span, and a loss is an event of the span that holds.
+func TestCallsAndHoldsOnAServer(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{Class: func(string) string { return "order" }, HoldSpans: true})
+	locks, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{Observer: l.Observer()})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, locks.Close()) }()
+	order := rlock.New(locks, redistest.Key(t))
+	held, unlock, err := order.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, order.Break(t.Context()))
+	<-held.Done()
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	redistest.Eventually(t, time.Minute, func() bool { return len(l.spans.Ended()) == 2 }, "a span does not end")
+	wait, hold := l.spans.Ended()[0], l.spans.Ended()[1]
+	assert.Equal(t, "holdfast.lock.wait", wait.Name())
+	assert.Equal(t, order.Name(), attributes(wait.Attributes())["name"])
+	assert.NotEmpty(t, attributes(wait.Attributes())["fence"])
+	assert.Equal(t, "holdfast.lock.hold", hold.Name())
+	assert.Equal(t, "lost", attributes(hold.Attributes())["outcome"])
+	require.Len(t, hold.Events(), 1)
+	measured := l.metrics(t)
+	assert.Equal(t, map[string]float64{"order rlock held": 1}, values(measured["wait.duration"]))
+	assert.Equal(t, map[string]float64{"order rlock lost": 1}, values(measured["hold.duration"]))
+	assert.Equal(t, map[string]float64{"order rlock": 0}, values(measured["held"]))
+}

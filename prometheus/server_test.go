@@ -35,3 +35,34 @@ func TestRenewalsOnAServer(t *testing.T) {
 	}, "no renewal is counted")
 	require.NoError(t, unlock())
 }
+
+// Everything that happens to a lock, from the wait to the loss, counts once.
+func TestCallsAndHoldsOnAServer(t *testing.T) {
+	t.Parallel()
+	m := prometheus.New(prometheus.Options{Class: func(string) string { return "order" }})
+	locks, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{Observer: m.Observer()})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, locks.Close()) }()
+	defer m.Track(locks)()
+	order := rlock.New(locks, redistest.Key(t))
+	_, unlock, err := order.Lock(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"order rlock": 1}, values(gather(t, m)["held"]))
+	assert.Positive(t, values(gather(t, m)["least_validity_seconds"])[""])
+	_, _, err = order.TryLock(t.Context())
+	require.ErrorIs(t, err, rlock.ErrBusy)
+	require.NoError(t, unlock())
+	held, unlock, err := order.Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, order.Break(t.Context()))
+	<-held.Done()
+	require.ErrorIs(t, unlock(), rlock.ErrLost)
+	redistest.Eventually(t, time.Minute, func() bool {
+		return values(gather(t, m)["losses_total"])["order rlock gone"] == 1
+	}, "the loss is not counted")
+	all := gather(t, m)
+	assert.Equal(t, map[string]float64{"order rlock held": 2, "order rlock busy": 1}, values(all["wait_seconds"]))
+	assert.Equal(t, map[string]float64{"order rlock released": 1, "order rlock lost": 1}, values(all["hold_seconds"]))
+	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["held"]))
+	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["waiting"]))
+}
