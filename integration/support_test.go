@@ -17,7 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/observertest"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -117,13 +119,14 @@ func (e *events) renewedAgain(t testing.TB, n int, names ...string) {
 	}
 }
 
-// newClient makes a client that is closed, with nothing held, when the test ends.
+// newClient makes a client that is closed, with nothing held, when the test ends. Its observer must have been told the
+// end of all that began.
 func newClient(
 	t testing.TB, rdb redis.UniversalClient, opts rlock.ClientOptions,
 ) (*rlock.Client, *events) {
 	t.Helper()
-	e := &events{}
-	opts.Observer = e.observer()
+	e, told := &events{}, &observertest.Checker{}
+	opts.Observer = lock.JoinObservers(e.observer(), told.Observer())
 	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	client, err := rlock.NewClient(rdb, &opts)
 	require.NoError(t, err)
@@ -131,6 +134,7 @@ func newClient(
 		if err := client.Close(); err != nil && !t.Failed() {
 			t.Error(err)
 		}
+		told.Check(t)
 	})
 	return client, e
 }

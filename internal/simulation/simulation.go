@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/internal/observertest"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -43,6 +44,7 @@ type world struct {
 	tallies   map[string]*tally
 	quorum    *quorum // of redlock
 	book      *book
+	told      observertest.Checker // by all clients
 }
 
 // Until runs schedules for a while, and prints which: those of one kind of locks, or of all if that is "". The
@@ -154,6 +156,9 @@ func run(t *testing.T, seed uint64) []string {
 	}
 	w.end(net, finish)
 	<-done // since the clients are closed
+	for _, problem := range w.told.Problems() {
+		w.book.note("an observer: %s", problem)
+	}
 	return w.book.problems
 }
 
@@ -161,6 +166,7 @@ func (w *world) open(t *testing.T, number int, direct bool) *process {
 	st := w.server.Store(number, direct)
 	options, err := redisclient.Options{
 		Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
+		Observer: w.told.Observer(),
 	}.Checked()
 	if err != nil {
 		t.Fatal(err)

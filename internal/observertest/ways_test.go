@@ -1,0 +1,229 @@
+package observertest_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+type outcomes = []lock.Outcome
+
+// ways are those in which calls and holds of every kind end, and how many of them are told.
+var ways = map[string]struct {
+	act          func(s *scene)
+	calls, holds outcomes
+}{
+	"released": {func(s *scene) {
+		_, unlock := s.taken(s.mine.lock())
+		require.NoError(s, unlock())
+		require.Error(s, unlock())
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeReleased}},
+	"tried": {func(s *scene) {
+		_, unlock, err := s.mine.lock().TryLock(s.ctx())
+		require.NoError(s, err)
+		require.NoError(s, unlock())
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeReleased}},
+	"busy": {func(s *scene) {
+		_, unlock := s.taken(s.rival.lock())
+		_, _, err := s.mine.lock().TryLock(s.ctx())
+		require.ErrorIs(s, err, rlock.ErrBusy)
+		require.NoError(s, unlock())
+	}, outcomes{lock.OutcomeBusy}, nil},
+	"the longest wait": {func(s *scene) {
+		_, unlock := s.taken(s.rival.lock())
+		_, _, err := s.mine.lock(rlock.MaxWait(50 * time.Millisecond)).Lock(s.ctx())
+		require.ErrorIs(s, err, rlock.ErrBusy)
+		require.NoError(s, unlock())
+	}, outcomes{lock.OutcomeBusy}, nil},
+	"cancelled": {func(s *scene) {
+		_, unlock := s.taken(s.rival.lock())
+		ctx, cancel := context.WithTimeout(s.ctx(), 50*time.Millisecond)
+		defer cancel()
+		_, _, err := s.mine.lock().Lock(ctx)
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		require.NoError(s, unlock())
+	}, outcomes{lock.OutcomeCancelled}, nil},
+	"cancelled before": {func(s *scene) {
+		ctx, cancel := context.WithCancel(s.ctx())
+		cancel()
+		_, _, err := s.mine.lock().Lock(ctx)
+		require.ErrorIs(s, err, context.Canceled)
+		_, _, err = s.mine.lock().TryLock(ctx)
+		require.ErrorIs(s, err, context.Canceled)
+	}, outcomes{lock.OutcomeCancelled, lock.OutcomeCancelled}, nil},
+	"closed while it waits": {func(s *scene) {
+		_, unlock := s.taken(s.rival.lock())
+		failed := make(chan error, 1)
+		go func() {
+			_, _, err := s.mine.lock().Lock(s.ctx())
+			failed <- err
+		}()
+		synctest.Wait()
+		require.NoError(s, s.mine.close())
+		require.ErrorIs(s, <-failed, rlock.ErrClosed)
+		require.NoError(s, unlock())
+	}, outcomes{lock.OutcomeClosed}, nil},
+	"closed while it is held": {func(s *scene) {
+		held, unlock := s.taken(s.mine.lock())
+		require.Error(s, s.mine.close())
+		require.ErrorIs(s, context.Cause(held), rlock.ErrClosed)
+		require.Error(s, unlock())
+		_, _, err := s.mine.lock().Lock(s.ctx())
+		require.ErrorIs(s, err, rlock.ErrClosed)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeClosed}},
+	"broken and never unlocked": {func(s *scene) {
+		held, _ := s.taken(s.mine.lock())
+		require.NoError(s, s.rival.breaks(s.ctx()))
+		s.lost(held)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeLost}},
+	"broken, as unlock finds": {func(s *scene) {
+		_, unlock := s.taken(s.mine.lock())
+		require.NoError(s, s.rival.breaks(s.ctx()))
+		require.ErrorIs(s, unlock(), rlock.ErrLost)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeLost}},
+	"expired": {func(s *scene) {
+		held, _ := s.taken(s.mine.lock(rlock.FixedLease(lease / 3)))
+		s.lost(held)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeLost}},
+	"the longest hold": {func(s *scene) {
+		held, unlock := s.taken(s.mine.lock(rlock.MaxHold(lease / 3)))
+		s.lost(held)
+		require.ErrorIs(s, unlock(), rlock.ErrLost)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeLost}},
+	"bad input": {func(s *scene) {
+		var bad *rlock.ArgumentError
+		_, _, err := s.mine.lock(rlock.FixedLease(-1)).Lock(s.ctx())
+		require.ErrorAs(s, err, &bad)
+		_, _, err = s.mine.lock().Lock(nil) //nolint:staticcheck // which is refused
+		require.ErrorAs(s, err, &bad)
+	}, nil, nil},
+}
+
+func TestEveryWayIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			play(t, way.act, func(s *scene) {
+				calls, holds := s.outcomes()
+				assert.Equal(s, way.calls, calls)
+				assert.Equal(s, way.holds, holds)
+			})
+		})
+	}
+}
+
+// One after the other has the lock in one process, and each is told of.
+func TestEachTurnIsTold(t *testing.T) {
+	const turns = 8
+	play(t, func(s *scene) {
+		_, unlock := s.taken(s.mine.lock())
+		done := make(chan error, turns)
+		for range turns {
+			go func() {
+				done <- s.mine.lock().Do(s.ctx(), func(context.Context) error { return nil })
+			}()
+		}
+		require.NoError(s, unlock())
+		for range turns {
+			require.NoError(s, <-done)
+		}
+	}, func(s *scene) {
+		calls, holds := s.outcomes()
+		require.Len(s, calls, turns+1)
+		require.Len(s, holds, turns+1)
+		for i := range calls {
+			assert.Equal(s, lock.OutcomeHeld, calls[i])
+			assert.Equal(s, lock.OutcomeReleased, holds[i])
+		}
+	})
+}
+
+// A re-entry begins nothing. Permits and sets are no re-entries; a set of locks that the context carries is a call of
+// its own.
+func TestAReentryIsNotTold(t *testing.T) {
+	play(t, func(s *scene) {
+		held, unlock := s.taken(s.mine.lock())
+		if s.kind != lock.KindSemaphore && s.kind != lock.KindMultilock {
+			_, inner, err := s.mine.lock().Lock(held)
+			require.NoError(s, err)
+			_, fixed, err := s.mine.lock(rlock.FixedLease(time.Minute)).TryLock(held)
+			require.NoError(s, err)
+			require.NoError(s, unlock()) // what is left of the hold is still the same one
+			require.NoError(s, inner())
+			unlock = fixed
+		}
+		require.NoError(s, unlock())
+	}, func(s *scene) {
+		calls, holds := s.outcomes()
+		assert.Equal(s, outcomes{lock.OutcomeHeld}, calls)
+		assert.Equal(s, outcomes{lock.OutcomeReleased}, holds)
+	})
+}
+
+// The store does not answer: the call, and the end of the hold, say so.
+func TestAnOutageIsTold(t *testing.T) {
+	inLab(t, func(s *scene, at *lab) {
+		s.mine = s.open(s.told.Observer())
+		_, unlock := s.taken(s.mine.lock(rlock.FixedLease(time.Minute)))
+		at.Freeze()
+		at.node.Freeze()
+		require.ErrorIs(s, unlock(), rlock.ErrUnavailable)
+		_, _, err := s.mine.lock().TryLock(s.ctx())
+		require.ErrorIs(s, err, rlock.ErrUnavailable)
+		at.Thaw()
+		at.node.Thaw()
+		_ = s.mine.close()
+		s.told.Check(s)
+		calls, holds := s.outcomes()
+		assert.Equal(s, outcomes{lock.OutcomeHeld, lock.OutcomeUnavailable}, calls)
+		assert.Equal(s, outcomes{lock.OutcomeUnavailable}, holds)
+	})
+}
+
+type markKey struct{}
+
+// What Held returns is what the work's context is made of: its values are there, and its end is the work's.
+func TestHeldMakesTheParent(t *testing.T) {
+	inLab(t, func(s *scene, _ *lab) {
+		var end context.CancelFunc
+		s.mine = s.open(&rlock.Observer{Held: func(ctx context.Context, call rlock.Call) context.Context {
+			ctx, end = context.WithCancel(context.WithValue(ctx, markKey{}, call.Kind))
+			return ctx
+		}})
+		held, unlock := s.taken(s.mine.lock())
+		require.Equal(s, s.kind, held.Value(markKey{}))
+		child, cancel := context.WithCancel(held)
+		defer cancel()
+		end()
+		require.Error(s, child.Err())
+		require.NoError(s, unlock())
+	})
+}
+
+// An observer that panics, or that returns nothing, changes nothing.
+func TestAnIllObserverIsSurvived(t *testing.T) {
+	inLab(t, func(s *scene, _ *lab) {
+		for _, o := range []*rlock.Observer{{
+			Begin: func(context.Context, rlock.Call) context.Context { panic("begin") },
+			Held:  func(context.Context, rlock.Call) context.Context { panic("held") },
+			End:   func(context.Context, rlock.Call, time.Duration, error) { panic("end") },
+			Ended: func(context.Context, rlock.Call, time.Duration, error) { panic("ended") },
+		}, {
+			Begin: func(context.Context, rlock.Call) context.Context { return nil },
+			Held:  func(context.Context, rlock.Call) context.Context { return nil },
+		}} {
+			s.mine = s.open(o)
+			held, unlock := s.taken(s.mine.lock())
+			require.NoError(s, held.Err())
+			require.NoError(s, unlock())
+			require.NoError(s, s.mine.close())
+		}
+	})
+}
