@@ -54,8 +54,8 @@ func init() {
 		}, {
 			name: "the loss of one of several locks leaves the others held",
 			file: "internal/hold/level.go",
-			old:  `if fn := a.tied.Load(); fn != nil &&`,
-			new:  `if fn := a.tied.Load(); fn != nil && l.outer == nil && l.outer != nil &&`,
+			old:  `if tied := a.tied.Load(); tied != nil &&`,
+			new:  `if tied := a.tied.Load(); tied != nil && l.lease < 0 &&`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",
 		}, {
 			name: "a wait for several locks forgets that one was busy when it moves to another",

@@ -90,6 +90,42 @@
 //
 // Readers do not pass a hold on, since they share it: a reader joins a live hold of its process (see join.go).
 //
+// # What observers are told
+//
+// A call that begins something is told of when it begins and when it returns, and its hold when it is there and when it
+// is over (told.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between. The
+// rules that see to it:
+//
+//   - A call is told of in its own goroutine, by one function that frames everything the call may do (lock.go, take.go,
+//     transfer.go). So its end cannot be missed, and comes once. What begins nothing, as a re-entry or an argument that
+//     is refused, is told of neither way.
+//   - A hold is told of by the call that got it, before anybody else sees a level of it. Its [hold.Owner] is what all
+//     levels of the call lead to, and the only place where its end is decided: whoever reports it first, tells.
+//   - Package hold says whose hold has ended, under its mutex, since it alone knows whether another level of the same
+//     call lives on. It may name an owner twice, to an unlock and to a loss at the same moment, and never not at all.
+//   - What ends a hold from within the call of its owner tells there, with the error that the caller gets: an unlock,
+//     an export. What ends it from elsewhere tells through a stream of the events: a loss, a limit of its time, Close.
+//
+// What can come between the two halves, and who tells then:
+//
+//   - The hold is lost while the observer is told that it is there: the level cannot be made any more, and the call
+//     tells of the end before it goes on waiting.
+//   - An unlock is on its way to Redis when the hold is lost: both find the owner, and one of them tells. Either error
+//     is true.
+//   - Unlock passes the hold on in memory: the owner's hold is over, and the successor's begins with an owner of its
+//     own, so that the two have different lengths and different callers.
+//   - A level is given up before its caller saw it, because the caller left: it has no owner yet, and nobody is told.
+//   - The client is closed while levels are out: each owner is told once, whatever its caller unlocks afterwards.
+//   - Several locks are taken as one: the members have no owners; the set has one, which is tied to the levels of all,
+//     and the first of them that is lost ends it for all.
+//
+// Nobody pays who does not ask. Without an observer no owner is made, and asking for one is a comparison with nil.
+//
+// The functions of an observer are the application's, so they run without a mutex, and a panic in one of them is logged
+// and goes no further. Those that follow from a loss run in an order, one after another, in the goroutine of a stream,
+// which Close joins; a stream of losses grows as long as the application blocks it, because a loss that is not told
+// would be counted as a hold for ever.
+//
 // # The mutexes
 //
 // A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its

@@ -16,7 +16,8 @@ type Stats struct {
 	Coalesced     int64
 }
 
-// Stats looks at everything that the engine has, part by part: not all at one instant.
+// Stats looks at everything that the engine has, part by part: not all at one instant. A hold that is lost or passed on
+// meanwhile may be counted or not. No mutex is held for longer than one part of the table takes.
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),

@@ -19,6 +19,9 @@ type Call struct {
 
 // Told is a call of which the observer was told that it began. It belongs to the goroutine of that call, which tells
 // the end once. A nil Told is a call of which nobody is told: everything costs a comparison then.
+//
+// The call's end is told after its hold's beginning, since End has the id and the token. So an observer that counts
+// holds never sees a call succeed without one.
 type Told struct {
 	events *events
 	ctx    context.Context // what the observer made of the caller's
@@ -27,7 +30,8 @@ type Told struct {
 }
 
 // tenure is the hold of a call that the observer was told of. Whoever ends it tells of its end, or one of those who do
-// so at the same time (see hold.Owner).
+// so at the same time (see hold.Owner). It lives for as long as a level leads to it; nothing else refers to it, so an
+// observer that is never told of an end would leave nothing behind either.
 type tenure struct {
 	hold.Owner
 	events *events
@@ -36,7 +40,8 @@ type tenure struct {
 	since  time.Duration
 }
 
-// tell begins a call for a request. A member of a set tells nothing, since the set is told of as a whole.
+// tell begins a call for a request. A member of a set tells nothing, since the set is told of as a whole. It is nil,
+// without an allocation, if the observer has neither Begin nor End, Held nor Ended.
 func (e *Engine) tell(ctx context.Context, req Request, try bool) *Told {
 	if req.Member || !e.events.ofCalls {
 		return nil
@@ -60,7 +65,8 @@ func (n *events) begin(ctx context.Context, call Call) *Told {
 	return &Told{events: n, ctx: n.derived(n.to.Begin, ctx, call), call: call, since: since}
 }
 
-// End tells what the call returns.
+// End tells what the call returns. The hold's id and its token are a part of that only if there is no error: a hold
+// that was lost while the observer was told that it is there is none that the caller gets.
 func (t *Told) End(err error) {
 	if t == nil || t.events.to.End == nil {
 		return
@@ -74,6 +80,9 @@ func (t *Told) End(err error) {
 
 // Holds tells that the call has what it wanted, since an instant. It returns the context to go on with, made of the
 // caller's, and who is told of the end.
+//
+// The context is the parent of the held one. It is made before the level is, since a level that is open can be lost,
+// and its context must end all that the application made of it.
 func (t *Told) Holds(ctx context.Context, id string, fence int64, since time.Duration) (context.Context, *hold.Owner) {
 	if t == nil {
 		return ctx, nil
@@ -87,7 +96,8 @@ func (t *Told) Holds(ctx context.Context, id string, fence int64, since time.Dur
 	return ctx, nil
 }
 
-// HoldsNow is Holds for several holds that the call has from now on.
+// HoldsNow is Holds for several holds that the call has from now on. They have ids and tokens of their own, so it names
+// none.
 func (t *Told) HoldsNow(ctx context.Context) (context.Context, *hold.Owner) {
 	if t == nil {
 		return ctx, nil
@@ -95,7 +105,8 @@ func (t *Told) HoldsNow(ctx context.Context) (context.Context, *hold.Owner) {
 	return t.Holds(ctx, "", 0, t.events.clock.Now())
 }
 
-// derived is the context that a function of the observer makes of one.
+// derived is the context that a function of the observer makes of one. A function that panics, or returns nil, leaves
+// it as it was.
 func (n *events) derived(
 	of func(context.Context, Call) context.Context, ctx context.Context, call Call,
 ) context.Context {
@@ -110,10 +121,12 @@ func (n *events) derived(
 	return made
 }
 
-// Ended tells, in the caller's goroutine, that a hold is over.
+// Ended tells, in the caller's goroutine, that a hold is over. It does nothing if somebody told of it before, so it may
+// be called where that is not known. No mutex may be held.
 func Ended(o *hold.Owner, err error) { last(o).ended(err) }
 
-// ended tells that holds are over which end by themselves: whoever finds that out waits for nobody.
+// ended tells that holds are over which end by themselves: whoever finds that out waits for nobody. What they lasted is
+// measured here, and not when the stream comes to them.
 func (n *events) ended(owners []*hold.Owner, err error) {
 	for _, o := range owners {
 		if t := last(o); t != nil {
@@ -123,7 +136,8 @@ func (n *events) ended(owners []*hold.Owner, err error) {
 	}
 }
 
-// last is the hold of an owner, for the one who tells of its end; nil if somebody else does, or nobody is told.
+// last is the hold of an owner, for the one who tells of its end; nil if somebody else does, or nobody is told. Whoever
+// gets it must tell.
 func last(o *hold.Owner) *tenure {
 	if !o.Over() {
 		return nil

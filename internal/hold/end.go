@@ -28,7 +28,8 @@ type Ended struct {
 	Cause  error    // what its contexts end with
 	Losers int      // how many are to be told of a loss
 	Owners []*Owner // whose hold it was, unless they are done with it
-	Tells  bool     // with FoundLost: the caller tells that it was let go, for no level of its Lock call is left that will
+	// With FoundLost: the caller tells that it was let go, for no level of its Lock call is left that will.
+	Tells  bool
 	levels []*Level
 }
 

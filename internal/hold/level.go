@@ -28,9 +28,11 @@ type Level struct {
 }
 
 // apart is what few levels have: an end of their own, if their lease is fixed, something that is tied to them, or an
-// owner who is told of their end. Each lock that is held has a level, so what these need is kept behind one pointer. That is set under the hold's mutex
-// and read without: once set it stays, and whoever finds none has nothing to disarm and nothing to run. Tie, where it
-// comes to a level that is ending at this moment, finds the hold's state changed.
+// owner who is told of their end. Each lock that is held has a level, so what these need is kept behind one pointer.
+//
+// The pointer is set under the hold's mutex and read without: once set it stays, and whoever finds none has nothing to
+// disarm, nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the
+// hold's state changed. An owner is there before the level is open, so that an unlock cannot miss it.
 type apart struct {
 	until time.Duration        // when its own lease runs out in Redis; for levels that are not kept, constant
 	owner *Owner               // nil: nobody is told; constant
@@ -204,9 +206,9 @@ type Tied struct {
 	Owner *Owner // has all of them, and so has nothing when one has ended; nil: nobody is told
 }
 
-// Tie ties the level to others. Nobody may have been given it yet. A loss that comes before this finds nothing tied, and
-// one that comes after it does; in between both may run what is tied, so it must be such that it can run twice. If the
-// level has ended, why is returned.
+// Tie ties the level to others. Nobody may have been given it yet. A loss that comes before this finds nothing tied,
+// and one that comes after it does; in between both may run what is tied, so it must be such that it can run twice. If
+// the level has ended, why is returned.
 func (l *Level) Tie(with *Tied) (lost error) {
 	h := l.hold
 	h.mu.Lock()

@@ -9,10 +9,11 @@ import (
 // Owner is the Lock call that has a hold, or several that it took as one, for those who are to tell when it has them no
 // more. Most calls have no owner, because nobody wants to know.
 //
-// All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a hold
-// can be lost while its last level is on the way out. So whoever tells asks Over first.
+// All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a
+// hold can be lost while its last level is on the way out. So whoever tells asks Over first.
 type Owner struct {
-	Of any // what the owner is a part of
+	// Of is what the owner is a part of. Constant.
+	Of any
 
 	over atomic.Bool
 }
@@ -20,7 +21,8 @@ type Owner struct {
 // Over reports once that the caller is the one who tells of the end.
 func (o *Owner) Over() bool { return o != nil && o.over.CompareAndSwap(false, true) }
 
-// Owner is the call that the level belongs to; nil if nobody is to be told of its end.
+// Owner is the call that the level belongs to; nil if nobody is to be told of its end. It may be asked without a mutex,
+// also after the level has ended.
 func (l *Level) Owner() *Owner {
 	if a := l.apart.Load(); a != nil {
 		return a.owner
@@ -28,14 +30,15 @@ func (l *Level) Owner() *Owner {
 	return nil
 }
 
-// In reports that ctx carries the level, and none inside it.
+// In reports that ctx carries the level, and none inside it. So ctx can take the place of the level's own context
+// without anybody losing a hold by it.
 func (l *Level) In(ctx context.Context) bool {
 	in, _ := ctx.Value(levelKey{}).(*Level)
 	return in == l
 }
 
-// ownersLocked appends those whose hold has ended with the level: that of its call, unless another level of the call has
-// not ended, and that of all that the level is tied to.
+// ownersLocked appends those whose hold has ended with the level: that of its call, unless another level of the call
+// has not ended, and that of all that the level is tied to.
 func (l *Level) ownersLocked(owners []*Owner) []*Owner {
 	a := l.apart.Load()
 	if a == nil {
@@ -59,6 +62,9 @@ func (h *Hold) ownersLocked() (owners []*Owner) {
 }
 
 // outlivedLocked reports that the hold lives, and l's call has another level that has not ended.
+//
+// The levels of one call are those of its reader: who joins a hold is another one, with levels and an owner of its own.
+// A level that ended by itself, at the end of its fixed lease, does not keep the call's hold alive.
 func (l *Level) outlivedLocked() bool {
 	for other := l.hold.top; other != nil && l.hold.state == live; other = other.below {
 		if other != l && other.reader == l.reader && other.errLocked() == nil {
