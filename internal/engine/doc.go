@@ -94,7 +94,7 @@
 //
 // A call that begins something is told of when it begins and when it returns, and its hold when it is there and when it
 // is over (told.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between. The
-// rules that see to it:
+// rules that make this true:
 //
 //   - A call is told of in its own goroutine, by one function that frames everything the call may do (lock.go, take.go,
 //     transfer.go). So its end cannot be missed, and comes once. What begins nothing, as a re-entry or an argument that
@@ -109,7 +109,7 @@
 // What can come between the two halves, and who tells then:
 //
 //   - The hold is lost while the observer is told that it is there: the level cannot be made any more, and the call
-//     tells of the end before it goes on waiting.
+//     reports the end before it goes on waiting.
 //   - An unlock is on its way to Redis when the hold is lost: both find the owner, and one of them tells. Either error
 //     is true.
 //   - Unlock passes the hold on in memory: the owner's hold is over, and the successor's begins with an owner of its

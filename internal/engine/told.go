@@ -29,7 +29,7 @@ type Told struct {
 	since  time.Duration
 }
 
-// tenure is the hold of a call that the observer was told of. Whoever ends it tells of its end, or one of those who do
+// tenure is the hold of a call that the observer was told of. Whoever ends it reports that, or one of those who do
 // so at the same time (see hold.Owner). It lives for as long as a level leads to it; nothing else refers to it, so an
 // observer that is never told of an end would leave nothing behind either.
 type tenure struct {
@@ -136,7 +136,7 @@ func (n *events) ended(owners []*hold.Owner, err error) {
 	}
 }
 
-// last is the hold of an owner, for the one who tells of its end; nil if somebody else does, or nobody is told. Whoever
+// last is the hold of an owner, for the one who reports its end; nil if somebody else does, or nobody is told. Whoever
 // gets it must tell.
 func last(o *hold.Owner) *tenure {
 	if !o.Over() {
@@ -147,7 +147,7 @@ func last(o *hold.Owner) *tenure {
 
 func (t *tenure) held() time.Duration { return t.events.clock.Now() - t.since }
 
-// ended tells of the end, now.
+// ended reports the end, now.
 func (t *tenure) ended(err error) {
 	if t != nil {
 		held := t.held()

@@ -18,7 +18,7 @@ type Owner struct {
 	over atomic.Bool
 }
 
-// Over reports once that the caller is the one who tells of the end.
+// Over reports once that the caller is the one who reports the end.
 func (o *Owner) Over() bool { return o != nil && o.over.CompareAndSwap(false, true) }
 
 // Owner is the call that the level belongs to; nil if nobody is to be told of its end. It may be asked without a mutex,

@@ -101,7 +101,8 @@ var ways = map[string]struct {
 		var bad *rlock.ArgumentError
 		_, _, err := s.mine.lock(rlock.FixedLease(-1)).Lock(s.ctx())
 		require.ErrorAs(s, err, &bad)
-		_, _, err = s.mine.lock().Lock(nil) //nolint:staticcheck // which is refused
+		var none context.Context // which is refused
+		_, _, err = s.mine.lock().Lock(none)
 		require.ErrorAs(s, err, &bad)
 	}, nil, nil},
 }
