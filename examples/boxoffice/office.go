@@ -142,7 +142,7 @@ func (o *office) price(ctx context.Context) error {
 
 // clean cleans the hall, unless somebody does.
 func (o *office) clean(ctx context.Context) error {
-	_, unlock, err := rlock.New(o.client, "hall:1:clean").TryLock(ctx)
+	ctx, unlock, err := rlock.New(o.client, "hall:1:clean").TryLock(ctx)
 	if err != nil {
 		return err
 	}

@@ -189,8 +189,10 @@ func withoutHolds(t *testing.T, lab Lab) {
 	long := context.WithoutCancel(stranger)
 	go func() {
 		_, unlock, err := lock.Lock(long)
+		if err == nil {
+			err = unlock()
+		}
 		in <- err
-		_ = unlock()
 	}()
 	require.NoError(t, unlock())
 	require.NoError(t, await(t, in, "the other caller comes in after the holder"))

@@ -6,7 +6,8 @@ import "time"
 // and the next waiter's request another one, but the answer to the registration is less than one away. So the unlock
 // may wait for that answer, and pass the hold on if this waiter is the store's next as well.
 
-// unlockWait is how long a hold is kept at least for the answer to a registration; it may take two round trips.
+// unlockWait is how long a hold is kept at least for the answer to a registration; it may take two round trips. A
+// release and the next waiter's request would take as long.
 const unlockWait = time.Millisecond
 
 // HeirRegistering returns the first in the queue if a hold of the given mode may pass to it once its registration is
@@ -25,7 +26,7 @@ func (q *Queue) HeirRegistering(
 	if q.answered == nil {
 		q.answered = make(chan struct{})
 	}
-	return w, q.answered, max(unlockWait, min(2*q.run.trip, runTime))
+	return w, q.answered, max(unlockWait, 2*min(q.run.trip, longTrip))
 }
 
 // registers reports that w is being registered or is about to be, and that no earlier try of that may still give it a

@@ -11,6 +11,9 @@ const (
 	runFew   = 8
 	runShort = 8 * time.Millisecond
 	runTrips = 4
+
+	// longTrip is the longest way to Redis that is taken for its distance, and not for a stall.
+	longTrip = 250 * time.Millisecond
 )
 
 type run struct {

@@ -30,9 +30,10 @@ func (q *Queue) inTurn(w *Waiter) bool {
 }
 
 // dated reports that a hold must not pass to w any more, because too much may have happened to Redis's queue: one that
-// was taken for dead may have come back to an earlier place. After so long asking costs little, too.
+// was taken for dead may have come back to an earlier place. After so long asking costs little, too. The way that the
+// answer took is not counted: a Redis that is further away than that would never let a hold pass.
 func (q *Queue) dated(w *Waiter, now time.Duration) bool {
-	return w.Registers && now-q.stood >= runTime
+	return w.Registers && now-q.stood >= runTime+min(q.run.trip, longTrip)
 }
 
 // Poll has the first in the queue ask, behind a hold of its own process: all that Redis keeps for this process hangs

@@ -2,6 +2,7 @@ package localqueue
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,6 +45,14 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 			require.True(f.t, f.queue.StepBack(w))
 		}, true},
 		"that was said long ago": {func(f *floor, _ *Waiter) { f.now += runTime }, false},
+		"it was on its way for long": {func(f *floor, _ *Waiter) {
+			f.queue.Took(longTrip)
+			f.now += longTrip + runTime - 1
+		}, true},
+		"that was said long ago, however long its way": {func(f *floor, _ *Waiter) {
+			f.queue.Took(time.Hour)
+			f.now += longTrip + runTime
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFloor(t)
