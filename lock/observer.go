@@ -9,14 +9,20 @@ import (
 // costs nothing.
 //
 // Begin and End report calls, Held and Ended report holds. Every Begin is followed by one End, whichever way the call
-// ends, and every Held by one Ended. A call that re-enters a hold which its context carries is neither. A multilock is
-// one call and one hold, told to the client of its first lock.
+// ends, and every Held by one Ended, by the end of the client's Close at the latest. They are not told of a call that
+// is refused before it begins anything (an *ArgumentError, a client that is closed), nor of one that re-enters a hold
+// which its context carries. They are told of an Import, which is a try. A multilock is one call and one hold, told
+// to the client of its first lock; the other five functions are told of each of its locks, by that lock's own client.
 //
-// Begin, Waiting, Acquired, End, Held and Released run in the goroutine that locks or unlocks, and delay it. Ended does
-// too, unless the hold ends by itself: then it runs where Lost does. Renewed runs in a goroutine of its own, one event
-// after another, and so does Lost: one that blocks delays the next event of its kind, but never a renewal, a loss or
-// the log. Losses and ends are never dropped. Renewals are dropped when some thousands are queued, and the log says how
-// many. A panic is logged and goes no further. None of the functions may call Close, because Close waits for them.
+// Held comes before its call's End, since that has the hold's id. A hold that is lost while Held runs has its Ended,
+// and its call goes on and may have another Held. Ended of one turn may come after Held of the next one.
+//
+// Begin, Waiting, Acquired, End, Held and Released run in the goroutine that locks or unlocks, and delay it. Ended
+// does too, unless the hold ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of
+// its own, one event after another, and so does Lost: one that blocks delays the next event of its kind, but never a
+// renewal, a loss or the log. Losses and ends are never dropped. Renewals are dropped when some thousands are queued,
+// and the log says how many. A panic is logged and goes no further. None of the functions may call Close, because
+// Close waits for them.
 type Observer struct {
 	// Begin: a call begins that acquires something. The context that it returns, or ctx if that is nil, is passed to
 	// End. It should be a child of ctx.
@@ -25,12 +31,14 @@ type Observer struct {
 	// OutcomeOf turns it into a label.
 	End func(ctx context.Context, call Call, waited time.Duration, err error)
 	// Held: the hold that the call acquired begins. The ctx is the caller's. The context that it returns is the parent
-	// of the held context; nil leaves that to ctx. So work is no child of a wait that is over, unless Held says so.
-	// What is acquired without a hold (a latch, a counting semaphore) is told by End alone.
+	// of the held context, and must be a child of ctx; nil leaves that to ctx. So work is no child of a wait that is
+	// over, unless Held says so. Of a multilock, ctx carries all its locks already, and what is made of it is the held
+	// context. What is acquired without a hold (a latch, a counting semaphore) is told by End alone.
 	Held func(ctx context.Context, call Call) context.Context
 	// Ended: the hold ended, after this long. The ctx is what Held returned, or the caller's. The error is nil after an
 	// unlock that Redis confirmed or that passed the lock on in this process, a *LostError after a loss, ErrClosed if
 	// Close ended it, ErrExported if it was exported, and ErrUnavailable if Redis could not be told of the release.
+	// OutcomeOfHold turns it into a label.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
 	// Waiting: the lock is busy and the call waits.
@@ -54,7 +62,7 @@ type Call struct {
 	Permits int  // of a semaphore; 0 otherwise
 	Try     bool // it makes one attempt and does not wait
 
-	// Of a hold, and so for Held and Ended and for an End without an error.
+	// Of a hold, and so for Held and Ended and for an End without an error. A multilock's holds have their own.
 	HoldID string
 	Fence  int64 // fencing token; 0 if the kind has none
 }

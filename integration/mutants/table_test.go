@@ -76,6 +76,24 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
+		name: "a hold that is lost and never unlocked has no end for an observer",
+		file: "internal/engine/lose.go",
+		old:  "\t\te.events.ended(ended.Owners, err)\n",
+		new:  "",
+		in:   "internal/observertest", by: "^TestEveryWayIsToldOnce$",
+	}, {
+		name: "a hold that Close ends has no end for an observer",
+		file: "internal/engine/close.go",
+		old:  "\t\te.events.ended(ended.Owners, ended.Cause)\n",
+		new:  "",
+		in:   "internal/observertest", by: "^TestEveryWayIsToldOnce$",
+	}, {
+		name: "a hold that is lost while an observer is told that it began has no end",
+		file: "internal/engine/hold.go",
+		old:  `Ended(owner, h.overCause())`,
+		new:  `_ = owner`,
+		in:   "internal/observertest", by: "^TestAHoldThatIsLostWhileItIsToldOf$",
+	}, {
 		name: "a registration brings nobody to life",
 		file: "lua/fair_enqueue.lua",
 		old:  `redis.call('ZADD', alive, string.format('%.0f', clock + life), client)`,

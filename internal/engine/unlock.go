@@ -158,7 +158,6 @@ func (h *Hold) conclude(l *hold.Level) error {
 	if ended.Tells {
 		e.events.released(h.proto.Name(), h.Since(), err)
 	}
-	e.events.ended(ended.Owners, err)
 	Ended(l.Owner(), err)
 	l.End(err)
 	return err

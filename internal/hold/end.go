@@ -58,7 +58,7 @@ func (h *Hold) End(how How, by *Level, cause error) (Ended, bool) {
 		return Ended{}, false
 	}
 	d := Ended{Cause: cause, levels: h.endLocked(cause)}
-	if how != Unlocked {
+	if way.from == live {
 		d.Owners = h.ownersLocked()
 	}
 	switch {

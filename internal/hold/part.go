@@ -34,6 +34,9 @@ type Parted struct {
 // (a fixed lease that ran out) stay until they are unlocked and keep nothing. So after the lock was released they may
 // be unlocked as well, and are told what they ended with.
 //
+// With Refused, the level stays in the hold, though nobody can unlock it a second time: Close is about to end the hold,
+// and whoever is to be told of that is found by the level.
+//
 // With Shrunk, an inner level had a longer lease than those that stay. For example, a hold that is renewed for 10 s
 // has an inner level with a fixed lease of 60 s. When that one is unlocked, 10 s are enough, and Redis is told,
 // for otherwise a process that dies now would keep the lock for a minute. Validity is set back before the request

@@ -21,13 +21,13 @@ import (
 )
 
 // on runs a test of one client in virtual time, and then checks what was told.
-func on(t *testing.T, act func(t *testing.T, c *rlock.Client, at *lab), check func(told *observertest.Checker)) {
+func on(t *testing.T, act func(t *testing.T, c *rlock.Client, at *lab, told *observertest.Checker), check func(told *observertest.Checker)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		at, told := &lab{Lab: holdfasttest.New(t)}, &observertest.Checker{}
 		c := client(at, told.Observer())
-		act(t, c, at)
+		act(t, c, at, told)
 		_ = c.Close()
 		told.Check(t)
 		check(told)
@@ -75,7 +75,7 @@ func TestAMoveIsTold(t *testing.T) {
 
 // Readers who have one grant together are told of one by one, however each comes and goes.
 func TestReadersTogetherAreToldApart(t *testing.T) {
-	on(t, func(t *testing.T, c *rlock.Client, _ *lab) {
+	on(t, func(t *testing.T, c *rlock.Client, _ *lab, told *observertest.Checker) {
 		read := func(opts ...rlock.Option) *rlock.Lock { return rwlock.New(c, "book", opts...).Read() }
 		first, unlockFirst := take(t, read(), t.Context())
 		short, unlockShort := take(t, read(rlock.MaxHold(lease/4)), t.Context())
@@ -86,6 +86,8 @@ func TestReadersTogetherAreToldApart(t *testing.T) {
 		_, err := read().Export(moved)
 		require.NoError(t, err)
 		<-short.Done()
+		synctest.Wait()
+		require.Len(t, told.Holds(), 3, "it is told before the unlock")
 		require.ErrorIs(t, unlockShort(), rlock.ErrLost)
 		require.NoError(t, unlockLast())
 	}, func(told *observertest.Checker) {
@@ -103,7 +105,7 @@ func TestReadersTogetherAreToldApart(t *testing.T) {
 // Readers wait for one another's answer, join, are lost together, and leave.
 func TestReadersThatAreLostTogetherAreToldEach(t *testing.T) {
 	const readers = 16
-	on(t, func(t *testing.T, c *rlock.Client, at *lab) {
+	on(t, func(t *testing.T, c *rlock.Client, at *lab, _ *observertest.Checker) {
 		var reading sync.WaitGroup
 		for range readers {
 			reading.Go(func() {
@@ -126,7 +128,7 @@ func TestReadersThatAreLostTogetherAreToldEach(t *testing.T) {
 
 // A latch and a counting semaphore are waited for, and then nobody has anything.
 func TestWhatIsNotHeldHasCallsAlone(t *testing.T) {
-	on(t, func(t *testing.T, c *rlock.Client, _ *lab) {
+	on(t, func(t *testing.T, c *rlock.Client, _ *lab, _ *observertest.Checker) {
 		gate, tickets := latch.New(c, "gate"), semaphore.NewCounting(c, "tickets")
 		require.NoError(t, gate.Set(t.Context(), 1))
 		require.NoError(t, tickets.Set(t.Context(), 3))
@@ -159,7 +161,7 @@ func TestWhatIsNotHeldHasCallsAlone(t *testing.T) {
 // A set is told of as one, to the client of its first lock, while what it re-enters goes on.
 func TestASetIsToldAsOne(t *testing.T) {
 	var others observertest.Checker
-	on(t, func(t *testing.T, c *rlock.Client, at *lab) {
+	on(t, func(t *testing.T, c *rlock.Client, at *lab, _ *observertest.Checker) {
 		other := client(at, others.Observer())
 		set := multilock.New([]*rlock.Lock{rlock.New(c, "b"), rlock.New(other, "a"), rlock.New(c, "c")})
 		outer, unlockOuter := take(t, rlock.New(c, "b"), t.Context())
@@ -188,7 +190,7 @@ func TestASetIsToldAsOne(t *testing.T) {
 
 // What a job keeps after its end is no hold any more.
 func TestAHoldEndsBeforeMinHold(t *testing.T) {
-	on(t, func(t *testing.T, c *rlock.Client, _ *lab) {
+	on(t, func(t *testing.T, c *rlock.Client, _ *lab, _ *observertest.Checker) {
 		_, unlock := take(t, rlock.New(c, "job", rlock.MinHold(time.Hour)), t.Context())
 		require.NoError(t, unlock())
 		_, _, err := rlock.New(c, "job").TryLock(t.Context())

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// A call that nobody is told of allocates nothing for that.
+func TestNobodyIsToldForNothing(t *testing.T) {
+	n := newEvents(Events{}, nil, watchdog.NewClock())
+	e, req := &Engine{events: n}, Request{Proto: standing{}}
+	ctx := context.Background()
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		req.told = e.tell(ctx, req, false)
+		held, owner := req.told.Holds(ctx, "", 0, 0)
+		req.told.End(held.Err())
+		Ended(owner, nil)
+	}))
+	require.Nil(t, e.Tell(ctx, func() Call { panic("nobody asks") }))
+	require.Nil(t, req.told)
+}
+
+// A member of a set is not told of by itself.
+func TestAMemberIsNotTold(t *testing.T) {
+	told := Events{End: func(context.Context, Call, time.Duration, error) {}}
+	e := &Engine{events: newEvents(told, nil, watchdog.NewClock())}
+	require.Nil(t, e.tell(context.Background(), Request{Proto: standing{}, Member: true}, false))
+}
