@@ -54,8 +54,7 @@ func (c *check) rights(ctx context.Context) {
 	}
 	if len(missing) > 0 {
 		c.say("", "rights", Failure, "user %s may not run %s on the lock %q: grant the rights that "+
-			"docs/operations.md lists "+
-			"under access control, or use another name", user, strings.Join(missing, ", "), c.Key)
+			"docs/acl.md lists, or use another name", user, strings.Join(missing, ", "), c.Key)
 		return
 	}
 	c.say("", "rights", OK, "user %s may run every command that a lock needs", user)
