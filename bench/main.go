@@ -130,8 +130,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return errors.Join(raw.Write(filepath.Join(s.out, "scaling.json")), write("scaling.txt", table.String()),
 			write("scaling.md", raw.Provenance()+".\n\n"+tables.String()))
 	}
-	return errors.Join(raw.Write(filepath.Join(s.out, "raw.json")), write("table.txt", table.String()),
-		write("summary.md", summary.Markdown(raw)), write("trips.md", report.TripsMarkdown(raw.Trips)))
+	err = errors.Join(raw.Write(filepath.Join(s.out, "raw.json")), write("table.txt", table.String()),
+		write("summary.md", summary.Markdown(raw)))
+	if s.far { // round trips are the same at every distance, and counted by the other run
+		return err
+	}
+	return errors.Join(err, write("trips.md", report.TripsMarkdown(raw.Trips)))
 }
 
 func wanted(id, only string) bool {
