@@ -68,6 +68,7 @@ func run(ctx context.Context, addr string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
+	defer metrics.Track(client)()
 
 	office := newOffice(rdb, client)
 	if err := office.sell(ctx); err != nil {
