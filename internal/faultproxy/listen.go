@@ -44,7 +44,7 @@ func (p *Proxy) accept(listener net.Listener) {
 			if err != nil {
 				return
 			}
-			p.running.Go(func() { p.serve(client) })
+			p.running.Go(func() { p.serve(client, listener) })
 		}
 	})
 }

@@ -83,8 +83,8 @@ func (p *Proxy) decide(request Request) *Rule {
 	return nil
 }
 
-// serve passes a connection on until it ends.
-func (p *Proxy) serve(client net.Conn) {
+// serve passes a connection, which came through a listener, on until it ends.
+func (p *Proxy) serve(client net.Conn, through net.Listener) {
 	if p.engulf(client) {
 		_, _ = io.Copy(io.Discard, client)
 		return
@@ -98,7 +98,7 @@ func (p *Proxy) serve(client net.Conn) {
 		proxy: p, client: client, server: upstream.(*net.TCPConn),
 		hungUp: make(chan struct{}), closed: make(chan struct{}), replies: newReplies(),
 	}
-	if !p.register(c) {
+	if !p.register(c, through) {
 		c.close()
 		return
 	}
@@ -123,10 +123,12 @@ func (p *Proxy) engulf(client net.Conn) bool {
 	return p.blackhole
 }
 
-func (p *Proxy) register(c *conn) bool {
+// register puts a connection among those that CutAll cuts. It reports false for one that is still being made when Refuse
+// is called: a CutAll that follows would miss it.
+func (p *Proxy) register(c *conn, through net.Listener) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended {
+	if p.ended || p.listener != through {
 		return false
 	}
 	p.accepted++

@@ -26,7 +26,8 @@ func (p *Proxy) Blackhole(on bool) {
 	}
 }
 
-// Refuse switches a state on or off in which new connections are refused. The existing ones stay.
+// Refuse switches a state on or off in which new connections are refused, and those that are still being made end. The
+// existing ones stay.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
 	listener := p.listener

@@ -102,7 +102,11 @@ func (s *Store) groups(all []store.Renewal) []*group {
 		renewer Renewer
 		slot    int
 	}
-	var groups []*group
+	var (
+		groups []*group
+		last   kind
+		g      *group // of the last kind: usually all are of one
+	)
 	oneSlot, byKind := s.oneSlot(), make(map[kind]*group)
 	for i := range all {
 		one := &all[i]
@@ -110,7 +114,9 @@ func (s *Store) groups(all []store.Renewal) []*group {
 		if oneSlot {
 			k.slot = s.Slot(one.Proto.Key())
 		}
-		g := byKind[k]
+		if g == nil || k != last {
+			g, last = byKind[k], k
+		}
 		if g == nil || len(g.at) == renewBatch {
 			g = &group{renewer: k.renewer}
 			if !oneSlot { // then nearly all go into one
