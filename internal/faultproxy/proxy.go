@@ -123,8 +123,8 @@ func (p *Proxy) engulf(client net.Conn) bool {
 	return p.blackhole
 }
 
-// register puts a connection among those that CutAll cuts. It reports false for one that is still being made when Refuse
-// is called: a CutAll that follows would miss it.
+// register puts a connection among those that CutAll cuts. It reports false for one that is still being made when
+// Refuse is called: a CutAll that follows would miss it.
 func (p *Proxy) register(c *conn, through net.Listener) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
