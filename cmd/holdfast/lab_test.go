@@ -135,12 +135,23 @@ func (h *holdfast) living() (pids []int) {
 
 // alive reports whether a process can run. A zombie cannot, whoever has not reaped it.
 func alive(pid int) bool {
+	state, _ := status(pid)
+	return state != "" && state != "Z" && state != "X"
+}
+
+// status is the letter that /proc has for what a process does, T if it is stopped, and its parent. It is empty if there
+// is no such process.
+func status(pid int) (state string, parent int) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return false
+		return "", 0
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
+	if len(fields) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	return fields[0], parent
 }
 
 // stubborn is a command with a child and a grandchild in a session of its own. Each ignores what can be ignored.

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,18 +66,14 @@ func started(t *testing.T, addr string, flags ...string) (h *holdfast, name stri
 // childOf returns the child of a process that has one.
 func childOf(t *testing.T, parent int) int {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	entries, err := os.ReadDir("/proc")
 	require.NoError(t, err)
-	for _, path := range stats {
-		stat, err := os.ReadFile(path)
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		var pid, ppid int
-		_, err = fmt.Sscan(string(stat), &pid)
-		require.NoError(t, err)
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if _, err = fmt.Sscan(fields[1], &ppid); err == nil && ppid == parent {
+		if _, of := status(pid); of == parent {
 			return pid
 		}
 	}

@@ -39,4 +39,9 @@
 // The command has a process group of its own, so that a signal reaches all of it and nothing else. A group in the
 // background may not read the terminal. The command therefore gets the terminal's foreground if holdfast has it and is
 // no part of a pipeline; in a pipeline, where others may need it, only when the command asks for it (terminal.go).
+//
+// When the terminal stops the command, the supervisor tells holdfast, which stops itself: the shell waits for nothing
+// else. The supervisor goes on and ends the command in time, because nobody renews the hold. The alternative, a
+// holdfast that stays awake behind another process that the shell sees, would keep the lock for a job that nobody may
+// ever continue. A command that was stopped by hand, without a terminal, stops nobody else: it keeps the lock.
 package job

@@ -210,6 +210,8 @@ func (r *runner) heed(m message) {
 	case stopped:
 		stopLikeTheCommand(m.value != 0, r.signals)
 		r.prolong()
+		// Where nobody could stop us, a command that insists on the terminal will be stopped again at once.
+		time.Sleep(soon)
 		r.tell(message{pass, int64(syscall.SIGCONT)})
 	}
 }

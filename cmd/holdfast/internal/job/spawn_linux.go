@@ -2,8 +2,10 @@ package job
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,8 +29,22 @@ func hurry() {
 	}
 }
 
-// stopThread stops this process by a signal to the calling thread.
-func stopThread() { _ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP) }
+// stopOurselves stops this process until it is continued, unless no shell could continue it. The kernel knows: by
+// default, SIGTSTP does nothing to an orphaned process group, where SIGSTOP would stop it for good. The caller ignores
+// the signal before and catches it again afterwards.
+func stopOurselves() {
+	// A signal for this very thread is delivered before the call returns.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var byDefault [64]byte // a struct sigaction of the kernel's; zero is SIG_DFL in each of its layouts
+	const sizeOfMask = 8
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION,
+		uintptr(unix.SIGTSTP), uintptr(unsafe.Pointer(&byDefault)), 0, sizeOfMask, 0, 0)
+	if errno != 0 {
+		return
+	}
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGTSTP)
+}
 
 // moreSignals are those of Linux alone, and the real-time signals that the C library does not keep for itself.
 func moreSignals() []os.Signal {

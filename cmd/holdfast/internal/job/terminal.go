@@ -5,7 +5,6 @@ package job
 import (
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -63,18 +62,22 @@ func (t *terminal) pass(from, to int) (passed bool) {
 
 // stopLikeTheCommand stops holdfast as the terminal would have stopped it, so that the shell shows its prompt, and
 // returns when it was continued. If the command had the foreground, the terminal has told nobody else of the job: all
-// of holdfast's group is stopped. If no shell could continue us, the kernel ignores the signal, and this returns at
-// once.
+// of holdfast's group is stopped. If no shell could continue us, this returns at once.
+//
+// A stopped holdfast renews nothing. So its supervisor, which is not stopped, ends the command in time: a job that
+// somebody has forgotten gives the lock up after a lease.
 func stopLikeTheCommand(foreground bool, signals chan<- os.Signal) {
-	signal.Reset(syscall.SIGTSTP)
-	defer notify(signals, syscall.SIGTSTP)
+	if signal.Ignored(syscall.SIGTSTP) {
+		return
+	}
+	// What is ignored leaves nothing pending, which could stop us once more later on. signal.Reset would not do: the
+	// runtime keeps its handler, and that swallows the signal.
+	signal.Ignore(syscall.SIGTSTP)
 	if foreground {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
-	// A signal for this very thread is delivered before the call returns, and not after the handler is back.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	stopThread()
+	stopOurselves()
+	signal.Notify(signals, syscall.SIGTSTP)
 }
 
 // notify passes signals of those kinds on to the channel, unless they are ignored: nohup's SIGHUP stays so, here and
