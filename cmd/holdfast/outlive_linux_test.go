@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -14,42 +13,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 )
-
-// Everything that a command has started is dead before the lock can be granted to anybody else: of a hundred commands
-// that ignore SIGTERM, with a grandchild in a session of its own each, when nothing comes through to Redis any more.
-func TestTheCommandNeverOutlivesTheHold(t *testing.T) {
-	t.Parallel()
-	const runs = 100
-	proxy := faultproxy.Start(t, addr(t))
-	client := waiter(t, nil)
-	var all []*holdfast
-	var granted sync.WaitGroup
-	for len(all) < runs {
-		batch := make([]*holdfast, 10) // a hundred at once would not be renewed while they start
-		for i := range batch {
-			args := []string{"run", "--lease", "6s", redistest.Key(t), "--", "sh", "-c", stubborn}
-			batch[i] = prepare(t, proxy.Addr(), args...).start()
-		}
-		for _, h := range batch {
-			h.awaitPids(stubbornProcesses)
-		}
-		all = append(all, batch...)
-	}
-	for _, h := range all {
-		require.Len(t, h.living(), stubbornProcesses, h.err.String())
-		granted.Go(func() {
-			assert.NoError(t, free(client, h.Args[4], func() {
-				assert.Empty(t, h.living(), "they live beside the next holder")
-			}))
-		})
-	}
-	proxy.Blackhole(true)
-	granted.Wait()
-	for _, h := range all {
-		assert.Equal(t, 74, h.wait(), h.err.String())
-	}
-	proxy.Blackhole(false)
-}
 
 // started is a stubborn command that runs under a lock, with its supervisor.
 func started(t *testing.T, addr string, flags ...string) (h *holdfast, name string, supervisor int) {

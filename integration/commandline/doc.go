@@ -1,0 +1,2 @@
+// Package commandline runs the tests of cmd/holdfast that take long.
+package commandline
