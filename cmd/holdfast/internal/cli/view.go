@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -146,12 +148,13 @@ func shown(text string) string {
 
 // table writes locks, one to a line.
 func table(to io.Writer, locks []lockView) error {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	buffered := bufio.NewWriter(to) // a tabwriter writes each cell by itself
+	w := tabwriter.NewWriter(buffered, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NAME\tKIND\tHOLDER\tHELD FOR\tEXPIRES\tWAITERS\tFENCE")
 	for i := range locks {
 		v := &locks[i]
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n",
 			shown(v.Name), v.kindText(), v.who(), v.heldFor(), v.expires(), v.waiting(), v.Fence)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), buffered.Flush())
 }

@@ -55,8 +55,29 @@ another, and with -o json one array to a line. Each table is a list command of i
 	return cmd
 }
 
-// watch draws tables until ctx ends, which is how it is meant to end.
+// watch draws tables until ctx ends, which is how it is meant to end. Then a table that nobody reads may be under way,
+// as when a pager is at its first page: it is not waited for, and ends with the process.
 func (g *globals) watch(ctx context.Context, out io.Writer, client *rlock.Client, f *watchFlags) error {
+	ended := make(chan error, 1)
+	go func() { ended <- g.tables(ctx, out, client, f) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended: // most often at once
+		return err
+	case <-time.After(unread):
+		return nil
+	}
+}
+
+// unread is how long watch waits for a last table to be read.
+const unread = 500 * time.Millisecond
+
+// tables draws until ctx ends.
+func (g *globals) tables(ctx context.Context, out io.Writer, client *rlock.Client, f *watchFlags) error {
 	draw := g.drawer(out)
 	ticker := time.NewTicker(f.interval)
 	defer ticker.Stop()
