@@ -2,8 +2,11 @@ package debuglocks
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -72,7 +75,7 @@ func Handler(clients ...*rlock.Client) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'")
+		w.Header().Set("Content-Security-Policy", policy)
 		_ = html.Execute(w, struct {
 			Page
 			Pattern string
@@ -162,9 +165,23 @@ func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
 //go:embed page.html
 var pageText string
 
+// The page's only script. It may ask this server, and the browser runs no other one.
+//
+//go:embed refresh.js
+var script string
+
+var policy = fmt.Sprintf("default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; connect-src 'self'; "+
+	"script-src 'sha256-%s'", digest(script))
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
 var html = template.Must(template.New("page").Funcs(template.FuncMap{
-	"ago":   func(now, at time.Time) string { return brief(now.Sub(at)) },
-	"until": func(now time.Time, at *time.Time) string { return brief(at.Sub(now)) },
+	"ago":    func(now, at time.Time) string { return brief(now.Sub(at)) },
+	"until":  func(now time.Time, at *time.Time) string { return brief(at.Sub(now)) },
+	"script": func() template.JS { return template.JS(script) },
 }).Parse(pageText))
 
 func brief(d time.Duration) string {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -78,6 +78,10 @@ brew-pip) install python ;;
 apt-get-etcd) install etcd-server ;;
 apt-get-prometheus | apk-prometheus | brew-prometheus) install prometheus ;;
 brew-etcd) install etcd ;;
+# A browser without a screen, 310 MB with what it needs; the whole one has 100 MB more.
+apt-get-chromium) install chromium-headless-shell || install chromium ;;
+dnf-chromium) install chromium-headless ;;
+apk-chromium) install chromium ;;
 # A JDK, the distribution's default or 17, and Maven.
 apt-get-jdk) install default-jdk-headless maven ;;
 apt-get-jdk17) install openjdk-17-jdk-headless maven ;;
