@@ -2,6 +2,7 @@ package fairlock_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/simredis"
@@ -48,6 +50,7 @@ func inComeLab(t *testing.T, test func(t *testing.T, l *comeLab)) {
 		sim.SetFault(l.decide)
 		h := l.run(first, waiters...)
 		l.id = h.known(t).ID
+		time.Sleep(3 * trip) // it is confirmed, by a script that the server may have to be told
 		h.frees(t)
 		l.has = l.arrives(waiters[1])
 		require.Equal(t, l.id, l.has.known(t).ID, "it was passed on")
@@ -61,7 +64,16 @@ func (l *comeLab) far(sim *simredis.Server) *peer {
 	rdb := redis.NewClient(sim.FarOptions(trip))
 	l.Cleanup(func() { _ = rdb.Close() })
 	p := l.peerOver(rdb, rlock.ClientOptions{MaxPoll: time.Second})
-	h := p.take() // it is connected, and the server knows its scripts
+	var connects sync.WaitGroup
+	for i := range 4 { // nobody waits for a connection
+		connects.Go(func() {
+			_, unlock, err := rlock.New(p.client, "other "+strconv.Itoa(i)).TryLock(l.Context())
+			assert.NoError(l, err)
+			assert.NoError(l, unlock())
+		})
+	}
+	connects.Wait()
+	h := p.take() // the server knows its scripts
 	h.frees(l)
 	return p
 }

@@ -3,6 +3,7 @@ package fairlock_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -128,9 +129,11 @@ func (p *peer) wait() <-chan hold {
 
 func (p *peer) waitWith(ctx context.Context) <-chan hold {
 	p.Helper()
-	before := p.waiters()
+	before := p.places()
 	c := p.start(ctx)
-	redistest.Eventually(p, patience, func() bool { return p.waiters() > before }, "the call gets no place")
+	redistest.Eventually(p, patience, func() bool {
+		return slices.ContainsFunc(p.places(), func(id string) bool { return !slices.Contains(before, id) })
+	}, "the call gets no place")
 	return c
 }
 
@@ -142,6 +145,14 @@ func (p *peer) start(ctx context.Context) <-chan hold {
 		c <- hold{p.Lock, held, unlock, err}
 	}()
 	return c
+}
+
+// places are who stands in the queue: one that was just granted the lock does, too.
+func (l *lab) places() []string {
+	l.Helper()
+	ids, err := l.rdb.ZRange(context.Background(), l.key("queue"), 0, -1).Result()
+	require.NoError(l, err)
+	return ids
 }
 
 // waiters is how long the queue is, with who was invited.

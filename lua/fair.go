@@ -13,6 +13,7 @@ var (
 	fairAcquireScript = newScript("fair_acquire")
 	fairEnqueueScript = newScript("fair_enqueue")
 	fairReleaseScript = newScript("fair_release")
+	fairConfirmScript = newScript("fair_confirm")
 )
 
 // Fair names what a fair lock is made of. All keys and channels lie in one slot.
@@ -72,7 +73,7 @@ func decodeFairAcquire(value any) (FairReply, error) {
 	r := newReader(value, 10)
 	reply := FairReply{AcquireReply: AcquireReply{
 		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
-		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Swapped: r.int(9) == 1,
+		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Turn: r.text(9),
 	}, Foreign: r.int(6) == 1}
 	return reply, r.err
 }
@@ -158,38 +159,6 @@ func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, er
 		*at++
 	}
 	return reply, r.err
-}
-
-// FairReleaseArgs says what [FairRelease] ends.
-type FairReleaseArgs struct {
-	ID      string
-	Served  []string // waiters that the hold was passed on to: they have no place any more
-	Sharded bool     // publish by SPUBLISH
-	WantNow bool     // tell the server's time, also where the script does not need it
-	Unsure  bool     // PUBLISH does not count those who listen at other nodes
-}
-
-// FairRelease ends a hold, whatever count stands, and invites the next waiter; or takes a waiter out
-// of the queue, and an invitation from it.
-func FairRelease(f Fair, t FairTimes, a FairReleaseArgs) *Call[ReleaseReply] {
-	if err := check("fair release", f.check(), checkFairTimes(t), checkFairID(a.ID)); err != nil {
-		return refuse[ReleaseReply](err)
-	}
-	wantNow, unsure := 0, 0
-	if a.WantNow {
-		wantNow = 1
-	}
-	if a.Unsure {
-		unsure = 1
-	}
-	args := append(make([]any, 0, 18+len(a.Served)),
-		f.Lock, f.Queue, f.Alive, f.State, f.JavaQueue, f.JavaTimes,
-		a.ID, f.Channel, f.Client, f.JavaChannel, publication(a.Sharded), wantNow,
-		t.Step, t.Keep, t.Grant, t.Run, t.Pause, unsure)
-	for _, id := range a.Served {
-		args = append(args, id)
-	}
-	return newCall(&fairReleaseScript, 6, decodeRelease, args...)
 }
 
 func publication(sharded bool) string {

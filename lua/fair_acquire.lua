@@ -21,22 +21,23 @@
 -- ARGV[13] PUBLISH or SPUBLISH
 --
 -- Returns {status, fencing token, wait, server time in us, ticket, lapsed, foreign, spare,
--- next, swapped}:
+-- next, turn}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: it is not its turn, and need not ask for wait ms. ticket: its place (0: none);
 --      lapsed: 1 if its client was taken for dead, and its other waiters with it;
---      foreign: 1 if the holder does not know of the queue
+--      foreign: 1 if the holder does not know of the queue;
+--      turn: the one that was invited, if it is another waiter of the client, else ''
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
 -- With held, spare is how many numbers right below the token are the hold's too. For next see
--- fragment fair_next. swapped: 1 if another of the client's waiters was invited, and now has
--- the place of the one that came.
+-- fragment fair_next.
 -- Publishes '0' to the client of a waiter that it invites.
 --
--- The lock is this waiter's if its client was invited, or if it is free and nobody who
--- lives stands before it. Who finds it free at another's turn invites that one. Which
--- waiter of a client was invited makes no difference, for the order inside a process is
--- the process's; the one that was then gets the ticket of the one that comes.
+-- The lock is this waiter's if it was invited, or if it is free and nobody who lives stands
+-- before it but others of its client: the order inside a process is the process's. Who finds
+-- it free at another's turn invites that one. An invitation is for one waiter, also among
+-- those of its client: it may have learned by a message that it has the lock already, and
+-- that message may be on its way for however long.
 -- All that may be refused for the data at the keys is read before the first write. That is
 -- HSET or ZADD where somebody comes to something, which Redis refuses at full memory, and
 -- PEXPIRE for a waiter that was invited or has a place.
@@ -47,7 +48,7 @@ local step, keep, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now, 0, 0, 0, 0, 0, 0}
+  return {-1, 0, 0, now, 0, 0, 0, 0, 0, ''}
 end
 local wait = redis.call('PTTL', lock)
 local holder, invited = false, false
@@ -57,7 +58,7 @@ if wait ~= -2 then
   --!include expiry
   --!include fair_holder
   if holder == id and not invited then
-    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, 0}
+    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, ''}
   end
 end
 local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
@@ -67,11 +68,9 @@ local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run
 local client = client_of(id)
 --!include fair_next
 
--- The place of somebody who has none, or the one that it had.
-local function place(score)
-  if score then
-    return score
-  elseif ticket > 0 then
+-- The place of somebody who has none.
+local function place()
+  if ticket > 0 then
     return ARGV[5]
   end
   local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
@@ -101,20 +100,14 @@ local function entered(run)
   return 0
 end
 
-if invited and client_of(holder) == client then
-  local score, swapped = redis.call('ZSCORE', queue, id), 0
+if invited and holder == id then
   --!include fence_check
   redis.call('PEXPIRE', lock, lease)
   redis.call('HSET', lock, id, 1)
-  if holder ~= id then
-    redis.call('HDEL', lock, holder)
-    redis.call('ZADD', queue, 'XX', place(score), holder)
-    swapped = 1
-  end
   redis.call('ZREM', queue, id)
   local next = entered(known[5])
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, swapped}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, ''}
 end
 
 -- An invitation that was not taken up while it stood: until that client is heard of again
@@ -188,7 +181,7 @@ if mine then
     next = entered(false)
   end
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, 0}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, ''}
 end
 
 local till = waits and redis.call('ZSCORE', alive, client)
@@ -204,17 +197,20 @@ end
 if first or waits then
   bury()
 end
-local foreign = 0
+local foreign, turn = 0, ''
+if invited and client_of(holder) == client then
+  turn = holder
+end
 if holder and not invited and holder ~= granted then
   foreign = 1
 end
 if not waits then
-  return {0, 0, wait, now, 0, 0, foreign, 0, 0, 0}
+  return {0, 0, wait, now, 0, 0, foreign, 0, 0, turn}
 end
 if score then
   redis.call('PEXPIRE', queue, keep)
 else
-  score = place(false)
+  score = place()
   local before = known[7] and redis.call('ZREVRANGE', queue, 0, 0)[1]
   redis.call('ZADD', queue, score, id)
   comes(before)
@@ -235,4 +231,4 @@ local lapsed = 1
 if till and tonumber(till) >= clock then
   lapsed = 0
 end
-return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, 0}
+return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, turn}

@@ -55,6 +55,14 @@ func (r *reader) int(i int) int64 {
 	return n
 }
 
+func (r *reader) text(i int) string {
+	s, ok := r.values[i].(string)
+	if !ok {
+		r.fail(fmt.Errorf("lua: value %d of a reply is not a text: %v", i, r.values[i]))
+	}
+	return s
+}
+
 func (r *reader) status(i int) Status { return Status(r.int(i)) }
 
 // fence reads a fencing token: a number, or a string if the number is too large for Lua or the stored text is passed
@@ -84,3 +92,6 @@ func milliseconds(n int64) time.Duration {
 
 // EnqueueReply is the answer of a script that registers waiters.
 type EnqueueReply = store.EnqueueReply
+
+// ConfirmReply is the answer to [FairConfirm].
+type ConfirmReply = store.ConfirmReply

@@ -112,6 +112,36 @@ var table = append(histories, []mutant{
 		new:  `return p.release(id, nil, sharded, wantNow)`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
 	}, {
+		name: "a claim takes what another waiter of its client was granted",
+		file: "lua/fair_acquire.lua",
+		old:  `if invited and holder == id then`,
+		new:  `if invited and client_of(holder) == client then`,
+		in:   "lua", by: "^TestFairLockIsNotTakenForAnotherWaiterOfTheClient$",
+	}, {
+		name: "a grant is confirmed though the waiter was granted the lock again since",
+		file: "lua/fair_confirm.lua",
+		old:  ` or redis.call('GET', token) ~= ARGV[3]`,
+		new:  ``,
+		in:   "lua", by: "^TestFairLockConfirmsAGrantByItsToken$",
+	}, {
+		name: "a message that grants a lock is believed however late it is",
+		file: "internal/serverclock/bound.go",
+		old:  `left := from + length - latest - margin`,
+		new:  `left := length - margin`,
+		in:   "internal/serverclock", by: "^TestAGrantIsBelievedOnlyWhileItSurelyStands$",
+	}, {
+		name: "a hold by a message has no margin",
+		file: "internal/serverclock/bound.go",
+		old:  `left := from + length - latest - margin`,
+		new:  `left := from + length - latest`,
+		in:   "internal/serverclock", by: "^TestAGrantIsBelievedOnlyWhileItSurelyStands$",
+	}, {
+		name: "a server's clock that was set back prolongs the grants of before",
+		file: "internal/serverclock/bound.go",
+		old:  `max(fresh.server, old.server+passed-passed/rate)`,
+		new:  `max(fresh.server, min(old.server, passed))`,
+		in:   "internal/serverclock", by: "^TestWhatIsBelievedStands$",
+	}, {
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
 		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,

@@ -50,7 +50,9 @@ type Engine struct {
 	events   *events
 	holds    hold.Host
 	nonce    atomic.Uint64
-	trip     atomic.Int64  // see readTrip
+	trip     atomic.Int64 // see readTrip
+	gone     gone
+	pending  unconfirmed
 	done     chan struct{} // closed when Close is done
 }
 

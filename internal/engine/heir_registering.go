@@ -7,17 +7,17 @@ import "time"
 // has ended it, and the next does not have it yet. Afterwards passSoon looks at the hold and the answer as if the hold
 // had ended only then. The wait is bounded by heirRegistering where the registration is lost or late, and by Close. A
 // process that was stopped in it finds the lease too short to pass.
-func (e *Engine) passSoon(h *Hold, end time.Duration) (next *Hold, runOver bool) {
+func (e *Engine) passSoon(h *Hold, end, sure time.Duration) (next *Hold, runOver bool) {
 	var late <-chan time.Time
 	for {
-		next, runOver = e.table.pass(h)
+		next, runOver = e.table.pass(h, sure)
 		if next != nil || runOver || !h.proto.Traits().Queues {
 			return next, runOver
 		}
 		// The channel is taken under the mutex under which the registration ends: an answer that came between
 		// table.pass and here has made another one first, or none is to come, and one that comes later closes it.
 		to, answered, most := e.table.heirRegistering(h)
-		if to == nil || h.spare == 0 || !h.Passes(to.req.want()) {
+		if to == nil || h.spare == 0 || !e.table.confirmed(h) || !h.Passes(to.req.want(), sure) {
 			return nil, false
 		}
 		if late == nil {

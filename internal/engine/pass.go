@@ -12,7 +12,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(h, end, false, true)
 	}
-	next, runOver := e.passSoon(h, end)
+	next, runOver := e.passSoon(h, end, e.confirmSoon(h, end))
 	if next == nil {
 		return e.releaseIn(h, end, runOver, true)
 	}
@@ -26,11 +26,11 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 // that it has it are one step under the table's mutex: the waiter leaves before, and another one is next, or it
 // leaves after, with a hold that it lets go. RunOver reports that one waits, and that other processes have their turn
 // first: the run has been long enough, or memory is not enough.
-func (t *table) pass(h *Hold) (next *Hold, runOver bool) {
+func (t *table) pass(h *Hold, sure time.Duration) (next *Hold, runOver bool) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[h.proto.Key()]
-	if s == nil || s.queue == nil || h.suspect || !s.lists(h) {
+	if s == nil || s.queue == nil || h.suspect || !h.confirmedLocked() || !s.lists(h) {
 		return nil, false
 	}
 	now := t.engine.clock.Now()
@@ -39,7 +39,7 @@ func (t *table) pass(h *Hold) (next *Hold, runOver bool) {
 		return nil, runOver
 	}
 	w := waiterOf(to)
-	if next = h.successor(h.turnOf(w)); next == nil {
+	if next = h.successor(h.turnOf(w), sure); next == nil {
 		return nil, h.portion == nil
 	}
 	s.unlist(h)
@@ -52,7 +52,7 @@ func (t *table) pass(h *Hold) (next *Hold, runOver bool) {
 // successor is h's next turn, for a request that Redis would grant the same. It is nil if no token is left, of those
 // that have any, or if Redis has to be asked (see hold.PassTo). The table's mutex is held, and PassTo takes h's: h and
 // its successor change places in one step.
-func (h *Hold) successor(req Request) *Hold {
+func (h *Hold) successor(req Request, sure time.Duration) *Hold {
 	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (h *Hold) successor(req Request) *Hold {
 		doubt: h.doubt,
 	}
 	next.Lease.Owner = next
-	if !h.PassTo(&next.Hold, req.want()) {
+	if !h.PassTo(&next.Hold, req.want(), sure) {
 		return nil
 	}
 	if next.portion = h.portion; next.portion != nil {

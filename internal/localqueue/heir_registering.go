@@ -26,8 +26,11 @@ func (q *Queue) HeirRegistering(
 	if q.answered == nil {
 		q.answered = make(chan struct{})
 	}
-	return w, q.answered, max(unlockWait, 2*min(q.run.trip, longTrip))
+	return w, q.answered, q.UnlockWait()
 }
+
+// UnlockWait is how long an unlock waits for an answer that is nearer than one to a release.
+func (q *Queue) UnlockWait() time.Duration { return max(unlockWait, 2*min(q.run.trip, longTrip)) }
 
 // registers reports that w is being registered or is about to be, and that no earlier try of that may still give it a
 // place.

@@ -62,6 +62,12 @@ func (w *Waiter) Entering() int64 { return w.entering }
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
 
+// Placed reports that the waiter has its place in Redis's queue, for all that is known.
+func (w *Waiter) Placed() bool { return w.ticket != 0 && !w.unsure }
+
+// Waits reports that the waiter stands behind somebody.
+func (w *Waiter) Waits() bool { return w.state == Waiting }
+
 // Look is the waiter's state. While it is being registered, it is told to wait even if it is its turn: one request at
 // a time uses its id.
 func (w *Waiter) Look() State {

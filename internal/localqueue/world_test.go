@@ -277,7 +277,6 @@ func (s *world) answers(i int, add adder) {
 		add("wins", i, false, (*world).wins)
 		if s.calls[i].breed.registers {
 			add("wins before its own", i, false, (*world).winsNext)
-			add("wins what was meant for another", i, false, (*world).winsSwapped)
 		}
 	}
 	if s.queue.silent == nil && !s.calls[i].breed.once {
@@ -394,13 +393,6 @@ func (s *world) winsNext(i int) error {
 	err := s.wins(i)
 	s.queue.Stands(1, 0)
 	s.next = true
-	return err
-}
-
-// winsSwapped is one that says besides that one of these has another place.
-func (s *world) winsSwapped(i int) error {
-	err := s.winsNext(i)
-	s.queue.Swapped()
 	return err
 }
 

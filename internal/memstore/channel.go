@@ -137,21 +137,29 @@ func (sub *subscription) wakeLocked() {
 	}
 }
 
-// hear takes a message in. A waiter that is woken finds it counted.
-func (sub *subscription) hear(try uint64) {
+// hear takes a message in. A waiter that is woken finds it counted, and the client told of it.
+func (sub *subscription) hear(try uint64, message string) {
+	if key, stands := sub.stands(try); key != "" && stands {
+		sub.store.host.Heard(key, message)
+	}
 	s := sub.store
 	s.mu.Lock()
-	if s.subs[sub.channel] != sub || sub.tries != try || sub.count == (store.Count{}) {
-		s.mu.Unlock()
-		return
+	defer s.mu.Unlock()
+	if sub.standsLocked(try) {
+		sub.count.Messages++
+		sub.wakeLocked()
 	}
-	sub.count.Messages++
-	sub.wakeLocked()
-	key := sub.key
-	s.mu.Unlock()
-	if key != "" {
-		s.host.Heard(key)
-	}
+}
+
+// stands is the key that the subscription is for, and whether it stands as of an attempt.
+func (sub *subscription) stands(try uint64) (key string, stands bool) {
+	sub.store.mu.Lock()
+	defer sub.store.mu.Unlock()
+	return sub.key, sub.standsLocked(try)
+}
+
+func (sub *subscription) standsLocked(try uint64) bool {
+	return sub.store.subs[sub.channel] == sub && sub.tries == try && sub.count != (store.Count{})
 }
 
 // C implements [store.Ticket].

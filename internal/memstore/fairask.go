@@ -97,6 +97,7 @@ func (a *asking) refused() store.AcquireReply {
 	lapsed := !a.lives(client(a.ID))
 	if a.first != "" {
 		a.invite(a.first)
+		a.tell(a.first)
 		a.note(func(r *record) { r.granted, r.run = a.first, a.clock })
 		a.holder, a.called, a.wait = a.first, true, time.Duration(a.times.Grant)*time.Millisecond
 	}
@@ -104,6 +105,9 @@ func (a *asking) refused() store.AcquireReply {
 		a.clean()
 	}
 	reply := store.AcquireReply{Status: store.Busy}
+	if a.called && client(a.holder) == client(a.ID) {
+		reply.Turn = a.holder
+	}
 	if a.holder != "" && !a.called && a.holder != a.was.granted {
 		reply.Also = a.channel // the holder does not know of the queue
 	}

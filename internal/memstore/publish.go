@@ -27,13 +27,21 @@ func (s *Server) dropLocked(sub *subscription) {
 	s.channels[sub.channel] = slices.DeleteFunc(s.channels[sub.channel], func(l listener) bool { return l.sub == sub })
 }
 
-// publishLocked sends a message to all who listen, and tells how many those are. Each hears it by itself.
-func (s *Server) publishLocked(channel string) int64 {
+// publishLocked sends a message that says only that something is free.
+func (s *Server) publishLocked(channel string) int64 { return s.sayLocked(channel, "0") }
+
+// sayLocked sends a message to all who listen, and tells how many those are. Each hears it by itself, or twice.
+func (s *Server) sayLocked(channel, message string) int64 {
 	all := s.channels[channel]
 	for _, l := range all {
 		of := l.sub.store
-		if fate := s.network.Fate(of.request(Message, channel)); !fate.Lost {
-			of.late.after(fate.Before, func() { l.sub.hear(l.try) })
+		fate := s.network.Fate(of.request(Message, channel))
+		if fate.Lost {
+			continue
+		}
+		of.late.after(fate.Before, func() { l.sub.hear(l.try, message) })
+		if fate.Again > 0 {
+			of.late.after(fate.Before+fate.Again, func() { l.sub.hear(l.try, message) })
 		}
 	}
 	return int64(len(all))

@@ -32,6 +32,7 @@ type Config struct {
 type Sender struct {
 	cfg    Config
 	clocks serverclock.Clocks
+	bound  serverclock.Bound
 
 	reclaim   reclaimer
 	recent    recent
@@ -86,15 +87,31 @@ func (s *Sender) Send(
 	send func(ctx context.Context, notAfter int64) (now int64, err error),
 ) (sent Sent, err error) {
 	node := s.cfg.Store.Node(key)
-	sent.Start = s.cfg.Clock.Now()
+	start := s.instant()
+	sent.Start = start.Mono
 	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
 	var now int64
 	err = Exchange(x, func() (err error) {
 		now, err = send(s.Within(ctx, limit), sent.NotAfter)
 		return err
 	})
-	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
+	received := s.instant()
+	s.clocks.Observe(node, start.Mono, received.Mono, now)
+	s.bound.Observe(node, start, received, now)
 	return sent, err
+}
+
+// instant is now, on both clocks.
+func (s *Sender) instant() serverclock.Instant {
+	now := s.cfg.Clock.Now()
+	return serverclock.Instant{Mono: now, Wall: time.Duration(s.cfg.Clock.Wall(now).UnixNano())}
+}
+
+// Until is until when what a server granted surely stands, which a message told, and the earliest instant at which it
+// was granted. The times are the server's, in µs; tick is that of the wheel which ends holds. It reports false if the
+// server has to be asked.
+func (s *Sender) Until(made, end int64, tick time.Duration) (until, since time.Duration, ok bool) {
+	return s.bound.Until(s.instant(), serverclock.Span{From: made, End: end}, tick)
 }
 
 // Local is the client's time at which the server that keeps key has passed a time of its own.

@@ -16,6 +16,7 @@ type network struct {
 
 	lag                             time.Duration // one way, at most
 	lost, mute, slow, again, refuse float64       // how much of what is sent, of one
+	tardy                           float64       // how many messages come late, some later than a grant stands
 	stops                           [][]stop      // by client
 	back, at                        time.Duration // how far the server's clock is set back, and when
 }
@@ -33,7 +34,7 @@ func newNetwork(seed uint64, random *rand.Rand, clients int) *network {
 		seed: seed, began: time.Now(), heal: draw(random, 4*lease), stops: make([][]stop, clients),
 		lag: []time.Duration{0, 50 * time.Microsecond, time.Millisecond, 20 * time.Millisecond}[random.IntN(4)],
 	}
-	for _, share := range []*float64{&n.lost, &n.mute, &n.slow, &n.again, &n.refuse} {
+	for _, share := range []*float64{&n.lost, &n.mute, &n.slow, &n.again, &n.refuse, &n.tardy} {
 		if random.IntN(3) == 0 {
 			*share = []float64{0.02, 0.1, 0.4}[random.IntN(3)]
 		}
@@ -67,7 +68,8 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 	fate := memstore.Fate{Before: draw(random, n.lag), After: draw(random, n.lag)}
 	if random.Float64() < n.again {
 		fate.Again = draw(random, lease/6)
-		if r.Kind == memstore.Acquire || r.Kind == memstore.Adopt || r.Kind == memstore.Change {
+		if r.Kind == memstore.Acquire || r.Kind == memstore.Adopt || r.Kind == memstore.Change ||
+			r.Kind == memstore.Message {
 			fate.Again = draw(random, copies) // which is beyond its not-after
 		}
 	}
@@ -76,6 +78,9 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 	}
 	if random.Float64() < n.slow {
 		fate.Before += draw(random, lease)
+	}
+	if r.Kind == memstore.Message && random.Float64() < n.tardy {
+		fate.Before += draw(random, 3*lease)
 	}
 	if random.Float64() < n.slow {
 		fate.After += draw(random, lease)
@@ -98,7 +103,7 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 // that the clock goes on: a waiter whose hold is over before it is told of it comes in again, behind the others.
 func (n *network) orderly() bool {
 	const limit = shortestFixed / 6 // of one request
-	return n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
+	return n.lost+n.mute+n.slow+n.refuse+n.again+n.tardy == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
 }
 
 // revives reports that requests can be carried out of which their senders know that they cannot any more: copies of

@@ -154,33 +154,40 @@ func (l *line) hand(t *topic) {
 	}
 }
 
-// handle calls Heard without a mutex held, because the engine takes its own in it. The tickets were woken
-// before; neither depends on the other's order, as both lead to a look at Redis.
+// handle calls Heard without a mutex held, because the engine takes its own in it. The tickets are woken after that:
+// what the message says is known to whoever is woken by it.
 func (l *line) handle(msg any) error {
 	switch m := msg.(type) {
 	case *redis.Message:
-		if key := l.message(m.Channel); key != "" && l.hub.cfg.Heard != nil {
-			l.hub.cfg.Heard(key)
+		if key := l.keyOf(m.Channel); key != "" && l.hub.cfg.Heard != nil {
+			l.hub.cfg.Heard(key, m.Payload)
 		}
+		l.message(m.Channel)
 	case *redis.Subscription:
 		return l.subscription(m)
 	}
 	return nil
 }
 
-// message wakes the waiters of a channel. It returns the channel's key.
-//
-// A message for a channel that was left is dropped: it was under way when the unsubscription was sent.
-func (l *line) message(channel string) (key string) {
+// keyOf is the key of a channel; "" if it was left, or joined for none.
+func (l *line) keyOf(channel string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.topics[channel]
-	if t == nil {
-		return ""
+	if t := l.topics[channel]; t != nil {
+		return t.key
 	}
-	t.count.Messages++
-	t.wakeAll()
-	return t.key
+	return ""
+}
+
+// message wakes the waiters of a channel. A message for a channel that was left is dropped: it was under way when the
+// unsubscription was sent.
+func (l *line) message(channel string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.topics[channel]; t != nil {
+		t.count.Messages++
+		t.wakeAll()
+	}
 }
 
 // subscription handles the server's answers to subscriptions and unsubscriptions. A server whose slot moves
