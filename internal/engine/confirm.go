@@ -64,7 +64,7 @@ func (u *unconfirmed) end(h *Hold, c *confirmation) {
 
 // of is the confirmation of a hold; nil if it was answered, or there is nothing to confirm.
 func (u *unconfirmed) of(h *Hold) *confirmation {
-	if !h.told {
+	if !h.byMessage {
 		return nil
 	}
 	u.mu.Lock()
@@ -73,11 +73,11 @@ func (u *unconfirmed) of(h *Hold) *confirmation {
 }
 
 // confirmedLocked reports that the store knows the hold as one. The mutex of its part is held.
-func (h *Hold) confirmedLocked() bool { return !h.told || h.stands }
+func (h *Hold) confirmedLocked() bool { return !h.byMessage || h.stands }
 
 // confirmed reports the same.
 func (t *table) confirmed(h *Hold) bool {
-	if !h.told {
+	if !h.byMessage {
 		return true
 	}
 	defer t.lock(h.proto.Key()).mu.Unlock()

@@ -220,7 +220,7 @@ func (t *table) denied(w *waiter, sent asked) {
 // newGranted makes the local side of a hold that a release granted.
 func (e *Engine) newGranted(req Request, g store.Grant, until time.Duration, doubt int64) *Hold {
 	h := &Hold{
-		engine: e, proto: req.Proto, number: e.numberOf(g.ID), fence: g.Fence, doubt: doubt, told: true,
+		engine: e, proto: req.Proto, number: e.numberOf(g.ID), fence: g.Fence, doubt: doubt, byMessage: true,
 	}
 	h.Lease.Owner = h
 	h.InitUntil(&e.holds, until, req.want(), req.Proto.Traits().Counts)
