@@ -70,10 +70,10 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 }
 
 func decodeFairAcquire(value any) (FairReply, error) {
-	r := newReader(value, 10)
+	r := newReader(value, 11)
 	reply := FairReply{AcquireReply: AcquireReply{
 		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
-		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Turn: r.text(9),
+		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Turn: r.text(9), Server: r.text(10),
 	}, Foreign: r.int(6) == 1}
 	return reply, r.err
 }

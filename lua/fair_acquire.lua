@@ -21,12 +21,13 @@
 -- ARGV[13] PUBLISH or SPUBLISH
 --
 -- Returns {status, fencing token, wait, server time in us, ticket, lapsed, foreign, spare,
--- next, turn}:
+-- next, turn, server}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: it is not its turn, and need not ask for wait ms. ticket: its place (0: none);
 --      lapsed: 1 if its client was taken for dead, and its other waiters with it;
 --      foreign: 1 if the holder does not know of the queue;
---      turn: the one that was invited, if it is another waiter of the client, else ''
+--      turn: the one that was invited, if it is another waiter of the client, else '';
+--      server: which one this is, as messages name it, if the waiter waits, else ''
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
 -- With held, spare is how many numbers right below the token are the hold's too. For next see
@@ -48,7 +49,7 @@ local step, keep, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now, 0, 0, 0, 0, 0, ''}
+  return {-1, 0, 0, now, 0, 0, 0, 0, 0, '', ''}
 end
 local wait = redis.call('PTTL', lock)
 local holder, invited = false, false
@@ -58,7 +59,7 @@ if wait ~= -2 then
   --!include expiry
   --!include fair_holder
   if holder == id and not invited then
-    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, ''}
+    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, '', ''}
   end
 end
 local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
@@ -67,6 +68,7 @@ local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run
 --!include fair_note
 local client = client_of(id)
 --!include fair_next
+--!include fair_server
 
 -- The place of somebody who has none.
 local function place()
@@ -107,7 +109,7 @@ if invited and holder == id then
   redis.call('ZREM', queue, id)
   local next = entered(known[5])
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, ''}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, '', ''}
 end
 
 -- An invitation that was not taken up while it stood: until that client is heard of again
@@ -181,7 +183,7 @@ if mine then
     next = entered(false)
   end
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, ''}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, '', ''}
 end
 
 local till = waits and redis.call('ZSCORE', alive, client)
@@ -205,7 +207,7 @@ if holder and not invited and holder ~= granted then
   foreign = 1
 end
 if not waits then
-  return {0, 0, wait, now, 0, 0, foreign, 0, 0, turn}
+  return {0, 0, wait, now, 0, 0, foreign, 0, 0, turn, ''}
 end
 if score then
   redis.call('PEXPIRE', queue, keep)
@@ -231,4 +233,4 @@ local lapsed = 1
 if till and tonumber(till) >= clock then
   lapsed = 0
 end
-return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, turn}
+return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, turn, server()}

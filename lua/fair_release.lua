@@ -30,10 +30,10 @@
 --   4 gone: the hold is not there; a place in the queue is taken away silently
 -- Publishes '0' on the lock's channel and to the first in Java's fair lock where the lock
 -- becomes free. To the client of the waiter that it invites it publishes the grant:
--- '1 <id> <token> <spare> <next> <made> <end>', the times being the server's in us. The
--- waiter has the lock from then on until the end, and need not ask for it; see fragments
--- fence_mint for the token and spare, and fair_next for next. If no token is minted,
--- the message is '0', and the waiter has to ask.
+-- '1 <id> <token> <spare> <next> <made> <end> <server>', the times being that server's in us.
+-- The waiter has the lock from then on until the end, and need not ask for it; see fragments
+-- fence_mint for the token and spare, fair_next for next, and fair_server. If no token is
+-- minted, or the server cannot be named, the message is '0', and the waiter has to ask.
 --
 -- Between the release and the invitation there is no gap in which another could come in.
 -- A run of invitations ends after a while, and if anybody else listens then the lock is
@@ -99,6 +99,7 @@ now = time[1] * 1000000 + time[2]
 --!include fair_note
 local client, life = '', tonumber(ARGV[13])
 --!include fair_next
+--!include fair_server
 local token, fence_ttl = KEYS[7], tonumber(ARGV[14])
 
 -- Returns the token of the grant, or the error that fragment fence_check found.
@@ -111,7 +112,8 @@ end
 -- Returns what the client of the waiter that was invited is told. Nothing that is wrong with
 -- the token may keep the lock from being released, or from being granted by a question.
 local function grant_of(waiter)
-  if fence_ttl == 0 then
+  local by = fence_ttl ~= 0 and server() or ''
+  if by == '' then
     return '0'
   end
   local done, fence, spare = pcall(mint)
@@ -123,7 +125,7 @@ local function grant_of(waiter)
     fence = string.format('%.0f', fence)
   end
   return table.concat({'1', waiter, fence, string.format('%.0f', spare), string.format('%.0f', own()),
-    string.format('%.0f', now), string.format('%.0f', now + tonumber(grant) * 1000)}, ' ')
+    string.format('%.0f', now), string.format('%.0f', now + tonumber(grant) * 1000), by}, ' ')
 end
 
 local removed = redis.pcall('ZREM', queue, id, unpack(ARGV, 15))

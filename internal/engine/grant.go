@@ -18,7 +18,7 @@ import (
 //   - while that waiter waits by the id that it names, and no request of it is under way, or may be carried out unknown
 //     to us;
 //   - once;
-//   - if the grant surely stands: by the latest time that the server may show now (see serverclock.Bound);
+//   - if the grant surely stands: by the latest time that this very server may show now (see serverclock.Bound);
 //   - where nobody is waited for who must know of a hold before it is relied on (minimum replicas).
 //
 // In any other case the message is a hint, as all others are: the waiter asks, and is granted the lock by the answer.
@@ -68,7 +68,8 @@ func (e *Engine) withdrawGone(id string) {
 
 // A message may name a waiter that is not the one that asks here, or not yet: its process may still be waiting for the
 // answer to its own release, which comes by another connection. So the grant is kept with the waiter, until it asks, is
-// refused by a request that is younger, or leaves. A second copy replaces the first; both say the same.
+// refused by a request that is younger, or leaves. A message that comes after such a refusal is not kept. A second copy
+// replaces the first; both say the same.
 
 // noteGrant reports that the waiter waits, or has the lock.
 func (t *table) noteGrant(key string, g store.Grant) bool {
@@ -77,7 +78,9 @@ func (t *table) noteGrant(key string, g store.Grant) bool {
 	s := p.keys[key]
 	for w := range s.waiters() {
 		if w.ID == g.ID {
-			waiterOf(w).grant = &g
+			if one := waiterOf(w); !one.refused.after(g) {
+				one.grant = &g
+			}
 			return true
 		}
 	}
@@ -95,7 +98,7 @@ func (l *leader) rely(ctx context.Context) (*Hold, error) {
 	if !ok || !l.req.Kept || l.req.MinHold > 0 || e.cfg.MinReplicas > 0 {
 		return nil, nil
 	}
-	until, since, ok := e.sender.Until(g.Made, g.End, hold.Tick)
+	until, since, ok := e.sender.Until(g.Server, g.Made, g.End, hold.Tick)
 	if !ok {
 		return nil, nil
 	}
@@ -188,6 +191,7 @@ func exchangeLocked(q *localqueue.Queue, w, other *waiter) {
 	q.Exchange(&w.Waiter, &other.Waiter)
 	w.grant, other.grant = other.grant, w.grant
 	w.denied, other.denied = other.denied, w.denied
+	w.refused, other.refused = other.refused, w.refused
 }
 
 // rely lists the hold of a waiter that was told of its grant.
@@ -203,8 +207,20 @@ func (t *table) rely(w *waiter, h *Hold, g store.Grant, since time.Duration) {
 	p.tidy(w.key())
 }
 
-// denied forgets a grant that was made before its waiter was refused: it stands no more. How long the answer took tells
-// how long that to a first request may take.
+// refusal is the last answer "busy" to an id: a grant that was made before it does not stand any more, or the answer
+// would have been another one.
+type refusal struct {
+	server string
+	now    int64 // its time in µs; 0: there was none
+}
+
+// after reports that the refusal may be younger than a grant. The times of two servers say nothing of one another.
+func (r refusal) after(g store.Grant) bool {
+	return r.now != 0 && (r.server != g.Server || g.Made <= r.now)
+}
+
+// denied notes that a waiter was refused: grants of before stand no more, also those whose messages are yet to come.
+// How long the answer took tells how long that to a first request may take.
 func (t *table) denied(w *waiter, sent asked) {
 	if !w.Registers {
 		return
@@ -212,7 +228,8 @@ func (t *table) denied(w *waiter, sent asked) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	q.Took(t.engine.clock.Now() - sent.Start)
-	if w.grant != nil && w.grant.Made <= sent.reply.Now {
+	w.refused = refusal{sent.reply.Server, sent.reply.Now}
+	if w.grant != nil && w.refused.after(*w.grant) {
 		w.grant = nil
 	}
 }

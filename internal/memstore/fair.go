@@ -41,7 +41,9 @@ func (t *turn) invite(id string) {
 
 // grant tells somebody that was invited that the lock is its: it need not come before it relies on that.
 func (t *turn) grant(id string) {
-	g := store.Grant{ID: id, Next: t.own(client(id)), Made: t.now, End: t.now + t.times.Grant*1000}
+	g := store.Grant{
+		ID: id, Next: t.own(client(id)), Made: t.now, End: t.now + t.times.Grant*1000, Server: t.nameLocked(),
+	}
 	g.Fence, g.Spare = t.mintLocked(t.key)
 	t.sayLocked(t.to+client(id), g.Message())
 }

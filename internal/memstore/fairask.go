@@ -112,7 +112,7 @@ func (a *asking) refused() store.AcquireReply {
 		reply.Also = a.channel // the holder does not know of the queue
 	}
 	if !a.Once {
-		reply.Ticket, reply.Lapsed = a.stay(), lapsed
+		reply.Ticket, reply.Lapsed, reply.Server = a.stay(), lapsed, a.nameLocked()
 	}
 	reply.PTTL = a.wait
 	return reply

@@ -3,6 +3,7 @@ package memstore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +16,8 @@ type Server struct {
 
 	mu       sync.Mutex    // guards all below; a request is carried out under it, as a whole
 	behind   time.Duration // how far the clock was set back
+	ahead    time.Duration // how far the servers' clocks were ahead that took over, one after the other
+	moves    int           // how many did
 	frozen   int           // how often it was frozen and has not thawed since
 	unread   []func()      // what came meanwhile: requests, which are carried out under mu
 	unheard  []func()      // and subscriptions, which take the client's mutex first
@@ -52,6 +55,18 @@ func (s *Server) SetBack(d time.Duration) {
 	defer s.mu.Unlock()
 	s.behind += d
 }
+
+// Move has another server take over all that there is, the way in which slots of a cluster move: what is left of leases
+// stays the same, but the new server's clock is ahead.
+func (s *Server) Move(ahead time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += ahead
+	s.moves++
+}
+
+// nameLocked names the server.
+func (s *Server) nameLocked() string { return "server" + strconv.Itoa(s.moves) }
 
 // Left is what stands in the database: locks with their holders, and channels that somebody listens to.
 func (s *Server) Left() (left []string) {
@@ -149,7 +164,7 @@ func (s *Server) mintLocked(key string) (fence, spare int64) {
 func (s *Server) nowLocked() time.Time { return time.Now().Add(-s.behind) }
 
 // microsLocked is that time as answers tell it.
-func (s *Server) microsLocked() int64 { return s.nowLocked().UnixMicro() }
+func (s *Server) microsLocked() int64 { return s.nowLocked().Add(s.ahead).UnixMicro() }
 
 func (s *Server) afterLocked(d time.Duration) time.Time { return s.nowLocked().Add(d) }
 

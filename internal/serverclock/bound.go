@@ -28,11 +28,11 @@ const (
 	// slow is how long an exchange takes of which the answer says too little. Its sending is too long before the moment
 	// at which the server read its clock.
 	slow = 500 * time.Millisecond
-	// forgets is how long the clock of a node counts that does not answer any more.
+	// forgets is how long a server is remembered that does not answer any more: far longer than a grant.
 	forgets = 10 * time.Minute
 )
 
-// A Bound is the latest time that any of a client's servers may show. It is the opposite of an estimate: what is
+// A Bound is the latest time that each of a client's servers may show. It is the opposite of an estimate: what is
 // granted until a time of the server's can be relied on before the bound reaches that time.
 //
 // An answer tells that its server's clock showed a time at some moment after the request was sent. If the clock goes
@@ -44,73 +44,67 @@ const (
 // clock reaches too late. So an answer lowers the bound by no more than a hundredth of the time since the one before:
 // of a message of before the step, which has been on its way for d, the bound is never more than d/100 short.
 //
-// The bound is that of all nodes of a client, since the message of a node that was replaced may come when another one
-// answers.
+// A server is a running process, and not an address: the one that was promoted, or has taken over a slot, has a clock
+// of its own. What is known of one says nothing of another.
 type Bound struct {
-	mu    sync.Mutex // guards nodes
-	nodes map[string]top
+	mu      sync.Mutex // guards servers
+	servers map[string]top
 }
 
-// top is the latest time that one node may have shown when the last request was sent that it answered.
+// top is the latest time that a server may have shown when the last request was sent that it answered.
 type top struct {
-	server time.Duration
+	latest time.Duration
 	sent   Instant
 }
 
-// Observe records an answer: the node's clock showed server, in µs, between sent and received.
-func (b *Bound) Observe(node string, sent, received Instant, server int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	old, known := b.nodes[node]
-	if server <= 0 || received.since(sent) > slow || known && sent.Mono < old.sent.Mono {
+// Observe records an answer: the server's clock showed now, in µs, between sent and received.
+func (b *Bound) Observe(server string, sent, received Instant, now int64) {
+	if server == "" || now <= 0 || received.since(sent) > slow {
 		return
 	}
-	fresh := top{time.Duration(server) * time.Microsecond, sent}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	old, known := b.servers[server]
+	if known && sent.Mono < old.sent.Mono {
+		return
+	}
+	fresh := top{time.Duration(now) * time.Microsecond, sent}
 	if known {
 		passed := sent.Mono - old.sent.Mono // not by the wall clock: its being set forward once must not stay
-		fresh.server = max(fresh.server, old.server+passed-passed/rate)
+		fresh.latest = max(fresh.latest, old.latest+passed-passed/rate)
 	}
-	if b.nodes == nil {
-		b.nodes = make(map[string]top)
+	if b.servers == nil {
+		b.servers = make(map[string]top)
 	}
-	b.nodes[node] = fresh
+	b.servers[server] = fresh
+	for other, at := range b.servers {
+		if received.since(at.sent) > forgets {
+			delete(b.servers, other)
+		}
+	}
 }
 
-// latestLocked is the bound now, and how long ago the last request was sent that it comes from.
-func (b *Bound) latestLocked(now Instant) (latest, age time.Duration, ok bool) {
-	for node, at := range b.nodes {
-		passed := now.since(at.sent)
-		if passed > forgets {
-			delete(b.nodes, node)
-			continue
-		}
-		if by := at.server + passed + passed/rate; !ok || by > latest {
-			latest = by
-		}
-		if !ok || passed < age {
-			age = passed
-		}
-		ok = true
-	}
-	return latest, age, ok
-}
-
-// Until is the local instant until which a grant stands that was told by a message, however late that came, and the
-// earliest one at which it can have been made. It reports false if that cannot be shown, or if less than half of it is
-// sure to be left: then the server has to be asked.
+// Until is the local instant until which a grant of a server's stands that was told by a message, however late that
+// came, and the earliest one at which it can have been made. It reports false if that cannot be shown, or if less than
+// half of it is sure to be left: then the server has to be asked.
 //
+//   - That server must have answered. What another one says does not count.
 //   - The bound must not be before the grant was made: somebody set the server's clock forward since its last answer.
 //   - The last answer must be younger than the grant is long. If the message is so late that the grant is over, that
 //     answer was given after the grant was made, by the clock that the grant's end was reckoned with.
 //   - What is left by the bound is shortened by the margin that every lease has, and by a hundredth for an answer that
 //     may have lowered the bound. Tick is that of the wheel which ends the hold.
-func (b *Bound) Until(now Instant, grant Span, tick time.Duration) (until, since time.Duration, ok bool) {
+func (b *Bound) Until(
+	server string, now Instant, grant Span, tick time.Duration,
+) (until, since time.Duration, ok bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	latest, age, known := b.latestLocked(now)
+	at, known := b.servers[server]
+	b.mu.Unlock()
+	passed := now.since(at.sent)
+	latest := at.latest + passed + passed/rate
 	from, length := time.Duration(grant.From)*time.Microsecond, grant.length()
 	margin := watchdog.Margin(length, tick) + length/rate
-	if !known || latest < from || age >= length-margin {
+	if !known || latest < from || passed >= length-margin {
 		return 0, 0, false
 	}
 	left := from + length - latest - margin

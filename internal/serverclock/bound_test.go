@@ -66,21 +66,27 @@ func TestAGrantIsBelievedOnlyWhileItSurelyStands(t *testing.T) {
 				answered(b, 10*s, 10*s, 10*s)
 				answered(b, 9*s, 9*s, 19*s)
 			}, at(10 * s), grant(10 * s), 12*s - 52*ms},
-		"another node's clock is ahead": {
+		"another server's clock does not matter": {
 			func(b *Bound) {
 				answered(b, 10*s, 10*s, 10*s)
 				b.Observe("b", at(10*s), at(10*s), (hour + 12*s).Microseconds())
-			}, at(10 * s), grant(10 * s), 0},
-		"another node's clock was ahead long ago": {
+			}, at(10 * s), grant(10 * s), 12*s - 52*ms},
+		"another server has answered, whose clock is behind": {
+			func(b *Bound) { b.Observe("b", at(10*s), at(10*s), (hour + 9*s).Microseconds()) },
+			at(10 * s), grant(8500 * ms), 0},
+		"and the one that took over has not since": {
 			func(b *Bound) {
-				b.Observe("b", at(10*s), at(10*s), (hour + 12*s).Microseconds())
-				answered(b, 700*s, 700*s, 700*s)
-			}, at(700 * s), grant(700 * s), 702*s - 52*ms},
+				answered(b, 7*s, 7*s, 7*s)
+				b.Observe("b", at(10*s), at(10*s), (hour + 10*s).Microseconds())
+			}, at(10 * s), grant(10 * s), 0},
+		"the server did not say which it is": {
+			func(b *Bound) { b.Observe("", at(10*s), at(10*s), (hour + 10*s).Microseconds()) },
+			at(10 * s), grant(10 * s), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b Bound
 			c.answers(&b)
-			until, since, ok := b.Until(c.now, c.grant, tick)
+			until, since, ok := b.Until("a", c.now, c.grant, tick)
 			require.Equal(t, c.until != 0, ok)
 			require.Equal(t, c.until, until)
 			if ok {
@@ -88,6 +94,16 @@ func TestAGrantIsBelievedOnlyWhileItSurelyStands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that does not answer any more is forgotten: addresses that come and go leave nothing behind.
+func TestBoundsAreForgotten(t *testing.T) {
+	var b Bound
+	b.Observe("a", at(s), at(s), 1)
+	b.Observe("b", at(s+forgets), at(s+forgets), 1)
+	require.Len(t, b.servers, 2)
+	b.Observe("b", at(2*s+forgets), at(2*s+forgets), 1)
+	require.Len(t, b.servers, 1)
 }
 
 // Whatever the delays of answers and of the message, and however the server's clock runs and is set back: what is
@@ -130,7 +146,7 @@ func TestWhatIsBelievedStands(t *testing.T) {
 				answer()
 			}
 		}
-		if until, since, ok := b.Until(at(now), span, tick); ok {
+		if until, since, ok := b.Until("node", at(now), span, tick); ok {
 			believed++
 			require.Less(t, until, over, "seed %d", seed)
 			require.LessOrEqual(t, since, now, "seed %d", seed)

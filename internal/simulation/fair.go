@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"context"
+	"math/rand/v2"
+	"time"
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -32,4 +34,65 @@ var fairKind = kind{
 		exclusive, _ := in.server.Holds(waits[0].name)
 		return exclusive == 0
 	},
+}
+
+// messageKind is the fair lock where messages are what matters: they come late, beyond the time for which they grant
+// the lock, or twice, or both; waiters ask seldom, so they rely on them; clients stop; the server's clock is set back;
+// and another server takes over, whose clock is ahead.
+var messageKind = fairMessages()
+
+func fairMessages() kind {
+	k := fairKind
+	k.name, k.poll, k.act, k.bends = "messages", 5*time.Second, (*worker).queue, late
+	return k
+}
+
+// queue asks for a hold, always by Lock, and mostly keeps it for about as long as a grant stands.
+func (w *worker) queue(name string) {
+	what := w.kind.want(w, name)
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	if w.random.IntN(4) == 0 {
+		ctx, cancel = w.patient(2 * lease)
+	}
+	defer cancel()
+	call := w.book.begin(&wait{want: what, client: w.number, queues: true})
+	held, unlock, err := what.by.Lock(ctx)
+	if err != nil {
+		w.book.fail(call)
+		w.mayFail(call.name, err)
+		return
+	}
+	w.book.enter(call, held)
+	select {
+	case <-held.Done():
+	case <-time.After(time.Duration(w.random.Int64N(int64(lease)))):
+	}
+	w.book.leave(call)
+	_ = unlock()
+}
+
+// late is a network that does what it does to messages for much longer than others, and hardly anything to requests.
+func late(n *network, random *rand.Rand) {
+	n.heal = 10 * lease
+	n.mute, n.refuse = 0, 0
+	n.lost, n.slow = []float64{0, 0, 0.02}[random.IntN(3)], []float64{0, 0, 0.05}[random.IntN(3)]
+	n.tardy, n.again = []float64{0, 0.3, 0.8}[random.IntN(3)], []float64{0, 0.4}[random.IntN(2)]
+	for i := range n.stops {
+		n.stops[i] = nil
+		for range random.IntN(3) {
+			from := time.Duration(random.Int64N(int64(n.heal)))
+			n.stops[i] = append(n.stops[i], stop{from, from + time.Duration(random.Int64N(int64(2*lease)))})
+		}
+	}
+	n.back, n.moves = 0, nil
+	switch random.IntN(3) {
+	case 0:
+		n.back, n.at = time.Duration(random.Int64N(int64(2*lease))), time.Duration(random.Int64N(int64(n.heal)))
+	case 1:
+		for range 1 + random.IntN(4) {
+			n.moves = append(n.moves, move{
+				time.Duration(random.Int64N(int64(n.heal))), time.Duration(random.Int64N(int64(2 * lease))),
+			})
+		}
+	}
 }

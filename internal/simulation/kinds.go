@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -22,7 +23,9 @@ type kind struct {
 
 	settles time.Duration // how long it takes from when the network is well until the locks are free, at most
 
-	queues bool // waiters are served in the order in which they came, whichever process they are in
+	poll   time.Duration                         // how long a waiter goes without asking, at most; 0: a second
+	bends  func(net *network, random *rand.Rand) // makes the network one of its own; nil: as it is drawn
+	queues bool                                  // waiters are served in the order in which they came, whichever process they are in
 
 	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
 	act    func(w *worker, name string) // what a worker does
@@ -37,8 +40,11 @@ type kind struct {
 
 // kinds are all. A seed has always the same one, as long as none is added.
 var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
-	&redlockKind,
+	&redlockKind, &messageKind,
 }
+
+// polls is how long a waiter goes without asking, at most.
+func (k *kind) polls() time.Duration { return cmp.Or(k.poll, time.Second) }
 
 func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(context.Background()) }
 

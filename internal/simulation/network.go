@@ -19,7 +19,11 @@ type network struct {
 	tardy                           float64       // how many messages come late, some later than a grant stands
 	stops                           [][]stop      // by client
 	back, at                        time.Duration // how far the server's clock is set back, and when
+	moves                           []move        // of everything to another server
 }
+
+// move is one to a server whose clock is ahead.
+type move struct{ at, ahead time.Duration }
 
 // copies is how late a copy can be of what takes something. One that comes in time finds its hold released, and takes
 // it again for nobody, for a lease; that of a renewal, which is not as late, can make that two.
@@ -51,10 +55,13 @@ func newNetwork(seed uint64, random *rand.Rand, clients int) *network {
 	return n
 }
 
-// setBack has the server's clock set back when that is due.
-func (n *network) setBack(server *memstore.Server) {
+// setClocks has the server's clock set back, and other servers take over, when that is due.
+func (n *network) setClocks(server *memstore.Server) {
 	if n.back > 0 {
 		time.AfterFunc(n.at, func() { server.SetBack(n.back) })
+	}
+	for _, m := range n.moves {
+		time.AfterFunc(m.at, func() { server.Move(m.ahead) })
 	}
 }
 
@@ -80,7 +87,7 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 		fate.Before += draw(random, lease)
 	}
 	if r.Kind == memstore.Message && random.Float64() < n.tardy {
-		fate.Before += draw(random, 3*lease)
+		fate.Before += time.Duration(random.Int64N(int64(2 * lease)))
 	}
 	if random.Float64() < n.slow {
 		fate.After += draw(random, lease)
@@ -103,7 +110,8 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 // that the clock goes on: a waiter whose hold is over before it is told of it comes in again, behind the others.
 func (n *network) orderly() bool {
 	const limit = shortestFixed / 6 // of one request
-	return n.lost+n.mute+n.slow+n.refuse+n.again+n.tardy == 0 && n.longest() == n.lag && n.back == 0 && 2*n.lag < limit
+	return n.lost+n.mute+n.slow+n.refuse+n.again+n.tardy == 0 && n.longest() == n.lag && n.back == 0 &&
+		len(n.moves) == 0 && 2*n.lag < limit
 }
 
 // revives reports that requests can be carried out of which their senders know that they cannot any more: copies of

@@ -92,7 +92,7 @@ func newQuorum(w *world) *quorum {
 	}
 	options := redlock.Options{
 		ClientOptions: rlock.ClientOptions{
-			Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
+			Lease: lease, MaxPoll: w.kind.polls(), ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
 			FenceTTL: 2 * longestGuard, Observer: w.told.Observer(),
 		},
 		NodeTimeout:  []time.Duration{0, 50 * time.Millisecond, lease / 6}[random.IntN(3)],

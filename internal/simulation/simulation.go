@@ -22,15 +22,18 @@ const places = 10
 
 const (
 	lease   = 3 * time.Second
-	maxPoll = time.Second
 	patient = 2 * time.Second // to release
 
 	glance  = 50 * time.Millisecond
-	idle    = maxPoll + 2*time.Second // how long a lock may be free while somebody waits
-	invites = maxPoll + time.Second   // how long one waits for somebody who was invited and does not come
-	keeps   = 11 * time.Minute        // how long a queue that nobody uses is kept, at least
-	forever = 10 * time.Minute        // for what a schedule has to do once the network is well
+	keeps   = 11 * time.Minute // how long a queue that nobody uses is kept, at least
+	forever = 10 * time.Minute // for what a schedule has to do once the network is well
 )
+
+// invites is how long one waits for somebody who was invited and does not come.
+func invites(poll time.Duration) time.Duration { return min(poll+time.Second, 3*time.Second) }
+
+// idle is how long a lock may be free while somebody waits.
+func idle(poll time.Duration) time.Duration { return poll + invites(poll) }
 
 // world is one schedule.
 type world struct {
@@ -120,6 +123,9 @@ func run(t *testing.T, seed uint64) []string {
 	if kind.remembers {
 		net.back = 0
 	}
+	if kind.bends != nil {
+		kind.bends(net, random)
+	}
 	w := &world{
 		seed: seed, kind: kind, names: []string{"a", "b"}[:1+random.IntN(2)], server: memstore.NewServer(net),
 		book: newBook(kind, net), net: net, tallies: make(map[string]*tally),
@@ -128,7 +134,7 @@ func run(t *testing.T, seed uint64) []string {
 		w.names = kind.names
 	}
 	defer w.server.Close()
-	net.setBack(w.server)
+	net.setClocks(w.server)
 	for i := range clients {
 		w.processes = append(w.processes, w.open(t, i, random.IntN(2) == 0))
 	}
@@ -165,7 +171,7 @@ func run(t *testing.T, seed uint64) []string {
 func (w *world) open(t *testing.T, number int, direct bool) *process {
 	st := w.server.Store(number, direct)
 	options, err := redisclient.Options{
-		Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
+		Lease: lease, MaxPoll: w.kind.polls(), ReleaseTimeout: patient, Logger: slog.New(slog.DiscardHandler),
 		Observer: w.told.Observer(),
 	}.Checked()
 	if err != nil {
@@ -189,9 +195,9 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 	}
 	ticks := time.NewTicker(glance)
 	defer ticks.Stop()
-	most := idle
+	most := idle(w.kind.polls())
 	if w.kind.queues && net.revives() {
-		most += places * invites
+		most += places * invites(w.kind.polls())
 	}
 	for end := time.Now().Add(forever); time.Now().Before(end); {
 		select {

@@ -22,3 +22,6 @@ func TestSetSchedules(t *testing.T) { simulation.Until(t, "multilock", 3*time.Se
 
 // The same of locks over independent servers.
 func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.Second) }
+
+// The same of fair locks where messages come late and twice.
+func TestMessageSchedules(t *testing.T) { simulation.Until(t, "messages", 3*time.Second) }

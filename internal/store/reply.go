@@ -60,6 +60,9 @@ type AcquireReply struct {
 	// Turn, with Busy, is the waiter that was granted the lock, if it is another one of this client.
 	Turn string
 
+	// Server, with Busy, is the one that answered, as the grants of its releases name it; "": it was not asked.
+	Server string
+
 	// Also, with Busy, is another channel on which the holder publishes its release. The code that knows the
 	// keys adds it, not the script.
 	Also string
