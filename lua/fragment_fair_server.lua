@@ -1,5 +1,6 @@
 -- Fragment: a function that tells which server this is.
 --
+-- In:   nothing
 -- Out:  server(): the id of the running process; '' if that is not to be had
 -- Calls: INFO, by pcall: it can be forbidden to this user.
 --

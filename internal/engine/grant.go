@@ -95,7 +95,7 @@ func (l *leader) rely(ctx context.Context) (*Hold, error) {
 		return nil, nil
 	}
 	g, ok := e.table.takeGrant(l.waiter)
-	if !ok || !l.req.Kept || l.req.MinHold > 0 || e.cfg.MinReplicas > 0 {
+	if !ok || !l.req.Kept || e.cfg.MinReplicas > 0 {
 		return nil, nil
 	}
 	until, since, ok := e.sender.Until(g.Server, g.Made, g.End, hold.Tick)

@@ -188,7 +188,6 @@ func (t *ticket) Leave() {
 	if len(sub.tickets) > 0 {
 		return
 	}
-	sub.key = ""
 	sub.idlers++
 	idler := sub.idlers
 	s.late.after(linger, func() {
