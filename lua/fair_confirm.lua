@@ -25,7 +25,7 @@ local id, lease, life = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local step, keep = tonumber(ARGV[5]), ARGV[6]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local count = redis.call('HGET', lock, id)
+local count = redis.call('HMGET', lock, id)[1]
 if not count or redis.call('GET', token) ~= ARGV[3] then
   return {4, now, 0}
 end

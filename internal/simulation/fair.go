@@ -75,6 +75,13 @@ func (w *worker) queue(name string) {
 func late(n *network, random *rand.Rand) {
 	n.heal = 10 * lease
 	n.mute, n.refuse = 0, 0
+	if random.IntN(4) == 0 { // nothing but messages that come before the grant is over
+		*n = network{
+			seed: n.seed, began: n.began, heal: n.heal, lag: n.lag, tardy: 0.5, tardiest: 2 * time.Second,
+			stops: make([][]stop, len(n.stops)),
+		}
+		return
+	}
 	n.lost, n.slow = []float64{0, 0, 0.02}[random.IntN(3)], []float64{0, 0, 0.05}[random.IntN(3)]
 	n.tardy, n.again = []float64{0, 0.3, 0.8}[random.IntN(3)], []float64{0, 0.4}[random.IntN(2)]
 	for i := range n.stops {

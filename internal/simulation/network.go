@@ -16,7 +16,8 @@ type network struct {
 
 	lag                             time.Duration // one way, at most
 	lost, mute, slow, again, refuse float64       // how much of what is sent, of one
-	tardy                           float64       // how many messages come late, some later than a grant stands
+	tardy                           float64       // how many messages come late
+	tardiest                        time.Duration // by how much at most
 	stops                           [][]stop      // by client
 	back, at                        time.Duration // how far the server's clock is set back, and when
 	moves                           []move        // of everything to another server
@@ -36,7 +37,8 @@ type stop struct{ from, to time.Duration }
 func newNetwork(seed uint64, random *rand.Rand, clients int) *network {
 	n := &network{
 		seed: seed, began: time.Now(), heal: draw(random, 4*lease), stops: make([][]stop, clients),
-		lag: []time.Duration{0, 50 * time.Microsecond, time.Millisecond, 20 * time.Millisecond}[random.IntN(4)],
+		tardiest: 2 * lease,
+		lag:      []time.Duration{0, 50 * time.Microsecond, time.Millisecond, 20 * time.Millisecond}[random.IntN(4)],
 	}
 	for _, share := range []*float64{&n.lost, &n.mute, &n.slow, &n.again, &n.refuse, &n.tardy} {
 		if random.IntN(3) == 0 {
@@ -87,7 +89,7 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 		fate.Before += draw(random, lease)
 	}
 	if r.Kind == memstore.Message && random.Float64() < n.tardy {
-		fate.Before += time.Duration(random.Int64N(int64(2 * lease)))
+		fate.Before += time.Duration(random.Int64N(int64(n.tardiest)))
 	}
 	if random.Float64() < n.slow {
 		fate.After += draw(random, lease)
@@ -107,10 +109,13 @@ func (n *network) Fate(r memstore.Request) memstore.Fate {
 }
 
 // orderly reports that every request is carried out once and answered in time, even for the shortest of leases, and
-// that the clock goes on: a waiter whose hold is over before it is told of it comes in again, behind the others.
-func (n *network) orderly() bool {
+// that the clock goes on: a waiter whose hold is over before it is told of it comes in again, behind the others. So
+// does one of which the message comes when its invitation is over: it keeps its place, but the turn was another's. One
+// that comes before asks, and has its turn.
+func (n *network) orderly(poll time.Duration) bool {
 	const limit = shortestFixed / 6 // of one request
-	return n.lost+n.mute+n.slow+n.refuse+n.again+n.tardy == 0 && n.longest() == n.lag && n.back == 0 &&
+	heard := n.tardy == 0 || n.tardiest < invites(poll)
+	return heard && n.lost+n.mute+n.slow+n.refuse+n.again == 0 && n.longest() == n.lag && n.back == 0 &&
 		len(n.moves) == 0 && 2*n.lag < limit
 }
 
