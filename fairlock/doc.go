@@ -74,21 +74,26 @@
 //     process, since the message may be on its way to the one that is named for however long. If that one stands
 //     behind another here, the two go on by one another's ids, in memory, and one goroutine knows of either id at any
 //     time.
-//  2. It is relied on once, while that id still waits and has no request under way, and if a refusal that is younger
-//     than the grant has not come. Whoever leaves withdraws its id; a message that names an id that has left withdraws
-//     it once more, so that the next is invited a round trip later and not when the invitation runs out.
-//  3. The grant must surely stand. The answers of the server tell what time its clock may show at most: that of the
-//     last answer, and what has passed since its request was sent, by the monotonic or the wall clock, whichever says
-//     more, and a hundredth. The hold is valid until that bound reaches the end, less the margin of every lease, and
-//     it is relied on only if that is half the invitation away. So a message that is late shortens the hold, and is
-//     not relied on in the end. An answer lowers the bound by a hundredth of the time that has passed at most, or
-//     setting the server's clock back would prolong the grants of before. A grant of a time to come, and one that is
-//     shorter than the last answer is old, are not relied on: the server's clock was set forward, or may have been.
+//  2. It is relied on once, while that id still waits, has no request under way and none without an answer, and was not
+//     refused since the grant was made, whichever of the two comes first. Whoever leaves withdraws its id; a message
+//     that names one of the last ids that left withdraws it once more, so that the next is invited a round trip later
+//     and not when the invitation runs out.
+//  3. The grant must surely stand. The message names the server that made it, which is a process and not an address,
+//     and the answers to waiters do so, too. What that very server said last tells what time its clock may show at
+//     most: the time that it said, and what has passed since that request was sent, by the monotonic or the wall
+//     clock, whichever says more, and a hundredth. The hold is valid until that bound reaches the end, less the margin
+//     of every lease, and it is relied on only if that is half the invitation away. So a message that is late shortens
+//     the hold, and is not relied on in the end. An answer lowers the bound by a hundredth of the time that has passed
+//     at most, or setting the server's clock back would prolong the grants of before. A grant of a time to come, and
+//     one that is shorter than the last answer is old, are not relied on: the server's clock was set forward, or may
+//     have been. A grant of a server that has not answered yet, since it was promoted or has taken over the slot, is
+//     asked for, whatever other servers said.
 //  4. The first request of the hold sets the full lease and a hold's count, and is waited for before anything that
 //     depends on that: passing the lock on in memory, a step of nested levels that Redis must know, an export. It
 //     names the token, and is refused if anybody has taken the lock since, even if this waiter was then invited once
 //     more. The hold is lost then, and its validity was over before.
-//  5. Where minimum replicas are waited for, or the hold is not renewed or is kept for a least time, the waiter asks.
+//  5. Where minimum replicas are waited for, or the hold is not renewed, the waiter asks. It asks, too, where the user
+//     may not call INFO, since the server cannot name itself then.
 //
 // So two holders need a bound that is too early, by more than the margin; and the first three rules hold whatever is
 // late, doubled or lost. The server's clock must not go ahead within an invitation by more than the margin, which

@@ -23,9 +23,10 @@ type kind struct {
 
 	settles time.Duration // how long it takes from when the network is well until the locks are free, at most
 
-	poll   time.Duration                         // how long a waiter goes without asking, at most; 0: a second
-	bends  func(net *network, random *rand.Rand) // makes the network one of its own; nil: as it is drawn
-	queues bool                                  // waiters are served in the order in which they came, whichever process they are in
+	poll  time.Duration                         // how long a waiter goes without asking, at most; 0: a second
+	bends func(net *network, random *rand.Rand) // makes the network one of its own; nil: as it is drawn
+
+	queues bool // waiters are served in the order in which they came, whichever process they are in
 
 	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
 	act    func(w *worker, name string) // what a worker does
