@@ -59,8 +59,8 @@ type wait struct {
 
 func newBook(kind *kind, net *network) *book {
 	return &book{
-		kind: kind, orderly: net.orderly(kind.polls()), place: roundTrips * 2 * net.lag, unclear: net.longest() + 2*lease,
-		locks: make(map[string]*record),
+		kind: kind, orderly: net.orderly(kind.polls()), locks: make(map[string]*record),
+		place: roundTrips * 2 * net.lag, unclear: net.longest() + 2*lease,
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package simulation runs whole clients over a store in memory, in virtual time: processes whose goroutines lock, try,
 // nest, give up, limit, break, move and close, over a network that delays, doubles, reorders and loses, on a server
-// whose clock may be set back; or on three or five independent servers. A seed makes the kind of the locks, the
-// programs, the network and the instants of everything.
+// whose clock may be set back, or in whose place another one steps; or on three or five independent servers. A seed
+// makes the kind of the locks, the programs, the network and the instants of everything.
 //
 // # What is checked
 //
@@ -17,7 +17,8 @@
 //     time: a waiter whose hold is over before it is told of it comes in again, behind the others.
 //   - A fair lock's waiters come in the order in which they came into its queue, whichever process they are in, also
 //     past one that took the lock without standing there; on the same condition, and but for the place of a waiter
-//     that gave up while it was being registered, which its process may have.
+//     that gave up while it was being registered, which its process may have. A message that comes late, but before
+//     its invitation is over, changes no order; one that comes later costs its waiter the turn, and is not checked.
 //   - Who has a set of locks has each of them, and the plain ones by one grant, which is new: a set inherits no member.
 //     Who failed to get it has none. A set is not kept waiting where all its names are free.
 //   - A lock over independent servers is held once and has growing tokens, whatever happens to each server and to each
