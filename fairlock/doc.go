@@ -93,7 +93,7 @@
 //     names the token, and is refused if anybody has taken the lock since, even if this waiter was then invited once
 //     more. The hold is lost then, and its validity was over before.
 //  5. Where minimum replicas are waited for, or the hold is not renewed, the waiter asks. It asks, too, where the user
-//     may not call INFO, since the server cannot name itself then.
+//     has no right to call INFO, since the server cannot name itself then.
 //
 // So two holders need a bound that is too early, by more than the margin; and the first three rules hold whatever is
 // late, doubled or lost. The server's clock must not go ahead within an invitation by more than the margin, which

@@ -302,7 +302,7 @@ func TestAGrantOfAServerThatTookOverIsAskedFor(t *testing.T) {
 				w.pass(500 * time.Millisecond)
 				require.True(t, second.in())
 				require.Zero(t, w.count(1, memstore.Confirm), "it asked")
-				w.pass(grantPoll / 3) // who waits hears of the new server when it asks
+				w.pass(grantPoll / 3) // the third waiter hears of the new server when it asks
 				second.frees()
 				w.pass(0)
 				require.True(t, third.in())

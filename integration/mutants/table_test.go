@@ -146,7 +146,7 @@ var table = append(histories, []mutant{
 		file: "internal/serverclock/bound.go",
 		old:  `if !known || latest < from || passed >= length-margin {`,
 		new:  `if latest, known = from, true; !known {`,
-		in:   "internal/simulation", by: "^TestMessageSchedules$", says: "is held twice",
+		in:   "internal/simulation", by: "^TestMessageSchedules$", says: "is held twice|: token ",
 	}, {
 		name: "a hold by a message is valid from when that comes",
 		file: "internal/serverclock/bound.go",
