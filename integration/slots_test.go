@@ -33,7 +33,8 @@ func TestEveryPrimitiveWhereKeysMustBeLiteral(t *testing.T) {
 	t.Parallel()
 	forbidden := make(map[string]bool)
 	for _, name := range []string{
-		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "rw_write_renew", "rw_read_renew",
+		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "permit_keep", "rw_write_renew",
+		"rw_read_renew",
 	} {
 		forbidden[lua.SHA(name)] = true
 	}

@@ -19,6 +19,7 @@ var indirectKeys = map[string][]string{
 	"acquire_many":   {"lock", "token"},
 	"release_many":   {"KEYS[i]"},
 	"renew":          {"lock"},
+	"permit_keep":    {"leases", "permits"},
 	"permit_renew":   {"leases"},
 	"rw_write_renew": {"lock"},
 	"quorum_keep":    {"lock", "token"}, // has no other way: a redlock is for servers of one's own

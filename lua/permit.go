@@ -11,6 +11,7 @@ var (
 	permitReleaseScript  = newScript("permit_release")
 	permitRenewScript    = newScript("permit_renew")
 	permitRenewOneScript = newScriptOfOne("permit_renew")
+	permitKeepScript     = newScript("permit_keep")
 	permitInspectScript  = newScript("permit_inspect")
 	permitCapacityScript = newScript("permit_capacity")
 	permitDeleteScript   = newScript("permit_delete")
@@ -27,11 +28,19 @@ type Permits struct {
 	Leases  string // key of the sorted set of taken permits
 	Channel string // on which the waiters listen
 	Sharded bool   // publish by SPUBLISH, as clusters do
+	Unused  int64  // ms after the last use at which the keys expire; 0: they are kept
 }
 
 func (p Permits) check() error {
 	return errors.Join(checkKey("permits", p.Free), checkKey("leases", p.Leases),
-		checkKey("channel", p.Channel))
+		checkKey("channel", p.Channel), checkUnused(p.Unused))
+}
+
+func checkUnused(ms int64) error {
+	if ms == 0 {
+		return nil
+	}
+	return checkTTL("time after the last use", ms)
 }
 
 func (p Permits) kind() string { return publishKind(p.Sharded) }
@@ -67,7 +76,7 @@ func PermitAcquire(p Permits, h PermitHold, lease, notAfter int64) *Call[Acquire
 		return refuse[AcquireReply](err)
 	}
 	return newCall(&permitAcquireScript, 2, decodeAcquire,
-		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind())
+		p.Free, p.Leases, h.ID, h.Count, lease, notAfter, p.Channel, p.kind(), p.Unused)
 }
 
 // PermitRelease gives back the permits of a hold. Its Count may be 0 if unknown.
@@ -77,7 +86,7 @@ func PermitRelease(p Permits, h PermitHold) *Call[ReleaseReply] {
 		return refuse[ReleaseReply](err)
 	}
 	return newCall(&permitReleaseScript, 2, decodeRelease,
-		p.Free, p.Leases, h.ID, h.Count, p.Channel, p.kind())
+		p.Free, p.Leases, h.ID, h.Count, p.Channel, p.kind(), p.Unused)
 }
 
 // PermitReleaseOne gives back one permit by its name in the set, which may be anything: Redisson's names
@@ -87,34 +96,71 @@ func PermitReleaseOne(p Permits, permit string) *Call[ReleaseReply] {
 		return refuse[ReleaseReply](err)
 	}
 	return newCall(&permitReleaseScript, 2, decodeRelease,
-		p.Free, p.Leases, permit, -1, p.Channel, p.kind())
+		p.Free, p.Leases, permit, -1, p.Channel, p.kind(), p.Unused)
 }
 
 // PermitRenew renews the leases of holds with count permits each, of one slot on a cluster: ids[i] in the
 // set leases[i], to ttls[i] ms from now. The TTL must be the same with every renewal of a hold.
 func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewStatus] {
-	if len(leases) == 0 || len(ids) != len(leases) || len(ttls) != len(leases) {
-		return refuse[[]RenewStatus](fmt.Errorf(
-			"lua: permit_renew: %d sets, %d ids and %d TTLs", len(leases), len(ids), len(ttls)))
+	renewals, err := permitRenewals("permit_renew", leases, ids, count, ttls)
+	if err != nil {
+		return refuse[[]RenewStatus](err)
 	}
-	args := make([]any, 0, 3*len(leases)+1)
-	for _, set := range leases {
-		args = append(args, set)
-	}
-	args = append(args, count)
-	for i, id := range ids {
-		if err := check("permit_renew", checkKey("leases", leases[i]), checkID(id),
-			checkCount(count, 1, MaxPermits), checkTTL("TTL", ttls[i])); err != nil {
-			return refuse[[]RenewStatus](err)
-		}
-		args = append(args, id, ttls[i])
-	}
-	decode := func(value any) ([]RenewStatus, error) { return decodeRenew(value, len(leases)) }
-	call := newCall(&permitRenewScript, len(leases), decode, args...)
+	args := append(texts(leases), count)
+	call := newCall(&permitRenewScript, len(leases), decodeRenewals(len(leases)), append(args, renewals...)...)
 	if len(leases) == 1 {
 		call.ofOne = permitRenewOneScript
 	}
 	return call
+}
+
+// PermitKeep is PermitRenew of semaphores that expire unused ms after their last use, and a renewal is a use. free[i]
+// is the key of the number of free permits. While the slot is being migrated the leases are renewed, and the expiry of
+// the semaphores is not put off.
+func PermitKeep(
+	free, leases, ids []string, count int64, ttls []int64, unused int64,
+) *Call[[]RenewStatus] {
+	renewals, err := permitRenewals("permit_keep", leases, ids, count, ttls)
+	if len(free) != len(leases) {
+		err = errors.Join(err, fmt.Errorf("lua: permit_keep: %d numbers, %d sets", len(free), len(leases)))
+	}
+	for _, key := range free {
+		err = errors.Join(err, check("permit_keep", checkKey("permits", key), checkUnused(unused)))
+	}
+	if err != nil {
+		return refuse[[]RenewStatus](err)
+	}
+	args := append(append(texts(leases), texts(free)...), count, unused)
+	call := newCall(&permitKeepScript, 2*len(leases), decodeRenewals(len(leases)), append(args, renewals...)...)
+	return call.OrElse(PermitRenew(leases, ids, count, ttls))
+}
+
+// permitRenewals are the arguments of the single holds.
+func permitRenewals(script string, leases, ids []string, count int64, ttls []int64) (args []any, err error) {
+	if len(leases) == 0 || len(ids) != len(leases) || len(ttls) != len(leases) {
+		return nil, fmt.Errorf("lua: %s: %d sets, %d ids and %d TTLs", script, len(leases), len(ids), len(ttls))
+	}
+	args = make([]any, 0, 2*len(leases))
+	for i, id := range ids {
+		if err := check(script, checkKey("leases", leases[i]), checkID(id),
+			checkCount(count, 1, MaxPermits), checkTTL("TTL", ttls[i])); err != nil {
+			return nil, err
+		}
+		args = append(args, id, ttls[i])
+	}
+	return args, nil
+}
+
+func texts(keys []string) []any {
+	args := make([]any, 0, 4*len(keys)+2)
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return args
+}
+
+func decodeRenewals(holds int) func(value any) ([]RenewStatus, error) {
+	return func(value any) ([]RenewStatus, error) { return decodeRenew(value, holds) }
 }
 
 // PermitCapacity sets the total number of permits. The reply's Value is how many are free.
@@ -124,7 +170,7 @@ func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
 		return refuse[CountReply](err)
 	}
 	return newCall(&permitCapacityScript, 3, decodeCount,
-		r.with([]any{p.Free, r.Key, p.Leases}, capacity, p.Channel, p.kind())...)
+		r.with([]any{p.Free, r.Key, p.Leases}, capacity, p.Channel, p.kind(), p.Unused)...)
 }
 
 // PermitDelete deletes the semaphore. If permits are held, the status is Busy, and the reply's Value is

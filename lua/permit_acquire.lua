@@ -8,11 +8,12 @@
 -- ARGV[4]  not-after, server time in us
 -- ARGV[5]  channel
 -- ARGV[6]  PUBLISH or SPUBLISH
+-- ARGV[7]  ms after its last use at which the semaphore expires; 0: it does not
 --
 -- Returns {status, 0, time in ms, server time in us}:
 --   -1 late: read after not-after, nothing written
---    0 busy: not enough are free, and the next lease ends in that time; nothing written. The
---      second number is -1 if no capacity was set yet
+--    0 busy: not enough are free, and the next lease ends in that time; nothing written but
+--      the expiry. The second number is -1 if no capacity was set yet
 --    1 held: taken by this call
 --    2 already: this hold id has them, by an earlier copy of this call, for that time
 -- or the error HOLDFASTCAPACITY <n> if the capacity is only n, so that there will never be
@@ -39,12 +40,14 @@ if stands then
   return {2, 0, math.max(tonumber(stands) - ms, 0), now}
 end
 local found = redis.call('GET', permits)
+local unused = tonumber(ARGV[7])
 --!include count_number
 local expired = 0
 if number < count then
   expired = redis.call('ZCOUNT', leases, '-inf', past)
 end
 if number + expired < count then
+  --!include permit_unused
   local all = number + redis.call('ZCARD', leases)
   if all > 0 and all < count then
     return redis.error_reply('HOLDFASTCAPACITY ' .. string.format('%.0f', all))
@@ -75,11 +78,12 @@ for from = 0, count - 1, 500 do
     return added
   end
 end
--- Redisson can give a semaphore an expiry: then both keys expire together.
-local life = redis.call('PTTL', permits)
+-- Somebody else, or Redisson, can give a semaphore an expiry: then both keys expire together.
+local life = unused == 0 and redis.call('PTTL', permits) or 0
 if life > 0 then
   redis.call('PEXPIRE', leases, life)
 end
+--!include permit_unused
 local total = moved > 0 and number + moved - count or 0
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish

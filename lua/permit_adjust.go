@@ -21,7 +21,7 @@ func PermitCapacityIfAbsent(p Permits, capacity int64, r Request) *Call[CountRep
 
 func permitAdjust(p Permits, n int64, relative int, r Request) *Call[CountReply] {
 	return newCall(&permitAdjustScript, 3, decodeCount,
-		r.with([]any{p.Free, r.Key, p.Leases}, n, p.Channel, p.kind(), relative, int64(MaxCount))...)
+		r.with([]any{p.Free, r.Key, p.Leases}, n, p.Channel, p.kind(), relative, int64(MaxCount), p.Unused)...)
 }
 
 // PermitLook reads how many permits are free, or how many there are in all. If no capacity was set, the status is

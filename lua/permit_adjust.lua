@@ -12,7 +12,8 @@
 -- ARGV[6]  PUBLISH or SPUBLISH
 -- ARGV[7]  1: change the capacity that was set; 0: set it if none was set
 -- ARGV[8]  how many there may be at most
--- ARGV[9]  from here on: times (ms) and ids of requests that are settled
+-- ARGV[9]  ms after its last use at which the semaphore expires; 0: it does not
+-- ARGV[10]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, the capacity now, server time in us}:
 --   -1 late: read after not-after, nothing written
@@ -33,7 +34,7 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-local settled = 9
+local settled = 10
 local marks = redis.call('ZMSCORE', KEYS[2], ARGV[1], ARGV[1] .. '!')
 local found = redis.call('GET', KEYS[1])
 --!include count_number
@@ -62,6 +63,9 @@ local past = string.format('%.0f', math.floor(now / 1000))
 local total = number + by + redis.call('ZCOUNT', KEYS[3], '-inf', past)
 --!include request_done
 redis.call('INCRBY', KEYS[1], string.format('%.0f', by))
+local permits, leases = KEYS[1], KEYS[3]
+local unused, ms = tonumber(ARGV[9]), math.floor(now / 1000)
+--!include permit_unused
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish
 if total <= 0 and by < 0 then

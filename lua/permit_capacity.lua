@@ -10,7 +10,8 @@
 -- ARGV[4]  capacity
 -- ARGV[5]  channel
 -- ARGV[6]  PUBLISH or SPUBLISH
--- ARGV[7]  from here on: times (ms) and ids of requests that are settled
+-- ARGV[7]  ms after its last use at which the semaphore expires; 0: it does not
+-- ARGV[8]  from here on: times (ms) and ids of requests that are settled
 --
 -- Returns {status, permits that are free now, server time in us}:
 --   -1 late: read after not-after, nothing written
@@ -29,7 +30,7 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[2]) then
   return {-1, 0, now}
 end
-local settled = 7
+local settled = 8
 if redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   return {2, 0, now}
 end
@@ -40,6 +41,9 @@ local past = string.format('%.0f', math.floor(now / 1000))
 local total = capacity - held + redis.call('ZCOUNT', KEYS[3], '-inf', past)
 --!include request_done
 redis.call('INCRBY', KEYS[1], string.format('%.0f', capacity - held - number))
+local permits, leases = KEYS[1], KEYS[3]
+local unused, ms = tonumber(ARGV[7]), math.floor(now / 1000)
+--!include permit_unused
 local channel, kind = ARGV[5], ARGV[6]
 --!include count_publish
 if total <= 0 and capacity - held < number then

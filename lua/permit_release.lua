@@ -6,6 +6,7 @@
 -- ARGV[2]  how many it has; 0: not known
 -- ARGV[3]  channel
 -- ARGV[4]  PUBLISH or SPUBLISH
+-- ARGV[5]  ms after its last use at which the semaphore expires; 0: it does not
 --
 -- Returns {status, receivers, server time in us}:
 --   3 done: receivers of the message, as far as this node knows; -1: not published
@@ -48,6 +49,8 @@ else
   end
 end
 local total = redis.call('INCRBY', permits, removed)
+local unused, ms = tonumber(ARGV[5]), math.floor(now / 1000)
+--!include permit_unused
 local channel, kind = ARGV[3], ARGV[4]
 --!include count_publish
 return {3, receivers, now}

@@ -8,42 +8,13 @@
 -- Returns one number per key: 1 renewed; 0 gone: the hold is not there, or its lease was
 -- over; -1 conflict: the key is no sorted set; -2 Redis refused for another reason.
 -- Publishes nothing.
---
--- Every call is a pcall: one bad key must not cost the others their leases. An expired lease
--- is not revived: its permits count as free. XX creates nothing. A late copy sets the lease
--- from its arrival on, which is no less than the holder relies on, because the lease of a
--- hold is the same each time. The later of two expiries (GT) is not used: after a step back
--- of the server's clock that would be the one from before the step, and the permits of a
--- holder that then dies would be kept for the step plus the lease. ZADD alone is refused at
--- full memory. Removing an empty range changes nothing, but is a first write that Redis
--- accepts, and then it accepts ZADD too.
 local time = redis.call('TIME')
 local now = (time[1] * 1000000 + time[2]) / 1000
 local count, open = tonumber(ARGV[1]), false
 local answers = {}
 for i = 1, #KEYS do
-  local leases, id, answer = KEYS[i], ARGV[2 * i], 1
-  local stands = redis.pcall('ZSCORE', leases, id .. '/0')
-  if type(stands) == 'table' then
-    answer = string.find(stands.err, 'WRONGTYPE', 1, true) and -1 or -2
-  elseif not stands or tonumber(stands) <= math.floor(now) then
-    answer = 0
-  else
-    if not open then
-      open = type(redis.pcall('ZREMRANGEBYSCORE', leases, 1, 0)) == 'number'
-    end
-    local expiry = string.format('%.0f', math.ceil(now) + ARGV[2 * i + 1])
-    for from = 0, count - 1, 500 do
-      local members = {}
-      for k = from, math.min(from + 500, count) - 1 do
-        members[#members + 1] = expiry
-        members[#members + 1] = id .. '/' .. k
-      end
-      if type(redis.pcall('ZADD', leases, 'XX', unpack(members))) ~= 'number' then
-        answer = -2
-      end
-    end
-  end
+  local leases, id, lease = KEYS[i], ARGV[2 * i], ARGV[2 * i + 1]
+  --!include permit_extend
   answers[i] = answer
 end
 return answers

@@ -38,7 +38,7 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 // Until a capacity is set there are no permits: Acquire waits, and TryAcquire is refused. If the wait ends without
 // one, both return [ErrNoCapacity]. The same holds after Redis lost its data.
 //
-// The capacity stays until [Semaphore.Delete].
+// The capacity stays until [Semaphore.Delete], or until the expiry of [ExpireUnused].
 func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err

@@ -23,7 +23,14 @@ type Counting struct{ handle }
 // name or option every call on the handle returns an *rlock.ArgumentError. Only the option rlock.MaxWait has an
 // effect: there is no lease.
 func NewCounting(client *rlock.Client, name string, opts ...rlock.Option) *Counting {
-	return &Counting{newHandle(client, name, opts)}
+	h := newHandle(client, name, opts)
+	if h.err == nil && h.own.Unused > 0 {
+		h.err = &rlock.ArgumentError{
+			Name: "ExpireUnused", Value: h.own.Unused,
+			Problem: "does not work with a counting semaphore, whose permits nobody owns: use New",
+		}
+	}
+	return &Counting{h}
 }
 
 // Name is the name given to NewCounting.

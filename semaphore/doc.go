@@ -25,7 +25,7 @@
 //  4. Use a name for one thing. A semaphore of one kind, one of the other kind, and a latch cannot be distinguished,
 //     because each is a number. Anything else at the name is rlock.ErrKeyConflict.
 //  5. Use Delete for a name that is no longer in use: Redis keeps the capacity, or the number of a [Counting], for
-//     ever.
+//     ever. Or use the option [ExpireUnused], which has a [Semaphore] expire some time after its last use.
 //
 // # What is promised, and what is not
 //
@@ -79,9 +79,15 @@
 // abandoned one is cancelled: the permits it took come back, and a copy that arrives later takes nothing. The
 // remembered requests are in one key for each name, which expires by itself.
 //
+// With [ExpireUnused], the number and the set have one expiry. Each use sets it anew, in its own script, and never
+// before the last lease in the set ends, whoever's it is; a renewal lengthens both the lease and the expiry. So the
+// expiry strikes the number, and leases that are over, and nobody's permits. Redisson, too, gives both keys one expiry,
+// when it takes permits of a semaphore that has one.
+//
 // # On a cluster
 //
 // While a slot is being migrated, Redis refuses a script of two keys if one of them is absent at the node. Held permits
-// are still renewed, by a script of one key. Acquiring the first permit of an idle semaphore, Available, Capacity and
-// the calls of a counting one must wait until the migration is over.
+// are still renewed, by a script of one key, which does not put the expiry of [ExpireUnused] off: it should be longer
+// than a migration takes. Acquiring the first permit of an idle semaphore, Available, Capacity and the calls of a
+// counting one must wait until the migration is over.
 package semaphore

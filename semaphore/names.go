@@ -41,6 +41,9 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 	if err == nil && req.MinHold > 0 {
 		err = redisclient.NoMinHold(req.MinHold)
 	}
+	if err == nil {
+		err = checkUnused(h.own.Unused, req.Lease)
+	}
 	if h.err = err; err != nil {
 		return h
 	}

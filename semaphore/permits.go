@@ -39,7 +39,9 @@ func (p *permits) Inherits(held string) bool { return held == p.Mode() }
 func (p *permits) Traits() *store.Traits { return &p.traits }
 
 func (p *permits) at(sharded bool) lua.Permits {
-	return lua.Permits{Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded}
+	return lua.Permits{
+		Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded, Unused: p.own.Unused.Milliseconds(),
+	}
 }
 
 func (p *permits) Acquire(
@@ -92,6 +94,9 @@ func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply
 	}
 	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
 }
+
+// Unused is how long after its last use the semaphore expires; 0: it does not.
+func (p *permits) Unused() time.Duration { return p.own.Unused }
 
 // Misfit is the error of a change of the capacity by n, which is more or fewer than it can be changed by.
 func (*permits) Misfit(n, capacity int64) error {
@@ -169,15 +174,21 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // ours reports whether id is a hold of this module rather than a permit in hex.
 func ours(id string) bool { return strings.Contains(id, ":") }
 
-func (p *permits) Renewer() redisstore.Renewer { return renewer{p.count} }
+func (p *permits) Renewer() redisstore.Renewer { return renewer{p.count, p.own.Unused} }
 
 // renewer renews holds of count permits each.
-type renewer struct{ count int64 }
+type renewer struct {
+	count  int64
+	unused time.Duration // see ExpireUnused
+}
 
 func (r renewer) Renew(names, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
 	sets := make([]string, len(names))
 	for i, name := range names {
 		sets[i] = keys.Suffix(name, leasesSuffix)
+	}
+	if r.unused > 0 {
+		return lua.PermitKeep(names, sets, ids, r.count, ttls, r.unused.Milliseconds())
 	}
 	return lua.PermitRenew(sets, ids, r.count, ttls)
 }

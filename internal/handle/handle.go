@@ -49,7 +49,8 @@ type Options struct {
 	Renewed time.Duration // a lease that is renewed; not with a fixed one
 	MaxWait time.Duration
 	MaxHold time.Duration
-	Patient bool // waits for a capacity that is too small
+	Patient bool          // waits for a capacity that is too small
+	Unused  time.Duration // after the last use, when the keys of a semaphore expire
 	MinHold time.Duration
 	Err     error // the first bad value; returned by every call on the handle
 }

@@ -14,7 +14,7 @@ func (s *Server) capacityLocked(p *pool) int64 {
 
 // look is how many permits are free, or how many there are in all.
 func (p permits) look(verb store.Verb) store.ChangeReply {
-	at := p.pools[p.key]
+	at := p.poolLocked(p.key)
 	if at == nil {
 		return store.ChangeReply{Status: store.Gone}
 	}
@@ -29,7 +29,7 @@ func (p permits) look(verb store.Verb) store.ChangeReply {
 // change sets or changes the capacity, whoever holds how much, or deletes what nobody holds anything of.
 func (p permits) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
 	asked, now := p.numberLocked(p.key), p.microsLocked()
-	at := p.pools[p.key]
+	at := p.poolLocked(p.key)
 	if at == nil {
 		at = &pool{holds: make(map[string]*portion)}
 	}
@@ -69,7 +69,7 @@ func (p permits) change(what store.Change, ask store.Ask) (store.ChangeReply, er
 
 // fits reports whether the capacity can be begun, or changed by that much.
 func (p permits) fits(what store.Change) bool {
-	at := p.pools[p.key]
+	at := p.poolLocked(p.key)
 	if what.Verb == store.Begin || at == nil {
 		return what.Verb == store.Begin && at == nil
 	}
@@ -96,6 +96,7 @@ func (p permits) setFree(at *pool, free int64) (capacity int64) {
 	_, over := p.heldLocked(at)
 	fewer := free < at.free
 	p.pools[p.key], at.free = at, free
+	p.use(at)
 	if p.tell(free+over) == 0 && fewer {
 		p.publishLocked(p.channel)
 	}

@@ -13,6 +13,7 @@ type limited interface {
 	Misfit(n, capacity int64) error
 	Patient() bool
 	Short(capacity int64) error
+	Unused() time.Duration
 }
 
 // pool is what stands at the key of such permits. What is free and what the holds have add up to the capacity. The
@@ -20,6 +21,18 @@ type limited interface {
 type pool struct {
 	free  int64
 	holds map[string]*portion
+
+	expires time.Time // after its last use; zero: it does not
+}
+
+// poolLocked is the pool at a key, unless it has expired.
+func (s *Server) poolLocked(key string) *pool {
+	at := s.pools[key]
+	if at != nil && !at.expires.IsZero() && s.overLocked(at.expires) {
+		delete(s.pools, key)
+		return nil
+	}
+	return at
 }
 
 // portion is the permits of one hold.
@@ -47,7 +60,7 @@ type permits struct {
 }
 
 func (p permits) hold(id string) *portion {
-	if all := p.pools[p.key]; all != nil && all.holds[id] != nil && !p.overLocked(all.holds[id].expires) {
+	if all := p.poolLocked(p.key); all != nil && all.holds[id] != nil && !p.overLocked(all.holds[id].expires) {
 		return all.holds[id]
 	}
 	return nil
@@ -63,7 +76,7 @@ func (p permits) tell(free int64) int64 {
 // acquire takes permits if as many are free, those of leases that are over included, and reports the rest of these.
 // It refuses more than there are in all, unless that is none, which is a pause.
 func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
-	at := p.pools[p.key]
+	at := p.poolLocked(p.key)
 	if at == nil {
 		return store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.rules.Unset()}, nil
 	}
@@ -72,6 +85,7 @@ func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
 	}
 	held, over := p.heldLocked(at)
 	if at.free+over < p.count {
+		p.use(at)
 		all := at.free + held
 		switch {
 		case all <= 0 || all >= p.count:
@@ -88,7 +102,22 @@ func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
 	}
 	at.free -= p.count
 	at.holds[ask.ID] = &portion{p.count, p.afterLocked(ask.Lease)}
+	p.use(at)
 	return store.AcquireReply{Status: store.Held}, nil
+}
+
+// use puts the end of the pool off, if this caller has it expire: some time after now, and after the last lease.
+func (p permits) use(at *pool) {
+	unused := p.rules.Unused()
+	if unused == 0 {
+		return
+	}
+	at.expires = p.afterLocked(unused)
+	for _, one := range at.holds {
+		if one.expires.After(at.expires) {
+			at.expires = one.expires
+		}
+	}
 }
 
 // next is when the next lease ends.
@@ -120,6 +149,7 @@ func (p permits) release(id string) store.ReleaseReply {
 	at := p.pools[p.key]
 	at.free += mine.count
 	delete(at.holds, id)
+	p.use(at)
 	return store.ReleaseReply{Status: store.Done, Receivers: p.tell(at.free)}
 }
 
@@ -130,12 +160,13 @@ func (p permits) renew(id string, ttl time.Duration) bool {
 		return false
 	}
 	mine.expires = p.afterLocked(ttl)
+	p.use(p.pools[p.key])
 	return true
 }
 
 func (p permits) inspect() store.InspectReply {
 	reply := store.InspectReply{PTTL: -1}
-	if at := p.pools[p.key]; at != nil {
+	if at := p.poolLocked(p.key); at != nil {
 		for id, one := range at.holds {
 			if left := p.leftLocked(one.expires); left > 0 {
 				reply.Holders = append(reply.Holders, store.Holder{ID: id, Count: one.count, TTL: left})
