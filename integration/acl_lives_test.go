@@ -181,7 +181,7 @@ func aclReadWrite(a *aclTrial) {
 }
 
 func aclSemaphore(a *aclTrial) {
-	here, there := semaphore.New(a.client(), a.name), semaphore.New(a.client(), a.name)
+	here, there := semaphore.New(a.client(), a.name, semaphore.ExpireUnused(time.Hour)), semaphore.New(a.client(), a.name)
 	_, err := here.SetCapacityIfAbsent(a.within(), 1)
 	a.ok(err)
 	a.ok(here.SetCapacity(a.within(), 2))
