@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium|postgresql|mariadb
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -30,6 +30,8 @@ with_apt() {
 	redis-server) service=redis-server ;;
 	etcd-server) service=etcd ;;
 	prometheus) service=prometheus ;;
+	postgresql) service=postgresql ;;
+	mariadb-server) service=mariadb ;;
 	*) return 0 ;;
 	esac
 	if [ -d /run/systemd/system ]; then
@@ -82,6 +84,10 @@ brew-etcd) install etcd ;;
 apt-get-chromium) install chromium-headless-shell || install chromium ;;
 dnf-chromium) install chromium-headless ;;
 apk-chromium) install chromium ;;
+apt-get-postgresql | apk-postgresql | brew-postgresql) install postgresql ;;
+dnf-postgresql) install postgresql-server ;;
+apt-get-mariadb | dnf-mariadb) install mariadb-server ;;
+*-mariadb) install mariadb ;;
 # A JDK, the distribution's default or 17, and Maven.
 apt-get-jdk) install default-jdk-headless maven ;;
 apt-get-jdk17) install openjdk-17-jdk-headless maven ;;
