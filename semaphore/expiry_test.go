@@ -146,7 +146,7 @@ func TestAWaiterPutsTheExpiryOff(t *testing.T) {
 	}
 }
 
-// A user who may not ask for the last lease sets no expiry, and has all else.
+// A user who lacks the right to ask for the last lease sets no expiry, and has all else.
 func TestWithoutTheRightNothingExpires(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)

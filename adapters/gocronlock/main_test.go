@@ -1,0 +1,12 @@
+package gocronlock_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	redistest.ServeExamples(1)
+	redistest.Main(m)
+}
