@@ -146,13 +146,17 @@ func TestADroppedRenewalIsRepeated(t *testing.T) {
 func TestAWaiterGetsWhatExpired(t *testing.T) {
 	both(t, func(t *testing.T) {
 		lab := holdfasttest.New(t)
-		one, other := lab.Client(nil), lab.Client(&rlock.ClientOptions{MaxPoll: time.Hour})
+		waiting := make(chan struct{}, 1)
+		one, other := lab.Client(nil), lab.Client(&rlock.ClientOptions{
+			MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: func(string) { waiting <- struct{}{} }},
+		})
 		held, unlock, err := rlock.New(one, "job", rlock.FixedLease(time.Hour)).Lock(background)
 		require.NoError(t, err)
 		in := make(chan error)
 		go func() {
 			in <- rlock.New(other, "job").Do(background, func(context.Context) error { return context.Cause(held) })
 		}()
+		<-waiting // one that asks for the first time while time flies may give up
 		lab.Advance(2 * time.Hour)
 		require.ErrorIs(t, <-in, rlock.ErrLost)
 		require.ErrorIs(t, unlock(), rlock.ErrLost)

@@ -19,7 +19,7 @@
 //  3. The time for which a lock is kept at least must be longer than the clocks of the machines differ, and shorter
 //     than the interval of the job. A job that takes a millisecond on a machine whose clock is a second ahead has ended
 //     when the others come; the lock is still there, and they do not run it again.
-//  4. A job that must not go on after a loss takes the lock itself, without a Locker, and uses the context that it gets.
+//  4. A job that must not go on after a loss takes the lock itself, without a Locker, and uses its context.
 //
 // Rule 4 in code:
 //
