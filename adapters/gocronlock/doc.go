@@ -1,8 +1,10 @@
-// Package gocronlock gives gocron the locks of this module, so that a job runs once, however many processes schedule it.
+// Package gocronlock gives gocron the locks of this module, so that a job runs once, however many processes schedule
+// it.
 //
 //	scheduler, err := gocron.NewScheduler(
 //		gocron.WithDistributedLocker(gocronlock.New(client, "cron:", 30*time.Second)))
-//	job, err := scheduler.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(report), gocron.WithName("report"))
+//	job, err := scheduler.NewJob(gocron.CronJob("0 3 * * *", false), gocron.NewTask(report),
+//		gocron.WithName("report"))
 //
 // A [Locker] spreads the jobs over the schedulers: whoever comes first runs the job. With an [Elector] one scheduler
 // runs all of them, until it ends or cannot reach Redis any more:
@@ -50,6 +52,6 @@
 // two do. It makes one attempt: a scheduler that waited for its turn would run the job when the other one has. MinHold
 // keeps the lease in Redis after Unlock, and no goroutine of this process inherits it.
 //
-// An Elector believes in its term until the context of the term ends, or the validity of its hold does, which both come
+// An Elector relies on its term until the context of the term ends, or the validity of its hold does, which both come
 // before the end of the lease in Redis.
 package gocronlock
