@@ -3,6 +3,7 @@ package fairlock_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,7 +85,7 @@ func (w *grantWorld) client(number int, poll time.Duration, replicas int) *rlock
 // grantCall is a call of Lock that may not have returned yet.
 type grantCall struct {
 	*grantWorld
-	done   bool // read after synctest.Wait
+	done   atomic.Bool // set when the others are
 	held   context.Context
 	unlock func() error
 	err    error
@@ -99,7 +100,7 @@ func (w *grantWorld) lockWith(ctx context.Context, client *rlock.Client, opts ..
 	c := &grantCall{grantWorld: w}
 	go func() {
 		c.held, c.unlock, c.err = fairlock.New(client, "a", opts...).Lock(ctx)
-		c.done = true
+		c.done.Store(true)
 	}()
 	w.pass(10 * time.Millisecond) // the next one comes later
 	return c
@@ -111,7 +112,7 @@ func (w *grantWorld) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (c *grantCall) in() bool { return c.done && c.err == nil && c.held.Err() == nil }
+func (c *grantCall) in() bool { return c.done.Load() && c.err == nil && c.held.Err() == nil }
 
 // frees unlocks a hold, and returns when all has happened that takes no time.
 func (c *grantCall) frees() {
@@ -275,7 +276,7 @@ func TestAGrantForOneThatHasLeftIsWithdrawn(t *testing.T) {
 		cancel()
 		w.pass(400 * time.Millisecond)
 		third := w.lock(w.client(2, grantPoll, 0)) // behind that place
-		require.True(t, gone.done)
+		require.True(t, gone.done.Load())
 		require.Error(t, gone.err)
 		released := w.count(1, memstore.Release)
 		first.frees()

@@ -281,6 +281,18 @@ var table = append(histories, []mutant{
 		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, Tick)`,
 		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
+		name: "a lock that is to be kept is free when it is unlocked",
+		file: "internal/engine/keep.go",
+		old:  `if d > 0 {`,
+		new:  `if d < 0 {`,
+		in:   "internal/simulation", by: "^TestSchedules$", says: "before it may, after a hold that is kept",
+	}, {
+		name: "a semaphore that nobody uses takes the permits of a longer lease along",
+		file: "lua/fragment_permit_unused.lua",
+		old:  `math.max(unused, last[2] and tonumber(last[2]) - ms or 0)`,
+		new:  `unused`,
+		in:   "semaphore", by: "^TestTheExpirySparesLeases$",
+	}, {
 		name: "a store carries out what comes after its not-after",
 		file: "internal/memstore/bound.go",
 		old:  `return now > ask.NotAfter`,

@@ -35,6 +35,9 @@ type record struct {
 	gaveUp  map[int]time.Time // by client: when one of its waiters did last
 	broken  map[string]bool   // ids that a Break may have taken away though their holders have not learnt yet
 
+	left time.Time // when the last unlock began
+	kept time.Time // until when nobody may have it after an unlock
+
 	free time.Time // since when nobody has had it while somebody waited; zero: they do not
 	seen int       // enters by then
 }
@@ -52,6 +55,8 @@ type wait struct {
 	origin   *wait // the first of holds that go on as one another, or are inside one another
 	tainted  bool  // a Break was under way meanwhile
 	overtook *wait
+	since    time.Time // it was acquired no earlier
+	entered  int       // enters with it
 
 	held context.Context
 	hold rlock.Hold
@@ -123,6 +128,7 @@ func (b *book) enter(w *wait, held context.Context) {
 		w.hold = hold
 	}
 	hold := w.hold
+	w.since = later(w.called, w.left)
 	// A copy of the acquisition that comes late can bring a hold back that was broken; exported, it moves with the
 	// token of before the Break.
 	w.tainted = w.tainted || w.broken[hold.ID] || w.moved && w.struck || w.lock == nil && time.Now().Before(w.unclear)
@@ -141,6 +147,9 @@ func (b *book) enter(w *wait, held context.Context) {
 	case taken > b.kind.room:
 		b.noteLocked("%q is held twice, %d of %d: %v of client %d, and %v of client %d",
 			w.name, taken, b.kind.room, believer.hold, believer.client, hold, w.client)
+	case w.outer == nil && w.after == nil && time.Now().Before(w.kept):
+		b.noteLocked("%q: client %d has it %v before it may, after a hold that is kept",
+			w.name, w.client, time.Until(w.kept))
 	case !w.tokenFits():
 		b.noteLocked("%q: token %d of client %d after %d of a hold that excludes and %d of a shared one",
 			w.name, hold.Fence, w.client, w.newest, w.read)
@@ -151,6 +160,7 @@ func (b *book) enter(w *wait, held context.Context) {
 		w.newest = max(w.newest, hold.Fence)
 	}
 	w.enters++
+	w.entered = w.enters
 	w.holds[w] = struct{}{}
 	b.orderLocked(w)
 }
@@ -213,6 +223,27 @@ func (b *book) leave(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.holds, w)
+	w.left = time.Now()
+}
+
+// keep notes that an unlock was carried out, of a hold that may have to be kept for longer. A Break ends it all the
+// same.
+func (b *book) keep(w *wait) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.keeps == 0 || w.tainted || w.since.IsZero() {
+		return
+	}
+	if until := w.since.Add(w.keeps); w.enters == w.entered {
+		w.kept = later(w.kept, until)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // breaking notes the begin, or the end, of a Break. It may take away whatever is held or granted meanwhile.
@@ -221,7 +252,7 @@ func (b *book) breaking(name string, by int) {
 	defer b.mu.Unlock()
 	r := b.record(name)
 	r.breaks += by
-	r.struck = true
+	r.struck, r.kept = true, time.Time{}
 	for w := range r.waits {
 		w.tainted = true
 	}

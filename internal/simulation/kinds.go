@@ -52,6 +52,9 @@ func breakLock(w *worker, name string) { _ = w.kind.want(w, name).lock.Break(con
 var plainKind = kind{
 	name: "lock", room: 1, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
+		if w.random.IntN(8) == 0 {
+			return w.kept(name)
+		}
 		return of(rlock.New(w.client, name, w.options()...), 1, false)
 	},
 	same: func(w *worker, as want) *rlock.Lock { return rlock.New(w.client, as.name) },

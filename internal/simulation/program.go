@@ -40,6 +40,8 @@ type want struct {
 	lock   *rlock.Lock // what by is; nil if it is none
 
 	stranger bool // of a kind whose waiters queue, it does not
+
+	keeps time.Duration // how long it is kept from when it was acquired, though it is unlocked before; 0: it is not
 }
 
 // locker is what a worker calls.
@@ -100,6 +102,14 @@ func (w *worker) limited(least time.Duration) (opts []rlock.Option) {
 	return opts
 }
 
+// kept is a want of a lock that is kept for some time, though it is unlocked before.
+func (w *worker) kept(name string) want {
+	keeps := time.Millisecond + draw(w.random, lease)
+	what := of(rlock.New(w.client, name, rlock.MinHold(keeps)), 1, false)
+	what.keeps = keeps
+	return what
+}
+
 func (w *worker) fixed() rlock.Option {
 	return rlock.FixedLease(shortestFixed + draw(w.random, longestFixed))
 }
@@ -143,7 +153,9 @@ func (w *worker) got(call *wait, held context.Context, unlock func() error, err 
 		return
 	}
 	w.book.leave(call)
-	_ = unlock()
+	if err := unlock(); err == nil {
+		w.book.keep(call)
+	}
 }
 
 // mayFail notes an error that there is no reason for.

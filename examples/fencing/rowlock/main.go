@@ -108,9 +108,11 @@ func holderThatDies(ctx context.Context, db *sql.DB) error {
 
 func nothing(*sql.Tx) error { return nil }
 
-// withdraw reads the balance under a lock on the row, writes what is left, and calls meanwhile before it commits. All of it is one
-// transaction: nobody can write in between.
-func withdraw(ctx context.Context, db *sql.DB, amount int64, meanwhile func(tx *sql.Tx) error) (err error) {
+// withdraw reads the balance under a lock on the row, writes what is left, and calls meanwhile before it commits. All
+// of it is one transaction: nobody can write in between.
+func withdraw(
+	ctx context.Context, db *sql.DB, amount int64, meanwhile func(tx *sql.Tx) error,
+) (err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
