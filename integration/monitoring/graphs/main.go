@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,5 +132,12 @@ func (t target) fetch(from string, begin, end time.Time) ([]curve, error) {
 			curves = append(curves, c)
 		}
 	}
+	if moved := slices.DeleteFunc(slices.Clone(curves), curve.isZero); len(moved) > 0 {
+		return moved, nil // there is room for few, and what never happened says least
+	}
 	return curves, nil
+}
+
+func (c curve) isZero() bool {
+	return !slices.ContainsFunc(c.points, func(p [2]float64) bool { return p[1] != 0 })
 }
