@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-co-op/gocron/v2"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/adapters/gocronlock"
@@ -21,9 +22,15 @@ import (
 // scheduler starts a scheduler with a job that runs each minute by the clock.
 func scheduler(t *testing.T, with gocron.SchedulerOption, job func()) gocron.Scheduler {
 	t.Helper()
+	return at(t, "0 * * * * *", with, job)
+}
+
+// at is scheduler for a schedule with seconds.
+func at(t *testing.T, when string, with gocron.SchedulerOption, job func()) gocron.Scheduler {
+	t.Helper()
 	s, err := gocron.NewScheduler(with, gocron.WithLocation(time.UTC))
 	require.NoError(t, err)
-	_, err = s.NewJob(gocron.CronJob("* * * * *", false), gocron.NewTask(job), gocron.WithName("report"))
+	_, err = s.NewJob(gocron.CronJob(when, true), gocron.NewTask(job), gocron.WithName("report"))
 	require.NoError(t, err)
 	s.Start()
 	return s
@@ -47,6 +54,32 @@ func TestEachRunHappensOnce(t *testing.T) {
 			require.Equal(t, before+i+1, runs.Load())
 		}
 	})
+}
+
+// The second scheduler's clock is five seconds late, and the job has long ended when it comes. A lock that is kept for
+// longer than that lets the job run once each minute; one that is kept for a shorter time does not.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for atLeast, perMinute := range map[time.Duration]int64{30 * time.Second: 1, time.Second: 2} {
+		t.Run(atLeast.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				lab := holdfasttest.New(t)
+				var runs atomic.Int64
+				for _, when := range []string{"0 * * * * *", "5 * * * * *"} {
+					locker := gocronlock.New(lab.Client(nil), "cron:", atLeast)
+					s := at(t, when, gocron.WithDistributedLocker(locker), func() { runs.Add(1) })
+					defer func() { require.NoError(t, s.Shutdown()) }()
+				}
+				time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(90 * time.Second)))
+				for range 5 {
+					before := runs.Load()
+					time.Sleep(time.Minute)
+					require.Equal(t, before+perMinute, runs.Load())
+				}
+			})
+		})
+	}
 }
 
 // Whoever comes as late as clocks differ finds the lock, though the job has ended; a whole interval later it is free.
@@ -163,35 +196,54 @@ func TestAnElectorThatCannotCampaign(t *testing.T) {
 	require.ErrorIs(t, e.Close(), rlock.ErrClosed)
 }
 
-// On a real server, two schedulers whose jobs begin each second run each of them once.
+// On a real server, of two schedulers one runs the job: when both come at the same time, and when the second one comes
+// after the job of the first one has ended. Each says what became of its run, so nothing here depends on speed.
 func TestOnAServer(t *testing.T) {
 	t.Parallel()
-	const atLeast = 500 * time.Millisecond
-	var running atomic.Int64
-	runs, name := make(chan time.Time, 100), redistest.Key(t)
-	for range 2 {
-		client, err := rlock.NewClient(redistest.Shared(t).Client(t), nil)
-		require.NoError(t, err)
-		s, err := gocron.NewScheduler(gocron.WithDistributedLocker(gocronlock.New(client, "", atLeast)))
-		require.NoError(t, err)
-		_, err = s.NewJob(gocron.CronJob("* * * * * *", true), gocron.NewTask(func() {
-			if running.Add(1) > 1 {
-				t.Error("two at a time")
+	for name, late := range map[string]bool{"at the same time": false, "after the job": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const atLeast = 10 * time.Minute // more than any run of this test takes
+			runs, outcomes, key := new(atomic.Int64), make(chan error, 2), redistest.Key(t)
+			first, second := once(t, key, atLeast, runs, outcomes), once(t, key, atLeast, runs, outcomes)
+			var said []error
+			first.Start()
+			if late {
+				said = append(said, <-outcomes)
+				require.NoError(t, said[0])
 			}
-			runs <- time.Now()
-			running.Add(-1)
-		}), gocron.WithName(name))
-		require.NoError(t, err)
-		s.Start()
-		t.Cleanup(func() {
-			require.NoError(t, s.Shutdown())
-			require.NoError(t, client.Close())
+			second.Start()
+			for len(said) < 2 {
+				said = append(said, <-outcomes)
+			}
+			require.EqualValues(t, 1, runs.Load())
+			if said[0] == nil {
+				said[0], said[1] = said[1], said[0]
+			}
+			require.ErrorIs(t, said[0], rlock.ErrBusy)
+			require.NoError(t, said[1])
 		})
 	}
-	last := <-runs
-	for range 3 {
-		next := <-runs
-		require.Greater(t, next.Sub(last), atLeast/2)
-		last = next
-	}
+}
+
+// once is a scheduler with a client and a connection of its own, that runs a job once when it starts. It sends what
+// became of the run: nil, or why gocron skipped it.
+func once(
+	t *testing.T, job string, atLeast time.Duration, runs *atomic.Int64, outcomes chan<- error,
+) gocron.Scheduler {
+	t.Helper()
+	client, err := rlock.NewClient(redistest.Shared(t).Client(t), nil)
+	require.NoError(t, err)
+	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(gocronlock.New(client, "", atLeast)))
+	require.NoError(t, err)
+	_, err = s.NewJob(gocron.OneTimeJob(gocron.OneTimeJobStartImmediately()),
+		gocron.NewTask(func() { runs.Add(1) }), gocron.WithName(job), gocron.WithEventListeners(
+			gocron.AfterLockError(func(_ uuid.UUID, _ string, err error) { outcomes <- err }),
+			gocron.AfterJobRuns(func(uuid.UUID, string) { outcomes <- nil })))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.Shutdown())
+		require.NoError(t, client.Close())
+	})
+	return s
 }
