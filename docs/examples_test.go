@@ -17,6 +17,10 @@ import (
 func TestExamplesCompileWhenPasted(t *testing.T) {
 	files, err := filepath.Glob("../*/example*_test.go")
 	require.NoError(t, err)
+	adapters, err := filepath.Glob("../adapters/*/example*_test.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, adapters)
+	files = append(files, adapters...)
 	require.Greater(t, len(files), 10)
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
