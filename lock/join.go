@@ -24,6 +24,7 @@ func both(a, b *Observer) *Observer {
 		End:      finished(a.End, b.End),
 		Held:     derived(a.Held, b.Held),
 		Ended:    finished(a.Ended, b.Ended),
+		Command:  one(a.Command, b.Command),
 		Waiting:  one(a.Waiting, b.Waiting),
 		Acquired: two(a.Acquired, b.Acquired),
 		Renewed:  two(a.Renewed, b.Renewed),

@@ -29,6 +29,7 @@ func diary(who string, written *[]string) *lock.Observer {
 		Ended: func(ctx context.Context, _ lock.Call, _ time.Duration, err error) {
 			note("ended %s %v", marks(ctx), err)
 		},
+		Command:  func(c lock.Command) { note("command %s", c.Script) },
 		Waiting:  func(name string) { note("waiting %s", name) },
 		Acquired: func(name string, _ time.Duration) { note("acquired %s", name) },
 		Renewed:  func(name string, err error) { note("renewed %s %v", name, err) },
@@ -43,6 +44,7 @@ func TestJoinedObserversAreAllTold(t *testing.T) {
 		call, err := lock.Call{Name: "x"}, errors.New("no")
 		o.End(o.Begin(context.Background(), call), call, time.Second, err)
 		o.Ended(o.Held(context.Background(), call), call, time.Second, err)
+		o.Command(lock.Command{Script: "acquire"})
 		o.Waiting("x")
 		o.Acquired("x", time.Second)
 		o.Renewed("x", err)
@@ -55,7 +57,7 @@ func TestJoinedObserversAreAllTold(t *testing.T) {
 	assert.Equal(t, []string{
 		"a begin x", "b begin x", "a end a b no", "b end a b no",
 		"a held x", "b held x", "a ended a b no", "b ended a b no",
-		"a waiting x", "b waiting x", "a acquired x", "b acquired x",
+		"a command acquire", "b command acquire", "a waiting x", "b waiting x", "a acquired x", "b acquired x",
 		"a renewed x no", "b renewed x no", "a lost x", "b lost x", "a released x no", "b released x no",
 	}, told)
 

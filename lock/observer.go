@@ -12,17 +12,18 @@ import (
 // ends, and every Held by one Ended, by the end of the client's Close at the latest. They are not told of a call that
 // is refused before it begins anything (an *ArgumentError, a client that is closed), nor of one that re-enters a hold
 // which its context carries. They are told of an Import, which is a try. A multilock is one call and one hold, told
-// to the client of its first lock; the other five functions are told of each of its locks, by that lock's own client.
+// to the client of its first lock; Waiting, Acquired, Renewed, Lost and Released are told of each of its locks, by that
+// lock's own client.
 //
 // Held comes before its call's End, since that has the hold's id. A hold that is lost while Held runs has its Ended,
 // and its call goes on and may have another Held. Ended of one turn may come after Held of the next one.
 //
 // Begin, Waiting, Acquired, End, Held and Released run in the goroutine that locks or unlocks, and delay it. Ended
 // does too, unless the hold ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of
-// its own, one event after another, and so does Lost: one that blocks delays the next event of its kind, but never a
-// renewal, a loss or the log. Losses and ends are never dropped. Renewals are dropped when some thousands are queued,
-// and the log says how many. A panic is logged and goes no further. None of the functions may call Close, because
-// Close waits for them.
+// its own, one event after another, and so do Lost and Command: one that blocks delays the next event of its kind, but
+// never a command, a renewal, a loss or the log. Losses and ends are never dropped. Renewals and commands are dropped
+// when some thousands are queued, and the log says how many. A panic is logged and goes no further. None of the
+// functions may call Close, because Close waits for them.
 type Observer struct {
 	// Begin: a call begins that acquires something. The context that it returns, or ctx if that is nil, is passed to
 	// End. It should be a child of ctx.
@@ -53,6 +54,11 @@ type Observer struct {
 	// Released: the last level was unlocked, after this long, or the hold was exported. The error says that it was
 	// lost, or that Redis could not be told.
 	Released func(name string, held time.Duration, err error)
+
+	// Command: a script was answered by a server, or was not. There is one event for each script that is sent, also if
+	// its caller has left, and for those that could not be sent because there was no connection. Not told are
+	// subscriptions, WAIT, the questions that a client asks about the server, and what a redlock sends to its nodes.
+	Command func(command Command)
 }
 
 // Call is one call that acquires something.
@@ -65,4 +71,18 @@ type Call struct {
 	// Of a hold, and so for Held and Ended and for an End without an error. A multilock's holds have their own.
 	HoldID string
 	Fence  int64 // fencing token; 0 if the kind has none
+}
+
+// Command is one script that was sent to a server, and what became of it.
+type Command struct {
+	// Script is its name as in package lua: "acquire", "release", "renew"; "acquire_many" serves several calls.
+	Script string
+	// Calls is how many scripts were sent with it in one round trip to one server, itself included.
+	Calls int
+	// Took is the time from sending to the answer, or until nobody waited for it any more. It includes waiting for a
+	// connection, and making one.
+	Took time.Duration
+	// Err is what the server answered, or what happened to the connection. A server that does not know a script yet
+	// answers NOSCRIPT, and the script, which then follows in full, is another Command.
+	Err error
 }

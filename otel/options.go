@@ -55,6 +55,7 @@ const (
 	keyClass   = attribute.Key("holdfast.lock.class")
 	keyOutcome = attribute.Key("holdfast.lock.outcome")
 	keyReason  = attribute.Key("holdfast.lock.loss.reason")
+	keyScript  = attribute.Key("holdfast.lock.script")
 	keyError   = attribute.Key("error.type") // of OpenTelemetry's conventions; absent without an error
 )
 

@@ -25,6 +25,7 @@ type Telemetry struct {
 	held     metric.Int64UpDownCounter
 	losses   metric.Int64Counter
 	renewals metric.Int64Counter
+	commands metric.Float64Histogram
 }
 
 // New makes the instruments. Its error is that of the meter.
@@ -37,13 +38,16 @@ func (t *Telemetry) makeDurations() error {
 	short := []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30}
 	long := append(short[:len(short):len(short)], 120, 600, 3600)
 	seconds := metric.WithUnit("s")
-	var errs [2]error
+	var errs [3]error
 	t.waits, errs[0] = t.meter.Float64Histogram("holdfast.lock.wait.duration", seconds,
 		metric.WithDescription("How long calls took to acquire, by how they ended."),
 		metric.WithExplicitBucketBoundaries(short...))
 	t.holds, errs[1] = t.meter.Float64Histogram("holdfast.lock.hold.duration", seconds,
 		metric.WithDescription("How long holds lasted that are over, by how they ended."),
 		metric.WithExplicitBucketBoundaries(long...))
+	t.commands, errs[2] = t.meter.Float64Histogram("holdfast.lock.command.duration", seconds,
+		metric.WithDescription("How long Redis took to answer a script, as the client saw it."),
+		metric.WithExplicitBucketBoundaries(short...))
 	return errors.Join(errs[:]...)
 }
 
@@ -64,7 +68,7 @@ func (t *Telemetry) makeCounts() error {
 // several. With other observers, join them by lock.JoinObservers.
 func (t *Telemetry) Observer() *lock.Observer {
 	return &lock.Observer{
-		Begin: t.begin, End: t.end, Held: t.hold, Ended: t.ended, Renewed: t.renewed,
+		Begin: t.begin, End: t.end, Held: t.hold, Ended: t.ended, Renewed: t.renewed, Command: t.command,
 	}
 }
 
@@ -110,6 +114,11 @@ func (t *Telemetry) ended(ctx context.Context, call lock.Call, held time.Duratio
 func (t *Telemetry) renewed(name string, err error) {
 	t.renewals.Add(context.Background(), 1, metric.WithAttributes(
 		append(errorType(err), keyClass.String(t.class(name)))...))
+}
+
+func (t *Telemetry) command(c lock.Command) {
+	t.commands.Record(context.Background(), c.Took.Seconds(), metric.WithAttributes(
+		append(errorType(c.Err), keyScript.String(c.Script))...))
 }
 
 func errorType(err error) []attribute.KeyValue {

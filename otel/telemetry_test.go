@@ -131,14 +131,16 @@ func TestHoldsAreMeasuredByTheirOutcome(t *testing.T) {
 	assert.Empty(t, l.spans.Started(), "a hold is no span")
 }
 
-func TestRenewals(t *testing.T) {
+func TestRenewalsAndCommands(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, otel.Options{})
 	o := l.Observer()
 	o.Renewed("order:1", nil)
 	o.Renewed("order:2", lock.ErrUnavailable)
+	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond})
 	measured := l.metrics(t)
 	assert.Equal(t, map[string]float64{"order:*": 1, "unavailable order:*": 1}, values(measured["renewals"]))
+	assert.Equal(t, map[string]float64{"acquire": 1}, values(measured["command.duration"]))
 }
 
 type stats lock.Stats

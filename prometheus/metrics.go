@@ -16,6 +16,7 @@ const (
 	labelResult  = "result"
 	labelKind    = "kind"
 	labelClass   = "class"
+	labelScript  = "script"
 )
 
 // The values of labelResult.
@@ -36,6 +37,7 @@ type Metrics struct {
 	losses   *prometheus.CounterVec
 	live     *live
 	renewals *prometheus.CounterVec
+	commands *prometheus.HistogramVec
 	clients  *clients
 }
 
@@ -70,13 +72,16 @@ func New(opts Options) *Metrics {
 		live:   newLive(),
 		renewals: counter("renewals_total", "Renewals of leases, by whether Redis confirmed them.",
 			labelResult, labelClass),
+		commands: prometheus.NewHistogramVec(histogram("command_seconds",
+			"How long Redis took to answer a script, as the client saw it.", opts.Buckets),
+			[]string{labelScript, labelResult}),
 		clients: newClients(),
 	}
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.waits, m.failures, m.waiting, m.holds, m.losses, m.live, m.renewals, m.clients,
+		m.waits, m.failures, m.waiting, m.holds, m.losses, m.live, m.renewals, m.commands, m.clients,
 	}
 }
 

@@ -134,15 +134,18 @@ func TestCountersOfAlertsBeginAtZero(t *testing.T) {
 	assert.Equal(t, map[string]float64{"a read unavailable": 0}, values(all["failures_total"]))
 }
 
-func TestRenewals(t *testing.T) {
+func TestRenewalsAndCommands(t *testing.T) {
 	t.Parallel()
 	m := prometheus.New(prometheus.Options{})
 	o := m.Observer()
 	o.Renewed("order:1", nil)
 	o.Renewed("order:2", lock.ErrUnavailable)
 	o.Renewed("order:3", nil)
+	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond})
+	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond, Err: lock.ErrUnavailable})
 	all := gather(t, m)
 	assert.Equal(t, map[string]float64{"order:* ok": 2, "order:* error": 1}, values(all["renewals_total"]))
+	assert.Equal(t, map[string]float64{"ok acquire": 1, "error acquire": 1}, values(all["command_seconds"]))
 }
 
 func TestNamesAreNeverLabels(t *testing.T) {
@@ -174,6 +177,7 @@ func TestTheMetricsPassPrometheusOwnLint(t *testing.T) {
 	defer m.Track(stats{Holds: 1})()
 	o := m.Observer()
 	acquire(o, lock.Call{Name: "a", Kind: lock.KindLock})(time.Second, nil)
+	o.Command(lock.Command{Script: "acquire"})
 	problems, err := testutil.CollectAndLint(m)
 	require.NoError(t, err)
 	assert.Empty(t, problems)

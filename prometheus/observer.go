@@ -14,7 +14,7 @@ import (
 // several. With other observers, join them by lock.JoinObservers.
 func (m *Metrics) Observer() *lock.Observer {
 	return &lock.Observer{
-		Begin: m.begin, End: m.end, Held: m.held, Ended: m.ended, Renewed: m.renewed,
+		Begin: m.begin, End: m.end, Held: m.held, Ended: m.ended, Renewed: m.renewed, Command: m.command,
 	}
 }
 
@@ -58,6 +58,10 @@ func (m *Metrics) ended(ctx context.Context, call lock.Call, held time.Duration,
 
 func (m *Metrics) renewed(name string, err error) {
 	m.renewals.WithLabelValues(result(err), m.class(name)).Inc()
+}
+
+func (m *Metrics) command(c lock.Command) {
+	m.commands.WithLabelValues(c.Script, result(c.Err)).Observe(c.Took.Seconds())
 }
 
 func (m *Metrics) observe(ctx context.Context, histogram prometheus.Observer, took time.Duration) {

@@ -25,14 +25,14 @@ type Options struct {
 	//	}
 	//	return nil
 	Exemplar func(ctx context.Context) prometheus.Labels
-	// Buckets are the classic buckets of waits, in seconds; DefaultBuckets if it is nil. Native histograms
+	// Buckets are the classic buckets of waits and commands, in seconds; DefaultBuckets if it is nil. Native histograms
 	// are collected besides, and kept by a Prometheus that asks for them.
 	Buckets []float64
 	// HoldBuckets are those of holds; DefaultHoldBuckets if it is nil.
 	HoldBuckets []float64
 }
 
-// DefaultBuckets reach from a round trip to the default lease, 30 s.
+// DefaultBuckets reach from a command's time to the default lease, 30 s.
 func DefaultBuckets() []float64 { return []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30} }
 
 // DefaultHoldBuckets reach to an hour.

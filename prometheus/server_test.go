@@ -33,6 +33,9 @@ func TestRenewalsOnAServer(t *testing.T) {
 		}
 		return false
 	}, "no renewal is counted")
+	commands := values(gather(t, m)["command_seconds"])
+	assert.NotZero(t, commands["ok renew"])
+	assert.NotZero(t, commands["ok acquire"])
 	require.NoError(t, unlock())
 }
 

@@ -32,6 +32,9 @@ type Observer = lock.Observer
 // Call is one call that acquires something, as an Observer is told of it. See [lock.Call].
 type Call = lock.Call
 
+// Command is one script that was sent, as an Observer is told of it. See [lock.Command].
+type Command = lock.Command
+
 // Stats is what a client does at this moment. See [lock.Stats].
 type Stats = lock.Stats
 

@@ -47,7 +47,7 @@ func dashboard(t *testing.T) (queries []query) {
 	return queries
 }
 
-// play has an observer see calls, holds, failures, losses and renewals of all outcomes until ctx ends.
+// play has an observer see calls, holds, failures, losses, renewals and commands of all outcomes until ctx ends.
 func play(ctx context.Context, o *lock.Observer) {
 	failures := []error{nil, lock.ErrBusy, lock.ErrUnavailable, nil, lock.ErrKeyConflict, context.Canceled}
 	ends := []error{nil, lock.ErrUnavailable, &lock.LostError{Name: "order:1", Reason: lock.LossGone}}
@@ -61,6 +61,7 @@ func play(ctx context.Context, o *lock.Observer) {
 				o.Ended(o.Held(ctx, call), call, took, ends[i/3%len(ends)])
 			}
 			o.Renewed(call.Name, err)
+			o.Command(lock.Command{Script: "acquire", Took: took / 100, Err: err})
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

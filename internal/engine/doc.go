@@ -119,6 +119,9 @@
 //   - Several locks are taken as one: the members have no owners; the set has one, which is tied to the levels of all,
 //     and the first of them that is lost ends it for all.
 //
+// The store reports commands (see [store.Host]), since it alone knows what was sent, and when. It does so where many
+// callers wait for their answers, so the observer is told through a stream that may drop an event.
+//
 // Nobody pays who does not ask. Without an observer no owner is made, and asking for one is a comparison with nil.
 //
 // The functions of an observer are the application's, so they run without a mutex, and a panic in one of them is logged

@@ -97,6 +97,7 @@ func New(cfg Config) *Engine {
 	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
+		Answered: e.events.answered(),
 	})
 	return e
 }

@@ -37,6 +37,7 @@ type Events struct {
 	Renewed  func(name string, err error)
 	Lost     func(err error) // what Errors.Lost made
 	Released func(name string, held time.Duration, err error)
+	Command  func(command store.Command)
 
 	Begin func(ctx context.Context, call Call) context.Context
 	End   func(ctx context.Context, call Call, waited time.Duration, err error)

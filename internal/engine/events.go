@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -17,8 +18,8 @@ const logGrace = 100 * time.Millisecond
 // log that blocks, panics or locks again can keep neither renewals nor losses waiting, nor the other kinds.
 //
 // A loss is never dropped, whatever the observer does: one error waits for each hold that was lost, and
-// holds are what the application makes. Renewals come all the time, and too many of them are dropped and
-// counted; so are lines of the log that report no loss.
+// holds are what the application makes. Renewals and commands come all the time, and too many of them are
+// dropped and counted; so are lines of the log that report no loss.
 type events struct {
 	to    Events
 	log   *slog.Logger
@@ -26,19 +27,22 @@ type events struct {
 
 	ofCalls bool // somebody is told of calls and their holds; constant
 
-	losses, renewals, lines stream
+	losses, renewals, commands, lines stream
 }
 
 // newEvents makes the streams. What becomes of events that are too many differs: losses are never dropped, so
-// nothing is to be said; that renewals were dropped is logged; that lines of the log were dropped is itself logged,
-// when there is room.
+// nothing is to be said; that renewals or commands were dropped is logged; that lines of the log were dropped is itself
+// logged, when there is room.
 func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n := &events{to: to, log: log, clock: clock}
 	n.ofCalls = to.Begin != nil || to.End != nil || to.Held != nil || to.Ended != nil
-	n.losses.guard, n.renewals.guard, n.lines.guard = n.guard, n.guard, quietly
+	n.losses.guard, n.renewals.guard, n.commands.guard, n.lines.guard = n.guard, n.guard, n.guard, quietly
 	n.losses.late = func(int64) {}
 	n.renewals.late = func(dropped int64) {
 		n.warn("Observer.Renewed is too slow: renewals were not reported", "renewals", dropped)
+	}
+	n.commands.late = func(dropped int64) {
+		n.warn("Observer.Command is too slow: commands were not reported", "commands", dropped)
 	}
 	n.lines.late = func(dropped int64) { n.log.Warn("Logger is too slow: log lines were dropped", "lines", dropped) }
 	return n
@@ -71,6 +75,15 @@ func (n *events) renewed(name string, err error) {
 	if n.to.Renewed != nil {
 		n.renewals.post(func() { n.to.Renewed(name, err) }, false)
 	}
+}
+
+// answered is what a store calls for each script that it sent: nil if nobody is told. It is called where answers are
+// read, which many callers wait for, so the observer runs in a goroutine of its own.
+func (n *events) answered() func(store.Command) {
+	if n.to.Command == nil {
+		return nil
+	}
+	return func(c store.Command) { n.commands.post(func() { n.to.Command(c) }, false) }
 }
 
 // lostApart reports that a level or a reader was lost whose hold was not.
@@ -111,14 +124,14 @@ func quietly(tell func()) {
 	tell()
 }
 
-// close waits until everything was told, for at most limit, and for the log a moment longer. Losses and renewals
-// have one limit together, since an observer that blocks in one usually blocks in the other. A goroutine that is
-// inside a call of the application cannot be stopped; it is left behind, and the log says so.
+// close waits until everything was told, for at most limit, and for the log a moment longer. Losses, renewals and
+// commands have one limit together, since an observer that blocks in one usually blocks in the others. A goroutine that
+// is inside a call of the application cannot be stopped; it is left behind, and the log says so.
 func (n *events) close(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(background, limit)
 	defer cancel()
-	lost, renewed := n.losses.close(ctx), n.renewals.close(ctx)
-	if !lost || !renewed {
+	lost, renewed, answered := n.losses.close(ctx), n.renewals.close(ctx), n.commands.close(ctx)
+	if !lost || !renewed || !answered {
 		n.warn("Close no longer waits for a function of the Observer, which is still running")
 	}
 	last, cancelLast := context.WithTimeout(background, logGrace)

@@ -21,7 +21,8 @@ type Stats struct {
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
-		Coalesced: e.events.losses.count() + e.events.renewals.count() + e.events.lines.count(),
+		Coalesced: e.events.losses.count() + e.events.renewals.count() + e.events.commands.count() +
+			e.events.lines.count(),
 	}
 	now := e.clock.Now()
 	for _, h := range e.table.all() {

@@ -23,6 +23,7 @@ func TestNobodyIsToldForNothing(t *testing.T) {
 	}))
 	require.Nil(t, e.Tell(ctx, func() Call { panic("nobody asks") }))
 	require.Nil(t, req.told)
+	require.Nil(t, n.answered(), "and a store does not even look at its commands")
 }
 
 // A member of a set is not told of by itself.

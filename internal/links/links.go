@@ -233,6 +233,22 @@ func (l *Links) OnReplaced(fn func()) {
 	}
 }
 
+// Hook has a hook see what both clients send to servers, each time that it is sent. It must be set before the first
+// command. A cluster's nodes have it instead of the cluster, so that it sees the answers of each, and those commands
+// too that are sent to a node by itself.
+func (l *Links) Hook(hook redis.Hook) {
+	if l.Traffic == nil {
+		return
+	}
+	for _, c := range []redis.UniversalClient{l.Traffic, l.Renewal} {
+		if cc, ok := c.(*redis.ClusterClient); ok {
+			cc.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
+			continue
+		}
+		c.AddHook(hook)
+	}
+}
+
 // Wires returns the connections of Traffic.
 func (l *Links) Wires() *Wires { return &l.wires }
 

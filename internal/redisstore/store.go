@@ -62,6 +62,9 @@ func (s *Store) noteUse(wrote bool) {
 // not go through the pipe: they have their own client, which many waiters for the lock cannot keep busy.
 func (s *Store) Start(host store.Host) {
 	s.host = host
+	if host.Answered != nil {
+		s.links.Hook(&timer{clock: host.Clock, tell: host.Answered})
+	}
 	s.traffic = pipeline.New(pipeline.Config{
 		Client: s.links.Traffic, Wires: s.links.Wires(), Shard: s.Node, Bundle: !s.links.Cluster(),
 		Limit: host.Limit,

@@ -62,6 +62,7 @@ type Host struct {
 	Warn     func(text string, args ...any) // logs, and does not wait
 	Heard    func(key, message string)      // a message arrived on the channel of a key; before its listeners are woken
 	Replaced func()                         // a node was replaced by one that may lack the last writes
+	Answered func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
 }
 
 // Parting is one release among several.

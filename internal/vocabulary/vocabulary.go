@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -37,6 +38,9 @@ func Events(o *lock.Observer) engine.Events {
 	}
 	if lost := o.Lost; lost != nil {
 		events.Lost = func(err error) { lost(err.(*lock.LostError)) }
+	}
+	if command := o.Command; command != nil {
+		events.Command = func(c store.Command) { command(lock.Command(c)) }
 	}
 	events.Begin, events.Held = deriving(o.Begin), deriving(o.Held)
 	events.End, events.Ended = ending(o.End), ending(o.Ended)

@@ -1,0 +1,70 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// timer reports each script when it is answered, whichever way it was sent: alone, in a pipeline, as a bundle, as a
+// renewal, before WAIT. It is a hook of the connections, the one place that all of them have in common, and it is there
+// only if somebody is told, so it costs nothing otherwise.
+//
+// An exchange ends once for its hook, also if its caller has left, so each script has one event. What is sent again, to
+// another node or in full, is another script that a server answers.
+type timer struct {
+	clock *watchdog.Clock
+	tell  func(store.Command) // does not wait
+}
+
+// DialHook implements [redis.Hook].
+func (t *timer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements [redis.Hook].
+func (t *timer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		script := lua.ScriptName(cmd.Args())
+		if script == "" { // WAIT, and what a client asks about the server
+			return next(ctx, cmd)
+		}
+		since := t.clock.Now()
+		err := next(ctx, cmd)
+		t.tell(store.Command{Script: script, Calls: 1, Took: t.clock.Now() - since, Err: err})
+		return err
+	}
+}
+
+// ProcessPipelineHook implements [redis.Hook].
+func (t *timer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		since := t.clock.Now()
+		failure := next(ctx, cmds)
+		t.answered(cmds, t.clock.Now()-since)
+		return failure
+	}
+}
+
+// answered reports the scripts of a pipeline. They have one time, since their answers are read together, but each has
+// its own error: one that is refused says nothing about the others. What is no script, as ASKING before a script that
+// follows a slot, does not count as a call.
+//
+// The arguments and errors are read when the pipeline is over. Until then they belong to go-redis.
+func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
+	scripts := make([]string, len(cmds))
+	calls := 0
+	for i, cmd := range cmds {
+		if scripts[i] = lua.ScriptName(cmd.Args()); scripts[i] != "" {
+			calls++
+		}
+	}
+	for i, script := range scripts {
+		if script != "" {
+			t.tell(store.Command{Script: script, Calls: calls, Took: took, Err: cmds[i].Err()})
+		}
+	}
+}
