@@ -43,16 +43,32 @@ func sections() []Scenario {
 	return scenarios
 }
 
-// fair is the fair lock beside the plain one.
+// fair is the fair lock beside the plain one in one process, and beside the peers in eight.
 func fair() []Scenario {
-	return []Scenario{{
-		ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
-		Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true,
-		Columns: []Column{
-			{measure.Rate, "turns/s"}, {measure.P50, "wait p50 µs"}, {measure.P99, "wait p99 µs"},
-			{measure.Sends, "sends"},
+	columns := []Column{
+		{measure.Rate, "turns/s"}, {measure.P50, "wait p50 µs"}, {measure.P99, "wait p99 µs"},
+		{measure.Sends, "sends"},
+	}
+	return []Scenario{
+		{
+			ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
+			Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true, Columns: columns,
+			Goals: []Goal{
+				{Figure: measure.Rate, Of: contender.OursFair, To: []string{contender.Ours}, AtLeast: 0.8},
+			},
+			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
 		},
-		Goals: []Goal{{Figure: measure.Rate, Of: contender.OursFair, To: []string{contender.Ours}, AtLeast: 0.8}},
-		Open:  func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
-	}}
+		{
+			ID: "fair8x8", Title: "64 goroutines over 8 clients, one name, fair lock",
+			Contenders: append([]string{contender.OursFair}, peers...), Rounds: 2, Far: true,
+			Columns: append(append([]Column{}, columns...),
+				Column{measure.TurnRatio, "most/fewest turns"}, Column{clientTurnRatio, "most/fewest by client"}),
+			Goals: []Goal{
+				{Figure: measure.Rate, Of: contender.OursFair, To: withJava(peers), AtLeast: 1},
+				{Figure: clientTurnRatio, Of: contender.OursFair, AtMost: 1.2},
+			},
+			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 8, 64, "fair") },
+			Java: func(lab *Lab) (Subject, error) { return openJava(lab, 8, 64, "fair", "fair") },
+		},
+	}
 }
