@@ -1,9 +1,7 @@
 package monitoring
 
 import (
-	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,14 +9,11 @@ import (
 	"testing"
 	"time"
 
-	client "github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
-	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/prometheus"
 )
 
 // query is one of the dashboard, and the panel that shows it.
@@ -47,58 +42,12 @@ func dashboard(t *testing.T) (queries []query) {
 	return queries
 }
 
-// play has an observer see calls, holds, failures, losses, renewals and commands of all outcomes until ctx ends.
-func play(ctx context.Context, o *lock.Observer) {
-	failures := []error{nil, lock.ErrBusy, lock.ErrUnavailable, nil, lock.ErrKeyConflict, context.Canceled}
-	ends := []error{nil, lock.ErrUnavailable, &lock.LostError{Name: "order:1", Reason: lock.LossGone}}
-	for i := 0; ctx.Err() == nil; i++ {
-		for _, kind := range []lock.Kind{lock.KindLock, lock.KindFair, lock.KindSemaphore} {
-			call := lock.Call{Name: "order:1", Kind: kind, Permits: 1}
-			took := time.Duration(i%100) * 20 * time.Millisecond
-			err := failures[i%len(failures)]
-			o.End(o.Begin(ctx, call), call, took, err)
-			if err == nil {
-				o.Ended(o.Held(ctx, call), call, took, ends[i/3%len(ends)])
-			}
-			o.Renewed(call.Name, err)
-			o.Command(lock.Command{Script: "acquire", Took: took / 100, Err: err})
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-type stats struct{}
-
-func (stats) Stats() lock.Stats {
-	return lock.Stats{Holds: 1, LeastValidity: 20 * time.Second, RenewalsDue: 1, ReleasesOwed: 1}
-}
-
-// serve serves the metrics of a program that does all that the metrics tell.
-func serve(t *testing.T) (addr string) {
-	t.Helper()
-	metrics := prometheus.New(prometheus.Options{})
-	registry := client.NewRegistry()
-	require.NoError(t, registry.Register(metrics))
-	t.Cleanup(metrics.Track(stats{}))
-	ctx, cancel := context.WithCancel(t.Context())
-	played := make(chan struct{})
-	go func() {
-		defer close(played)
-		play(ctx, metrics.Observer())
-	}()
-	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	t.Cleanup(func() {
-		cancel()
-		<-played
-		server.Close()
-	})
-	return server.Listener.Addr().String()
-}
-
 // A panel whose query is wrong is empty, and nobody notices before an outage.
 func TestEveryQueryOfTheDashboardFindsSomething(t *testing.T) {
 	t.Parallel()
-	addr := serve(t)
+	server := redistest.Start(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	addr := openOffice(t, buildOffice(t), proxy.Addr())
 	classic := startPrometheus(t, addr)
 	native := startPrometheus(t, addr, "--enable-feature=native-histograms")
 	for _, q := range dashboard(t) {
@@ -114,11 +63,23 @@ func TestEveryQueryOfTheDashboardFindsSomething(t *testing.T) {
 		}, q.panel+": "+q.expr)
 		require.NoError(t, err, q.panel)
 	}
-	// The alerts are evaluated as well, and one of them has reason to fire at once.
-	redistest.Eventually(t, time.Minute, func() bool {
-		found, err := classic.query(`ALERTS{alertname="HoldfastHoldLost", alertstate="firing"}`)
-		return err == nil && len(found) > 0
-	}, "holds are lost, and no alert fires")
+	cutRenewals(t, proxy, 3)
+	obstruct(t, server.Addr())
+	for _, expr := range []string{
+		// The inspector breaks the lock of the till, of which an alert speaks at once.
+		`ALERTS{alertname="HoldfastHoldLost", alertstate="firing", kind="rlock", class="till:*", reason="gone"}`,
+		`distributed_lock_failures_total{reason="busy", kind="rlock", class="hall:*:clean"} > 0`,
+		`distributed_lock_failures_total{reason="cancelled", kind="fair", class="show:*"} > 0`,
+		`distributed_lock_renewals_total{result="error", class="till:*"} > 0`,
+		`distributed_lock_renewals_total{result="ok", class="till:*"} > 0`,
+		`distributed_lock_command_seconds_count{script="renew", result="error"} > 0`,
+		`distributed_lock_command_seconds_count{script="fair_acquire", result="ok"} > 0`,
+	} {
+		redistest.Eventually(t, time.Minute, func() bool {
+			found, err := classic.query(expr)
+			return err == nil && len(found) > 0
+		}, "it happens, and Prometheus does not know it: "+expr)
+	}
 
 	picture := filepath.Join(t.TempDir(), "metrics.svg")
 	draw := exec.CommandContext(t.Context(), "go", "run", "./integration/monitoring/graphs",
