@@ -31,9 +31,14 @@ func TestAPlainClientBeforeAServerThatEnforcesSlots(t *testing.T) {
 	}
 	c := clientAt(t, server.Addr(), nil)
 	early := multilock.New(locks(c, "a", "b", "{tag}:1", "{tag}:2", "c"))
-	for range 3 {
+	learned := 0
+	for i := range 3 {
 		held, unlock, err := early.Lock(within(t))
 		require.NoError(t, err)
+		if i == 0 {
+			learned = refused() // once, or again for a request that was sent again because its answer was slow
+			require.Positive(t, learned)
+		}
 		holds, err := early.Held(held)
 		require.NoError(t, err)
 		require.Len(t, holds, 5)
@@ -41,14 +46,14 @@ func TestAPlainClientBeforeAServerThatEnforcesSlots(t *testing.T) {
 		require.ErrorIs(t, err, rlock.ErrBusy)
 		require.NoError(t, unlock())
 	}
-	require.Equal(t, 1, refused(), "it learns from the first refusal")
+	require.Equal(t, learned, refused(), "it learns from the first refusal")
 	late := multilock.New(locks(c, "a", "b", "{tag}:1", "{tag}:2", "c"))
 	before := server.Calls(t, "evalsha")
 	_, unlock, err := late.TryLock(within(t))
 	require.NoError(t, err)
 	require.NoError(t, unlock())
 	require.Equal(t, int64(8), server.Calls(t, "evalsha")-before, "four slots, taken and released")
-	require.Equal(t, 1, refused())
+	require.Equal(t, learned, refused())
 	require.NoError(t, c.Close())
 	for _, key := range server.Keys(t) {
 		require.True(t, strings.HasPrefix(key, "redisson_lock_token:"), key)

@@ -134,7 +134,7 @@ func TestImportedHoldIsRenewedUnderItsHandle(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 
-	ctx, unlock, err = rlock.New(a, key, rlock.FixedLease(200*time.Millisecond)).
+	ctx, unlock, err = rlock.New(a, key, rlock.FixedLease(time.Second)).
 		Import(t.Context(), token)
 	require.NoError(t, err)
 	timeLost(t, timeOver(t, ctx), rlock.LossExpired)

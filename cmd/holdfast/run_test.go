@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		"a grace beyond the lease": {[]string{"--grace", "20s", name, "true"}, 64},
 		"-n and -w":                {[]string{"-n", "-w", "1s", name, "true"}, 64},
 		"busy, not waiting":        {[]string{"-n", busy, "true"}, 75},
-		"busy, waiting":            {[]string{"-w", "10ms", busy, "true"}, 75},
+		"busy, waiting":            {[]string{"-w", "1s", busy, "true"}, 75},
 		"busy, -E":                 {[]string{"-n", "-E", "1", busy, "true"}, 1},
 		"its own":                  {[]string{name + "7", "--", "sh", "-c", "exit 75"}, 75},
 		"no server": {[]string{
