@@ -3,7 +3,6 @@ package integration_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,12 +25,7 @@ import (
 // TestMain runs more tests at a time than there are processors, because they mostly wait for leases to
 // end and for servers to fail over. An explicit -parallel takes precedence.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", "6")
-	}
+	redistest.InParallel(6)
 	// go-redis itself never closes the connection by which a failover cluster client listens to its
 	// Sentinels.
 	const redis = "github.com/redis/go-redis/v9."

@@ -1,7 +1,6 @@
 package crashpoints_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 
@@ -16,11 +15,6 @@ func TestMain(m *testing.M) {
 		subjectMain()
 		return
 	}
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", "10")
-	}
+	redistest.InParallel(10)
 	redistest.Main(m)
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
 // root is the module's directory, as seen from this package's.
@@ -26,11 +28,17 @@ const (
 	longPatience = 6 * time.Minute
 )
 
+// Linking keeps one processor busy, and the tests of a mutant mostly wait.
+func TestMain(m *testing.M) {
+	redistest.InParallel(4)
+	os.Exit(m.Run())
+}
+
 // Every mutant is built, and caught by the tests that are named for it.
 func TestMutantsAreCaught(t *testing.T) {
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
-			t.Parallel() // linking keeps one processor busy, and the tests mostly wait
+			t.Parallel()
 			limit := patience
 			if m.args != nil {
 				limit = longPatience

@@ -2,7 +2,6 @@ package topologies
 
 import (
 	"context"
-	"flag"
 	"log/slog"
 	"net"
 	"strconv"
@@ -21,12 +20,7 @@ import (
 // TestMain runs more tests at a time than there are processors, because they mostly wait. An explicit
 // -parallel takes precedence.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", "10")
-	}
+	redistest.InParallel(10)
 	redis.SetLogger(silence{})
 	// go-redis itself never closes the connection by which a failover client listens to its Sentinels.
 	const lib = "github.com/redis/go-redis/v9."
