@@ -56,8 +56,9 @@ type Observer struct {
 	Released func(name string, held time.Duration, err error)
 
 	// Command: a script was answered by a server, or was not. There is one event for each script that is sent, also if
-	// its caller has left, and for those that could not be sent because there was no connection. Not told are
-	// subscriptions, WAIT, the questions that a client asks about the server, and what a redlock sends to its nodes.
+	// its caller has left, and for those that could not be sent because there was no connection. A redlock has one for
+	// each of its nodes that is asked, but not for answers that come when Close has released its holds. Not told are
+	// subscriptions, WAIT, and the questions that a client asks about the server.
 	Command func(command Command)
 }
 

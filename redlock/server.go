@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -22,6 +23,9 @@ func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
 	client, err := links.FromNode(rdb, limits, n.vet)
 	if err != nil {
 		return err
+	}
+	if tell := n.client.core.Engine.Answered(); tell != nil {
+		client.AddHook(redisstore.Timer(n.client.clock, tell))
 	}
 	n.server, n.addr = redisServer{client}, client.Options().Addr
 	return nil

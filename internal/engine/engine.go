@@ -102,6 +102,10 @@ func New(cfg Config) *Engine {
 	return e
 }
 
+// Answered is what reports a script to the observer that did not go through the store: nil if nobody is told. What is
+// reported when the engine has been closed is dropped.
+func (e *Engine) Answered() func(store.Command) { return e.events.answered() }
+
 // Lease is the client's lease.
 func (e *Engine) Lease() time.Duration { return e.cfg.Lease }
 

@@ -63,7 +63,7 @@ func (s *Store) noteUse(wrote bool) {
 func (s *Store) Start(host store.Host) {
 	s.host = host
 	if host.Answered != nil {
-		s.links.Hook(&timer{clock: host.Clock, tell: host.Answered})
+		s.links.Hook(Timer(host.Clock, host.Answered))
 	}
 	s.traffic = pipeline.New(pipeline.Config{
 		Client: s.links.Traffic, Wires: s.links.Wires(), Shard: s.Node, Bundle: !s.links.Cluster(),

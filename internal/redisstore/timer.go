@@ -22,6 +22,11 @@ type timer struct {
 	tell  func(store.Command) // does not wait
 }
 
+// Timer returns a hook that reports each script which a client of Redis sends.
+func Timer(clock *watchdog.Clock, tell func(store.Command)) redis.Hook {
+	return &timer{clock: clock, tell: tell}
+}
+
 // DialHook implements [redis.Hook].
 func (t *timer) DialHook(next redis.DialHook) redis.DialHook { return next }
 

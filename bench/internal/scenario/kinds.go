@@ -142,7 +142,7 @@ func (l *limited) Measure(ctx context.Context) (measure.Figures, error) {
 func busy() []Scenario {
 	return []Scenario{{
 		ID: "busy", Title: "1 goroutine, TryLock of what another process holds",
-		Contenders: append([]string{contender.Ours}, peers...), Columns: pairColumns, Rounds: 3, Far: true,
+		Contenders: append([]string{contender.Ours}, peers...), Columns: pairColumns, Rounds: 2, Far: true,
 		Goals: []Goal{
 			{Figure: measure.Rate, Of: contender.Ours, To: peers, AtLeast: 1},
 			{Figure: measure.Sends, Of: contender.Ours, AtMost: 1.1},

@@ -18,7 +18,7 @@ var pairColumns = []Column{
 }
 
 // manyRounds are for what is so near to one another that the machine's moods decide in few.
-const manyRounds = 5
+const manyRounds = 4
 
 // fewPasses are how many turns each of many goroutines has in a round at least, over whatever distance.
 const fewPasses = 2
