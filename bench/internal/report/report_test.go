@@ -44,6 +44,21 @@ func TestATableHasMediansRatiosAndVerdicts(t *testing.T) {
 	require.Contains(t, text, "missed loopback: locks_per_s of holdfast: at most 10: got 20,000")
 }
 
+// A round in which a peer's waiter was never woken is told, and does not count; the others do.
+func TestATableSaysWhoWasStuck(t *testing.T) {
+	var b strings.Builder
+	stuck := sample(contender.Bsm, 0, 0)
+	stuck.Figures = measure.Figures{measure.Stuck: 1}
+	require.NoError(t, Table(&b, two, loopback(
+		sample(contender.Ours, 0, 20_000), stuck,
+		sample(contender.Ours, 1, 9_000), sample(contender.Bsm, 1, 4_500),
+	)))
+	text := b.String()
+	require.Contains(t, text, "stuck  loopback: bsm/redislock: a waiter was never woken in round 1, which does not count")
+	require.Regexp(t, `bsm/redislock +4,500 +±0\.00 % +2\.00`, text)
+	require.Contains(t, text, "met    loopback: locks_per_s of holdfast: at least 1.5 times that of bsm/redislock: got 2.00")
+}
+
 func TestNumbersHaveThreeDigitsThatCount(t *testing.T) {
 	for want, v := range map[string]float64{
 		"–": math.NaN(), "0.00": 0, "0.93": 0.931, "9.99": 9.99, "10.0": 9.999, "12.3": 12.34,

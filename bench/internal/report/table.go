@@ -28,6 +28,12 @@ func Table(w io.Writer, s scenario.Scenario, parts []Part) error {
 		return err
 	}
 	for _, part := range parts {
+		for _, one := range part.Samples {
+			if one.Figures[measure.Stuck] != 0 {
+				fmt.Fprintf(w, "  stuck  %s: %s: a waiter was never woken in round %d, which does not count\n",
+					part.name(), one.Contender, one.Round+1)
+			}
+		}
 		for _, v := range s.Judge(part.Samples, part.Distance) {
 			sign := "missed"
 			if v.Met {

@@ -81,7 +81,22 @@ func (s *site) empty(ctx context.Context) error {
 	return nil
 }
 
-// Run measures a scenario. Progress is told as it is made.
+// subject opens the i-th contender.
+func (s Scenario) subject(i int, at *site, set Setting) (Subject, error) {
+	open, name := s.Open, s.Contenders[i]
+	if name == contender.Redisson {
+		open = s.Java
+	}
+	lab := &Lab{Setting: set, Contender: name, Servers: at.servers, Etcd: at.etcd, Relay: at.relay}
+	subject, err := open(lab)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
+	}
+	return subject, nil
+}
+
+// Run measures a scenario. Progress is told as it is made. A peer of which a waiter is never woken has no figures of
+// that round; if that happens to one of ours, the run fails.
 func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samples []Sample, err error) {
 	rounds := set.Rounds
 	if s.Rounds != 0 && (set.Scale == Full || s.Rounds < rounds) {
@@ -101,14 +116,9 @@ func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samp
 			}
 		}
 	}()
-	for i, name := range s.Contenders {
-		open := s.Open
-		if name == contender.Redisson {
-			open = s.Java
-		}
-		lab := &Lab{Setting: set, Contender: name, Servers: at.servers, Etcd: at.etcd, Relay: at.relay}
-		if subjects[i], err = open(lab); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
+	for i := range s.Contenders {
+		if subjects[i], err = s.subject(i, at, set); err != nil {
+			return nil, err
 		}
 	}
 	for round := range rounds {
@@ -118,14 +128,21 @@ func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samp
 			if err := at.empty(ctx); err != nil {
 				return nil, err
 			}
+			name := s.Contenders[turn]
 			figures, err := subjects[turn].Measure(ctx)
+			if errors.Is(err, errNeverWoken) && !contender.IsOurs(name) {
+				fmt.Fprintf(progress, "%s: %s: %v\n", s.ID, name, err)
+				_ = subjects[turn].Close() // its waiter may be there still
+				figures = measure.Figures{measure.Stuck: 1}
+				subjects[turn], err = s.subject(turn, at, set)
+			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.ID, s.Contenders[turn], err)
+				return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
 			}
 			if at.relay != nil {
 				figures[measure.Late] = micros(at.relay.Late())
 			}
-			samples = append(samples, Sample{s.ID, s.Contenders[turn], round, figures})
+			samples = append(samples, Sample{s.ID, name, round, figures})
 		}
 	}
 	return samples, nil

@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// Median is the middle of the values, or the mean of the two in the middle. It is NaN if there are none.
+// Median is the middle of the values, or the mean of the two in the middle. NaN is no value; it is NaN if there are no
+// others.
 func Median(values []float64) float64 {
-	if len(values) == 0 {
+	sorted := slices.Sorted(slices.Values(known(values)))
+	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	sorted := slices.Sorted(slices.Values(values))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 1 {
 		return sorted[half]
@@ -22,11 +23,15 @@ func Median(values []float64) float64 {
 
 // Spread is how far the values lie apart: (greatest - least) / median.
 func Spread(values []float64) float64 {
+	values = known(values)
 	if len(values) == 0 {
 		return math.NaN()
 	}
 	return (slices.Max(values) - slices.Min(values)) / Median(values)
 }
+
+// known leaves out NaN.
+func known(values []float64) []float64 { return slices.DeleteFunc(slices.Clone(values), math.IsNaN) }
 
 // Ratio is the median of the quotients of two contenders' values of the same rounds. The rounds of
 // contenders are interleaved, so what the machine did meanwhile to both falls out of a quotient; it
