@@ -2,6 +2,7 @@ package rwlock_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,6 +54,48 @@ func TestAReaderJoinsWithoutARequest(t *testing.T) {
 		require.Equal(t, before+1, l.runs())
 		b.write().frees(t)
 		l.clean()
+	})
+}
+
+// A reader that has joined and whose Lock has not returned yet is in: the others may leave, and another one joins it.
+func TestAReaderWhoseLockIsUnderWayIsJoined(t *testing.T) {
+	t.Parallel()
+	inJoinLab(t, func(t *testing.T, l *joinLab) {
+		joined, goOn := make(chan struct{}), make(chan struct{})
+		var helds atomic.Int32
+		client, err := rlock.NewClient(l.sim.Client(), &rlock.ClientOptions{Observer: &rlock.Observer{
+			Held: func(context.Context, rlock.Call) context.Context {
+				if helds.Add(1) == 2 {
+					close(joined)
+					<-goOn
+				}
+				return nil
+			},
+		}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, client.Close()) }()
+		read := rwlock.New(client, l.name).Read()
+		_, unlock, err := read.Lock(t.Context())
+		require.NoError(t, err)
+		asked := l.runs("rw_read")
+		returned := make(chan error, 1)
+		go func() {
+			_, unlock, err := read.Lock(t.Context())
+			if err == nil {
+				err = unlock()
+			}
+			returned <- err
+		}()
+		<-joined
+		require.NoError(t, unlock())
+		_, unlock, err = read.Lock(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, asked, l.runs("rw_read"), "it joins the one that is under way")
+		close(goOn)
+		require.NoError(t, <-returned)
+		require.NoError(t, unlock())
+		require.Equal(t, 1, l.releases())
+		l.ends()
 	})
 }
 

@@ -122,7 +122,7 @@ func (h *Hold) longestLocked(now time.Duration) time.Duration {
 // coversLocked reports that the hold is renewed for another level with a lease that is no shorter.
 func (h *Hold) coversLocked(lease time.Duration) bool {
 	for l := h.top; l != nil; l = l.below {
-		if l.kept && !l.pending && l.lease >= lease && l.errLocked() == nil {
+		if l.kept && (!l.pending || l.joining) && l.lease >= lease && l.errLocked() == nil {
 			return true
 		}
 	}

@@ -24,6 +24,7 @@ type Level struct {
 
 	// Guarded by hold.mu.
 	pending bool // its Lock is still under way; it has no context yet
+	joining bool // pending, but all that it asks for it has: Redis is not asked
 	open    bool // not unlocked yet
 }
 
@@ -145,7 +146,7 @@ func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, boo
 func (l *Level) openLocked(ctx context.Context) {
 	l.outer, _ = ctx.Value(levelKey{}).(*Level)
 	l.Context, l.cancel = context.WithCancelCause(ctx)
-	l.open, l.pending = true, false
+	l.open, l.pending, l.joining = true, false, false
 }
 
 // scheduleLocked arms the level's own end: that of a lease that nobody renews.

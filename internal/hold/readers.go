@@ -80,7 +80,7 @@ func (h *Hold) Join(want Want) *Level {
 		return nil
 	}
 	r := &reader{hold: h, start: now, told: true} // of one that never opens there is nothing to tell
-	l := &Level{hold: h, reader: r, lease: want.Lease, kept: true, pending: true}
+	l := &Level{hold: h, reader: r, lease: want.Lease, kept: true, pending: true, joining: true}
 	h.pushLocked(l)
 	h.limitLocked(l.reader, nil, want.MaxHold)
 	return l
