@@ -31,14 +31,9 @@ func TestAPlainClientBeforeAServerThatEnforcesSlots(t *testing.T) {
 	}
 	c := clientAt(t, server.Addr(), nil)
 	early := multilock.New(locks(c, "a", "b", "{tag}:1", "{tag}:2", "c"))
-	learned := 0
-	for i := range 3 {
+	for range 3 {
 		held, unlock, err := early.Lock(within(t))
 		require.NoError(t, err)
-		if i == 0 {
-			learned = refused() // once, or again for a request that was sent again because its answer was slow
-			require.Positive(t, learned)
-		}
 		holds, err := early.Held(held)
 		require.NoError(t, err)
 		require.Len(t, holds, 5)
@@ -46,7 +41,8 @@ func TestAPlainClientBeforeAServerThatEnforcesSlots(t *testing.T) {
 		require.ErrorIs(t, err, rlock.ErrBusy)
 		require.NoError(t, unlock())
 	}
-	require.Equal(t, learned, refused(), "it learns from the first refusal")
+	learned := refused() // once, or again for a request that was sent again because its answer was slow
+	require.Contains(t, []int{1, 2}, learned, "it learns from the first of three refusals")
 	late := multilock.New(locks(c, "a", "b", "{tag}:1", "{tag}:2", "c"))
 	before := server.Calls(t, "evalsha")
 	_, unlock, err := late.TryLock(within(t))

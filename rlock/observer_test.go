@@ -86,7 +86,7 @@ var observerCases = map[string]struct {
 	}, []string{"waiting", "acquired", "released"}},
 	"a wait here and then there": {nil, observerWaitsTwice,
 		[]string{"acquired", "waiting", "lost: " + rlock.LossGone.String(), "acquired", observerLost, "released"}},
-	"a wait that is given up": {[]rlock.Option{rlock.MaxWait(100 * time.Millisecond)},
+	"a wait that is given up": {[]rlock.Option{rlock.MaxWait(time.Second)},
 		func(t *testing.T, lock, other *rlock.Lock) {
 			_, unlock := conductTake(t, conductCtx(t), other)
 			_, _, err := lock.Lock(conductCtx(t))

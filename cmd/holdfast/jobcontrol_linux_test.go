@@ -13,7 +13,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// patient is a command of two processes that ends when there is a file.
+// patient is a command of two processes that ends when there is a file. bash runs it: dash starts a process by vfork, and
+// one that is stopped between that and its exec leaves dash waiting in a state in which no signal stops it.
 const patient = `sleep 300 & echo $! $$ >>"$PIDS"; while ! [ -e "$PIDS.end" ]; do sleep 0.05; done; kill $!; echo bye`
 
 // shell is an interactive shell on a screen of its own, with $HOLDFAST and $NAME.
@@ -51,9 +52,9 @@ func isStopped(pid int) bool {
 func TestCtrlZStopsTheJobUntilItIsContinued(t *testing.T) {
 	t.Parallel()
 	for what, line := range map[string]string{
-		"alone":    `"$HOLDFAST" run --lease 5m "$NAME" -- sh -c "$PATIENT"`,
-		"pipeline": `"$HOLDFAST" run --lease 5m "$NAME" -- sh -c "$PATIENT" | cat`,
-		"script":   `sh -c '"$HOLDFAST" run --lease 5m "$NAME" -- sh -c "$PATIENT"; exit $?'`,
+		"alone":    `"$HOLDFAST" run --lease 5m "$NAME" -- bash -c "$PATIENT"`,
+		"pipeline": `"$HOLDFAST" run --lease 5m "$NAME" -- bash -c "$PATIENT" | cat`,
+		"script":   `sh -c '"$HOLDFAST" run --lease 5m "$NAME" -- bash -c "$PATIENT"; exit $?'`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +87,7 @@ func TestAForgottenStoppedJobLosesItsCommandInTime(t *testing.T) {
 	t.Parallel()
 	name := redistest.Key(t)
 	s, h := shell(t, name)
-	s.typed(`"$HOLDFAST" run --lease 6s "$NAME" -- sh -c "trap '' TERM; $PATIENT"` + "\n")
+	s.typed(`"$HOLDFAST" run --lease 6s "$NAME" -- bash -c "trap '' TERM; $PATIENT"` + "\n")
 	pids := h.awaitPids(2)
 	s.typed("\x1a")
 	s.await("Stopped")
@@ -104,7 +105,7 @@ func TestAForgottenStoppedJobLosesItsCommandInTime(t *testing.T) {
 func TestAStoppedCommandKeepsTheLock(t *testing.T) {
 	t.Parallel()
 	name := redistest.Key(t)
-	h := prepare(t, addr(t), "run", "--lease", "6s", name, "--", "sh", "-c", patient)
+	h := prepare(t, addr(t), "run", "--lease", "6s", name, "--", "bash", "-c", patient)
 	h.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // and no terminal
 	pids := h.start().awaitPids(2)
 	require.NoError(t, h.Process.Signal(syscall.SIGTSTP))
