@@ -33,6 +33,7 @@ type backend interface {
 type Server struct {
 	t       testing.TB // the test that started it
 	port    int
+	claim   claim // of its port, if that was chosen for it
 	dir     string
 	ownDir  bool
 	backend backend
@@ -115,13 +116,13 @@ func launch(c config) (*Server, error) {
 func launchOnce(c config) (s *Server, err error) {
 	s = &Server{port: c.port, dir: c.dir}
 	if s.port == 0 {
-		if s.port, err = freePort(c.bus); err != nil {
+		if s.port, s.claim, err = freePort(c.bus); err != nil {
 			return nil, err
 		}
 	}
 	if s.dir == "" {
 		if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
-			return nil, err
+			return nil, errors.Join(err, s.close())
 		}
 		s.ownDir = true
 	}
@@ -208,7 +209,7 @@ func (s *Server) admin() *redis.Client {
 }
 
 // Addr returns the server's address, host and port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return address(s.port) }
 
 // Port returns the server's port.
 func (s *Server) Port() int { return s.port }
@@ -243,5 +244,6 @@ func (s *Server) close() error {
 	if s.ownDir {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
+	errs = append(errs, s.claim.release())
 	return errors.Join(errs...)
 }
