@@ -113,7 +113,10 @@ var errClock = errors.New("the clock of the Redis server is changing too fast")
 // Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent
 // at 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". Redis may have carried out the
 // first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. If the process stood still in between so that
-// this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id.
+// this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id. It comes in again
+// like one whose hold was over before it was attached, with no ticket: the grant took its place out of the store's
+// queue. Whoever names a ticket and finds that queue empty says that the store has lost it, and so has to wait for
+// others to come back.
 //
 // A hold is on the table before anybody is told of it. Close looks for holds on the table after it has closed the
 // sender; so either Close finds this hold, or the sender is found closed here and the hold is given to the reclaimer.
@@ -132,6 +135,7 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
 		l.doubt.add(start, sent.NotAfter)
 		l.renounce()
+		e.table.setTicket(l.waiter, 0)
 		return nil, opaque{errStale}
 	}
 	late := l.doubt.notAfter

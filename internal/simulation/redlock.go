@@ -29,7 +29,7 @@ var redlockKind = kind{
 	act: func(w *worker, name string) {
 		switch n := w.random.IntN(100); {
 		case n < 1:
-			if time.Since(w.net.began) < w.net.heal {
+			if time.Since(w.net.began) < w.net.heal+w.quorum.longest()+soon { // a node that failed may not be asked yet
 				w.quorum.dropped.Store(true)
 			}
 			_ = w.quorum.clients[w.number].Close() // it may name what is held
@@ -67,7 +67,7 @@ type quorum struct {
 	networks []*network
 	clients  []*redlock.Client
 	links    [][]*memquorum.Link // by client
-	dropped  atomic.Bool         // a client was closed while the network was bad
+	dropped  atomic.Bool         // a client was closed while a node may have counted as failed
 }
 
 func newQuorum(w *world) *quorum {
