@@ -29,7 +29,7 @@ var redlockKind = kind{
 	act: func(w *worker, name string) {
 		switch n := w.random.IntN(100); {
 		case n < 1:
-			if time.Since(w.net.began) < w.net.heal+w.quorum.longest()+soon { // a node that failed may not be asked yet
+			if time.Since(w.net.began) < w.net.heal+w.quorum.longest()+soon { // a node may still count as failed
 				w.quorum.dropped.Store(true)
 			}
 			_ = w.quorum.clients[w.number].Close() // it may name what is held
