@@ -31,6 +31,7 @@ type record struct {
 	enters  int
 	breaks  int               // that are under way
 	struck  bool              // there was one
+	strikes int               // begins and ends of them
 	unclear time.Time         // until when holds without ids may be of what a Break took away
 	gaveUp  map[int]time.Time // by client: when one of its waiters did last
 	broken  map[string]bool   // ids that a Break may have taken away though their holders have not learnt yet
@@ -57,6 +58,7 @@ type wait struct {
 	overtook *wait
 	since    time.Time // it was acquired no earlier
 	entered  int       // enters with it
+	before   int       // strikes when the unlock began
 
 	held context.Context
 	hold rlock.Hold
@@ -223,15 +225,15 @@ func (b *book) leave(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(w.holds, w)
-	w.left = time.Now()
+	w.left, w.before = time.Now(), w.strikes
 }
 
 // keep notes that an unlock was carried out, of a hold that may have to be kept for longer. A Break ends it all the
-// same.
+// same, also before the unlock was answered.
 func (b *book) keep(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w.keeps == 0 || w.tainted || w.since.IsZero() {
+	if w.keeps == 0 || w.tainted || w.since.IsZero() || w.strikes != w.before {
 		return
 	}
 	if until := w.since.Add(w.keeps); w.enters == w.entered {
@@ -252,6 +254,7 @@ func (b *book) breaking(name string, by int) {
 	defer b.mu.Unlock()
 	r := b.record(name)
 	r.breaks += by
+	r.strikes++
 	r.struck, r.kept = true, time.Time{}
 	for w := range r.waits {
 		w.tainted = true
