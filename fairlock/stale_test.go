@@ -38,8 +38,13 @@ func TestAWaiterWhoseGrantWasToldTooLateAsksAtOnce(t *testing.T) {
 			return memstore.Fate{After: way}
 		}
 		w.mu.Unlock()
+		waits := func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return told.IsZero() || time.Now().Before(told)
+		}
 		first.frees()
-		for told.IsZero() || time.Now().Before(told) {
+		for waits() {
 			w.pass(10 * time.Millisecond)
 			require.False(t, second.in())
 		}
