@@ -263,6 +263,30 @@ var table = append(histories, []mutant{
 		new:  `if w.state == Left && w.listed {`,
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
+		name: "a goroutine that comes back at once owes nothing",
+		file: "internal/engine/pass.go",
+		old:  `return nil, h.portion != nil || h.proto.Excludes(h.proto.Mode())`,
+		new:  `return nil, false`,
+		in:   "rlock", by: "^TestClientsOfOneGoroutineShare$",
+	}, {
+		name: "what is owed is forgotten with the key",
+		file: "internal/engine/keystate.go",
+		old:  `s.queue.Remembers(p.clock.Now()):`,
+		new:  `!s.queue.Empty():`,
+		in:   "internal/engine", by: "^TestWhatIsOwedOutlivesTheKey$",
+	}, {
+		name: "a series of short turns does not end",
+		file: "internal/localqueue/series.go",
+		old:  `if took+took/time.Duration(s.turns) > runShort {`,
+		new:  `if took+took/time.Duration(s.turns) > time.Hour {`,
+		in:   "internal/localqueue", by: "^TestASeriesIsBoundedByTime$",
+	}, {
+		name: "a writer's release counts twice",
+		file: "internal/wake/listen.go",
+		old:  `if payload != "0" || t.last != "1" {`,
+		new:  `if payload != "" {`,
+		in:   "internal/wake", by: "^TestAWritersReleaseCountsOnce$",
+	}, {
 		name: "nobody else has a turn where memory is not enough",
 		file: "internal/engine/pass.go",
 		old:  `return nil, h.portion == nil`,

@@ -33,13 +33,6 @@ func (t *table) trouble(w *waiter) error {
 	return q.Trouble(&w.Waiter)
 }
 
-// ends notes what was heard of a key before the release is sent that ends a run of turns.
-func (t *table) ends(h *Hold, heard store.Count) {
-	p, q := t.queue(h.proto.Key())
-	defer p.mu.Unlock()
-	q.RunEnds(localqueue.Heard(heard))
-}
-
 // owes reports whether the process is still to let releases of others pass.
 func (t *table) owes(w *waiter, heard store.Count) bool {
 	p, q := t.queue(w.key())

@@ -51,7 +51,7 @@ func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 		e.watchdog.Stop(&h.Lease)
 		ended.Contexts()
 		e.events.ended(ended.Owners, ended.Cause)
-		e.table.drop(h, 0)
+		e.table.drop(h)
 		names = append(names, h.proto.Name())
 		orphans = append(orphans, h.asOrphan())
 	}

@@ -82,7 +82,9 @@
 // memory is not possible, the lock is released. If only this process received the message of that release, its next
 // waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits for as
 // many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it asks.
-// So processes take turns, and one that is slower to wake has its turn too.
+// So processes take turns, and one that is slower to wake has its turn too. A caller behind which nobody of its process
+// waits may come back at once, before anybody else has heard of the release; so the debt is kept, with the key's queue,
+// for some milliseconds after everybody has gone (keystate.go).
 //
 // Example: three processes listen for a key. Process A releases it, and the reply says that 3 received the message. A's
 // debt is 2. B gets the lock and releases it: the debt is 1. C does: it is 0, and A asks. If C had no waiter left, no

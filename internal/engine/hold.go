@@ -132,7 +132,7 @@ func (e *Engine) isSide(h *Hold, p store.Protocol) bool {
 // from the start, and whoever ended it has not found it on the table. It would be in everybody's way for ever.
 func (h *Hold) delist() {
 	if h.Over() {
-		h.engine.table.drop(h, 0)
+		h.engine.table.drop(h)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
@@ -25,6 +26,9 @@ type keyQueue struct {
 
 // state is the state of a key, which is made if there is none.
 func (p *part) state(key string) *keyState {
+	if len(p.deserted) > 0 {
+		p.clear()
+	}
 	s := p.keys[key]
 	if s == nil {
 		if p.keys == nil {
@@ -61,6 +65,7 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 //	one hold, nobody waits            the state with that hold
 //	one hold, and a run or a debt     the queue too, for as long as it lasts
 //	several holds, or waiters         the queue, and a map of the holds from the second one on
+//	a debt to others, for some ms     the queue
 //	none of these                     nothing
 
 // tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
@@ -70,16 +75,63 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 // allocate both each time.
 func (p *part) tidy(key string) {
 	s := p.keys[key]
-	if s == nil || s.queue != nil && !s.queue.Empty() {
+	switch {
+	case s == nil || s.queue != nil && !s.queue.Empty():
+	case s.hold != nil:
+		if s.queue != nil && s.queue.Idle() {
+			p.dropQueue(s)
+		}
+	case s.queue != nil && s.queue.Remembers(p.clock.Now()):
+		p.desert(key)
+	default:
+		p.remove(key, s)
+	}
+}
+
+func (p *part) remove(key string, s *keyState) {
+	delete(p.keys, key)
+	p.dropQueue(s)
+	p.spareState = s
+}
+
+// What a process owes to others outlives the state of the key by some milliseconds: a goroutine that unlocks and locks
+// again finds it then. No timer ends that. Whoever comes to the part of the table next removes what is over, and there
+// are maxDeserted keys in a part at most; one that is removed early owes nothing any more.
+const maxDeserted = 16
+
+// desert keeps a key that nobody holds or waits for.
+func (p *part) desert(key string) {
+	if slices.Contains(p.deserted, key) {
 		return
 	}
-	if s.hold == nil {
-		delete(p.keys, key)
-		p.dropQueue(s)
-		p.spareState = s
-	} else if s.queue != nil && s.queue.Idle() {
-		p.dropQueue(s)
+	if len(p.deserted) == maxDeserted {
+		if first := p.deserted[0]; p.isDeserted(first) {
+			p.remove(first, p.keys[first])
+		}
+		p.deserted = slices.Delete(p.deserted, 0, 1)
 	}
+	p.deserted = append(p.deserted, key)
+}
+
+// clear removes the keys that have been deserted for long enough, and forgets that others were which are not any more.
+func (p *part) clear() {
+	now := p.clock.Now()
+	p.deserted = slices.DeleteFunc(p.deserted, func(key string) bool {
+		if !p.isDeserted(key) {
+			return true
+		}
+		s := p.keys[key]
+		over := !s.queue.Remembers(now)
+		if over {
+			p.remove(key, s)
+		}
+		return over
+	})
+}
+
+func (p *part) isDeserted(key string) bool {
+	s := p.keys[key]
+	return s != nil && s.hold == nil && s.queue != nil && s.queue.Empty()
 }
 
 // dropQueue has a queue forget all but the holds, and removes it if there are not several of them: with one hold a

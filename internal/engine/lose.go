@@ -60,7 +60,7 @@ func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 		e.watchdog.Lose(&h.Lease, err)
 		ended.Contexts()
 		h.forfeit(reason) // only now, when no context says that it is held
-		e.table.drop(h, 0)
+		e.table.drop(h)
 		for range ended.Losers {
 			e.events.lost(err)
 		}
@@ -96,7 +96,7 @@ func (h *Hold) orphan() {
 	ended.Contexts()
 	h.engine.events.ended(ended.Owners, ended.Cause)
 	h.engine.sender.Reclaim(h.asOrphan(), h.Longest())
-	h.engine.table.drop(h, 0)
+	h.engine.table.drop(h)
 }
 
 // asOrphan is the hold as the reclaimer takes it over.

@@ -24,14 +24,17 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 
 // pass makes h the hold of the waiter that is next, if that one can have it as it is. Who that is, whether it can, and
 // that it has it are one step under the table's mutex: the waiter leaves before, and another one is next, or it
-// leaves after, with a hold that it lets go. RunOver reports that one waits, and that other processes have their turn
-// first: the run has been long enough, or memory is not enough.
+// leaves after, with a hold that it lets go. RunOver reports that other processes have their turn first: the run has
+// been long enough, memory is not enough, or nobody of this process waits for what others cannot have meanwhile.
 func (t *table) pass(h *Hold, sure time.Duration) (next *Hold, runOver bool) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[h.proto.Key()]
-	if s == nil || s.queue == nil || h.suspect || !h.confirmedLocked() || !s.lists(h) {
+	if s == nil || h.suspect || !h.confirmedLocked() || !s.lists(h) {
 		return nil, false
+	}
+	if s.queue == nil || s.queue.Empty() {
+		return nil, h.portion != nil || h.proto.Excludes(h.proto.Mode())
 	}
 	now := t.engine.clock.Now()
 	to, runOver := s.queue.Next(h.proto.Mode(), h.portion, now)

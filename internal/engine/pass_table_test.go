@@ -33,7 +33,7 @@ func TestAHoldPassesInOneStep(t *testing.T) {
 	require.NotNil(t, third)
 	_, h = f.table.look(f.waiters["w4"])
 	require.Same(t, third, h)
-	f.table.drop(third, 0)
+	f.table.drop(third)
 	f.empty()
 }
 

@@ -29,9 +29,9 @@ func (e *Engine) by(end time.Duration) context.Context {
 // between, releases of other processes may arrive, which pay for a part of the debt that this one is about to make; so
 // the count begins before the request.
 func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
-	runOver = runOver && !h.proto.Traits().Queues // whose turn it is then is the store's to say
+	var ends runEnd
 	if runOver {
-		e.table.ends(h, e.store.Heard(h.proto.Channel()))
+		ends = e.endRun(h)
 	}
 	parting := h.parting()
 	var reply store.ReleaseReply
@@ -49,25 +49,51 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		return request.Later
 	}) {
 		e.sender.Reclaim(request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
-		e.table.drop(h, 0)
+		e.table.drop(h)
 		return e.unavailable(h.proto, err)
 	}
 	if err != nil || certain && reply.Status != store.Done {
 		lost := e.lostError(h.proto, hold.Gone, err)
-		e.table.drop(h, 0)
+		e.table.drop(h)
 		e.events.lost(lost)
 		return lost
 	}
-	others := 0
-	if runOver {
-		others = e.store.Others(h.proto.Channel(), reply.Receivers)
-	}
-	e.table.released(h, others)
+	e.table.released(h, ends.reached(e, h, reply.Receivers))
 	return nil
 }
 
 // A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
 // hold, so nobody will unlock it.
+
+// runEnd is what is known of a release that ends a run of turns; the zero runEnd is that of one which does not.
+type runEnd struct {
+	over      bool
+	heard     store.Count // what had been heard of the key before the release was sent
+	receivers int64       // that its message reached
+	others    int         // how many other processes that is
+}
+
+// endRun begins the end of a run: the release of h is about to be sent. With a queue in the store, the store says whose
+// turn it is then.
+func (e *Engine) endRun(h *Hold) runEnd {
+	if h.proto.Traits().Queues {
+		return runEnd{}
+	}
+	return runEnd{over: true, heard: e.store.Heard(h.proto.Channel())}
+}
+
+// reached is r with whom the message of h's release reached, as it was answered.
+func (r runEnd) reached(e *Engine, h *Hold, receivers int64) runEnd {
+	if r.over {
+		r.receivers, r.others = receivers, e.store.Others(h.proto.Channel(), receivers)
+	}
+	return r
+}
+
+// unheard reports that nothing says that another process wants the key. A store that cannot know (a cluster without
+// sharded messages) assumes one all the same; but where another one did, this process has had to wait for it within
+// the last second, and listens, or the message reached a receiver.
+func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Count{}) }
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.

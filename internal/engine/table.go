@@ -36,8 +36,11 @@ type table struct {
 // part is the keys of which the hash ends alike. Two keys meet in one part by chance only; there are enough parts that
 // goroutines with names of their own seldom wait for one another.
 type part struct {
-	mu   sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
-	keys map[string]*keyState
+	clock *watchdog.Clock // the engine's
+
+	mu       sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
+	keys     map[string]*keyState
+	deserted []string // those of them that nobody holds or waits for, the one that was deserted first before others
 
 	// The last ones that nobody needed any more, for the next who needs one.
 	spareState *keyState
@@ -93,7 +96,12 @@ func (w *waiter) key() string { return w.req.Proto.Key() }
 
 // lock locks the part of the table that a key is in.
 func (t *table) lock(key string) *part {
-	t.once.Do(func() { t.seed = maphash.MakeSeed() })
+	t.once.Do(func() {
+		t.seed = maphash.MakeSeed()
+		for i := range t.parts {
+			t.parts[i].clock = t.engine.clock
+		}
+	})
 	p := &t.parts[maphash.String(t.seed, key)%uint64(len(t.parts))]
 	p.mu.Lock()
 	return p
@@ -192,38 +200,57 @@ func (t *table) add(h *Hold) {
 	p.list(p.state(h.proto.Key()), h)
 }
 
-// drop takes a hold out and lets the next in the queue ask Redis. If the release ended a run of turns
-// and others heard of it, the process owes each of them a turn. It may be called twice for one hold, and only the first
-// call does something: a hold that is not listed is in nobody's way.
-func (t *table) drop(h *Hold, others int) {
+// drop takes a hold out and lets the next in the queue ask Redis. It may be called twice for one hold, and only the
+// first call does something: a hold that is not listed is in nobody's way.
+func (t *table) drop(h *Hold) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
-	p.drop(t.engine, h, others)
+	p.drop(h, 0)
 }
 
 // Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
 // is all that is done.
 
 // released drops a hold whose release Redis has confirmed. The first in the queue stood behind it: a try that comes
-// before that one has asked must not overtake it.
-func (t *table) released(h *Hold, others int) {
+// before that one has asked must not overtake it. If the release ended a run of turns and others heard of it, the
+// process owes each of them a turn, also if nobody of it waits: it may come back at once. Where nobody has heard of it,
+// a key that nobody waits for needs no queue.
+func (t *table) released(h *Hold, ends runEnd) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
-	if s := p.keys[h.proto.Key()]; s != nil && s.queue != nil {
+	s, owed := p.keys[h.proto.Key()], 0
+	if s != nil && s.queue != nil {
 		s.queue.KeepTurn(h.proto.Mode())
 	}
-	p.drop(t.engine, h, others)
+	if s != nil && ends.over && (s.queue != nil || !ends.unheard()) {
+		owed = p.endRun(p.queue(s), h, ends)
+	}
+	p.drop(h, owed)
+}
+
+// endRun notes the end of a run, and returns to how many other processes this one owes a turn.
+func (p *part) endRun(q *localqueue.Queue, h *Hold, ends runEnd) (owed int) {
+	now := p.clock.Now()
+	q.RunEnds(localqueue.Heard(ends.heard))
+	if ends.others == 0 || q.Empty() && ends.unheard() {
+		return 0
+	}
+	q.Remember(now)
+	if q.GoesOn(h.Start(), now) {
+		return 0
+	}
+	return ends.others
 }
 
 // drop is both of them, under the mutex.
-func (p *part) drop(e *Engine, h *Hold, others int) {
+func (p *part) drop(h *Hold, others int) {
 	key := h.proto.Key()
 	s := p.keys[key]
 	if s == nil {
 		return
 	}
 	s.unlist(h)
-	switch now := e.clock.Now(); {
+	switch now := p.clock.Now(); {
 	case s.queue == nil:
 	case h.portion != nil:
 		s.queue.ReleasedPortion(others, now)

@@ -125,7 +125,7 @@ func (f *floor) empty() {
 	}
 }
 
-func (f *floor) drop(name string) { f.table.drop(f.holds[name], 0) }
+func (f *floor) drop(name string) { f.table.drop(f.holds[name]) }
 
 // What the table keeps of a key, and how much of it: nothing without a hold or a waiter, and no queue with one hold.
 func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	h, left := f.table.leave(f.waiters["w2"])
 	require.Same(t, next, h, "whoever leaves passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
-	f.table.drop(next, 0)
+	f.table.drop(next)
 	f.empty()
 	require.True(t, f.table.enter(try, true))
 	f.table.leave(try)

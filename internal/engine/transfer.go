@@ -78,7 +78,7 @@ func (e *Engine) exportAlone(h *Hold, l *hold.Level, since time.Duration) (Passa
 	p := h.proto
 	valid := e.watchdog.Stop(&h.Lease) && h.Valid()
 	l.End(e.cfg.Errors.Released)
-	defer e.table.drop(h, 0)
+	defer e.table.drop(h)
 	if !valid {
 		e.sender.Reclaim(h.asOrphan(), h.Longest())
 		err := e.lostError(p, hold.Expired, nil)

@@ -152,7 +152,7 @@ func (h *Hold) conclude(l *hold.Level) error {
 	ended, _ := h.End(hold.FoundLost, l, err) // nobody else ends a hold that is ending
 	ended.Contexts()
 	e.sender.Reclaim(h.asOrphan(), h.Longest())
-	e.table.drop(h, 0)
+	e.table.drop(h)
 	for range ended.Losers {
 		e.events.lost(err)
 	}

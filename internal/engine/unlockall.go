@@ -83,11 +83,15 @@ func (h *Hold) noteReleased(l *hold.Level, err error) error {
 func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err error) {
 	certain := true
 	if len(levels) > 1 && together(e, levels, func(l *hold.Level) store.Protocol { return holdOf(l).proto }) {
+		ends := make([]runEnd, len(levels))
+		for i, l := range levels {
+			ends[i] = e.endRun(holdOf(l))
+		}
 		all, failed := e.sendReleaseAll(e.by(end), levels, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, l := range levels {
 				h := holdOf(l)
-				err = cmp.Or(err, h.noteReleased(l, e.dropped(h, all[i].Reply, end)))
+				err = cmp.Or(err, h.noteReleased(l, e.dropped(h, all[i].Reply, ends[i], end)))
 			}
 			return err
 		}
@@ -96,7 +100,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 	}
 	for _, l := range levels {
 		h := holdOf(l)
-		err = cmp.Or(err, h.noteReleased(l, e.releaseIn(h, end, false, certain)))
+		err = cmp.Or(err, h.noteReleased(l, e.releaseIn(h, end, true, certain)))
 	}
 	return err
 }
@@ -104,14 +108,15 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 // dropped takes a hold off the table by what its release was answered. "Apart" is the answer for a member whose
 // slot has moved away: the script did not touch it, and it is released by itself, so that "not there" still means a
 // loss.
-func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, end time.Duration) error {
-	if reply.Status == store.Apart {
-		return e.releaseIn(h, end, false, true)
-	}
-	e.table.drop(h, 0)
-	if reply.Status == store.Done {
+func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, ends runEnd, end time.Duration) error {
+	switch reply.Status {
+	case store.Apart:
+		return e.releaseIn(h, end, true, true)
+	case store.Done:
+		e.table.released(h, ends.reached(e, h, reply.Receivers))
 		return nil
 	}
+	e.table.drop(h)
 	lost := e.lostError(h.proto, hold.Gone, nil)
 	e.events.lost(lost)
 	return lost

@@ -9,6 +9,7 @@ func (q *Queue) Busy(w *Waiter) {
 	q.refuse(w)
 	q.askerIsDone(w)
 	q.silent = nil
+	q.series = series{} // others have their turn
 }
 
 // refuse notes that w was told to wait. One of several that may ask at a time is in the way of those behind it from

@@ -15,13 +15,13 @@ type Heard struct {
 	Messages     uint64
 }
 
-// since is how many messages came after base was read. Under another subscription, or none, some may have been
-// missed, and how many came cannot be told: it is 0.
+// since is how many messages came after base was read; 0 if base was read later. Under another subscription, or none,
+// some may have been missed, and how many came cannot be told: it is 0.
 func (h Heard) since(base Heard) int {
 	if h.Subscription == 0 || h.Subscription != base.Subscription {
 		return 0
 	}
-	return int(h.Messages - base.Messages)
+	return max(int(h.Messages-base.Messages), 0)
 }
 
 // debt is the turns that this process owes to others. Processes that wake quickly would pass a lock to one another
@@ -85,7 +85,7 @@ func (d *debt) reckon(heard Heard) bool {
 	return n > 0
 }
 
-// RunEnds notes what was heard of a key before the release is sent that ends a run. Read afterwards, the count
+// RunEnds notes what had been heard of a key before the release was sent that ends a run. Read afterwards, the count
 // could have the release's own message in it or not.
 func (q *Queue) RunEnds(heard Heard) {
 	if q.debt.reckon(heard) {
@@ -94,10 +94,11 @@ func (q *Queue) RunEnds(heard Heard) {
 	q.debt.others = 0
 }
 
-// Owes reports whether the process is still to let releases of others pass.
+// Owes reports whether the process is still to let releases of others pass. In the middle of a series it is not: what
+// was owed before was waited for, in vain, as the series began.
 func (q *Queue) Owes(heard Heard) bool {
 	q.debt.reckon(heard)
-	return q.debt.owes > 0
+	return q.debt.owes > 0 && q.series.turns == 0
 }
 
 // OutUntil is the instant until which the process leaves the key to others, if it does not listen.

@@ -17,9 +17,11 @@ type Queue struct {
 	asker    *Waiter // whose answer others wait for, or are to wait for; nil: nobody's
 	awaiting int     // how many do
 
-	run   run
-	debt  debt
-	watch watch // of portions
+	run        run
+	series     series
+	debt       debt
+	watch      watch         // of portions
+	remembered time.Duration // until when the run and the debt matter though nobody holds or waits
 
 	registrar bool          // somebody registers those that have no place in Redis's queue
 	next      int64         // up to that ticket the places in it are this process's, in its order
@@ -37,9 +39,9 @@ func (q *Queue) Hold(mode string) { q.holds.add(mode, 1) }
 func (q *Queue) Unhold(mode string) { q.holds.add(mode, -1) }
 
 // Idle reports that the queue knows nothing but the holds: nobody waits, no registrar is at work, and neither
-// a run nor a debt has to be remembered. A run is until the key is really released.
+// a run nor a debt has to be remembered. A run is until the key is really released, but for a series.
 func (q *Queue) Idle() bool {
-	return q.first == nil && !q.registrar && q.run.passes == 0 && q.debt.owes == 0
+	return q.first == nil && !q.registrar && q.run.passes == 0 && q.series.turns == 0 && q.debt.owes == 0
 }
 
 // Empty reports that nobody waits, and no registrar is at work.

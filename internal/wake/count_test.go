@@ -83,3 +83,18 @@ func TestACountIsOfOneSubscription(t *testing.T) {
 	redistest.Eventually(t, limit, func() bool { return hub.Count("a") == none },
 		"a channel is counted that nobody listens to")
 }
+
+// A writer's release publishes two messages, of which the second is for Java (defect F3).
+func TestAWritersReleaseCountsOnce(t *testing.T) {
+	server := redistest.Start(t)
+	hub := newHub(t, options(server.Addr()))
+	ticket := joined(t, hub, "a")
+	base := ticket.Count()
+	rdb := server.Client(t)
+	for _, payload := range []string{"1", "0", "0", "1", "1", "0"} {
+		require.NoError(t, rdb.Publish(t.Context(), "a", payload).Err())
+	}
+	redistest.Eventually(t, limit, func() bool { return ticket.Count() == later(base, 4) },
+		"not four releases were counted")
+	ticket.Leave()
+}

@@ -71,6 +71,7 @@ type topic struct {
 	tickets   []*Ticket
 	confirmed bool
 	count     store.Count   // of the subscription that was confirmed last
+	last      string        // the last message
 	ready     chan struct{} // closed when confirmed for the first time
 	// so that a second confirmation does not close it again
 	opened bool // ready is closed

@@ -162,7 +162,7 @@ func (l *line) handle(msg any) error {
 		if key := l.keyOf(m.Channel); key != "" && l.hub.cfg.Heard != nil {
 			l.hub.cfg.Heard(key, m.Payload)
 		}
-		l.message(m.Channel)
+		l.message(m.Channel, m.Payload)
 	case *redis.Subscription:
 		return l.subscription(m)
 	}
@@ -181,11 +181,18 @@ func (l *line) keyOf(channel string) string {
 
 // message wakes the waiters of a channel. A message for a channel that was left is dropped: it was under way when the
 // unsubscription was sent.
-func (l *line) message(channel string) {
+//
+// Messages are counted because each is a release. A writer's release publishes two: '1' for all waiters, and then '0'
+// for a thread of Java's that was about to sleep (rw_write_release.lua). If both counted, a process would take its own
+// release for the turn of another one.
+func (l *line) message(channel, payload string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t := l.topics[channel]; t != nil {
-		t.count.Messages++
+		if payload != "0" || t.last != "1" {
+			t.count.Messages++
+		}
+		t.last = payload
 		t.wakeAll()
 	}
 }

@@ -176,9 +176,28 @@ public final class Contender {
                 return redisson.getId() + ":" + Thread.currentThread().getId();
             case "hammer":
                 return hammer(lock, args[1], args[2], Long.parseLong(args[3]), Long.parseLong(args[4]));
+            case "share":
+                return share(lock, Long.parseLong(args[1]), Long.parseLong(args[2]));
             default:
                 throw new IllegalArgumentException("unknown operation: " + operation);
         }
+    }
+
+    /** Locks, works for some milliseconds and unlocks, again and again for a while; tells its turns and its longest wait. */
+    private static String share(RLock lock, long work, long millis) throws Exception {
+        long turns = 0;
+        long longest = 0;
+        long end = System.nanoTime() + millis * 1_000_000;
+        for (long start; (start = System.nanoTime()) < end; turns++) {
+            lock.lock();
+            try {
+                longest = Math.max(longest, System.nanoTime() - start);
+                Thread.sleep(work);
+            } finally {
+                lock.unlock();
+            }
+        }
+        return turns + " " + longest / 1_000_000;
     }
 
     /**

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// long is a turn after which a series is over.
+const long = time.Second
+
+// turn has a waiter come, have a turn of a key that nobody else of its process waits for, and release it.
+func (f *floor) turn(key string, ends runEnd) {
+	f.t.Helper()
+	w := f.engine.newWaiter(keyed(key), f.engine.clock.Now(), outer{})
+	require.True(f.t, f.table.enter(w, false))
+	f.made++
+	h := f.engine.newHold(keyed(key), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	f.table.win(w, h)
+	time.Sleep(long)
+	f.table.released(h, ends)
+}
+
+func keyed(key string) Request {
+	return Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Kept: true}
+}
+
+// out is until when a caller that comes to a key now leaves it to others, if it does not listen.
+func (f *floor) out(key string) time.Duration {
+	w := f.engine.newWaiter(keyed(key), f.engine.clock.Now(), outer{})
+	require.True(f.t, f.table.enter(w, false))
+	f.table.leave(w)
+	return w.out
+}
+
+func (f *floor) keys() (n int) {
+	for i := range f.table.parts {
+		n += len(f.table.parts[i].keys)
+	}
+	return n
+}
+
+// one is the end of a run of which one other process heard.
+var one = runEnd{over: true, receivers: 1, others: 1}
+
+// A goroutine that unlocks and locks again finds what its process owes; one that comes later finds nothing (defect F3).
+func TestWhatIsOwedOutlivesTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		f.turn("k", one)
+		require.Equal(t, f.engine.clock.Now()+localqueue.RunPause, f.out("k"))
+		time.Sleep(localqueue.RunPause)
+		require.Zero(t, f.out("k"))
+		f.empty()
+	})
+}
+
+// Nothing is kept of a release that nobody else heard, or that no other process is known to want: a store that cannot
+// count assumes one.
+func TestNothingIsOwedWhereNobodyHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		for _, ends := range []runEnd{{}, {over: true}, {over: true, others: 1}, {over: true, receivers: -1, others: 1}} {
+			f.turn("k", ends)
+			f.empty()
+		}
+		heard := store.Count{Subscription: 1}
+		f.turn("k", runEnd{over: true, others: 1, heard: heard}) // it had to wait for another one itself
+		require.NotZero(t, f.out("k"))
+	})
+}
+
+// However many names a process takes once, a bounded number of them is remembered, the newest.
+func TestFewKeysAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFloor(t)
+		n := 4 * maxDeserted * len(f.table.parts)
+		var holds []*Hold
+		for i := range n {
+			f.made++
+			h := f.engine.newHold(keyed(fmt.Sprint(i)), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+			f.table.add(h)
+			holds = append(holds, h)
+		}
+		time.Sleep(long)
+		for _, h := range holds {
+			f.table.released(h, one)
+		}
+		require.LessOrEqual(t, f.keys(), maxDeserted*len(f.table.parts))
+		require.NotZero(t, f.out(fmt.Sprint(n-1)))
+		require.Zero(t, f.out("0"))
+		time.Sleep(localqueue.RunPause)
+		for i := range n {
+			f.out(fmt.Sprint(i))
+		}
+		f.empty()
+	})
+}
