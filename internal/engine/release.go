@@ -14,7 +14,8 @@ var background = context.Background()
 
 // by is a context under which nothing takes longer than until end, however many connections have to be made.
 func (e *Engine) by(end time.Duration) context.Context {
-	return e.sender.Within(background, end-e.clock.Now())
+	left := end - e.clock.Now()
+	return e.store.WithinAll(background, left, left)
 }
 
 // releaseIn releases a hold in Redis, and lets the next in the queue ask. "Not there" is a loss if the first

@@ -40,6 +40,8 @@ type Links struct {
 	ended  chan struct{} // closed by end
 	end    func()
 
+	bound atomic.Pointer[context.Context] // of the last exchange that must end by a time
+
 	sentinel bool // the primary may change without the connection noticing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
 	life     time.Duration

@@ -19,10 +19,14 @@ import (
 // which is dialled within 100 ms; then the greeting begins, and the deadline moves to 500 ms. The greeting ends at
 // 350 ms, and the command has until 550 ms. A release that must end within 300 ms (WithinAll) starts with 200 ms
 // as well, and its deadline never moves beyond 300 ms.
+//
+// A connection's deadline bounds what is done with a connection, and not the wait for one. So what must end within
+// 300 ms is also left at that time while it waits for a place in the pool, or for a dial: then bound ends.
 type deadline struct {
 	context.Context
-	at    time.Time // unless it was moved
-	end   time.Time // beyond which it does not move; zero: no limit
+	at    time.Time       // unless it was moved
+	end   time.Time       // beyond which it does not move; zero: no limit
+	bound context.Context // ends at end, or just after; nil: only Context may end before the time
 	limit time.Duration
 
 	moved atomic.Pointer[time.Time] // written under mu
@@ -37,13 +41,47 @@ type deadline struct {
 func Within(ctx context.Context, limit time.Duration) context.Context {
 	d := &deadline{Context: ctx, limit: limit, at: unique(time.Now().Add(limit))}
 	d.end, _ = ctx.Deadline()
+	if of, ok := ctx.(*deadline); ok {
+		d.bound = of.bound
+	}
 	return d
 }
 
-// WithinAll is Within for an exchange that must end within all, including a greeting.
-func WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
+// WithinAll is Within for an exchange that must end within all, including the wait for a connection, its dial and its
+// greeting. An exchange whose ctx can end is left with that.
+func (l *Links) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
 	now := time.Now()
-	return &deadline{Context: ctx, limit: limit, at: unique(now.Add(min(limit, all))), end: now.Add(all)}
+	d := &deadline{Context: ctx, limit: limit, at: unique(now.Add(min(limit, all))), end: now.Add(all)}
+	if ctx.Done() == nil {
+		d.bound = l.boundAt(d.end)
+	}
+	return d
+}
+
+// boundSlack is how long after its time an exchange may be left.
+const boundSlack = 10 * time.Millisecond
+
+// boundAt returns a context that ends at a time, or up to boundSlack later. Exchanges whose ends are that near to each
+// other share one.
+//
+// A timer for each release, which hardly ever fires, would have to be stopped again by whoever sends it. One for all
+// that end within 10 ms is just left to fire. If two goroutines make one at the same time, both are used.
+func (l *Links) boundAt(end time.Time) context.Context {
+	if last := l.bound.Load(); last != nil {
+		if at, _ := (*last).Deadline(); !at.Before(end) && at.Sub(end) <= boundSlack {
+			return *last
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), end.Add(boundSlack))
+	_ = cancel // its time ends it
+	l.bound.Store(&ctx)
+	return ctx
+}
+
+// MayLeave reports that whoever waits for an exchange under ctx may leave before its time.
+func MayLeave(ctx context.Context) bool {
+	d, ok := ctx.(*deadline)
+	return ctx.Done() != nil && !(ok && d.bound != nil)
 }
 
 // unique returns a time that no other deadline has. It is never later than at.
@@ -65,11 +103,31 @@ func (d *deadline) Deadline() (time.Time, bool) {
 	return d.at, true
 }
 
+func (d *deadline) Done() <-chan struct{} {
+	if d.bound != nil {
+		return d.bound.Done()
+	}
+	return d.Context.Done()
+}
+
+func (d *deadline) Err() error {
+	if d.bound != nil {
+		return d.bound.Err()
+	}
+	return d.Context.Err()
+}
+
 type deadlineKey struct{}
 
+// Value asks bound too: by that, package context recognizes a context of its own, and needs no goroutine to watch it.
 func (d *deadline) Value(key any) any {
 	if _, ok := key.(deadlineKey); ok {
 		return d
+	}
+	if d.bound != nil {
+		if value := d.bound.Value(key); value != nil {
+			return value
+		}
 	}
 	return d.Context.Value(key)
 }

@@ -53,8 +53,9 @@ func (l *command) settle(err error) {
 // meanwhile also counts as sent: its reply is not looked at, and Settled is closed already.
 func (p *Pipe) await(l *command) error {
 	ending, over := p.ending, (<-chan time.Time)(nil)
-	if l.ctx.Done() == nil {
-		if ending = nil; !l.short {
+	late := !links.MayLeave(l.ctx) // if it leaves, its time is over
+	if late {
+		if ending = nil; !l.short && l.ctx.Done() == nil {
 			<-l.done // bounded: commands under way have deadlines
 			return l.err
 		}
@@ -64,12 +65,11 @@ func (p *Pipe) await(l *command) error {
 		defer timer.Stop()
 		over = timer.C
 	}
-	var late bool
 	select {
 	case <-l.done:
 		return l.err
 	case <-over:
-		late = l.ctx.Err() == nil
+		late = late || l.ctx.Err() == nil
 	case <-l.ctx.Done():
 	case <-ending:
 	}
@@ -221,14 +221,14 @@ func (p *Pipe) take(n *node, with []*command) (live []*command, patience time.Du
 	defer p.mu.Unlock()
 	patience = n.patience()
 	live = slices.DeleteFunc(slices.Clone(with), func(l *command) bool {
-		switch {
+		switch err := over(l.ctx, l.at, now); {
 		case l.cmd == nil:
 			return true
-		case l.ctx.Err() != nil:
-			l.settle(store.ErrUnsent)
+		case errors.Is(err, store.ErrLate):
+			l.settle(err)
 			return true
-		case over(l.ctx, l.at, now) != nil:
-			l.settle(store.ErrLate)
+		case err != nil:
+			l.settle(store.ErrUnsent)
 			return true
 		}
 		l.sent = true

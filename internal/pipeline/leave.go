@@ -76,7 +76,7 @@ type exit struct {
 // End closes ending first and takes the mutex afterwards. So a command that starts at the same time either
 // finds ending closed here, or is in exits when End looks: none is overlooked.
 func (p *Pipe) newExitLocked(ctx context.Context) (*exit, error) {
-	if ctx.Done() == nil {
+	if !links.MayLeave(ctx) {
 		return nil, nil
 	}
 	select {

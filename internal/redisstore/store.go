@@ -111,7 +111,7 @@ func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context
 
 // WithinAll implements [store.Store].
 func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
-	return links.WithinAll(ctx, limit, all)
+	return s.links.WithinAll(ctx, limit, all)
 }
 
 // Direct reports whether a request goes only through the pipe, which lets it return when its context ends. That is

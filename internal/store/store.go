@@ -19,7 +19,8 @@ type Store interface {
 	Ready(ctx context.Context, limit time.Duration) error
 	// Within is a context for one request, with the time limit of one command.
 	Within(ctx context.Context, limit time.Duration) context.Context
-	// WithinAll is Within for a request that must end within all, whatever must happen before it is sent.
+	// WithinAll is Within for a request that must end within all, whatever must happen before it is sent. What is made
+	// of it by Within is bounded in the same way.
 	WithinAll(ctx context.Context, limit, all time.Duration) context.Context
 	// Direct reports that a request returns when its context ends, with a *[Left] if it was under way.
 	Direct() bool

@@ -1,0 +1,50 @@
+package multilock_test
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/simredis"
+	"github.com/holdfast-go/holdfast/multilock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// defect F11: the unlock of a set returns within ReleaseTimeout, also when its script waits for a dial that hangs.
+func TestUnlockOfASetIsBoundedByReleaseTimeout(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []time.Duration{500 * time.Millisecond, 5 * time.Second} {
+		t.Run(limit.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := simredis.New(t)
+				to := server.Options()
+				var deaf atomic.Bool
+				to.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+					if deaf.Load() {
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}
+					return server.Dial()
+				}
+				rdb := redis.NewClient(to)
+				defer func() { _ = rdb.Close() }()
+				c := client(t, rdb, &rlock.ClientOptions{ReleaseTimeout: limit})
+				_, unlock, err := multilock.New(locks(c, "a", "b", "c")).Lock(t.Context())
+				require.NoError(t, err)
+				deaf.Store(true)
+				server.CutAll()
+				began := time.Now()
+				require.ErrorIs(t, unlock(), rlock.ErrUnavailable)
+				require.LessOrEqual(t, time.Since(began), limit+20*time.Millisecond)
+				_ = c.Close()
+			})
+		})
+	}
+}
