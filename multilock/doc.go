@@ -42,8 +42,8 @@
 //
 // A deadlock needs a caller that holds one lock while it waits for another. One script takes all members or none. If
 // one is busy, the caller waits in the queue of that one, holding nothing, and tries all again when it may be free.
-// Members that one script cannot take are tried one after the other, ordered by name. If one is busy, the caller
-// releases everything taken so far, waits for the busy one, pauses for a random time that grows, and starts again. The
-// order of the names, the same for all callers, makes it likelier that two of them meet at the first member, where the
-// loser has nothing to give back.
+// Members that one script cannot take are tried one after the other, ordered by name. If one is busy, or its node does
+// not answer, the caller releases everything taken so far, waits for that one as it would for a single lock, pauses for
+// a random time that grows, and starts again. The order of the names, the same for all callers, makes it likelier that
+// two of them meet at the first member, where the loser has nothing to give back.
 package multilock

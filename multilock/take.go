@@ -90,7 +90,8 @@ func (h *heldSet) tie(told *engine.Told) {
 	}
 }
 
-// attempts takes everything. When a group is busy it starts again, holding nothing, with that group first.
+// attempts takes everything. When a group is busy it starts again, holding nothing, with that group first. A group whose
+// node does not answer counts as busy: the wait for the node is that of its queue, in which the others are free.
 //
 // An example with the groups a and b. Caller 1 takes a and finds b busy. It gives a back, pauses, and waits in
 // the queue of b while it holds nothing. Caller 2, which holds b, may take a in the meantime. When b is free,
@@ -101,7 +102,7 @@ func (h *heldSet) tie(told *engine.Told) {
 // given back and tried again, since the work must not begin with a hold that is gone.
 func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 	groups, first, answered := l.groups, 0, false
-	var last error // the last answer: one of them is busy
+	var last error // of the last round: one of them is busy, or its node did not answer
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		h := &heldSet{ctx: ctx, released: make(chan struct{})}
@@ -121,10 +122,12 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			return nil, ended(ctx, last)
 		case ctx.Err() != nil:
 			return nil, ended(ctx, err)
-		case once || busy == first && !lost, !errors.Is(err, rlock.ErrBusy) && !lost:
+		}
+		away := groups[busy].engine.Unanswered(err)
+		if once || busy == first && !lost || !errors.Is(err, rlock.ErrBusy) && !away && !lost {
 			return nil, err
 		}
-		first, answered, last = busy, true, err
+		first, answered, last = busy, !away, err
 		delay := pause/2 + rand.N(pause)
 		if l.maxWait > 0 {
 			delay = min(delay, l.left(began))

@@ -172,13 +172,12 @@ func (w *waiter) answer(e *Engine) error {
 // caller who is told of the shortfall does not keep others out for a lease.
 func (l *leader) failed(ctx context.Context, err error) error {
 	e := l.engine
-	kind := store.FaultOf(err)
 	if isShortfall(err) {
 		for _, req := range l.all() {
 			e.takeBack(req, l.ID)
 		}
 	}
-	if kind == store.FaultConflict || kind == store.FaultDefinite || isShortfall(err) {
+	if final(err) {
 		return e.unavailable(l.req.Proto, err)
 	}
 	l.busy = false
@@ -188,6 +187,18 @@ func (l *leader) failed(ctx context.Context, err error) error {
 	e.sender.Pause(ctx, l.pause)
 	l.pause = min(2*l.pause, request.LastPause)
 	return nil
+}
+
+// final reports that another attempt would have the same answer.
+func final(err error) bool {
+	kind := store.FaultOf(err)
+	return kind == store.FaultConflict || kind == store.FaultDefinite || isShortfall(err)
+}
+
+// Unanswered reports that a call ended with err because the store did not answer: to go on may help, as a call that waits
+// does by itself.
+func (e *Engine) Unanswered(err error) bool {
+	return errors.Is(err, e.cfg.Errors.Unavailable) && !final(err)
 }
 
 // awaitWakeup waits for a reason to try again. The first time it subscribes, and the reason is that the
