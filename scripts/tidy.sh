@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tidies the go.mod and go.sum of every module of the workspace; with -diff it only prints what it would change, and
-# fails if there is something:
+# Tidies the go.mod and go.sum of every module of the workspace, and its go.work.sum; with -diff it only prints what it
+# would change, and fails if there is something:
 #
 #	scripts/tidy.sh [-diff]
 #
@@ -34,6 +34,18 @@ for module in $modules; do
 		untidy="$untidy ${module%%=*}"
 	fi
 done
+
+# What go.work.sum has depends on the commands that were run before, and none of them tidies it. So it is made anew, by
+# the two that ask for most: for all modules, and for what all packages and their tests need. Then no other one writes it.
+sed -e "s#^\([[:space:]]\)\.#\1$PWD#" -e "s#=> \.#=> $PWD#" go.work >"$scratch/go.work"
+export GOWORK="$scratch/go.work"
+go list -m all >/dev/null
+go list -deps -test work >/dev/null
+if [ "${1:-}" != -diff ]; then
+	cp "$GOWORK.sum" go.work.sum
+elif ! diff -u go.work.sum "$GOWORK.sum"; then
+	untidy="$untidy go.work.sum"
+fi
 
 if [ -n "$untidy" ]; then
 	echo "tidy: scripts/tidy.sh would change$untidy" >&2
