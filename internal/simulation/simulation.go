@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,33 +50,22 @@ type world struct {
 }
 
 // Until runs schedules for a while, and prints which: those of one kind of locks, or of all if that is "". The
-// environment decides otherwise: HOLDFAST_SEED is the only one to run, or the first of HOLDFAST_SCHEDULES, and
-// HOLDFAST_KIND the kind.
+// environment decides otherwise (see choose).
 func Until(t *testing.T, of string, d time.Duration) {
 	t.Helper()
-	first, most := uint64(time.Now().UnixNano())%1e12, uint64(0)
-	seed, count, only := os.Getenv("HOLDFAST_SEED"), os.Getenv("HOLDFAST_SCHEDULES"), os.Getenv("HOLDFAST_KIND")
-	if only == "" {
-		only = of
+	c, err := choose(of, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if seed != "" {
-		first, most = number(t, seed), 1
-	}
-	if count != "" {
-		most = number(t, count)
-	}
-	ran := uint64(0)
-	for at, end := first, time.Now().Add(d); ; at++ {
-		if _, kind := drawn(at); seed == "" && only != "" && kind.name != only {
-			continue
-		}
+	first, ran := c.next(c.from), uint64(0)
+	for at, end := first, time.Now().Add(d); ; at = c.next(at + 1) {
 		for _, problem := range Schedule(t, at) {
 			t.Errorf("seed %d: %s", at, problem)
 		}
 		if t.Failed() {
 			t.Fatal(again(at))
 		}
-		if ran++; most > 0 && ran == most || most == 0 && !time.Now().Before(end) {
+		if ran++; c.most > 0 && ran == c.most || c.most == 0 && !time.Now().Before(end) {
 			t.Logf("%d schedules, seeds %d to %d", ran, first, at)
 			return
 		}
@@ -90,14 +78,6 @@ func again(seed uint64) string {
 		"./internal/simulation", seed)
 }
 
-func number(t *testing.T, text string) uint64 {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n == 0 {
-		t.Fatalf("%q is no number above 0: %v", text, err)
-	}
-	return n
-}
-
 // Schedule runs one and returns what was wrong.
 func Schedule(t *testing.T, seed uint64) (problems []string) {
 	t.Helper()
@@ -108,12 +88,6 @@ func Schedule(t *testing.T, seed uint64) (problems []string) {
 	}()
 	synctest.Test(t, func(t *testing.T) { problems = run(t, seed) })
 	return problems
-}
-
-// drawn is where the numbers of a seed come from, and the kind of locks that it is about.
-func drawn(seed uint64) (*rand.Rand, *kind) {
-	random := rand.New(rand.NewPCG(seed, 0))
-	return random, kinds[random.IntN(len(kinds))]
 }
 
 func run(t *testing.T, seed uint64) []string {
