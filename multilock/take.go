@@ -90,8 +90,8 @@ func (h *heldSet) tie(told *engine.Told) {
 	}
 }
 
-// attempts takes everything. When a group is busy it starts again, holding nothing, with that group first. A group whose
-// node does not answer counts as busy: the wait for the node is that of its queue, in which the others are free.
+// attempts takes everything. When a group is busy it starts again, holding nothing, with that group first. A group
+// whose node does not answer counts as busy: it is waited for in its queue, while the others are free.
 //
 // An example with the groups a and b. Caller 1 takes a and finds b busy. It gives a back, pauses, and waits in
 // the queue of b while it holds nothing. Caller 2, which holds b, may take a in the meantime. When b is free,

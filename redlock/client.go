@@ -225,7 +225,8 @@ func (c *Client) link(nodes []redis.UniversalClient) error {
 func (c *Client) Stats() rlock.Stats { return c.locks.Stats() }
 
 // Close ends the Client like that of package rlock: new calls and waiting ones return ErrClosed, the holds are
-// released, and every goroutine is joined. It does not wait for nodes that do not answer.
+// released, and every goroutine is joined. It does not wait for nodes that do not answer: what such a node has, or gets
+// by a request that is still under way, ends there with its lease. Nobody is kept out if the others are a majority.
 //
 // The order matters. The holds are released first, by commands in the send queues. Then drain gives the nodes that
 // answer one NodeTimeout to carry them out. Only then does closed keep spawn from starting another goroutine,

@@ -78,6 +78,10 @@
 // that were down when it was acquired, and those that forgot it. A hold that no quorum has any more is lost at once. It
 // is not restored even if all other nodes are free, because somebody may have held the lock in between.
 //
+// No key at a node is without an end. A hold whose release does not get there, because the node does not answer or the
+// client was closed, goes with its lease; a fencing token is kept for ClientOptions.FenceTTL after its last use, and up
+// to a quarter longer. (A negative FenceTTL keeps it for ever.)
+//
 // # Nodes that do not answer
 //
 // A call waits for a node for Options.NodeTimeout, a fraction of the lease. A node gets one pipeline at a time, and

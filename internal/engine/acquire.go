@@ -195,8 +195,8 @@ func final(err error) bool {
 	return kind == store.FaultConflict || kind == store.FaultDefinite || isShortfall(err)
 }
 
-// Unanswered reports that a call ended with err because the store did not answer: to go on may help, as a call that waits
-// does by itself.
+// Unanswered reports that a call ended with err because the store did not answer: to go on may help, as a call that
+// waits does by itself.
 func (e *Engine) Unanswered(err error) bool {
 	return errors.Is(err, e.cfg.Errors.Unavailable) && !final(err)
 }

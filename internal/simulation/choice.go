@@ -18,7 +18,7 @@ type choice struct {
 // choose reads the choice from the environment:
 //
 //	HOLDFAST_KIND       the kind of locks. Without it, it is the one that the test is about.
-//	HOLDFAST_SEED       the only schedule to run, of whatever kind it is. With one of the other two, the schedules begin there.
+//	HOLDFAST_SEED       where the schedules begin. By itself it is the only one to run, of whatever kind it is.
 //	HOLDFAST_SCHEDULES  how many are run. Without it, as many as there is time for, or one where there is a seed.
 //
 // Which kind of locks a seed has is drawn from it, so with a kind those seeds are left out that have another one.
