@@ -49,8 +49,9 @@ func onTwoNodes(t *testing.T, opts ...rlock.Option) *twoNodes {
 	})
 	t.Cleanup(func() { _ = rdb.Close() })
 	far := client(t, rdb, &rlock.ClientOptions{ReleaseTimeout: time.Second}) // Close does not wait longer for the node
-	x.set = multilock.New([]*rlock.Lock{rlock.New(x.here, x.names[0]), rlock.New(far, x.names[1])}, opts...)
-	require.NoError(t, x.set.Do(within(t), func(context.Context) error { return nil }))
+	all := []*rlock.Lock{rlock.New(x.here, x.names[0]), rlock.New(far, x.names[1])}
+	require.NoError(t, multilock.New(all).Do(within(t), func(context.Context) error { return nil }))
+	x.set = multilock.New(all, opts...)
 	return x
 }
 
@@ -117,6 +118,7 @@ func TestALaterNodeThatHangsIsWaitedFor(t *testing.T) {
 // What ends the wait for a node that is away, and what it says then. Nothing is left on the other one.
 func TestTheWaitForALaterNodeEnds(t *testing.T) {
 	t.Parallel()
+	const limit = time.Second
 	for name, wait := range map[string]struct {
 		opts []rlock.Option
 		call func(t *testing.T, x *twoNodes) error
@@ -131,11 +133,11 @@ func TestTheWaitForALaterNodeEnds(t *testing.T) {
 			not: []error{context.DeadlineExceeded},
 		},
 		"MaxWait": {
-			opts: []rlock.Option{rlock.MaxWait(200 * time.Millisecond)},
+			opts: []rlock.Option{rlock.MaxWait(limit)},
 			call: func(_ *testing.T, x *twoNodes) error {
 				began := time.Now()
 				_, _, err := x.set.Lock(context.Background())
-				if took := time.Since(began); took < 200*time.Millisecond {
+				if took := time.Since(began); took < limit {
 					return errors.New("it did not wait")
 				}
 				return err
@@ -144,7 +146,7 @@ func TestTheWaitForALaterNodeEnds(t *testing.T) {
 		},
 		"the context's deadline": {
 			call: func(t *testing.T, x *twoNodes) error {
-				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				_, _, err := x.set.Lock(ctx)
 				return err
