@@ -55,8 +55,9 @@ type Entry struct {
 func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 }
 
 // List tells the locks in Redis whose names match a pattern, this module's and Redisson's, on a cluster those of all
-// primaries. A pattern is one of Redis's SCAN: "order:*". An empty one means all. One without *, ? and [ is a name,
-// and is looked up without a scan; [Quote] makes one of any name.
+// primaries. A pattern is one of Redis's SCAN: "order:*", or "*" for all. An empty one is an *[ArgumentError], because an
+// empty name is no lock's, and must not stand for all of them. A pattern without *, ? and [ is a name, and is looked up
+// without a scan; [Quote] makes one of any name.
 //
 //	for entry, err := range rlock.List(ctx, client, "order:*") {
 //		if err != nil {
@@ -75,7 +76,7 @@ func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 }
 func List(ctx context.Context, client *Client, pattern string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		c := (*redisclient.Client)(client)
-		source, err := c.Source()
+		source, err := search(c, pattern)
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -85,6 +86,14 @@ func List(ctx context.Context, client *Client, pattern string) iter.Seq2[Entry, 
 			return yield(entry(found, core.ClientID), listError("list locks", err))
 		})
 	}
+}
+
+// search returns what List and Leaks look at, if they have something to look for.
+func search(client *redisclient.Client, pattern string) (*listing.Source, error) {
+	if pattern == "" {
+		return nil, &ArgumentError{Name: "pattern", Problem: `must not be empty; "*" matches every name`}
+	}
+	return client.Source()
 }
 
 // entry is what List yields of what was found.
@@ -103,7 +112,7 @@ func entry(found listing.Entry, client string) Entry {
 	return e
 }
 
-// Quote returns the pattern that matches only name.
+// Quote returns the pattern that matches only name. That of an empty name, which no lock has, is refused by [List].
 func Quote(name string) string { return listing.Quote(name) }
 
 // Leak is a key that should expire and never will: nobody renews it, and nothing but [Free] ends it. This module and
@@ -115,12 +124,12 @@ type Leak struct {
 	Holders []string // of a lock, the ids of its holds
 }
 
-// Leaks tells the leaks of names that match a pattern, as List tells locks. Some keys have no expiry by design, and are
+// Leaks tells the leaks of names that match a pattern, as [List] tells locks. Some keys have no expiry by design, and are
 // no leaks: the capacity of a semaphore and its permits, the count of a latch, Redisson's queues, and fencing tokens
 // with a negative ClientOptions.FenceTTL or of Java.
 func Leaks(ctx context.Context, client *Client, pattern string) iter.Seq2[Leak, error] {
 	return func(yield func(Leak, error) bool) {
-		source, err := (*redisclient.Client)(client).Source()
+		source, err := search((*redisclient.Client)(client), pattern)
 		if err != nil {
 			yield(Leak{}, err)
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -106,7 +107,7 @@ func TestListTellsLocksOfEveryKind(t *testing.T) {
 		assert.EqualValues(t, 7, got["l:count"].Number)
 		assert.EqualValues(t, 3, got["l:latch"].Number)
 
-		assert.Len(t, listed(t, client, ""), len(want), "everything")
+		assert.Len(t, listed(t, client, "*"), len(want), "everything")
 		assert.Len(t, listed(t, client, "l:p*"), 1)
 		assert.Len(t, listed(t, client, "l:{tag}:*"), 1)
 		assert.Len(t, listed(t, client, rlock.Quote("l:sem")), 1, "one name, without a scan")
@@ -253,6 +254,35 @@ func TestListEndsWhenItIsTold(t *testing.T) {
 	for _, err := range rlock.List(conductCtx(t), new(rlock.Client), "*") {
 		require.ErrorAs(t, err, new(*rlock.ArgumentError))
 	}
+}
+
+// defect F1: an empty pattern, which Quote makes of an empty name, is a mistake, and does not stand for all locks.
+func TestAnEmptyPatternIsAMistake(t *testing.T) {
+	t.Parallel()
+	lab := newTimeLab(t)
+	client := lab.client(t, rlock.ClientOptions{})
+	hold := timeLock(t, t.Context(), rlock.New(client, "order"))
+	require.NoError(t, lab.direct.HSet(t.Context(), "stuck", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1").Err())
+	sent := lab.proxy.Requests(func(faultproxy.Request) bool { return true })
+	refused := func(what string, err error) {
+		t.Helper()
+		var bad *rlock.ArgumentError
+		require.ErrorAs(t, err, &bad, what)
+		require.Equal(t, "pattern", bad.Name)
+	}
+	told := 0
+	for _, err := range rlock.List(t.Context(), client, rlock.Quote("")) {
+		told++
+		refused("List", err)
+	}
+	for _, err := range rlock.Leaks(t.Context(), client, "") {
+		told++
+		refused("Leaks", err)
+	}
+	require.Equal(t, 2, told)
+	require.Equal(t, sent, lab.proxy.Requests(func(faultproxy.Request) bool { return true }), "something was sent")
+	require.Len(t, listed(t, client, "*"), 2)
+	require.NoError(t, hold.unlock())
 }
 
 func TestLeaksAreFoundAndFreed(t *testing.T) {

@@ -48,9 +48,6 @@ func transient(key string) (what, name string) {
 // Leaks tells the leaks that belong to names that match a pattern, until yield returns false. Of a server that
 // cannot be asked it tells the error, and goes on with the next one.
 func (s *Source) Leaks(ctx context.Context, pattern string, yield func(Leak, error) bool) {
-	if pattern == "" {
-		pattern = "*"
-	}
 	nodes, err := s.nodes(ctx)
 	if err != nil {
 		yield(Leak{}, err)

@@ -68,9 +68,6 @@ func (s *Source) scan(
 // List tells every lock whose name matches a pattern, each once, until yield returns false. Of a server that cannot be
 // asked it tells the error, and goes on with the next one.
 func (s *Source) List(ctx context.Context, pattern string, yield func(Entry, error) bool) {
-	if pattern == "" {
-		pattern = "*"
-	}
 	l := &lister{Source: s, pattern: pattern, yield: yield}
 	if name, only := Literal(pattern); only {
 		l.one(ctx, name)

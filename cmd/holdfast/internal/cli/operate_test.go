@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +161,33 @@ func TestBreakOnTheCommandLine(t *testing.T) {
 	_, code = p.run(t, "break", "stuck")
 	assert.Zero(t, code)
 	p.hold(t, rlock.New(p.client, "stuck"))
+}
+
+// defect F1: a NAME that an unset variable of the shell left empty stood for all locks, and break took the first one.
+func TestAnEmptyNameIsAMistakeOfEveryCommand(t *testing.T) {
+	p := newPlace(t)
+	held := p.hold(t, rlock.New(p.client, "deploy"))
+	p.rdb.HSet(t.Context(), "stuck", java+":1", "1") // a leak
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = nobody.Close() })
+	for _, args := range [][]string{
+		{"break", ""}, {"break", "", "--id", java + ":1"}, {"break", "deploy", "--id", ""},
+		{"inspect", ""}, {"watch", "", "--count", "1"}, {"run", "", "--", "true"}, {"run", "-n", "--kind", "sem:3", "", "true"},
+		{"list", "--match", ""}, {"watch", "--match", "", "--count", "1"}, {"leaks", "--match", "", "--fix"},
+		{"doctor", "--name", ""},
+	} {
+		out, code := p.run(t, args...)
+		assert.Equal(t, exitUsage, code, "%q: %s", args, out)
+		assert.Contains(t, out, "empty", "%q", args)
+		_, code = execute(t, append([]string{"--redis", "redis://" + nobody.Addr().String(), "--lease", "1s"}, args...)...)
+		assert.Equal(t, exitUsage, code, "%q", args)
+	}
+	require.NoError(t, nobody.(*net.TCPListener).SetDeadline(time.Now()))
+	_, err = nobody.Accept()
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded, "something was sent")
+	assert.NoError(t, held.Err())
+	assert.EqualValues(t, 2, p.rdb.Exists(t.Context(), "deploy", "stuck").Val())
 }
 
 func TestLeaksOnTheCommandLine(t *testing.T) {

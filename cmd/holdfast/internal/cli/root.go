@@ -69,11 +69,17 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	return root
 }
 
-// argumentsAreUsage makes wrong numbers of arguments errors of usage, of every command that declares its Args.
+// argumentsAreUsage makes wrong numbers of arguments errors of usage, of every command that declares its Args. So is an
+// empty NAME, which is the first argument of each command that has arguments: it is a variable of the shell that nobody
+// has set.
 func argumentsAreUsage(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
+			err := check(cmd, args)
+			if err == nil && len(args) > 0 && args[0] == "" {
+				err = errors.New("NAME must not be empty")
+			}
+			if err != nil {
 				return usageError{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 			}
 			return nil
@@ -99,7 +105,17 @@ func (g *globals) addFlags(root *cobra.Command) {
 	formats := cobra.FixedCompletions([]string{text, asJSON}, cobra.ShellCompDirectiveNoFileComp)
 	// It fails only for a flag that does not exist.
 	_ = root.RegisterFlagCompletionFunc("output", formats)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return g.check() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(g.check(), named(cmd)) }
+}
+
+// named refuses a flag that is there, says which locks or holds are meant, and is empty: left away it means others.
+func named(cmd *cobra.Command) error {
+	for _, name := range []string{"match", "name", "id"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usageError{fmt.Errorf("--%s must not be empty", name)}
+		}
+	}
+	return nil
 }
 
 // check refuses bad values before anything is sent.
