@@ -91,9 +91,9 @@ func dial() (rdb *redis.Client, closeAll func() error, err error) {
 		url, stop = "redis://"+server.Addr(), server.Close
 	}
 	opts, err := redis.ParseURL(url)
-	if err != nil {
+	if err != nil { // its text has the password
 		stop()
-		return nil, nil, fmt.Errorf("REDIS_URL: %w", err)
+		return nil, nil, errors.New("REDIS_URL is no URL of a Redis: special characters of a password are written %XX")
 	}
 	rdb = redis.NewClient(opts)
 	return rdb, func() error {

@@ -177,8 +177,8 @@ func (h *holder) withdraw(ctx context.Context, amount int64) error {
 func connect() (rdb redis.UniversalClient, stop func() error, err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		o, err := redis.ParseURL(url)
-		if err != nil {
-			return nil, nil, err
+		if err != nil { // its text has the password
+			return nil, nil, errors.New("REDIS_URL is no URL of a Redis: special characters of a password are written %XX")
 		}
 		rdb = redis.NewClient(o)
 		return rdb, rdb.Close, nil

@@ -143,8 +143,8 @@ func next(ctx context.Context, election *leader.Election, after leader.Leader) (
 // connect makes what each process has of its own.
 func connect(url string) (*redis.Client, *rlock.Client, error) {
 	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, nil, err
+	if err != nil { // its text has the password
+		return nil, nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(o)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})

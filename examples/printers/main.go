@@ -109,8 +109,8 @@ type computer struct {
 
 func newComputer(who, url, name string, room *room) (*computer, error) {
 	opts, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", urlEnv, err)
+	if err != nil { // its text has the password
+		return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(opts)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})

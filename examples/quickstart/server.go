@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"net/url"
 	"os"
 
@@ -23,8 +23,8 @@ type server struct {
 func connect() (*server, error) {
 	if at := os.Getenv(urlEnv); at != "" {
 		rdb, err := dial(at)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", urlEnv, err)
+		if err != nil { // its text has the password
+			return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
 		}
 		return &server{url: at, what: "Redis of " + urlEnv, rdb: rdb, close: rdb.Close}, nil
 	}

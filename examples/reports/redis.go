@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/alicebob/miniredis/v2"
@@ -13,8 +14,8 @@ const urlEnv = "REDIS_URL"
 func connect() (rdb redis.UniversalClient, what string, end func() error, err error) {
 	if at := os.Getenv(urlEnv); at != "" {
 		o, err := redis.ParseURL(at)
-		if err != nil {
-			return nil, "", nil, err
+		if err != nil { // its text has the password
+			return nil, "", nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
 		}
 		client := redis.NewClient(o)
 		return client, "the Redis of " + urlEnv, client.Close, nil

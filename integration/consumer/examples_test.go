@@ -136,3 +136,34 @@ func (e example) run(t *testing.T, u user, url string) {
 		}
 	}
 }
+
+// defect F6: the error of a URL that does not parse quotes it, with the password, and examples are copied.
+func TestNoExampleTellsAPassword(t *testing.T) {
+	for name, e := range examples {
+		if e.ownServers {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := filepath.Join(t.TempDir(), "example")
+			build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-o", program, ".")
+			build.Dir = filepath.Join(root, "examples", name)
+			said, err := build.CombinedOutput()
+			require.NoError(t, err, string(said))
+			for _, special := range []string{"#", "%", "/", "?", " ", "[", "\\", "<", "^", "\x7f"} {
+				for _, part := range []string{"hunter", "7391402"} {
+					if special == "#" && part == "7391402" {
+						continue // it parses, as another server's
+					}
+					cmd := exec.CommandContext(t.Context(), program)
+					cmd.Env = append(cmd.Environ(), "REDIS_URL=redis://:"+part+special+"correcthorse@127.0.0.1:1/0")
+					said, err := cmd.CombinedOutput()
+					require.Error(t, err)
+					assert.Contains(t, string(said), "%XX", "%q", special)
+					assert.NotContains(t, string(said), part, "%q", special)
+					assert.NotContains(t, string(said), "correct", "%q", special)
+				}
+			}
+		})
+	}
+}

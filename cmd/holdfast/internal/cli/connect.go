@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"time"
 
@@ -40,7 +42,7 @@ func (c *connection) close() error { return errors.Join(c.client.Close(), c.redi
 
 // open makes the client of a server, of a cluster or of a primary that Sentinels watch.
 func (g *globals) open() (redis.UniversalClient, error) {
-	one, err := redis.ParseURL(g.address())
+	one, err := g.parse()
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +63,27 @@ func (g *globals) open() (redis.UniversalClient, error) {
 	return redis.NewClient(one), nil
 }
 
-// address is the URL of the server.
-func (g *globals) address() string {
-	for _, url := range []string{g.url, os.Getenv("REDIS_URL")} {
-		if url != "" {
-			return url
-		}
+// parse reads the URL of the server.
+func (g *globals) parse() (*redis.Options, error) {
+	from, at := "--redis", g.url
+	if at == "" {
+		from, at = "REDIS_URL", os.Getenv("REDIS_URL")
 	}
-	return "redis://localhost:6379"
+	if at == "" {
+		from, at = "the default", "redis://localhost:6379"
+	}
+	one, err := redis.ParseURL(at)
+	if err == nil && whole(at) {
+		return one, nil
+	}
+	// The text of err quotes the URL, or the part of a password that was taken for something else.
+	return nil, fmt.Errorf("%s is no URL of a Redis, redis://user:password@host:port/db: "+
+		"special characters of a user or password are written %%XX, such as %%23 for #, %%25 for %% and %%2F for /", from)
+}
+
+// whole reports that nothing of a URL is ignored. Of redis://:12#34@host go-redis would take port 12 of this host, and
+// of unix://:12/34@/socket the path, and errors would tell them.
+func whole(at string) bool {
+	u, err := url.Parse(at)
+	return err == nil && u.Opaque == "" && u.Fragment == "" && (u.Scheme != "unix" || u.Host == "")
 }
