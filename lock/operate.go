@@ -101,15 +101,16 @@ func (l *Lock) BreakOne(ctx context.Context, id string) error {
 
 // exported is the text form of an exported hold.
 type exported struct {
-	Key   string `json:"k,omitempty"`
-	Bytes []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
-	ID    string `json:"i"`
-	Fence int64  `json:"f"`
-	Until int64  `json:"m,omitempty"` // server time in µs until which the lock is kept: MinHold
+	Key    string `json:"k,omitempty"`
+	Bytes  []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
+	Client string `json:"c"`
+	Secret string `json:"s"`
+	Fence  int64  `json:"f"`
+	Until  int64  `json:"m,omitempty"` // server time in µs until which the lock is kept: MinHold
 }
 
 func newExported(key string, p engine.Passage) exported {
-	made := exported{ID: p.ID, Fence: p.Fence, Until: p.Keep}
+	made := exported{Client: p.Client, Secret: p.Secret, Fence: p.Fence, Until: p.Keep}
 	if utf8.ValidString(key) {
 		made.Key = key
 	} else {
@@ -129,6 +130,8 @@ func (p exported) key() string {
 // context ends (with ErrReleased), and its unlock returns ErrNotHeld. The lock stays held in Redis, by no process,
 // for the Client's lease (or the rest of a longer fixed one), so it is never held by two processes. A hold with
 // several levels cannot be exported. On error nothing was exported and the hold is over.
+//
+// Whoever has the token can import the hold, and nobody else: it cannot be made of what logs, Inspect or Redis show.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -148,8 +151,8 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 }
 
 // Import takes over an exported hold, under this handle's options. It returns what Lock returns. Only the first
-// Import of a token succeeds. A later one, or one after the lease ended, returns ErrNotHeld. The fencing token stays
-// the same.
+// Import of a token succeeds. A later one, or one after the lease ended, returns ErrNotHeld, as does a token that was
+// changed or made up. The fencing token stays the same.
 func (l *Lock) Import(
 	ctx context.Context, token string,
 ) (held context.Context, unlock func() error, err error) {
@@ -163,7 +166,7 @@ func (l *Lock) Import(
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
-	case err != nil || !strings.Contains(p.ID, ":") || p.key() == "" || p.Fence < 0 ||
+	case err != nil || p.Client == "" || p.Secret == "" || p.key() == "" || p.Fence < 0 ||
 		p.Until < 0 || p.Until > 1<<53:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case p.key() != parts.Request.Proto.Key():
@@ -172,7 +175,7 @@ func (l *Lock) Import(
 		}
 	}
 	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{
-		ID: p.ID, Fence: p.Fence, Keep: p.Until,
+		Client: p.Client, Secret: p.Secret, Fence: p.Fence, Keep: p.Until,
 	})
 	return hand(ctx, level, err)
 }

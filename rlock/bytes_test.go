@@ -101,7 +101,7 @@ func (b bytesLab) cut(action faultproxy.Action) (length int, again bool) {
 		return &s.onceShot
 	})
 	sent := b.sent(s)
-	if b.op.name == "import" {
+	if b.op.name == "import" || b.op.name == "export" {
 		sent-- // a second import was tried there, and refused
 	}
 	if b.op.held {

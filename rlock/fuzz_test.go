@@ -63,11 +63,11 @@ func FuzzImportTokens(f *testing.F) {
 	}
 	for _, seed := range []string{
 		"", "x", "====", "e30", "bnVsbA", token("{"), token("[]"), token(`"l"`), token(`{"k":"l"}`),
-		token(`{"k":"l","i":"a:b","f":1}`), token(`{"k":"l","i":"no colon","f":1}`),
-		token(`{"k":"l","i":"a:b","f":-1}`), token(`{"k":"l","i":"a:b","f":1e300}`),
-		token(`{"k":"other","i":"a:b","f":1}`), token(`{"k":"l","i":"a:b:n","f":1}`),
-		token(`{"k":"l","i":":","f":1}`), token(`{"k":"l","i":"a:b","f":1}`) + "=",
-		token(`{"k":"l","i":%q,"f":1}`, strings.Repeat("a:", 4096)),
+		token(`{"k":"l","i":"a:b","f":1}`), token(`{"k":"l","c":"a:b","s":"x","f":1}`),
+		token(`{"k":"l","c":"a","s":"b","f":-1}`), token(`{"k":"l","c":"a","s":"b","f":1e300}`),
+		token(`{"k":"other","c":"a","s":"b","f":1}`), token(`{"k":"l","c":"mode","s":"b","f":1}`),
+		token(`{"k":"l","c":":","s":":","f":1}`), token(`{"k":"l","c":"a","s":"b","f":1}`) + "=",
+		token(`{"k":"l","c":%q,"s":"b","f":1}`, strings.Repeat("a:", 4096)), token(`{"k":"l","c":"","s":"","f":1}`),
 	} {
 		f.Add(seed)
 	}

@@ -24,7 +24,7 @@ var onceOps = []onceOp{
 	{"leave", "leave", true, onceLeave},
 	{"count", "reenter", true, onceCount},
 	{"release before another", "release", true, onceReleaseBefore},
-	{"export", "renew", true, onceExport},
+	{"export", "adopt", true, onceExport},
 	{"import", "adopt", true, onceImport},
 	{"renew", "renew", true, onceRenew},
 	{"release", "release", false, onceRelease},
@@ -129,7 +129,7 @@ func onceImport(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return l.imported(onceHold{l.lock, ctx, unlock}, passport), s
 }
 
-// onceExport lets a hold go, which confirms it once more, and the rival takes it over.
+// onceExport lets a hold go, which gives it another id, and the rival takes it over.
 func onceExport(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	from := l.take(l.lock)
 	s := fault()

@@ -2,6 +2,7 @@ package rlock_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestExportSurvivesALostReply(t *testing.T) {
 			a, b := lab.client(t, rlock.ClientOptions{Lease: 6 * time.Second}),
 				lab.outside(t, rlock.ClientOptions{})
 			hold := timeLock(t, t.Context(), rlock.New(a, key))
-			rule := lab.on("renew", fault)
+			rule := lab.on("adopt", fault)
 			token, err := rlock.New(a, key).Export(hold.ctx)
 			require.NoError(t, err)
 			rule.Wait(t, 1)
@@ -57,6 +58,90 @@ func TestUnconfirmedExportIsTakenBack(t *testing.T) {
 	timeGoneSoon(t, lab.direct, key)
 }
 
+// An export that nobody confirms is taken back by both ids, whether its request was carried out or comes late, and a late
+// copy of one that was confirmed takes nothing. What is kept for a least duration is kept for that, under nobody's id.
+func TestUnconfirmedExportIsTakenBackByBothIDs(t *testing.T) {
+	t.Parallel()
+	const least = 6 * time.Second
+	for name, fault := range map[string]func(*faultproxy.Gate) faultproxy.Action{
+		"no reply":       func(*faultproxy.Gate) faultproxy.Action { return faultproxy.DropReply },
+		"a late request": faultproxy.HoldRequest,
+		"a late copy":    faultproxy.DuplicateLater,
+	} {
+		for _, kept := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", kept ", kept), func(t *testing.T) {
+				t.Parallel()
+				lab, key := newTimeLab(t), "order"
+				knowsAdopt(t, lab)
+				a := lab.client(t, rlock.ClientOptions{Lease: 30 * time.Second, ReleaseTimeout: 300 * time.Millisecond})
+				var options []rlock.Option
+				if kept {
+					options = append(options, rlock.MinHold(least))
+				}
+				lock, began := rlock.New(a, key, options...), time.Now()
+				hold := timeLock(t, t.Context(), lock)
+				gate := faultproxy.NewGate()
+				rule := lab.on("adopt", fault(gate)).Times(-1)
+				token, err := lock.Export(hold.ctx)
+				rule.Wait(t, 1)
+				require.ErrorIs(t, context.Cause(hold.ctx), rlock.ErrReleased)
+				require.ErrorIs(t, hold.unlock(), rlock.ErrNotHeld)
+				if name == "a late copy" {
+					require.NoError(t, err)
+					_, unlock, err := rlock.New(lab.outside(t, rlock.ClientOptions{}), key).Import(t.Context(), token)
+					require.NoError(t, err)
+					require.NoError(t, unlock())
+				} else {
+					require.ErrorIs(t, err, rlock.ErrUnavailable)
+					require.Empty(t, token)
+				}
+				gate.Open()
+				if name != "no reply" {
+					timeReceive(t, gate.Delivered(), "what was late")
+				}
+				timeGoneWithin(t, lab.direct, key, 20*time.Second) // its lease would be 30 s
+				if kept {
+					require.GreaterOrEqual(t, time.Since(began), least)
+				}
+			})
+		}
+	}
+}
+
+// knowsAdopt has the server know the script, so that it is not sent twice for being unknown.
+func knowsAdopt(t *testing.T, lab *timeLab) {
+	t.Helper()
+	_, err := lua.Adopt(lua.AdoptArgs{Lock: "warm", From: "a:1", To: "a:2", Lease: 1000}).Run(t.Context(), lab.direct)
+	require.NoError(t, err)
+}
+
+// A context that ends while the hold departs does not lose it: Export returns the token, which is good.
+func TestExportWhoseContextEndsIsAnExport(t *testing.T) {
+	t.Parallel()
+	lab, key := newTimeLab(t), "order"
+	a, b := lab.client(t, rlock.ClientOptions{}), lab.outside(t, rlock.ClientOptions{})
+	knowsAdopt(t, lab)
+	ctx, cancel := context.WithCancel(t.Context())
+	hold := timeLock(t, ctx, rlock.New(a, key))
+	gate := faultproxy.NewGate()
+	rule := lab.on("adopt", faultproxy.HoldReply(gate))
+	tokens := make(chan string, 1)
+	go func() {
+		token, err := rlock.New(a, key).Export(hold.ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		tokens <- token
+	}()
+	rule.Wait(t, 1)
+	cancel()
+	gate.Open()
+	_, unlock, err := rlock.New(b, key).Import(t.Context(), timeReceive(t, tokens, "the token"))
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	timeGone(t, lab.direct, key)
+}
+
 // Redis forgot the hold before it was exported: that is a loss, not an export.
 func TestExportOfAHoldThatRedisForgot(t *testing.T) {
 	t.Parallel()
@@ -77,7 +162,7 @@ func TestExporterStopsBelievingFirst(t *testing.T) {
 	a := lab.client(t, rlock.ClientOptions{Lease: 30 * time.Second})
 	hold := timeLock(t, t.Context(), rlock.New(a, key))
 	gate := faultproxy.NewGate()
-	rule := lab.on("renew", faultproxy.HoldRequest(gate))
+	rule := lab.on("adopt", faultproxy.HoldRequest(gate))
 	exported := make(chan error, 1)
 	go func() {
 		_, err := rlock.New(a, key).Export(hold.ctx)

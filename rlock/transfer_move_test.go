@@ -195,7 +195,8 @@ func TestImportRefusesGarbage(t *testing.T) {
 	for name, token := range map[string]string{
 		"empty": "", "not base64": "!!", "not JSON": coded("hello"), "null": coded("null"),
 		"nothing in it": coded("{}"), "no id": coded(`{"k":"order"}`),
-		"no key": coded(`{"i":"x:1"}`), "another type": coded(`{"k":1,"i":2,"f":3}`),
+		"no key": coded(`{"c":"x","s":"y"}`), "another type": coded(`{"k":1,"c":2,"s":3}`),
+		"no secret": coded(`{"k":"order","c":"x"}`), "no client": coded(`{"k":"order","s":"y"}`),
 		"a list": coded("[]"), "of another lock": foreign,
 		"with something behind": foreign + "AAAA", "cut short": foreign[:len(foreign)/2],
 	} {

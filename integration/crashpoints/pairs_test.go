@@ -55,7 +55,7 @@ func (a action) lease(s scenario) time.Duration {
 // isExchange reports whether the point is one of a request, and on which side.
 func isExchange(p crash.Point) (send, reply bool) {
 	for _, x := range []crash.Exchange{crash.Acquire, crash.Reenter, crash.Leave, crash.Count,
-		crash.Release, crash.Adopt, crash.Renew, crash.Reclaim} {
+		crash.Release, crash.Export, crash.Adopt, crash.Renew, crash.Reclaim} {
 		send, reply = send || p == x.Send, reply || p == x.Reply
 	}
 	return send, reply
@@ -116,6 +116,8 @@ func courseTo(p crash.Point) course {
 		return course{line, 2} // the first is the holder's own
 	case crash.Renew.Send, crash.Renew.Reply:
 		return course{renewal, 1}
+	case crash.Export.Send, crash.Export.Reply:
+		return course{transfer, 1}
 	case crash.Adopt.Send, crash.Adopt.Reply:
 		return course{transfer, grant}
 	case crash.Reclaim.Send, crash.Reclaim.Reply:

@@ -226,6 +226,24 @@ var table = append(histories, []mutant{
 		new:  `if redis.call('EXISTS', lock) == 0 then`,
 		in:   "lua", by: "^TestAdopt$",
 	}, {
+		name: "the id of a passage does not say its token",
+		file: "internal/engine/transfer.go",
+		old:  `"%d %d %s", p.Fence, p.Keep, p.Secret)`,
+		new:  `"%d %d %s", 0, p.Keep, p.Secret)`,
+		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
+	}, {
+		name: "the id of a passage does not say its end",
+		file: "internal/engine/transfer.go",
+		old:  `"%d %d %s", p.Fence, p.Keep, p.Secret)`,
+		new:  `"%d %d %s", p.Fence, 0, p.Secret)`,
+		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
+	}, {
+		name: "an export that nobody confirms is taken back by one of its ids",
+		file: "internal/engine/transfer.go",
+		old:  `e.sender.Reclaim(h.asOrphan(), max(h.Longest(), req.Lease))`,
+		new:  ``,
+		in:   "rlock", by: "^TestUnconfirmedExportIsTakenBack$",
+	}, {
 		name: "one that began to count from 1 is taken for the clock's",
 		file: "lua/fragment_fence_judge.lua",
 		old:  `if not ahead and value * 2 > now then`,
@@ -388,8 +406,8 @@ var table = append(histories, []mutant{
 		name: "an export that finds its hold gone leaves the places of those who were served",
 		file: "internal/engine/transfer.go",
 		old: `e.leavePlaces(h)
-			e.events.lost(lost)`,
-		new: `e.events.lost(lost)`,
+		e.events.lost(err)`,
+		new: `e.events.lost(err)`,
 		in:  "internal/memstore", by: "^TestAnExportOfAHoldThatIsGoneLeavesNoPlace$",
 	}, {
 		name: "an attempt that does not wait listens",

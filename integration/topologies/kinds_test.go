@@ -26,7 +26,7 @@ type kind struct {
 // kinds returns the primitives that make sense on a site.
 func (s *site) kinds() []kind {
 	if s.nodes {
-		return []kind{{name: "redlock", make: quorum, quiet: true}}
+		return []kind{{name: "redlock", make: quorum, quiet: true, lacks: conformance.Moves}}
 	}
 	all := []kind{
 		{name: "rlock", make: reentrant},

@@ -43,6 +43,8 @@ const (
 	Least
 	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes all of them.
 	Exclusion
+	// Moves: Export refuses holds.
+	Moves
 )
 
 // Lab is what one case uses.

@@ -28,6 +28,9 @@
 // that a context ended matches ErrBusy and the context's error; of one that MaxWait ended, only
 // ErrBusy.
 //
+// Moving: if the lock has Export and Import, an exported hold is nobody's until one of them takes it over, with its
+// fencing token, and only what Export returned is imported.
+//
 // Time: a hold is renewed as long as it is held; a fixed lease ends on time.
 //
 // A lock that cannot do all of that says so in [Lab.Lacks], and the cases concerned are skipped.

@@ -2,6 +2,10 @@ package conformance
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -20,6 +24,7 @@ var levels = []contract{
 	{"GoroutinesGivenTheContextAreInsideTogether", Reentry, insideTogether},
 	{"WithoutHoldsQueues", Tries | Exclusion, withoutHolds},
 	{"WithoutCancelKeepsTheHold", Reentry, withoutCancel},
+	{"AnExportedHoldMovesOnce", Moves | Knowledge, movesOnce},
 }
 
 func oneMoreLevel(t *testing.T, lab Lab) {
@@ -206,4 +211,71 @@ func withoutCancel(t *testing.T, lab Lab) {
 	require.NoError(t, inner())
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))
+}
+
+// mover is a lock whose holds can go to another process.
+type mover interface {
+	Export(ctx context.Context) (token string, err error)
+	Import(ctx context.Context, token string) (held context.Context, unlock func() error, err error)
+}
+
+func movesOnce(t *testing.T, lab Lab) {
+	n := name(t)
+	lock := lab.Lock(0, n)
+	m, moves := lock.(mover)
+	if !moves {
+		return
+	}
+	held, unlock := take(t, within(t), lock)
+	hold, err := lock.Held(held)
+	require.NoError(t, err)
+	token, err := m.Export(held)
+	require.NoError(t, err)
+	require.ErrorIs(t, ended(t, held), rlock.ErrReleased)
+	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+	busy(t, lab.Lock(1, n), "nobody has it, and it is held")
+
+	for what, made := range madeUp(t, token, hold.ID) {
+		ctx := within(t)
+		same, nothing, err := m.Import(ctx, made)
+		var bad *rlock.ArgumentError
+		if !errors.As(err, &bad) {
+			only(t, err, rlock.ErrNotHeld)
+		}
+		refused(t, ctx, same, nothing)
+		busy(t, lab.Lock(1, n), what)
+	}
+	moved, unlock, err := m.Import(within(t), token)
+	require.NoError(t, err)
+	again, err := lock.Held(moved)
+	require.NoError(t, err)
+	require.Equal(t, hold.Fence, again.Fence)
+	require.True(t, hold.ID != again.ID, "what the exporter sent late cannot touch it")
+	_, _, err = m.Import(within(t), token)
+	only(t, err, rlock.ErrNotHeld)
+	require.NoError(t, moved.Err())
+	require.NoError(t, unlock())
+	free(t, lab.Lock(1, n))
+}
+
+// madeUp are tokens like one of Export: with other values in it, and of the id that the hold had.
+func madeUp(t *testing.T, token, id string) map[string]string {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	require.NoError(t, err)
+	made := make(map[string]string)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	for name, was := range fields {
+		for _, value := range []any{id, int64(1) << 62, int64(8_993_000_000_000_000), -1, nil} {
+			if was == 0.0 && value == nil {
+				continue // the same: readers may have no token
+			}
+			fields[name] = value
+			text, err := json.Marshal(fields)
+			require.NoError(t, err)
+			made[fmt.Sprint(name, " is ", value)] = base64.RawURLEncoding.EncodeToString(text)
+		}
+		fields[name] = was
+	}
+	return made
 }

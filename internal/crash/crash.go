@@ -25,6 +25,7 @@ var (
 	Leave   = Exchange{"leave.send", "leave.reply"}
 	Count   = Exchange{"count.send", "count.reply"} // of levels for which nobody waits
 	Release = Exchange{"release.send", "release.reply"}
+	Export  = Exchange{"export.send", "export.reply"}
 	Adopt   = Exchange{"adopt.send", "adopt.reply"}
 	Renew   = Exchange{"renew.send", "renew.reply"}
 	Reclaim = Exchange{"reclaim.send", "reclaim.reply"}
@@ -53,7 +54,7 @@ const (
 // Points returns all points that the reentrant lock reaches.
 func Points() []Point {
 	points := []Point{Enqueue, Subscribe, Subscribed, Wake, Granted, Unlock, Close}
-	for _, x := range []Exchange{Acquire, Reenter, Leave, Count, Release, Adopt, Renew, Reclaim} {
+	for _, x := range []Exchange{Acquire, Reenter, Leave, Count, Release, Export, Adopt, Renew, Reclaim} {
 		points = append(points, x.Send, x.Reply)
 	}
 	return points

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -21,12 +22,14 @@ import (
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
 // without it.
 func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
-	h, id := holdOf(l), e.newID()
+	h := holdOf(l)
+	passage := e.newPassage(h)
+	id := passage.id()
 	owned := last(l.Owner()) // so that its unlock tells nothing
 	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
 	l.End(e.cfg.Errors.Released)
 	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.Lease())}
-	unsure, err := e.adopt(background, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
+	unsure, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
 	if err != nil {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {
 			h.lose(hold.Gone, nil)
@@ -38,5 +41,5 @@ func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
 		e.undo(req, id, unsure.notAfter)
 		return Passage{}, err
 	}
-	return Passage{ID: id, Fence: h.fence}, nil
+	return passage, nil
 }

@@ -3,7 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -19,29 +23,45 @@ var errUnconfirmed = errors.New("the hold that a message granted is not confirme
 
 // Passage is a hold on its way to another process: in Redis, and in nobody's hands.
 type Passage struct {
-	ID    string
-	Fence int64
-	Keep  int64 // server time in µs until which the importer has the lock kept; 0: it has not
+	Client string // the exporter's
+	Secret string // which nobody knows but those who have the passage
+	Fence  int64
+	Keep   int64 // server time in µs until which the importer has the lock kept; 0: it has not
+}
+
+// newPassage is the passage by which a hold leaves.
+func (e *Engine) newPassage(h *Hold) Passage {
+	return Passage{Client: e.cfg.ClientID, Secret: rand.Text(), Fence: h.fence, Keep: h.KeptUntil()}
+}
+
+// id is the id of the hold on its way, which is a digest of the passage. Whoever has the passage can name the hold. Whoever
+// sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other hold's id, as
+// none is a digest. And a passage with another token or end than the exporter's names a hold that does not exist: Redis
+// need not remember them to check them, since it looks for the id.
+func (p Passage) id() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Keep, p.Secret))
+	return p.Client + ":" + hex.EncodeToString(sum[:16])
 }
 
 // A passage goes from one process to another like this:
 //
 //	exporter: the context ends; renewals stop; no copy of the acquisition can come any more
-//	exporter: the client's full lease is set, which tells that the hold stands; Export returns the passage
-//	          the passage travels, by whatever means; the lock is held by the old id, and in nobody's hands
-//	importer: Redis replaces the old id by a new one, with a new lease; Import returns a context
+//	exporter: Redis replaces the hold's id by that of the passage, with a full lease; Export returns the passage
+//	          the passage travels, by whatever means; the lock is held by its id, and in nobody's hands
+//	importer: Redis replaces the passage's id by a new one, with a new lease; Import returns a context
 //
-// If the exporter dies after the second step, or the passage is lost, the lock is free when the lease is over. If the
-// importer's request is carried out and its answer lost, it asks again by the same new id. A request of the
-// exporter that arrives late, a renewal say, names the old id, and finds nothing.
+// Both steps in Redis are one request, an adoption. If its answer is lost, it is asked again by the same new id, which is
+// answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a request of the
+// exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage is lost, the lock is
+// free when the lease is over.
 
-// Export takes the hold that ctx carries out of this process. Its context ends first; then its lease
-// is set anew, which tells whether it is still there. An export that is not confirmed is reclaimed,
-// so that the hold is never in two processes.
+// Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
+// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that the
+// hold is never in two processes.
 //
 // From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
-// process may be under way that could touch the hold: its renewals have stopped, copies of its acquisition can come no
-// more (outlast), and its count in Redis is one (straighten). The lease that Export sets is the time the importer has.
+// process may be under way that could touch the hold, or take the lock when the importer is done with it: renewals have
+// stopped, copies of the acquisition can come no more (outlast), and the count in Redis is one (straighten).
 func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
 	if !e.sender.Begin() {
 		return Passage{}, e.refuse(p)
@@ -87,12 +107,13 @@ func (e *Engine) exportAlone(h *Hold, l *hold.Level, since time.Duration) (Passa
 	}
 	e.outlast(p, h.doubt)
 	h.straighten()
-	if err := e.confirmExport(h); err != nil {
+	passage := e.newPassage(h)
+	if err := e.depart(h, passage); err != nil {
 		return Passage{}, err
 	}
 	e.leavePlaces(h)
 	e.events.released(p.Name(), since, nil)
-	return Passage{ID: h.id(), Fence: h.fence, Keep: h.KeptUntil()}, nil
+	return passage, nil
 }
 
 // outlast waits until no late copy can come of the request that made a hold: it could take the lock again under the
@@ -106,41 +127,28 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 	}
 }
 
-// confirmExport sets the lease of an exported hold anew and so finds out whether it is there. It is a renewal, because
-// that creates nothing: a hold that is gone stays gone. If no answer comes within the release timeout, nobody can say
-// whether the hold stands, and the caller gets no passage. So the id is reclaimed for as long as Redis may keep it,
-// which includes the lease that was asked for just now.
-func (e *Engine) confirmExport(h *Hold) error {
-	ttl := max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())
-	end := e.clock.Now() + e.cfg.ReleaseTimeout
-	var lost, failed error
-	if !e.sender.Retry(background, end, func() request.Next {
-		one := []store.Renewal{{Proto: h.proto, ID: h.id(), TTL: ttl}}
-		e.store.Renew(e.sender.Within(background, e.sender.Limit(e.cfg.Lease)), one)
-		failed = one[0].Err
-		switch kind := store.FaultOf(failed); {
-		case kind == store.FaultNone:
-			return request.Settled
-		case isGone(failed):
-			lost = e.lostError(h.proto, hold.Gone, nil)
-			e.leavePlaces(h)
-			e.events.lost(lost)
-			return request.Settled
-		case kind == store.FaultDefinite:
-			return request.GiveUp
-		}
-		return request.Later
-	}) {
-		e.sender.Reclaim(h.asOrphan(), max(h.Longest(), ttl))
-		return e.unavailable(h.proto, failed)
+// depart has Redis give an exported hold the id of its passage, and a lease, which is the time that the importer has. A
+// hold that is gone stays gone: that is a loss, which this process had not noticed yet. If no answer comes within the
+// release timeout, nobody can say by which of the two ids the hold stands, and the caller gets no passage. So both are
+// reclaimed, that of the passage by adopt; whatever order the releases and the last copy of the request come in, nothing
+// is left.
+func (e *Engine) depart(h *Hold, passage Passage) error {
+	req := Request{Proto: h.parting(), Lease: max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())}
+	_, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: passage.id(), Lease: req.Lease})
+	switch {
+	case errors.Is(err, e.cfg.Errors.NotHeld), errors.Is(err, e.cfg.Errors.KeyConflict):
+		err = e.lostError(h.proto, hold.Gone, nil)
+		e.leavePlaces(h)
+		e.events.lost(err)
+	case err != nil:
+		e.sender.Reclaim(h.asOrphan(), max(h.Longest(), req.Lease))
 	}
-	return lost
+	return err
 }
 
-// Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken
-// twice, and nothing that the exporter sent late can touch it. If two processes import one passage at once, Redis
-// replaces the old id once; the second finds it gone and is told that it is not held. An import whose answer was
-// lost is asked again by the same new id, which is answered "already".
+// Import makes the hold of a passage this caller's, under a new id: the same passage cannot be taken twice. If two
+// processes import one passage at once, Redis replaces its id once; the second finds it gone and is told that it is not
+// held, and so is a caller whose passage no Export has made.
 func (e *Engine) Import(ctx context.Context, req Request, from Passage) (*hold.Level, error) {
 	p := req.Proto
 	if !e.sender.Begin() {
@@ -162,7 +170,7 @@ func (e *Engine) doImport(ctx context.Context, req Request, from Passage) (*hold
 		return nil, contextError(ctx)
 	}
 	id, began := e.newID(), e.clock.Now()
-	unsure, err := e.adopt(ctx, req, from.ID, store.Ask{ID: id, Lease: req.Lease})
+	unsure, err := e.adopt(ctx, crash.Adopt, req, from.id(), store.Ask{ID: id, Lease: req.Lease})
 	if err != nil {
 		return nil, err
 	}
@@ -174,13 +182,15 @@ func (e *Engine) doImport(ctx context.Context, req Request, from Passage) (*hold
 //
 // The steps of a request whose outcome is unknown are those of an acquisition: each sending has a not-after, all
 // have the same new id, "already" is this call's own work, and an id of which nothing is known in the end is
-// reclaimed. That takes the hold from both sides, which is safe; the passage is used up then, and the caller is
-// told that Redis did not answer.
-func (e *Engine) adopt(ctx context.Context, req Request, from string, ask store.Ask) (unsure doubt, err error) {
+// reclaimed. For an import that takes the hold from both sides, which is safe; the passage is used up then, and the
+// caller is told that Redis did not answer.
+func (e *Engine) adopt(
+	ctx context.Context, x crash.Exchange, req Request, from string, ask store.Ask,
+) (unsure doubt, err error) {
 	p := req.Proto
 	var sent adopted
 	if !e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
-		sent = e.askAdopt(ctx, req, from, ask, unsure)
+		sent = e.askAdopt(ctx, x, req, from, ask, unsure)
 		switch kind := store.FaultOf(sent.err); {
 		case kind == store.FaultNone && sent.reply.Status == store.Late:
 			sent.err = opaque{errClock}
@@ -250,7 +260,7 @@ type adopted struct {
 
 // askAdopt sends one request, and cleans up after an answer that comes when the caller has left.
 func (e *Engine) askAdopt(
-	ctx context.Context, req Request, from string, ask store.Ask, before doubt,
+	ctx context.Context, x crash.Exchange, req Request, from string, ask store.Ask, before doubt,
 ) adopted {
 	p := req.Proto
 	limit := e.sender.Limit(req.Lease)
@@ -261,7 +271,7 @@ func (e *Engine) askAdopt(
 			sent.reply, err = p.Adopt(ctx, from, ask)
 			return sent.reply.Now, err
 		}
-		sent.Sent, sent.err = e.sender.Send(ctx, crash.Adopt, p.Key(), limit, take)
+		sent.Sent, sent.err = e.sender.Send(ctx, x, p.Key(), limit, take)
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent adopted, err error) {

@@ -31,12 +31,12 @@ func TestATryListensToNobody(t *testing.T) {
 	})
 }
 
-// renewing is a network on which renewals, of which an export is one, take their time.
-type renewing time.Duration
+// adopting is a network on which adoptions, of which an export is one, take their time.
+type adopting time.Duration
 
-func (r renewing) Fate(of memstore.Request) (fate memstore.Fate) {
-	if of.Kind == memstore.Renew {
-		fate.Before = time.Duration(r)
+func (a adopting) Fate(of memstore.Request) (fate memstore.Fate) {
+	if of.Kind == memstore.Adopt {
+		fate.Before = time.Duration(a)
 	}
 	return fate
 }
@@ -47,7 +47,7 @@ func TestAnExportOfAHoldThatIsGoneLeavesNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const trip = 100 * time.Millisecond
-		server := memstore.NewServer(renewing(trip))
+		server := memstore.NewServer(adopting(trip))
 		defer server.Close()
 		client, _ := open(t, server, 0, true, minute)
 		other, _ := open(t, server, 1, true, minute)
