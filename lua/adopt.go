@@ -7,7 +7,7 @@ var adoptScript = newScript("adopt")
 // AdoptArgs are the arguments of [Adopt].
 type AdoptArgs struct {
 	Lock     string
-	From, To string // hold ids: the exported one, the importer's
+	From, To string // the hold's id, and its new one
 	Lease    int64  // ms
 	NotAfter int64  // server time in µs, after which the call has no effect
 	Stays    bool   // of a reader: the hold at From stays, and the new one is made beside it
@@ -16,7 +16,7 @@ type AdoptArgs struct {
 // AdoptReply is the answer to [Adopt].
 type AdoptReply = store.AdoptReply
 
-// Adopt moves an exported hold to the id of its importer. The fencing token stays.
+// Adopt gives a hold another id, as it is exported and as it is imported. The fencing token stays.
 func Adopt(a AdoptArgs) *Call[AdoptReply] {
 	if err := check("adopt",
 		checkKey("lock", a.Lock), checkMove(a.From, a.To),

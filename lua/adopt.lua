@@ -1,20 +1,20 @@
--- Passes an exported hold to its importer, under a new hold id. The fencing token stays:
--- for the storage behind the lock it is the same hold, which moved.
+-- Gives a hold another id: when it is exported that of its way, and then its importer's. The fencing token stays: for
+-- the storage behind the lock it is the same hold, which moved.
 --
 -- KEYS[1]  lock
--- ARGV[1]  from: hold id that was exported
--- ARGV[2]  to: hold id of the importer
+-- ARGV[1]  from: the hold's id
+-- ARGV[2]  to: its new id
 -- ARGV[3]  lease, ms
 -- ARGV[4]  not-after, server time in us
 --
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
---    2 already: the importer has it, by an earlier copy of this call
+--    2 already: it has the new id, by an earlier copy of this call
 --    3 done
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
--- The new id makes sure that only one process has the hold: whatever the exporter still sends names the old one. An
+-- The new id makes sure that only one process has the hold: whatever is still sent for it names the old one. An
 -- invitation of fair_acquire.lua is no hold: an export that names its id is of one that ended, and tokens were minted
 -- since.
 --

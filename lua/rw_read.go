@@ -130,7 +130,7 @@ func stepApart(base string, a ReenterArgs, entered int) *Call[StepReply] {
 	})
 }
 
-// AdoptRead moves an exported reader's hold to the id of its importer, or makes another one beside it.
+// AdoptRead gives a reader's hold another id, or makes another one beside it.
 func AdoptRead(base string, a AdoptArgs) *Call[AdoptReply] {
 	if err := check("rw_read_adopt",
 		checkKey("lock", a.Lock), checkKey("base", base),

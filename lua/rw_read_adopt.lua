@@ -1,18 +1,18 @@
--- Passes an exported reader's hold to its importer, under a new hold id; or makes a hold
--- beside it, for one of several readers that have it together.
+-- Gives a reader's hold another id: when it is exported that of its way, and then its
+-- importer's. Or makes a hold beside it, for one of several readers that have it together.
 --
 -- KEYS[1]  lock
--- KEYS[2]  hold key 1 of the exported hold
--- KEYS[3]  hold key 1 of the importer's
--- ARGV[1]  from: hold id that was exported
--- ARGV[2]  to: hold id of the importer
+-- KEYS[2]  hold key 1 of the old id
+-- KEYS[3]  hold key 1 of the new one
+-- ARGV[1]  from: the hold's id
+-- ARGV[2]  to: its new id
 -- ARGV[3]  lease, ms
 -- ARGV[4]  not-after, server time in us
 -- ARGV[5]  1 if the hold stays, beside the new one; or nothing
 --
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
---    2 already: the importer has it, by an earlier copy of this call
+--    2 already: it has the new id, by an earlier copy of this call
 --    3 done
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.

@@ -136,7 +136,7 @@ func LeaveWrite(a LeaveArgs) *Call[StepReply] {
 	return step("rw_write_leave", &leaveWriteScript, ReenterArgs(a), checkTTL("TTL", a.TTL))
 }
 
-// AdoptWrite moves an exported writer's hold to the id of its importer.
+// AdoptWrite gives a writer's hold another id.
 func AdoptWrite(a AdoptArgs) *Call[AdoptReply] {
 	if err := check("rw_write_adopt",
 		checkKey("lock", a.Lock), checkMove(a.From, a.To), checkTTL("lease", a.Lease)); err != nil {

@@ -1,15 +1,15 @@
--- Passes an exported writer's hold to its importer, under a new hold id. The fencing token
--- stays.
+-- Gives a writer's hold another id: when it is exported that of its way, and then its
+-- importer's. The fencing token stays.
 --
 -- KEYS[1]  lock
--- ARGV[1]  from: hold id that was exported
--- ARGV[2]  to: hold id of the importer
+-- ARGV[1]  from: the hold's id
+-- ARGV[2]  to: its new id
 -- ARGV[3]  lease, ms
 -- ARGV[4]  not-after, server time in us
 --
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
---    2 already: the importer has it, by an earlier copy of this call
+--    2 already: it has the new id, by an earlier copy of this call
 --    3 done
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.

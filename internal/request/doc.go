@@ -41,7 +41,7 @@
 //	late            never will be    -                   -
 //	no answer       reclaim the id   the lease decides   reclaim the id
 //
-// An adoption is read like an acquisition; "not there" says that the exported hold is over, or another's.
+// An adoption is read like an acquisition; "not there" says that the hold is over, or another's.
 //
 // No mutex of this package is held over I/O. Those of the reclaimer and of the withdrawals are taken before the
 // Sender's own and the wheel's.

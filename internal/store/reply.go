@@ -88,7 +88,7 @@ type ReleaseReply struct {
 	Now       int64  // if it was asked for: server time in µs, read before the hold was looked at
 }
 
-// AdoptReply is the answer to a request for an exported hold.
+// AdoptReply is the answer to a request for another id of a hold.
 type AdoptReply struct {
 	Status Status // Done, Already, Gone or Late
 	Now    int64  // server time in µs
