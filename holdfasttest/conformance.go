@@ -95,7 +95,8 @@ func subjects(
 				o := handle.Collect(opts)
 				return s.Lock(client, name, Limits{FixedLease: o.Lease, MaxWait: o.MaxWait, MaxHold: o.MaxHold})
 			},
-			Close: s.Close, Sent: sent, Lease: lease, Lacks: conformance.Lacks(s.Lacks) | conformance.Least | conformance.Moves,
+			Close: s.Close, Sent: sent, Lease: lease,
+			Lacks: conformance.Lacks(s.Lacks) | conformance.Least | conformance.Moves,
 		}
 	}
 }

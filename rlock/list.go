@@ -55,9 +55,9 @@ type Entry struct {
 func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 }
 
 // List tells the locks in Redis whose names match a pattern, this module's and Redisson's, on a cluster those of all
-// primaries. A pattern is one of Redis's SCAN: "order:*", or "*" for all. An empty one is an *[ArgumentError], because an
-// empty name is no lock's, and must not stand for all of them. A pattern without *, ? and [ is a name, and is looked up
-// without a scan; [Quote] makes one of any name.
+// primaries. A pattern is one of Redis's SCAN: "order:*", or "*" for all. An empty one is an *[ArgumentError], because
+// an empty name is no lock's, and must not stand for all of them. A pattern without *, ? and [ is a name, and is looked
+// up without a scan; [Quote] makes one of any name.
 //
 //	for entry, err := range rlock.List(ctx, client, "order:*") {
 //		if err != nil {
@@ -124,9 +124,9 @@ type Leak struct {
 	Holders []string // of a lock, the ids of its holds
 }
 
-// Leaks tells the leaks of names that match a pattern, as [List] tells locks. Some keys have no expiry by design, and are
-// no leaks: the capacity of a semaphore and its permits, the count of a latch, Redisson's queues, and fencing tokens
-// with a negative ClientOptions.FenceTTL or of Java.
+// Leaks tells the leaks of names that match a pattern, as [List] tells locks. Some keys have no expiry by design, and
+// are no leaks: the capacity of a semaphore and its permits, the count of a latch, Redisson's queues, and fencing
+// tokens with a negative ClientOptions.FenceTTL or of Java.
 func Leaks(ctx context.Context, client *Client, pattern string) iter.Seq2[Leak, error] {
 	return func(yield func(Leak, error) bool) {
 		source, err := search((*redisclient.Client)(client), pattern)

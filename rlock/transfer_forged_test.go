@@ -91,7 +91,7 @@ func TestATokenCannotBeMadeUpFromAHoldsID(t *testing.T) {
 	require.NoError(t, rdb.Del(t.Context(), key).Err())
 }
 
-// defect F7: any fencing token in an export token was believed, and any end.
+// defect F7: an export token was imported with whatever fencing token and end somebody wrote into it.
 func TestATokenThatWasChangedTakesNothing(t *testing.T) {
 	t.Parallel()
 	a, b, key := transferPair(t)

@@ -93,7 +93,7 @@ func dial() (rdb *redis.Client, closeAll func() error, err error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
 		stop()
-		return nil, nil, errors.New("REDIS_URL is no URL of a Redis: special characters of a password are written %XX")
+		return nil, nil, errors.New("REDIS_URL is no URL: special characters of a password are written %XX")
 	}
 	rdb = redis.NewClient(opts)
 	return rdb, func() error {

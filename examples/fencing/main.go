@@ -178,7 +178,7 @@ func connect() (rdb redis.UniversalClient, stop func() error, err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		o, err := redis.ParseURL(url)
 		if err != nil { // its text has the password
-			return nil, nil, errors.New("REDIS_URL is no URL of a Redis: special characters of a password are written %XX")
+			return nil, nil, errors.New("REDIS_URL is no URL: special characters of a password are written %XX")
 		}
 		rdb = redis.NewClient(o)
 		return rdb, rdb.Close, nil

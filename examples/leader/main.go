@@ -144,7 +144,7 @@ func next(ctx context.Context, election *leader.Election, after leader.Leader) (
 func connect(url string) (*redis.Client, *rlock.Client, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+		return nil, nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(o)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})

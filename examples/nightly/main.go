@@ -118,7 +118,7 @@ type machine struct {
 func newMachine(who, url, name string) (*machine, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+		return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(opts)
 	// Here it is intended that machines wait for one another, so nothing need be logged.

@@ -110,7 +110,7 @@ type computer struct {
 func newComputer(who, url, name string, room *room) (*computer, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+		return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(opts)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})

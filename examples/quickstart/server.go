@@ -24,7 +24,7 @@ func connect() (*server, error) {
 	if at := os.Getenv(urlEnv); at != "" {
 		rdb, err := dial(at)
 		if err != nil { // its text has the password
-			return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+			return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 		}
 		return &server{url: at, what: "Redis of " + urlEnv, rdb: rdb, close: rdb.Close}, nil
 	}

@@ -15,7 +15,7 @@ func connect() (rdb redis.UniversalClient, what string, end func() error, err er
 	if at := os.Getenv(urlEnv); at != "" {
 		o, err := redis.ParseURL(at)
 		if err != nil { // its text has the password
-			return nil, "", nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+			return nil, "", nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 		}
 		client := redis.NewClient(o)
 		return client, "the Redis of " + urlEnv, client.Close, nil

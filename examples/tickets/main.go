@@ -101,7 +101,7 @@ type box struct {
 func open(url, name string) (*box, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+		return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(opts)
 	client, err := rlock.NewClient(rdb, nil)

@@ -24,7 +24,7 @@ type clerk struct {
 func newClerk(url, name string) (*clerk, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, errors.New(urlEnv + " is no URL of a Redis: special characters of a password are written %XX")
+		return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(o)
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{

@@ -34,10 +34,10 @@ func (e *Engine) newPassage(h *Hold) Passage {
 	return Passage{Client: e.cfg.ClientID, Secret: rand.Text(), Fence: h.fence, Keep: h.KeptUntil()}
 }
 
-// id is the id of the hold on its way, which is a digest of the passage. Whoever has the passage can name the hold. Whoever
-// sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other hold's id, as
-// none is a digest. And a passage with another token or end than the exporter's names a hold that does not exist: Redis
-// need not remember them to check them, since it looks for the id.
+// id is the id of the hold on its way, which is a digest of the passage. Whoever has the passage can name the hold.
+// Whoever sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other hold's
+// id, as none is a digest. And a passage with another token or end than the exporter's names a hold that does not exist:
+// Redis need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Keep, p.Secret))
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
@@ -50,14 +50,14 @@ func (p Passage) id() string {
 //	          the passage travels, by whatever means; the lock is held by its id, and in nobody's hands
 //	importer: Redis replaces the passage's id by a new one, with a new lease; Import returns a context
 //
-// Both steps in Redis are one request, an adoption. If its answer is lost, it is asked again by the same new id, which is
-// answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a request of the
-// exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage is lost, the lock is
-// free when the lease is over.
+// Both steps in Redis are the same request, an adoption. If its answer is lost, it is asked again by the same new id,
+// which is answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a request of
+// the exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage is lost, the lock
+// is free when the lease is over.
 
 // Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
-// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that the
-// hold is never in two processes.
+// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that
+// the hold is never in two processes.
 //
 // From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
 // process may be under way that could touch the hold, or take the lock when the importer is done with it: renewals have
@@ -130,8 +130,8 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 // depart has Redis give an exported hold the id of its passage, and a lease, which is the time that the importer has. A
 // hold that is gone stays gone: that is a loss, which this process had not noticed yet. If no answer comes within the
 // release timeout, nobody can say by which of the two ids the hold stands, and the caller gets no passage. So both are
-// reclaimed, that of the passage by adopt; whatever order the releases and the last copy of the request come in, nothing
-// is left.
+// reclaimed, that of the passage by adopt; in whatever order the releases and the last copy of the request come,
+// nothing is left.
 func (e *Engine) depart(h *Hold, passage Passage) error {
 	req := Request{Proto: h.parting(), Lease: max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())}
 	_, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: passage.id(), Lease: req.Lease})
