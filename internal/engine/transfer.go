@@ -35,9 +35,9 @@ func (e *Engine) newPassage(h *Hold) Passage {
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. Whoever has the passage can name the hold.
-// Whoever sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other hold's
-// id, as none is a digest. And a passage with another token or end than the exporter's names a hold that does not exist:
-// Redis need not remember them to check them, since it looks for the id.
+// Whoever sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other
+// hold's id, as none is a digest. And a passage with another token or end than the exporter's names a hold that
+// does not exist: Redis need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Keep, p.Secret))
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
@@ -50,10 +50,10 @@ func (p Passage) id() string {
 //	          the passage travels, by whatever means; the lock is held by its id, and in nobody's hands
 //	importer: Redis replaces the passage's id by a new one, with a new lease; Import returns a context
 //
-// Both steps in Redis are the same request, an adoption. If its answer is lost, it is asked again by the same new id,
-// which is answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a request of
-// the exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage is lost, the lock
-// is free when the lease is over.
+// Both steps in Redis are the same request, an adoption. If its answer is lost, it is asked again by the same new
+// id, which is answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a
+// request of the exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage
+// is lost, the lock is free when the lease is over.
 
 // Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
 // passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that

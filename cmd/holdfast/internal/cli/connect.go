@@ -78,7 +78,7 @@ func (g *globals) parse() (*redis.Options, error) {
 	}
 	// The text of err quotes the URL, or the part of a password that was taken for something else.
 	return nil, fmt.Errorf("%s is no URL of a Redis, redis://user:password@host:port/db: "+
-		"special characters of a user or password are written %%XX, such as %%23 for #, %%25 for %% or %%2F for /", from)
+		"special characters of a user or password are written %%XX, as %%23 for #, %%25 for %% or %%2F for /", from)
 }
 
 // whole reports that nothing of a URL is ignored. Of redis://:12#34@host go-redis would take port 12 of this host, and
