@@ -17,8 +17,9 @@ const Young Status = -2
 
 // QuorumReply is the answer of one node.
 type QuorumReply struct {
-	AcquireReply      // Fence: the accepted token, or the least that the node would accept
-	Accepted     bool // the token that was sent is stored; of a hold that stands elsewhere, or a higher one
+	AcquireReply       // Fence: the accepted token, or the least that the node would accept
+	Accepted     bool  // the token that was sent is stored; of a hold that stands elsewhere, or a higher one
+	Receivers    int64 // of the message of a release; -1: not published
 	Kept         []RenewStatus
 	Seen         InspectReply
 }
@@ -117,7 +118,7 @@ func QuorumStep(a QuorumStepArgs) *Call[QuorumReply] {
 // QuorumRelease is [Release] at one node.
 func QuorumRelease(a ReleaseArgs) *Call[QuorumReply] {
 	return adapt(Release(a), func(from ReleaseReply) (to QuorumReply) {
-		to.Status, to.Now = from.Status, from.Now
+		to.Status, to.Now, to.Receivers = from.Status, from.Now, from.Receivers
 		return to
 	})
 }

@@ -223,6 +223,21 @@ func TestQuorumReleaseAndInspect(t *testing.T) {
 	})
 }
 
+// An attempt that did not get the lock is taken back in silence. The release of a hold says whom it reached.
+func TestQuorumReleaseInSilence(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		heard := p.listen(false)
+		for _, silent := range []bool{true, false} {
+			run(p, lua.QuorumAcquire(p.quorumAsk(alice, p.now()+1_000_000)))
+			got := run(p, lua.QuorumRelease(lua.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, Silent: silent}))
+			require.Equal(t, lua.Done, got.Status)
+			require.Equal(t, !silent, got.Receivers == 1)
+			p.free()
+		}
+		require.Equal(t, []string{"0"}, heard(), "once")
+	})
+}
+
 func TestQuorumScriptsTellConflicts(t *testing.T) {
 	for name, commands := range strangers {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ type ReleaseArgs struct {
 	Lock, ID string
 	Channel  string // on which the waiters listen
 	Sharded  bool   // publish by SPUBLISH, as clusters do
+	Silent   bool   // wake nobody: what ends kept nobody else out for long
 	WantNow  bool   // return the server's time, at the cost of one call inside the script
 }
 
@@ -31,6 +32,10 @@ func PrepareRelease(a ReleaseArgs) *Releaser {
 
 // Call ends a hold, whatever its count, and wakes the waiters.
 func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
+	return p.call(id, publishBy(sharded), wantNow)
+}
+
+func (p *Releaser) call(id string, publish any, wantNow bool) *Call[ReleaseReply] {
 	err := p.invalid
 	if err == nil {
 		err = check("release", checkID(id))
@@ -42,7 +47,7 @@ func (p *Releaser) Call(id string, sharded, wantNow bool) *Call[ReleaseReply] {
 	if wantNow {
 		now = 1
 	}
-	args := append(make([]any, 0, 8), "evalsha", releaseScript.sha, 1, p.lock, id, p.channel, publishBy(sharded), now)
+	args := append(make([]any, 0, 8), "evalsha", releaseScript.sha, 1, p.lock, id, p.channel, publish, now)
 	return &Call[ReleaseReply]{script: &releaseScript, args: args, ints: releaseReply}
 }
 
@@ -56,7 +61,11 @@ func publishBy(sharded bool) any {
 
 // Release ends a hold, whatever its count, and wakes the waiters.
 func Release(a ReleaseArgs) *Call[ReleaseReply] {
-	return PrepareRelease(a).Call(a.ID, a.Sharded, a.WantNow)
+	publish := publishBy(a.Sharded)
+	if a.Silent {
+		publish = ""
+	}
+	return PrepareRelease(a).call(a.ID, publish, a.WantNow)
 }
 
 // releaseNumbers is how many numbers a release returns.

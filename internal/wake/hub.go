@@ -72,7 +72,15 @@ func (h *Hub) Join(channel string) *Ticket { return h.JoinFor(channel, "") }
 // both messages. A server that publishes a thousand releases in a second therefore makes a slow waiter try
 // once.
 func (h *Hub) JoinFor(channel, key string) *Ticket {
-	t := &Ticket{c: make(chan struct{}, 1)}
+	return h.join(make(chan struct{}, 1), channel, key)
+}
+
+// JoinOn is Join for a caller that listens to several hubs: the wake-ups of all come on one channel of its own, which
+// must have room for one.
+func (h *Hub) JoinOn(wakes chan struct{}, channel string) *Ticket { return h.join(wakes, channel, "") }
+
+func (h *Hub) join(wakes chan struct{}, channel, key string) *Ticket {
+	t := &Ticket{c: wakes}
 	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, key, t)
 	return t
 }
