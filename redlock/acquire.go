@@ -36,6 +36,7 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (
 		}
 		c.again(ask.ID)
 	}
+	c.stepBack(ctx, lock.key)
 	h := c.newHold(lock, ask)
 	h.mu.Lock()
 	for i := range h.spots {
@@ -101,7 +102,10 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	// and 9 s. After 5 s only two are, and the other three make a quorum. So the wait is that of number 3-2-1 =
 	// 0.
 	left := h.busy[max(len(h.busy)-spare-1, 0)]
-	return lua.AcquireReply{Status: lua.Busy, PTTL: left, Ticket: 1}, nil
+	if yes == 0 {
+		return lua.AcquireReply{Status: lua.Busy, PTTL: left, Ticket: 1}, nil
+	}
+	return lua.AcquireReply{Status: lua.Busy, PTTL: min(left, h.splitPause()), Ticket: h.split + 2}, nil
 }
 
 // mark records, for the error's text, that nodes in these states did not answer.
@@ -165,6 +169,11 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 		return lua.ReleaseReply{}, c.noQuorum(h.countLocked(absent), h.failed)
 	case h.lost:
 		reply.Status = lua.Gone
+	case h.yes > 0:
+		reply.Receivers = h.others
+	}
+	if reply.Receivers > 0 {
+		c.leave(h.lock.key)
 	}
 	c.forget(h)
 	return reply, nil
@@ -218,11 +227,11 @@ func (h *hold) releaseLocked(i int) {
 		return
 	}
 	at.stand = leaving
-	now := c.clock.Now()
+	now, live := c.clock.Now(), h.live
 	cmd := &command{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
 	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
 		return c.nodes[i].server.Release(lua.ReleaseArgs{
-			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true,
+			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true, Silent: !live,
 		})
 	}
 	first := true // no copy of this request can have been carried out before
@@ -237,6 +246,9 @@ func (h *hold) releaseLocked(i int) {
 				return true
 			}
 			h.awaited = false // no caller waits that long
+		}
+		if err == nil && reply.Status == lua.Done {
+			h.others = max(h.others, c.nodes[i].others(h.lock.channel, reply.Receivers))
 		}
 		if at.counted && err == nil && (reply.Status == lua.Done || !first) {
 			h.yes++

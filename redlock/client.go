@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/links"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -61,8 +62,9 @@ type Options struct {
 // identities are taken alone. No mutex is held while anything is sent or waited for, and the function onAnswer of
 // a command is never called under that of a send queue, so it may take those of a round and a hold.
 //
-// The only goroutines of this package are those of the send queues, at most one per node (sendQueue.run). Close joins
-// them. A call does not start one for each node: it queues a command at every send queue, and waits.
+// The goroutines of this package are those of the send queues, at most one per node (sendQueue.run), and those of the
+// nodes' hubs, two per node from the first wait on. Close joins them. A call does not start one for each node: it
+// queues a command at every send queue, and waits.
 type Client struct {
 	locks  *redisclient.Client
 	core   redisclient.Core
@@ -78,6 +80,7 @@ type Client struct {
 	leastUptime int64        // s; 0: any
 	perVote     bool         // the script asks for the uptime
 
+	host   store.Host // the engine
 	clock  *watchdog.Clock
 	clocks serverclock.Clocks
 	who    identities
@@ -92,6 +95,7 @@ type Client struct {
 	tried     map[string]struct{} // ids of attempts that failed with an error
 	manyTried bool
 	tries     uint64
+	left      map[string]time.Duration // keys that are left to others, and until when
 	closed    bool
 	work      sync.WaitGroup // goroutines of the send queues
 }
@@ -116,18 +120,19 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	locks, err := redisclient.New(checked, links.Nowhere())
+	c := &Client{logger: o.Logger, clock: watchdog.NewClock(),
+		holds: make(map[string]*hold), tried: make(map[string]struct{}), left: make(map[string]time.Duration),
+		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
+	hears := &ears{Store: redisstore.New(links.Nowhere(), 0), client: c}
+	c.locks, err = redisclient.On(checked, hears, false)
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{locks: locks, logger: o.Logger, clock: watchdog.NewClock(),
-		holds: make(map[string]*hold), tried: make(map[string]struct{}),
-		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
 	c.life, c.end = context.WithCancel(context.Background())
 	if c.logger == nil {
 		c.logger = slog.Default()
 	}
-	if c.core, err = locks.Core(); err == nil {
+	if c.core, err = c.locks.Core(); err == nil {
 		err = c.setTimes(o)
 	}
 	if err == nil {

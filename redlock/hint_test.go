@@ -1,45 +1,70 @@
 package redlock_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/opendefect"
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
 	"github.com/holdfast-go/holdfast/redlock"
 )
 
-// defect B18: nobody listens for the message that every node publishes when a lock is released, so a waiter
-// comes after a pause that has grown to MaxPoll, and not when the lock is free.
+// hears waits until a client listens for releases of the lock at these servers.
+func (l *lab) hears(name string, at ...int) {
+	l.t.Helper()
+	channel := "redisson_lock__channel:{" + name + "}"
+	for _, i := range at {
+		redistest.Eventually(l.t, patience, func() bool {
+			listening, err := l.servers[i].Client(l.t).PubSubNumSub(within(l.t), channel).Result()
+			return err == nil && listening[channel] > 0
+		}, "a call that waits should listen for the release")
+	}
+}
+
+// A waiter listens for the message that a node publishes when a lock is released, and does not ask meanwhile (defect
+// B18). One node that it hears is enough.
 func TestAWaiterListensForTheRelease(t *testing.T) {
 	t.Parallel()
-	opendefect.Shows(t, "B18", `^a call waits, and nobody listens`, func() error {
-		l := newLab(t, 3)
-		_, unlock := take(t, redlock.New(l.client(l.direct(), options(patience)), "hint"))
-		defer func() { require.NoError(t, unlock()) }()
-		waiter := redlock.New(l.client(l.proxied(), options(patience)), "hint")
-		ctx, cancel := context.WithCancel(within(t))
-		waited := make(chan struct{})
-		defer func() { <-waited }()
-		defer cancel()
-		go func() {
-			defer close(waited)
-			_, _, _ = waiter.Lock(ctx)
-		}()
-		redistest.Eventually(t, patience, func() bool {
-			return l.proxies[0].Requests(acquires) > 5
-		}, "it should be answered that it is busy, time and again")
-		for _, s := range l.servers {
-			const channel = "redisson_lock__channel:{hint}"
-			listening, err := s.Client(t).PubSubNumSub(within(t), channel).Result()
-			require.NoError(t, err)
-			if listening[channel] > 0 {
-				return nil
+	for name, hears := range map[string][]int{"every node": {0, 1, 2}, "one node": {1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, 3)
+			o := options(passLease)
+			o.MaxPoll, o.NodeTimeout = passLease, 3*time.Second
+			lock := redlock.New(l.client(l.direct(), o), "hint")
+			once(t, lock) // its connections stand
+			l.soonOn("hint")
+			_, unlock := take(t, lock)
+			l.soonOn("hint", 0, 1, 2)
+			if len(hears) == 1 {
+				for _, p := range []*faultproxy.Proxy{l.proxies[0], l.proxies[2]} {
+					p.On(faultproxy.Command("SUBSCRIBE"), faultproxy.CutBefore).Times(-1)
+				}
 			}
-		}
-		return fmt.Errorf("a call waits, and nobody listens for the release at any of %d nodes", len(l.servers))
-	})
+			waiter := redlock.New(l.client(l.proxied(), o), "hint")
+			got := make(chan turn, 1)
+			ctx := within(t)
+			go func() {
+				held, unlock, err := waiter.Lock(ctx)
+				got <- turn{held, unlock, err}
+			}()
+			l.hears("hint", hears...)
+			asked := func() int { return l.proxies[hears[0]].Requests(acquires) }
+			redistest.Eventually(t, patience, func() bool {
+				before := asked()
+				<-time.After(200 * time.Millisecond) // in which it would ask if it did not rely on messages
+				return asked() == before
+			}, "it should not ask before it hears")
+			require.NoError(t, unlock())
+			select {
+			case in := <-got:
+				require.NoError(t, in.err)
+				require.NoError(t, in.unlock())
+			case <-time.After(patience):
+				require.FailNow(t, "the message should wake it")
+			}
+		})
+	}
 }

@@ -56,6 +56,7 @@ type hold struct {
 	lease  int64  // ms
 	until  int64  // not-after of its acquisition, in the client's own time
 	wish   int64  // the proposed token
+	split  int64  // how many attempts before this one, one after another, shared the nodes with others'
 
 	mu      sync.Mutex // guards all below
 	phase   phase
@@ -72,8 +73,10 @@ type hold struct {
 	awaited bool          // the engine waits for the result of the release
 	freed   chan struct{} // closed when the result of the release is known
 	settled bool
-	lost    bool // a quorum did not have it any more when it was released
-	yes     int  // nodes that released it
+	lost    bool  // a quorum did not have it any more when it was released
+	yes     int   // nodes that released it
+	others  int64 // the other clients that one of them told of it; negative: none could tell
+	live    bool  // it was held: others may wait for its release
 }
 
 // spot is one node's part.
@@ -88,6 +91,7 @@ type spot struct {
 
 func (c *Client) newHold(lock *quorumLock, ask store.Ask) *hold {
 	return &hold{client: c, lock: lock, id: ask.ID, nodeID: c.nodeID(ask), until: ask.NotAfter,
+		split: max(ask.Ticket-1, 0), others: -1,
 		lease: ask.Lease.Milliseconds(), wish: c.propose(c.clock.Now()),
 		spots: make([]spot, len(c.nodes)), decided: make(chan struct{}),
 		failed: make(map[*node]error), freed: make(chan struct{})}
@@ -320,7 +324,7 @@ func (h *hold) weighLocked() {
 }
 
 func (h *hold) heldLocked() {
-	h.phase = held
+	h.phase, h.live = held, true
 	h.client.remember(h)
 	h.decideLocked()
 }

@@ -24,9 +24,8 @@ const (
 // invalid name or option every call on the handle returns an *rlock.ArgumentError. So does a FixedLease longer than
 // the guard time, even one given to package multilock.
 //
-// It is like the *rlock.Lock of package rlock except that a waiter is not woken, but retries after random times that
-// grow up to MaxPoll; that a hold cannot be exported; and that Inspect and Break rely on what a quorum of the nodes
-// says.
+// It is like the *rlock.Lock of package rlock except that a hold cannot be exported, and that Inspect and Break rely on
+// what a quorum of the nodes says.
 func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	if client == nil || client.locks == nil {
 		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
@@ -49,10 +48,17 @@ type quorumLock struct {
 func (l *quorumLock) Name() string         { return l.name }
 func (l *quorumLock) Key() string          { return l.key }
 func (l *quorumLock) Mode() string         { return "" }
-func (l *quorumLock) Channel() string      { return "" }
 func (l *quorumLock) Excludes(string) bool { return true }
 func (l *quorumLock) Follows(string) bool  { return true }
 func (l *quorumLock) Inherits(string) bool { return true }
+
+// Channel is where a release is published, at every node that can be listened to.
+func (l *quorumLock) Channel() string {
+	if l.client.listens() {
+		return l.channel
+	}
+	return ""
+}
 
 func (l *quorumLock) Traits() *store.Traits { return &l.client.traits }
 

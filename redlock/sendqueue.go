@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/internal/wake"
 	"github.com/holdfast-go/holdfast/lua"
 )
 
@@ -57,6 +58,7 @@ type node struct {
 	addr   string
 	client *Client
 	server quorum.Server
+	hub    *wake.Hub // hears of releases; nil: nobody listens to such a server
 }
 
 // At most one goroutine, run, serves it. running is true from before it is started until it has found the queue

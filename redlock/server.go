@@ -24,6 +24,7 @@ func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
 	if err != nil {
 		return err
 	}
+	n.hub = newHub(n.client, client)
 	if tell := n.client.core.Engine.Answered(); tell != nil {
 		client.AddHook(redisstore.Timer(n.client.clock, tell))
 	}

@@ -210,8 +210,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "release wakes nobody",
 		file: "lua/release.lua",
-		old:  `local receivers = redis.pcall(ARGV[3], ARGV[2], '0')`,
-		new:  `local receivers = 0`,
+		old:  `receivers = redis.pcall(ARGV[3], ARGV[2], '0')`,
+		new:  `receivers = 0`,
 		in:   "lua", by: "^TestRelease$",
 	}, {
 		name: "renewal does not look whose hold it is",
@@ -521,10 +521,16 @@ var table = append(histories, []mutant{
 		in:   "lua", by: "^TestQuorumAcquireBusyLateAndResent$",
 	}, {
 		name: "after a run a redlock's process goes on at once",
-		file: "internal/redisstore/store.go",
-		old:  `!s.Sharded() || channel == ""`,
-		new:  `!s.Sharded()`,
+		file: "redlock/acquire.go",
+		old:  `reply.Receivers = h.others`,
+		new:  `reply.Receivers = 0 * h.others`,
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
+	}, {
+		name: "a redlock's holder does not step back",
+		file: "redlock/listen.go",
+		old:  `left && wait > 0`,
+		new:  `left && wait > time.Hour`,
+		in:   "redlock", by: "^TestClientsTakeTurns$",
 	}, {
 		name: "a read grant is joined for ever",
 		file: "internal/hold/readers.go",

@@ -174,14 +174,14 @@ func (s *Store) Join(channel, key string) store.Ticket {
 func (s *Store) Heard(channel string) store.Count { return s.hub.Count(channel) }
 
 // Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers;
-// Others then assumes one other client, also where no message was published.
+// Others then assumes one other client.
 //
 // An example: PUBLISH answered 3, and this client is subscribed to the channel. Then two other clients listen,
 // and the releasing one lets them go first. If it answered 1, nobody else listens, and this client's own
 // waiters need not hold back. Both numbers may be out of date by the time they are compared. That is a matter
 // of fairness alone: the message was sent before, to everybody who listened.
 func (s *Store) Others(channel string, receivers int64) int {
-	if s.links.Cluster() && !s.Sharded() || channel == "" {
+	if s.links.Cluster() && !s.Sharded() {
 		return 1
 	}
 	if s.hub.Subscribed(channel) {
