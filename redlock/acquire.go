@@ -36,7 +36,6 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (
 		}
 		c.again(ask.ID)
 	}
-	c.stepBack(ctx, lock.key)
 	h := c.newHold(lock, ask)
 	h.mu.Lock()
 	for i := range h.spots {
@@ -171,9 +170,6 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 		reply.Status = lua.Gone
 	case h.yes > 0:
 		reply.Receivers = h.others
-	}
-	if reply.Receivers > 0 {
-		c.leave(h.lock.key)
 	}
 	c.forget(h)
 	return reply, nil

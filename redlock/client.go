@@ -95,7 +95,6 @@ type Client struct {
 	tried     map[string]struct{} // ids of attempts that failed with an error
 	manyTried bool
 	tries     uint64
-	left      map[string]time.Duration // keys that are left to others, and until when
 	closed    bool
 	work      sync.WaitGroup // goroutines of the send queues
 }
@@ -121,7 +120,7 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{logger: o.Logger, clock: watchdog.NewClock(),
-		holds: make(map[string]*hold), tried: make(map[string]struct{}), left: make(map[string]time.Duration),
+		holds: make(map[string]*hold), tried: make(map[string]struct{}),
 		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
 	hears := &ears{Store: redisstore.New(links.Nowhere(), 0), client: c}
 	c.locks, err = redisclient.On(checked, hears, false)

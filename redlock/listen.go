@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/wake"
@@ -137,40 +136,4 @@ func (c *Client) delay() time.Duration {
 	}
 	slices.Sort(delays)
 	return delays[c.quorum-1]
-}
-
-// maxLeft is how many keys that are left to others are remembered.
-const maxLeft = 4096
-
-// leave leaves a key to others for a moment, because they heard of the release. Without it a caller that wants the lock
-// again at once would be at every node before those that were woken: it is spared a message, and they are not.
-func (c *Client) leave(key string) {
-	until := c.clock.Now() + min(localqueue.RunPause+2*c.delay(), c.timeout/4)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.left) >= maxLeft {
-		clear(c.left) // they get their turn later
-	}
-	c.left[key] = until
-}
-
-// stepBack waits as long as a key is left to others.
-func (c *Client) stepBack(ctx context.Context, key string) {
-	c.mu.Lock()
-	until, left := c.left[key]
-	delete(c.left, key)
-	c.mu.Unlock()
-	if wait := until - c.clock.Now(); left && wait > 0 {
-		c.pause(ctx, wait)
-	}
-}
-
-func (c *Client) pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	case <-c.life.Done():
-	}
 }

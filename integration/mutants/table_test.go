@@ -526,12 +526,6 @@ var table = append(histories, []mutant{
 		new:  `reply.Receivers = 0 * h.others`,
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
-		name: "a redlock's holder does not step back",
-		file: "redlock/listen.go",
-		old:  `left && wait > 0`,
-		new:  `left && wait > time.Hour`,
-		in:   "redlock", by: "^TestClientsTakeTurns$",
-	}, {
 		name: "a read grant is joined for ever",
 		file: "internal/hold/readers.go",
 		old:  `now >= h.share.until || `,
