@@ -133,8 +133,9 @@
 //     left, the next waiter wants the same lease, no level is unsettled, and neither MaxHold nor FixedLease applies.
 //     Otherwise the lock is released, and the next waiter claims it.
 //  5. Waiters that were served keep their places until the release that ends the run. It names them all, and removes
-//     their places before it looks for the next waiter. After a loss, an export, or a release without an answer this is
-//     done in the background; and during a turn of more than 50 ms, so that Inspect shows no waiter that was served.
+//     their places before it looks for the next waiter. If the hold was gone and one of these places was invited, the
+//     next waiter gets that turn. After a loss, an export, or a release without an answer this is done in the
+//     background; and during a turn of more than 50 ms, so that Inspect shows no waiter that was served.
 //  6. While its process holds the lock, the first waiter still asks every MaxPoll. A waiter that asked, was refused,
 //     and was then served in memory has its id released once more when no copy of that question can arrive.
 //  7. A registration revives its client. If the client was not alive, or if there is no answer, all waiters of the

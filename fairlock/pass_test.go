@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -100,6 +102,41 @@ func TestLossInTheMiddleOfARun(t *testing.T) {
 	require.ErrorIs(t, h.unlock(), rlock.ErrLost)
 	l.inOrder(l.arrives(rest[0]))
 	l.clean()
+}
+
+// The hold is broken during a run, and Redis gives the lock to the places of those who had their turns: whoever ends
+// the run gives it on, and the next is told at once (defect F9).
+func TestABreakDuringARunLeavesNothingToThoseWhoHadTheirTurns(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	rival := l.peer(rlock.ClientOptions{})
+	for range 20 { // the machine may be so slow that the places are gone
+		proxy := faultproxy.Start(t, l.server.Addr())
+		a := l.peerAt(proxy.Addr(), rlock.ClientOptions{})
+		h, rest := l.passed(a, rival, 1)
+		h.frees(t)
+		h = l.arrives(rest[0])
+		gate := faultproxy.NewGate()
+		proxy.On(faultproxy.Script(lua.SHA("fair_release")), faultproxy.HoldRequest(gate)).Times(-1)
+		served := l.places()
+		if len(served) != 2 {
+			gate.Open()
+			h.frees(t)
+			l.clean()
+			continue
+		}
+		next := rival.wait()
+		for _, id := range served {
+			require.NoError(t, rival.Break(context.Background()))
+			require.Equal(t, map[string]string{id: "1000000000"}, l.rdb.HGetAll(context.Background(), l.name).Val())
+		}
+		gate.Open()
+		require.ErrorIs(t, h.unlock(), rlock.ErrLost)
+		l.arrives(next).frees(t)
+		l.clean()
+		return
+	}
+	t.Fatal("nothing was passed, or the places went at once")
 }
 
 // A hold that was passed on is exported: the places of those who had their turns go, the hold stays.

@@ -1,6 +1,7 @@
 package lua_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -69,6 +70,38 @@ func TestFairLockForgetsThoseWhoWereServed(t *testing.T) {
 	require.Equal(t, lua.Gone, got.Status)
 	require.Equal(t, []string{carol}, p.queue())
 	p.heldOnce(alice)
+}
+
+// Whoever was served has no use for the lock: if it was given to such a place meanwhile, the release that ends the run
+// gives it to the next, and the hold that is gone stays so (defect F9).
+func TestFairLockIsNotKeptForOneThatWasServed(t *testing.T) {
+	for name, given := range map[string]func(p *fairPlace){
+		"the first was invited":                func(p *fairPlace) { require.Equal(p.place.t, bob2, p.done(bob)) },
+		"the second was invited":               func(p *fairPlace) { p.done(bob); p.leaves(bob2); require.Equal(p.place.t, bob3, p.invited()) },
+		"a copy of its question took the lock": func(p *fairPlace) { p.done(bob); p.enters(bob2, 0) },
+	} {
+		for _, next := range []string{carol, ""} {
+			t.Run(name+", and next is "+next, func(t *testing.T) {
+				fairly(t, func(t *testing.T, p *fairPlace) {
+					p.enters(bob, 0)
+					p.enqueue(lua.Place{ID: bob2}, lua.Place{ID: bob3})
+					if next != "" {
+						p.waits(next, 0)
+					}
+					given(p)
+					heard := p.hear(alice, bob, carol)
+					got := run(p.place, lua.FairRelease(p.f, p.t, lua.FairReleaseArgs{ID: bob, Served: []string{bob2, bob3}}))
+					require.Equal(t, lua.Gone, got.Status)
+					require.Equal(t, next, p.invited())
+					require.Equal(t, []string{cmp.Or(next, "lock")}, heard())
+					if next != "" {
+						p.leaves(next)
+					}
+					p.idle()
+				})
+			})
+		}
+	}
 }
 
 // A grant that a release told of is made a hold by its token, and not if the same waiter was granted the lock again.

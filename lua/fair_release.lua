@@ -27,7 +27,8 @@
 -- Returns {status, receivers, server time in us or 0}:
 --   3 done: receivers of the message on the lock's channel; -1: Redis refused to publish
 --     to anybody; 0 if the next was invited
---   4 gone: the hold is not there; a place in the queue is taken away silently
+--   4 gone: the hold is not there; a place in the queue is taken away silently. If one of
+--     those who were served was given the lock instead, that is ended like the hold
 -- Publishes '0' on the lock's channel and to the first in Java's fair lock where the lock
 -- becomes free. To the client of the waiter that it invites it publishes the grant:
 -- '1 <id> <token> <spare> <next> <made> <end> <server>', the times being that server's in us.
@@ -49,7 +50,18 @@ if ARGV[6] == '1' then
   time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
 end
-local held = redis.call('HEXISTS', lock, id) == 1
+
+-- When the hold was gone, a place of one that was served could be invited: nobody comes.
+local status, held = 4, false
+local standing = redis.call('HMGET', lock, id, unpack(ARGV, 15))
+if standing[1] then
+  status, held = 3, true
+end
+for i = 2, #standing do
+  if standing[i] then
+    id, held = ARGV[13 + i], true
+  end
+end
 
 -- Tells those who do not know of the queue. In Java's, whoever is past its time is not
 -- served any more, and the next one not told by them.
@@ -79,7 +91,7 @@ if not heads[1] then
     return {4, 0, now}
   end
   redis.call('DEL', lock, alive, state)
-  return {3, tell(), now}
+  return {status, tell(), now}
 end
 local known = redis.pcall('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
 if known.err or type(redis.pcall('ZCARD', alive)) ~= 'number' then
@@ -88,8 +100,8 @@ if known.err or type(redis.pcall('ZCARD', alive)) ~= 'number' then
     redis.call('DEL', lock)
     receivers = tell()
   end
-  redis.call('ZREM', queue, id, unpack(ARGV, 15))
-  return {held and 3 or 4, receivers, now}
+  redis.call('ZREM', queue, ARGV[1], unpack(ARGV, 15))
+  return {status, receivers, now}
 end
 
 time = time or redis.call('TIME')
@@ -128,7 +140,7 @@ local function grant_of(waiter)
     string.format('%.0f', now), string.format('%.0f', now + tonumber(grant) * 1000), by}, ' ')
 end
 
-local removed = redis.pcall('ZREM', queue, id, unpack(ARGV, 15))
+local removed = redis.pcall('ZREM', queue, ARGV[1], unpack(ARGV, 15))
 local free = false
 if not held then
   if removed == 0 then
@@ -180,4 +192,4 @@ end
 if held and not invites and not over then
   receivers = tell()
 end
-return {held and 3 or 4, receivers, now}
+return {status, receivers, now}

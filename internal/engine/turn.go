@@ -25,8 +25,8 @@ func (h *Hold) turnOf(w *waiter) Request {
 }
 
 // leavePlaces takes away the places of those that had turns of a hold which is gone, or in other hands. The request is
-// the release of one of them: that touches no hold, unless the store gave the lock to that place meanwhile, and then
-// it goes to the next.
+// the release of one of them: that touches no hold, unless the store gave the lock to one of the places meanwhile, and
+// then it goes to the next.
 func (e *Engine) leavePlaces(h *Hold) {
 	if id := h.proto.Served(); id != "" {
 		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: id}, h.Longest())

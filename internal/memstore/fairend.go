@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -31,12 +32,16 @@ func (f fair) enqueue(asks []store.Ask) (store.EnqueueReply, error) {
 }
 
 // release ends a hold, or an invitation, and invites the next; or it takes a waiter out of the queue. Between the
-// release and the invitation nobody can come in. The places of those who were served go first.
+// release and the invitation nobody can come in. The places of those who were served go first, and with them what one
+// of these was given when the hold was gone.
 func (f fair) release(id string) store.ReleaseReply {
-	t, held := f.turn(), f.hold(id) != nil
+	t, l := f.turn(), f.lockLocked(f.key)
 	reply := store.ReleaseReply{Status: store.Gone}
-	if held {
+	if l != nil && l.id == id {
 		reply.Status = store.Done
+	}
+	held := l != nil && (l.id == id || slices.Contains(f.served, l.id))
+	if held {
 		delete(t.locks, t.key)
 	}
 	if len(t.places) == 0 {
