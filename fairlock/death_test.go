@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -22,6 +23,11 @@ import (
 const (
 	childAddr = "HOLDFAST_TEST_ADDR"
 	childName = "HOLDFAST_TEST_NAME"
+
+	childLease, childPoll = 3 * time.Second, 500 * time.Millisecond
+	slowChild             = "HOLDFAST_TEST_SLOW" // it asks twice as seldom, and its lease is shorter than it lives in the queue
+
+	slowLease, slowPoll = 2 * time.Second, time.Second
 )
 
 func init() { roles["waiter"] = waiter }
@@ -48,9 +54,11 @@ func waiter() {
 // childLock is a child's lock, of a client of its own.
 func childLock() *rlock.Lock {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: 3 * time.Second, MaxPoll: 500 * time.Millisecond, Logger: quiet,
-	})
+	options := rlock.ClientOptions{Lease: childLease, MaxPoll: childPoll, Logger: quiet}
+	if os.Getenv(slowChild) != "" {
+		options.Lease, options.MaxPoll = slowLease, slowPoll
+	}
+	client, err := rlock.NewClient(rdb, &options)
 	check(err)
 	return fairlock.New(client, os.Getenv(childName))
 }
@@ -85,11 +93,12 @@ func (l *lab) idleChild() *child {
 	return l.childIn("waiter")
 }
 
-// childIn starts a child in some role.
-func (l *lab) childIn(role string) *child {
+// childIn starts a child in some role, with more in its environment.
+func (l *lab) childIn(role string, env ...string) *child {
 	l.Helper()
 	c := &child{l: l, cmd: exec.Command(os.Args[0]), lines: make(chan string, 100)}
 	c.cmd.Env = append(os.Environ(), roleEnv+"="+role, childAddr+"="+l.server.Addr(), childName+"="+l.name)
+	c.cmd.Env = append(c.cmd.Env, env...)
 	c.cmd.Stderr = os.Stderr
 	var err error
 	c.in, err = c.cmd.StdinPipe() // whose end ends the child, should this process die
@@ -276,4 +285,49 @@ func TestARestartThatLosesEverythingKeepsTheOrder(t *testing.T) {
 	}
 	require.ErrorIs(t, first.unlock(), rlock.ErrLost)
 	l.clean()
+}
+
+// A process dies that has the lock and waits for it with others: the rest get it in their order, and none of the dead
+// is invited before (defect F10).
+func TestADeadProcessIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for name, invited := range map[string]bool{"it came first": false, "it was invited": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			opts := rlock.ClientOptions{Lease: slowLease, MaxPoll: slowPoll}
+			b, c := l.peer(opts), l.peer(opts)
+			dead := l.childIn("crowd", slowChild+"=1")
+			if invited {
+				first := b.take()
+				dead.joins()
+				first.frees(t)
+			} else {
+				dead.say("lock")
+			}
+			client, _, _ := strings.Cut(strings.TrimPrefix(dead.next("held"), "held "), ":")
+			l.queued(0)
+			dead.joins()
+			dead.joins()
+			first := b.wait()
+			dead.joins()
+			second, third := c.wait(), b.wait()
+			told := l.rdb.Subscribe(context.Background(), "holdfast_fair:{"+l.name+"}:"+client)
+			t.Cleanup(func() { _ = told.Close() })
+			_, err := told.Receive(context.Background())
+			require.NoError(t, err)
+			dead.kill()
+			died := time.Now()
+			h := l.arrives(first)
+			took := time.Since(died)
+			require.NoError(t, l.rdb.Publish(context.Background(), "holdfast_fair:{"+l.name+"}:"+client, "end").Err())
+			message, err := told.ReceiveMessage(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, "end", message.Payload, "one of the dead was invited")
+			t.Logf("the next has it %v after the death", took)
+			require.Less(t, took, 3*slowLease)
+			l.inOrder(h, second, third)
+			l.clean()
+		})
+	}
 }

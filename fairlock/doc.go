@@ -32,7 +32,8 @@
 //
 // Not promised:
 //   - Order after an expiry. If the holder died, or did not reach Redis, whoever first finds the lock free decides: a
-//     fair waiter gives it to the first in the queue, an rlock.Lock or Java keeps it.
+//     fair waiter gives it to the first in the queue that is not of the holder's process, unless that process asks
+//     itself; an rlock.Lock or Java keeps it.
 //   - Order against locks that do not queue. They contend with the queue as a whole. So that they get a chance, the
 //     lock passes from fair waiter to fair waiter for a second at most. Then, if anybody else listens for it, it is
 //     free for a twentieth of a second, during which no fair waiter takes it.
@@ -116,8 +117,12 @@
 // down. Example: MaxPoll is 1 s, and other clients ask every second. A client that has not asked for 4 s is dead. If
 // the server was stopped for a minute of them, that minute counts as 1 s, and the client is alive.
 //
-// A client that was taken for dead, or did not answer its invitation, learns of it with its next question or
-// registration, and registers its waiters again with their old tickets.
+// Two things are signs of death before that: an invitation that was not answered, and a lease that ran out. Whoever asks
+// next passes over that client, so the death of a process costs the others its lease and a poll, and not an invitation
+// for each of its waiters.
+//
+// A client that was taken for dead learns of it with its next question or registration, and registers its waiters again
+// with their old tickets.
 //
 // # Rules of passing in memory
 //
@@ -171,7 +176,8 @@
 // The hash at the name, and the fencing token where Redisson's fenced lock keeps it. While anybody waits:
 // holdfast_fair_queue:{name}, a sorted set of waiters by ticket, which is the server's time of arrival in µs;
 // holdfast_fair_alive:{name}, a sorted set of clients; holdfast_fair_state:{name}, a hash with the queue's clock, the
-// last invitation, the length of the run of invitations, and when a client was taken for dead. They are removed when
+// last invitation, the length of the run of invitations, when a client was taken for dead, and who had the lock before
+// there was a queue. They are removed when
 // nobody waits, and expire in any case. A client listens on holdfast_fair:{name}:<client>, so that an invitation wakes
 // one process, and on Redisson's channel while a holder that publishes only there has the lock. Waiters of dead clients
 // are removed a thousand at a time.

@@ -62,7 +62,7 @@ if wait ~= -2 then
     return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, '', ''}
   end
 end
-local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
+local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine', 'lone', 'ends')
 --!include fair_clock
 --!include fair_first
 --!include fair_note
@@ -112,12 +112,16 @@ if invited and holder == id then
   return {1, fence, 0, now, 0, 0, 0, spare, next, '', ''}
 end
 
--- An invitation that was not taken up while it stood: until that client is heard of again
--- it is as good as dead.
+-- An invitation that was not taken up while it stood, or a lease that ran out: until that
+-- client is heard of again it is as good as dead. A release says whose turn is next, so if
+-- the lock is free and somebody was the last to take it, that one did not release it. One
+-- that took it before there was a record may have released it by a script that knows no
+-- queue, before the time at which its lease was to end.
 local gone, judged = false, {[client] = true}
-if granted and granted ~= holder and client_of(granted) ~= client
-    and redis.call('ZSCORE', queue, granted) and redis.call('ZSCORE', alive, client_of(granted)) then
-  gone = granted
+local last = granted or known[8] and ms >= tonumber(known[9]) and known[8]
+if last and last ~= holder and client_of(last) ~= client
+    and (not holder or redis.call('ZSCORE', queue, last)) and redis.call('ZSCORE', alive, client_of(last)) then
+  gone = last
   judged[client_of(gone)] = false
 end
 
@@ -221,6 +225,9 @@ end
 redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
 redis.call('ZREMRANGEBYSCORE', alive, '-inf', string.format('(%.0f', clock))
 redis.call('PEXPIRE', alive, keep)
+if foreign == 1 and not granted then
+  note('lone', holder, 'ends', string.format('%.0f', ms + wait))
+end
 note('out', string.format('%.0f', out))
 
 -- Only whose turn is next has to mind when the lock gets free. The others are told.

@@ -156,6 +156,12 @@ func (p *fairPlace) dies(id string) {
 // expire ends the lock's life as if its time were over.
 func (p *fairPlace) expire() { p.do("DEL %s", p.f.Lock) }
 
+// runsOut ends the lock's lease: what is known of its end is over, too.
+func (p *fairPlace) runsOut() {
+	p.expire()
+	p.do("HSET %s ends 0", p.f.State)
+}
+
 // whole is everything that stands at the lock's keys, but for the clock.
 func (p *fairPlace) whole() string {
 	p.place.t.Helper()
@@ -163,6 +169,7 @@ func (p *fairPlace) whole() string {
 	state := p.rdb.HGetAll(ctx, p.f.State).Val()
 	delete(state, "seen")
 	delete(state, "clock")
+	delete(state, "ends")
 	alive := p.rdb.ZRange(ctx, p.f.Alive, 0, -1).Val()
 	sort.Strings(alive)
 	return fmt.Sprint(p.rdb.HGetAll(ctx, p.f.Lock).Val(), p.rdb.Get(ctx, p.f.Token).Val(),

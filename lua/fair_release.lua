@@ -182,8 +182,10 @@ if dead > 0 then
 end
 if redis.call('EXISTS', queue) == 0 then
   redis.call('DEL', alive, state)
-elseif over then
-  redis.call('HDEL', state, 'granted', 'run')
+elseif (held or free) and not invites then
+  redis.call('HDEL', state, 'granted', 'lone', 'run')
+end
+if over then
   note('out', string.format('%.0f', clock + tonumber(ARGV[11])))
 end
 if first then

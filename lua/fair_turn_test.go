@@ -144,6 +144,81 @@ func TestFairLockLapsedInvitationIsWorthNothing(t *testing.T) {
 	})
 }
 
+// The lease of a holder runs out: other waiters of its client are passed over once, whichever way it took the lock, and
+// come back to their places when the client is heard of again (defect F10).
+func TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut(t *testing.T) {
+	for name, take := range map[string]func(p *fairPlace){
+		"it was invited": func(p *fairPlace) {
+			p.enters(alice, 0)
+			p.waits(bob, 0)
+			require.Equal(p.place.t, bob, p.done(alice))
+			p.waits(bob2, 0)
+			p.enters(bob, 0)
+		},
+		"it found the lock free, and others in the queue": func(p *fairPlace) {
+			p.enters(alice, 0)
+			p.waits(bob2, 0)
+			p.expire()
+			p.enters(bob, 0)
+		},
+		"it found nobody": func(p *fairPlace) {
+			p.enters(bob, 0)
+			p.waits(bob2, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fairly(t, func(t *testing.T, p *fairPlace) {
+				take(p)
+				ticket := p.waits(bob2, 0)
+				second, third := p.waits(carol, 0), p.waits(dave, 0)
+				p.runsOut()
+				heard := p.hear(bob, carol, dave)
+				require.Equal(t, lua.Busy, p.ask(dave, third).Status)
+				require.Equal(t, []string{carol}, heard())
+				p.enters(carol, second)
+
+				back := p.ask(bob2, ticket)
+				require.True(t, back.Lapsed, "its others are to come back too")
+				require.Equal(t, ticket, back.Ticket)
+				require.Equal(t, []string{bob2, dave}, p.queue())
+				require.Equal(t, bob2, p.done(carol), "it is passed over once")
+			})
+		})
+	}
+}
+
+// A holder that was only stopped for longer than its lease is heard of before anybody else asks: the turn is its
+// client's.
+func TestFairLockGoesToTheClientOfAHolderWhoseLeaseRanOutIfItAsks(t *testing.T) {
+	fairly(t, func(t *testing.T, p *fairPlace) {
+		p.enters(bob, 0)
+		ticket := p.waits(bob2, 0)
+		p.waits(carol, 0)
+		p.runsOut()
+		p.enters(bob2, ticket)
+		require.Equal(t, carol, p.done(bob2))
+	})
+}
+
+// Whoever released the lock is not taken for dead: also one of the client that does not know of the queue.
+func TestFairLockPassesNobodyOverAfterARelease(t *testing.T) {
+	fairly(t, func(t *testing.T, p *fairPlace) {
+		run(p.place, p.acquire(bob))
+		first, second := p.waits(bob2, 0), p.waits(carol, 0)
+		run(p.place, p.release(bob))
+		require.Equal(t, lua.Busy, p.ask(carol, second).Status)
+		require.Equal(t, bob2, p.invited())
+		p.enters(bob2, first)
+	})
+	fairly(t, func(t *testing.T, p *fairPlace) {
+		p.enters(bob, 0)
+		p.waits(carol, 0)
+		p.dies(carol)
+		require.Empty(t, p.done(bob), "nobody lives")
+		p.idle()
+	})
+}
+
 // The lock went to somebody who does not know of the queue while the invitation lapsed.
 func TestFairLockTakenByAStrangerAfterALapse(t *testing.T) {
 	fairly(t, func(t *testing.T, p *fairPlace) {

@@ -12,6 +12,8 @@
 --   run          since when it goes from one to the next without being free
 --   buried       when waiters were taken away last whose client was taken for dead
 --   mine         the client whose waiters all are that stand in the queue (fair_next)
+--   lone, ends   who had the lock, and till when, when waiters found it held by somebody who
+--                was not invited; it counts while nobody is noted as granted (fair_acquire)
 -- Whether a client still lives is judged by a clock that goes on by step at most from one
 -- call to the next. Whoever waits calls more often than that, so in general it keeps pace
 -- with the server's. But while the server stands still, or when its time is set, it does

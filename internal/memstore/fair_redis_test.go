@@ -115,6 +115,7 @@ func (r *inRedis) waiters() (ids []string) {
 func (r *inRedis) age(ms int64) {
 	if r.rdb.Exists(r.Context(), r.keys.State).Val() > 0 {
 		require.NoError(r, r.rdb.HIncrBy(r.Context(), r.keys.State, "seen", -ms).Err())
+		require.NoError(r, r.rdb.HIncrBy(r.Context(), r.keys.State, "ends", -ms).Err())
 	}
 }
 
@@ -180,7 +181,7 @@ func (r *inRedis) stands(named func(ticket int64) string) (text string, times []
 		fmt.Fprintf(&b, "%s lives, ", of)
 		times = append(times, until[of])
 	}
-	fmt.Fprintf(&b, "granted %s", record.Val()["granted"])
+	fmt.Fprintf(&b, "granted %s, lone %s", record.Val()["granted"], record.Val()["lone"])
 	for _, one := range life {
 		times = append(times, max(one.Val().Milliseconds(), 0))
 	}

@@ -2,6 +2,7 @@ package memstore_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,4 +75,75 @@ func TestAnExportOfAHoldThatIsGoneLeavesNoPlace(t *testing.T) {
 		time.Sleep(minute)
 		require.Empty(t, server.Left())
 	})
+}
+
+// silenced is a network on which nothing of the first client arrives, once it is dead.
+type silenced struct{ dead atomic.Bool }
+
+func (s *silenced) Fate(of memstore.Request) memstore.Fate {
+	const trip = time.Millisecond
+	return memstore.Fate{Before: trip, After: trip, Lost: of.Client == 0 && s.dead.Load()}
+}
+
+// The death of a process that has the lock and waits for it with others costs the rest its lease, or the invitation by
+// which it holds if that is longer, and a poll: none of its waiters is waited for (defect F10).
+func TestADeadProcessIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	const lease, poll, invitation, trips = time.Second, time.Second, 2 * time.Second, 20 * time.Millisecond
+	for name, c := range map[string]struct {
+		invited bool          // it was granted the lock by a message
+		after   time.Duration // it had the lock
+		most    time.Duration
+	}{
+		"it came first":       {false, 0, lease + poll + trips},
+		"it was renewed":      {false, 5 * lease, lease + poll + trips},
+		"it was just invited": {true, trips, invitation + poll + trips},
+		"it was invited":      {true, lease, lease + poll + trips},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := new(silenced)
+				server := memstore.NewServer(network)
+				defer server.Close()
+				var locks []*rlock.Lock
+				for i := range 3 {
+					client, _ := open(t, server, i, true, lease)
+					locks = append(locks, fairlock.New(client, "a"))
+				}
+				var order []int
+				in := make(chan func() error)
+				wait := func(process int) {
+					go func() {
+						if _, unlock, err := locks[process].Lock(t.Context()); err == nil {
+							order = append(order, process)
+							in <- unlock
+						}
+					}()
+					time.Sleep(trips) // it has its place
+				}
+				if c.invited {
+					wait(1)
+				}
+				for _, process := range []int{0, 0, 1, 0, 2, 1, 0} {
+					wait(process)
+				}
+				unlock := <-in
+				if c.invited {
+					require.NoError(t, unlock())
+					<-in
+				}
+				time.Sleep(c.after)
+				network.dead.Store(true)
+				died := time.Now()
+				for range 3 {
+					unlock = <-in
+					require.LessOrEqual(t, time.Since(died), c.most)
+					require.NoError(t, unlock())
+				}
+				require.Equal(t, []int{1, 2, 1}, order[len(order)-3:])
+				network.dead.Store(false)
+			})
+		})
+	}
 }

@@ -20,7 +20,7 @@ var twinTimes = store.QueueTimes{
 	Life: 60_000, Step: 15_100, Keep: 600_000, Grant: 20_000, Settle: 10_000, Run: 30_000, Pause: 5_000,
 }
 
-var twinAges = []int64{4_100, 16_000} // of which the second counts for a step
+var twinAges = []int64{4_100, 45_000} // of which the second counts for a step, and is longer than a lease
 
 const twinLease = 40 * time.Second
 
@@ -117,6 +117,7 @@ func (m *inMemory) waiters() (ids []string) {
 func (m *inMemory) age(ms int64) {
 	if r := m.lineLocked(m.key).record; r != nil {
 		r.seen -= ms
+		r.ends -= ms
 	}
 }
 
@@ -172,7 +173,7 @@ func (m *inMemory) stands(named func(ticket int64) string) (text string, times [
 		times = append(times, l.alive[of]-r.clock)
 		life[2] = m.leftLocked(l.aliveEnd)
 	}
-	fmt.Fprintf(&b, "granted %s", r.granted)
+	fmt.Fprintf(&b, "granted %s, lone %s", r.granted, r.lone)
 	for _, one := range life {
 		times = append(times, one.Milliseconds())
 	}
@@ -334,8 +335,12 @@ func (p *pair) step() {
 			return fmt.Sprint(of.waiters()), nil
 		})
 	default:
-		part := []string{"lock", "lock", "lock", "lock", "queue", "alive", "record"}[p.IntN(7)]
+		part := []string{"lock", "lock", "lease", "lease", "queue", "alive", "record"}[p.IntN(7)]
 		p.same("lost: "+part, func(_ int, of twin) (string, []int64) {
+			if part == "lease" { // it runs out
+				of.age(twinAges[1])
+				of.lose("lock")
+			}
 			of.lose(part)
 			return "", nil
 		})

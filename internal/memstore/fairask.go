@@ -36,12 +36,17 @@ func (t *turn) ask(l *lock, ask store.Ask) store.AcquireReply {
 	return a.refused()
 }
 
-// missing looks whether somebody did not take an invitation up.
+// missing looks whether somebody did not take an invitation up, or did not release the lock before its lease ran out. A
+// release says whose turn is next, so if the lock is free, the one that took it last did not release it; one that took
+// it before there was a record may have left before its lease ended.
 func (a *asking) missing() {
 	a.judged = map[string]bool{client(a.ID): true}
 	at := a.was.granted
+	if at == "" && a.ms >= a.was.ends {
+		at = a.was.lone
+	}
 	_, known := a.alive[client(at)]
-	if at == "" || at == a.holder || client(at) == client(a.ID) || a.ticket(at) == 0 || !known {
+	if at == "" || at == a.holder || client(at) == client(a.ID) || a.holder != "" && a.ticket(at) == 0 || !known {
 		return
 	}
 	a.gone, a.judged[client(at)] = at, false
@@ -108,8 +113,8 @@ func (a *asking) refused() store.AcquireReply {
 	if a.called && client(a.holder) == client(a.ID) {
 		reply.Turn = a.holder
 	}
-	if a.holder != "" && !a.called && a.holder != a.was.granted {
-		reply.Also = a.channel // the holder does not know of the queue
+	if a.foreign() {
+		reply.Also = a.channel
 	}
 	if !a.Once {
 		reply.Ticket, reply.Lapsed, reply.Server = a.stay(), lapsed, a.nameLocked()
@@ -117,6 +122,9 @@ func (a *asking) refused() store.AcquireReply {
 	reply.PTTL = a.wait
 	return reply
 }
+
+// foreign reports that the holder does not know of the queue.
+func (a *asking) foreign() bool { return a.holder != "" && !a.called && a.holder != a.was.granted }
 
 // stay keeps the waiter's place and its client's life, and returns its ticket. Only the one that is next has to mind
 // when the lock gets free; the others are told.
@@ -133,7 +141,12 @@ func (a *asking) stay() int64 {
 		}
 	}
 	a.aliveEnd = a.afterMs(a.times.Keep)
-	a.note(func(r *record) { r.out = a.out })
+	a.note(func(r *record) {
+		r.out = a.out
+		if a.foreign() && a.was.granted == "" {
+			r.lone, r.ends = a.holder, a.ms+a.wait.Milliseconds()
+		}
+	})
 
 	next := a.places[0].id
 	if next == a.holder {

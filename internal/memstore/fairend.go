@@ -86,7 +86,7 @@ func (t *turn) goOn(released bool) (receivers int64) {
 	case len(t.places) == 0:
 		t.forget()
 	case over:
-		t.note(func(r *record) { r.granted, r.run, r.out = "", 0, t.clock+t.times.Pause })
+		t.note(func(r *record) { r.granted, r.lone, r.run, r.out = "", "", 0, t.clock+t.times.Pause })
 	}
 	return receivers
 }

@@ -30,6 +30,8 @@ type record struct {
 	out         int64  // until when nobody in the queue takes the lock, though it is free
 	run         int64  // since when it goes from one to the next without being free; 0: it does not
 	buried      int64  // when waiters were taken away last whose client was taken for dead
+	lone        string // who had the lock when waiters found it held by somebody who was not invited
+	ends        int64  // when that one's lease ended, in server time
 }
 
 // lineLocked is what stands beside the lock at a key, without what has expired.
