@@ -219,6 +219,7 @@ func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
 	holder.say("unlock")
 	holder.hears("freed")
 	second.hears("held")
+	l.queued(1) // Redis knows by now that a message let it in
 	stopped.thaw()
 	l.queued(2)
 	require.Empty(t, stopped.lines)
