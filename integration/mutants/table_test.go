@@ -359,6 +359,24 @@ var table = append(histories, []mutant{
 		new:  `t.remove(id)`,
 		in:   "internal/simulation", by: "^TestFairSchedules$", says: "to see it again",
 	}, {
+		name: "a store leaves what one that was served was given",
+		file: "internal/memstore/fairend.go",
+		old:  `l.id == id || slices.Contains(f.served, l.id)`,
+		new:  `l.id == id || slices.Contains(f.served, id)`,
+		in:   "internal/simulation", by: "^TestRunSchedules$", says: "has been free for",
+	}, {
+		name: "a release leaves what one that was served was given",
+		file: "lua/fair_release.lua",
+		old:  `id, held = ARGV[13 + i], true`,
+		new:  `held = false`,
+		in:   "lua", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
+	}, {
+		name: "the client of a holder whose lease ran out is invited",
+		file: "lua/fair_acquire.lua",
+		old:  `(not holder or redis.call('ZSCORE', queue, last))`,
+		new:  `redis.call('ZSCORE', queue, last)`,
+		in:   "lua", by: "^TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut$",
+	}, {
 		name: "a set does without a member that is busy",
 		file: "multilock/take.go",
 		old:  `if err := h.takeOne(g, true, false, wait); err != nil {`,

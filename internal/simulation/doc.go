@@ -25,7 +25,9 @@
 //   - A lock over independent servers is held once and has growing tokens, whatever happens to each server and to each
 //     way to it: one freezes, comes back empty, has its clock set ahead by less than the margin of a hold, or back.
 //     A node is told that a hold has ended as soon as it answers; the lease is not waited for.
-//   - Once the network is well, no lock is free for long while somebody waits, and every call returns.
+//   - Once the network is well, no lock is free for long while somebody waits, and every call returns. Where no client
+//     closes and nobody gives up, a fair lock is free for no longer than until the next question of a process, whatever
+//     holds were broken: nobody is invited whose turn is over (defect F9).
 //   - Once every call has returned, nothing is left in the store, though no client was closed. Where copies of answered
 //     requests come late, or the clock is set back, a place in a fair lock's queue may be left until that expires.
 //

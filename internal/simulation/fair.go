@@ -47,6 +47,50 @@ func fairMessages() kind {
 	return k
 }
 
+// runsKind is the fair lock where runs of turns are what matters, which pass in memory: many short ones, some of which a
+// Break ends, or an outage that is longer than a lease.
+var runsKind = fairRuns()
+
+func fairRuns() kind {
+	k := fairKind
+	k.name, k.act, k.bends, k.steady = "runs", (*worker).turns, outages, true
+	k.want = func(w *worker, name string) want { return of(fairlock.New(w.client, name), 1, false) }
+	return k
+}
+
+// turns has one turn after another. Seldom another process breaks the hold in the middle of one, which its own process
+// does not learn then: the run goes on.
+func (w *worker) turns(name string) {
+	for range 1 + w.random.IntN(40) {
+		keep := draw(w.random, 20*time.Millisecond)
+		w.turn(context.Background(), w.kind.want(w, name), func(held *wait) {
+			time.Sleep(keep)
+			if w.random.IntN(40) == 0 {
+				other := &worker{w.processes[w.random.IntN(len(w.processes))], w.random}
+				w.book.breaking(name, 1)
+				_ = w.kind.same(other, held.want).BreakOne(context.Background(), held.hold.ID)
+				w.book.breaking(name, -1)
+			}
+		})
+	}
+}
+
+// outages is a network that is perfect, but for times in which nobody reaches the server, or one process does not.
+func outages(n *network, random *rand.Rand) {
+	*n = network{seed: n.seed, began: n.began, lag: n.lag, stops: make([][]stop, len(n.stops))}
+	for range random.IntN(3) {
+		from := draw(random, 2*lease)
+		away := stop{from, from + draw(random, 2*lease)}
+		n.heal = max(n.heal, away.to)
+		only := random.IntN(2 * len(n.stops))
+		for i := range n.stops {
+			if i == only || only >= len(n.stops) {
+				n.stops[i] = append(n.stops[i], away)
+			}
+		}
+	}
+}
+
 // queue asks for a hold, always by Lock, and mostly keeps it for about as long as a grant stands.
 func (w *worker) queue(name string) {
 	what := w.kind.want(w, name)
@@ -55,6 +99,16 @@ func (w *worker) queue(name string) {
 		ctx, cancel = w.patient(2 * lease)
 	}
 	defer cancel()
+	w.turn(ctx, what, func(held *wait) {
+		select {
+		case <-held.held.Done():
+		case <-time.After(time.Duration(w.random.Int64N(int64(lease)))):
+		}
+	})
+}
+
+// turn asks for a hold by Lock, and keeps it until use returns.
+func (w *worker) turn(ctx context.Context, what want, use func(held *wait)) {
 	call := w.book.begin(&wait{want: what, client: w.number, queues: true})
 	held, unlock, err := what.by.Lock(ctx)
 	if err != nil {
@@ -63,10 +117,7 @@ func (w *worker) queue(name string) {
 		return
 	}
 	w.book.enter(call, held)
-	select {
-	case <-held.Done():
-	case <-time.After(time.Duration(w.random.Int64N(int64(lease)))):
-	}
+	use(call)
 	w.book.leave(call)
 	_ = unlock()
 }

@@ -26,6 +26,8 @@ type kind struct {
 	poll  time.Duration                         // how long a waiter goes without asking, at most; 0: a second
 	bends func(net *network, random *rand.Rand) // makes the network one of its own; nil: as it is drawn
 
+	steady bool // no client closes, no connection breaks, nobody gives up: whoever is invited comes, if it is reached
+
 	queues bool // waiters are served in the order in which they came, whichever process they are in
 
 	begin  func(w *world) (end func())  // makes what there has to be, and keeps it until all is done; nil: nothing
@@ -41,7 +43,7 @@ type kind struct {
 
 // kinds are all. A seed has always the same one, as long as none is added.
 var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
-	&redlockKind, &messageKind,
+	&redlockKind, &messageKind, &runsKind,
 }
 
 // polls is how long a waiter goes without asking, at most.

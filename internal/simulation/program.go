@@ -61,6 +61,8 @@ func (w *worker) run() {
 		time.Sleep(draw(w.random, lease/2) + time.Microsecond)
 		name := w.names[w.random.IntN(len(w.names))]
 		switch n := w.random.IntN(100); {
+		case w.kind.steady:
+			w.kind.act(w, name)
 		case n < 1:
 			_ = w.client.Close() // it may name what is held
 		case n < 4:

@@ -31,8 +31,21 @@ const (
 // invites is how long one waits for somebody who was invited and does not come.
 func invites(poll time.Duration) time.Duration { return min(poll+time.Second, 3*time.Second) }
 
-// idle is how long a lock may be free while somebody waits.
-func idle(poll time.Duration) time.Duration { return poll + invites(poll) }
+// settled is how long it takes until the locks are free, at most, where they should be.
+func (w *world) settled() time.Duration {
+	if w.kind.steady && w.net.heal == 0 {
+		return 0
+	}
+	return w.net.heal + lease + w.kind.settles
+}
+
+// idles is how long a lock may be free while somebody waits.
+func (k *kind) idles() time.Duration {
+	if k.steady {
+		return k.polls() + lease/6
+	}
+	return k.polls() + invites(k.polls())
+}
 
 // world is one schedule.
 type world struct {
@@ -160,7 +173,7 @@ func (w *world) open(t *testing.T, number int, direct bool) *process {
 
 // watch looks at the locks once the network is well, until all is done; it reports false if that takes for ever.
 func (w *world) watch(done <-chan struct{}, net *network) bool {
-	well := time.NewTimer(net.heal + lease + w.kind.settles)
+	well := time.NewTimer(w.settled())
 	defer well.Stop()
 	select {
 	case <-done:
@@ -169,7 +182,7 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 	}
 	ticks := time.NewTicker(glance)
 	defer ticks.Stop()
-	most := idle(w.kind.polls())
+	most := w.kind.idles()
 	if w.kind.queues && net.revives() {
 		most += places * invites(w.kind.polls())
 	}

@@ -25,3 +25,6 @@ func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.
 
 // The same of fair locks where messages come late and twice.
 func TestMessageSchedules(t *testing.T) { simulation.Until(t, "messages", 3*time.Second) }
+
+// The same of fair locks whose turns pass in memory while holds are broken and processes are away.
+func TestRunSchedules(t *testing.T) { simulation.Until(t, "runs", 3*time.Second) }
