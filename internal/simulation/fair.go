@@ -47,8 +47,8 @@ func fairMessages() kind {
 	return k
 }
 
-// runsKind is the fair lock where runs of turns are what matters, which pass in memory: many short ones, some of which a
-// Break ends, or an outage that is longer than a lease.
+// runsKind is the fair lock where runs of turns are what matters, which pass in memory: many short ones, some of which
+// a Break ends, or an outage that is longer than a lease.
 var runsKind = fairRuns()
 
 func fairRuns() kind {
