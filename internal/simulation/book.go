@@ -34,6 +34,8 @@ type record struct {
 	strikes int               // begins and ends of them
 	unclear time.Time         // until when holds without ids may be of what a Break took away
 	gaveUp  map[int]time.Time // by client: when one of its waiters did last
+	adrift  int               // holds that are on their way to another process, where their leases may run out
+	drifted time.Time         // until when that was so
 	broken  map[string]bool   // ids that a Break may have taken away though their holders have not learnt yet
 
 	left time.Time // when the last unlock began
@@ -206,7 +208,8 @@ const roundTrips = 4
 
 // aheadLocked reports that a call that waits goes before another one: if it came earlier in the same process, or into
 // a queue that all processes have. There a process may have the place of one that gave up while it was being
-// registered, until no request that does that can come any more.
+// registered, until no request that does that can come any more; and the process of a hold whose lease ran out is
+// passed over.
 func (b *book) aheadLocked(w, of *wait) bool {
 	switch {
 	case w.stranger || of.stranger:
@@ -215,7 +218,8 @@ func (b *book) aheadLocked(w, of *wait) bool {
 		return w.called.Before(of.called)
 	}
 	left := of.gaveUp[of.client]
-	return b.kind.queues && w.called.Add(b.place).Before(of.called) && left.Add(lease/6).Before(of.called)
+	return b.kind.queues && w.called.Add(b.place).Before(of.called) && left.Add(lease/6).Before(of.called) &&
+		w.adrift == 0 && w.called.After(w.drifted)
 }
 
 const clock = "15:04:05.000000"
@@ -226,6 +230,15 @@ func (b *book) leave(w *wait) {
 	defer b.mu.Unlock()
 	delete(w.holds, w)
 	w.left, w.before = time.Now(), w.strikes
+}
+
+// moves notes that a hold begins to be on its way to another process, or until when its lease may run out there.
+func (b *book) moves(name string, by int, until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.record(name)
+	r.adrift += by
+	r.drifted = later(r.drifted, until)
 }
 
 // keep notes that an unlock was carried out, of a hold that may have to be kept for longer. A Break ends it all the

@@ -215,10 +215,16 @@ func (w *worker) move(call *wait, held context.Context, unlock func() error) {
 		_ = unlock()
 		return
 	}
+	w.book.moves(call.name, 1, time.Now())
 	time.Sleep(draw(w.random, 2*lease))
 	other := &worker{to, w.random}
 	next := of(w.kind.same(other, call.want), call.weight, call.reads)
 	again := w.book.begin(&wait{want: next, client: to.number, moved: true, after: call})
 	moved, unlock, err := next.lock.Import(context.Background(), token)
+	until := time.Now()
+	if err != nil {
+		until = until.Add(lease)
+	}
+	w.book.moves(call.name, -1, until)
 	other.got(again, moved, unlock, err)
 }
