@@ -87,6 +87,9 @@ func (l *leftLab) during(point crash.Point, err error) {
 
 // defect A4: a writer leaves the line while the lock is released before it. Whatever becomes of the release, nothing
 // was lost by anybody, nobody is told of a loss, and the lock is free.
+//
+// defect F29: the release is held up while the writer leaves, so a command has plenty of time. Only a release that no
+// request gets through for is given up soon.
 func TestAWriterThatLeavesDuringTheReleaseBeforeItLosesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		at  crash.Point
@@ -100,8 +103,12 @@ func TestAWriterThatLeavesDuringTheReleaseBeforeItLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lost atomic.Int64
+			patience := 30 * time.Second
+			if c.err != nil {
+				patience = time.Second
+			}
 			client, err := rlock.NewClient(redistest.Shared(t).Client(t), &rlock.ClientOptions{
-				Lease: 2 * time.Second, ReleaseTimeout: 500 * time.Millisecond,
+				Lease: time.Minute, ReleaseTimeout: patience,
 				Logger:   slog.New(slog.DiscardHandler),
 				Observer: &rlock.Observer{Lost: func(*rlock.LostError) { lost.Add(1) }},
 			})

@@ -86,9 +86,16 @@ func woken(t testing.TB, ticket *wake.Ticket, why string) {
 	}
 }
 
+// direct is a client that is no part of a test: it waits as long as the test does.
+func direct(server *redistest.Server) *redis.Client {
+	opts := options(server.Addr())
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = limit, limit, limit
+	return redis.NewClient(opts)
+}
+
 func publish(t testing.TB, server *redistest.Server, channel string) {
 	t.Helper()
-	rdb := redis.NewClient(options(server.Addr()))
+	rdb := direct(server)
 	defer func() { _ = rdb.Close() }()
 	require.NoError(t, rdb.Publish(context.Background(), channel, "0").Err())
 }
@@ -96,7 +103,7 @@ func publish(t testing.TB, server *redistest.Server, channel string) {
 // killSubscribers cuts every subscription connection of a server, from the server's side.
 func killSubscribers(t testing.TB, server *redistest.Server) {
 	t.Helper()
-	rdb := redis.NewClient(options(server.Addr()))
+	rdb := direct(server)
 	defer func() { _ = rdb.Close() }()
 	require.NoError(t, rdb.ClientKillByFilter(context.Background(), "type", "pubsub").Err())
 }
@@ -115,7 +122,7 @@ func pinged(t testing.TB, server *redistest.Server) bool {
 
 func listSubscribers(t testing.TB, server *redistest.Server) string {
 	t.Helper()
-	rdb := redis.NewClient(options(server.Addr()))
+	rdb := direct(server)
 	defer func() { _ = rdb.Close() }()
 	list, err := rdb.Do(context.Background(), "client", "list", "type", "pubsub").Text()
 	require.NoError(t, err)
