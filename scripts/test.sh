@@ -4,7 +4,7 @@
 #	scripts/test.sh fast|slow
 #
 # scripts/suite says which tests are in which part of a half. A failed test is run once more, alone, and both runs are
-# printed: a test that fails again has failed, and the count says how many did not. HOLDFAST_RERUNS=0 turns that off.
+# printed: a test that fails again has failed, and the count names those that did not. HOLDFAST_RERUNS=0 turns that off.
 # HOLDFAST_EVENTS names a folder for the events of go test -json, for a count over several runs.
 set -eu
 cd "$(dirname "$0")/.."

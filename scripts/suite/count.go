@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 )
 
 // event is an event of go test -json about a test, or about a package if Test is empty.
@@ -17,12 +19,13 @@ type event struct {
 // tally counts the outcomes of tests.
 type tally struct {
 	passed, failed, skipped int
-	again                   int // failed, and passed in a second run
+	again                   []string // the names of those that failed, and passed in a second run
 }
 
-// count prints the outcomes of the tests in files, on one line of its own. It returns an error if a test failed, or
-// if there was none: no output must not count as success.
-func count(files []string, out io.Writer) error {
+// count prints the outcomes of the tests in files, on one line of its own, after the names of those that failed at
+// first. It returns an error if a test failed, if more than again failed at first, or if there was none: no output must
+// not count as success.
+func count(files []string, again int, out io.Writer) error {
 	var sum tally
 	for _, name := range files {
 		file, err := os.Open(name)
@@ -36,10 +39,11 @@ func count(files []string, out io.Writer) error {
 		sum.passed += part.passed
 		sum.failed += part.failed
 		sum.skipped += part.skipped
-		sum.again += part.again
+		sum.again = append(sum.again, part.again...)
 	}
-	if sum.again > 0 {
-		fmt.Fprintf(out, "%d of them failed at first and passed when they were run again, alone\n", sum.again)
+	slices.Sort(sum.again)
+	for _, name := range sum.again {
+		fmt.Fprintf(out, "failed first, and passed when it was run again, alone: %s\n", name)
 	}
 	if sum.skipped > 0 {
 		fmt.Fprintf(out, "%d skipped\n", sum.skipped)
@@ -52,6 +56,8 @@ func count(files []string, out io.Writer) error {
 		return fmt.Errorf("%d failed", sum.failed)
 	case sum.passed == 0:
 		return errors.New("no test was run")
+	case len(sum.again) > again:
+		return fmt.Errorf("%d failed first, and at most %d may", len(sum.again), again)
 	}
 	return nil
 }
@@ -84,12 +90,13 @@ func tallyOf(events io.Reader) (tally, error) {
 		failed[test] = failed[test] || e.Action == "fail"
 	}
 	var sum tally
+	var again []string
 	for test, end := range ends {
 		switch end {
 		case "pass":
 			sum.passed++
 			if failed[test] {
-				sum.again++
+				again = append(again, test.Package+" "+test.Test)
 			}
 		case "skip":
 			sum.skipped++
@@ -103,6 +110,12 @@ func tallyOf(events io.Reader) (tally, error) {
 	for name, is := range broken {
 		if is && explained[name] == 0 {
 			sum.failed++
+		}
+	}
+	// A test fails with its subtests, and is not named beside them.
+	for _, name := range again {
+		if !slices.ContainsFunc(again, func(other string) bool { return strings.HasPrefix(other, name+"/") }) {
+			sum.again = append(sum.again, name)
 		}
 	}
 	return sum, lines.Err()

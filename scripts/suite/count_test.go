@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +22,7 @@ func counted(t *testing.T, runs ...string) (string, error) {
 		files = append(files, file)
 	}
 	var out strings.Builder
-	err := count(files, &out)
+	err := count(files, math.MaxInt, &out)
 	return out.String(), err
 }
 
@@ -45,7 +47,35 @@ func TestATestThatWasRunAgainCountsOnce(t *testing.T) {
 {"Action":"pass","Package":"p"}
 `)
 	require.NoError(t, err)
-	assert.Equal(t, "1 of them failed at first and passed when they were run again, alone\n1 passed, 0 failed\n", said)
+	assert.Equal(t, "failed first, and passed when it was run again, alone: p TestA\n1 passed, 0 failed\n", said)
+}
+
+// defect F29: what passes only when it is repeated is named, a subtest instead of its test, and there is a limit to it
+// over all runs together.
+func TestWhatFailsFirstIsNamedAndLimited(t *testing.T) {
+	again := func(pkg, test string) string {
+		return fmt.Sprintf(`{"Action":"fail","Package":"%[1]s","Test":"%[2]s/one"}
+{"Action":"fail","Package":"%[1]s","Test":"%[2]s"}
+{"Action":"fail","Package":"%[1]s"}
+{"Action":"pass","Package":"%[1]s","Test":"%[2]s/one"}
+{"Action":"pass","Package":"%[1]s","Test":"%[2]s"}
+{"Action":"pass","Package":"%[1]s"}
+`, pkg, test)
+	}
+	fast, slow := filepath.Join(t.TempDir(), "fast"), filepath.Join(t.TempDir(), "slow")
+	require.NoError(t, os.WriteFile(fast, []byte(again("q", "TestB")+again("p", "TestA")), 0o600))
+	require.NoError(t, os.WriteFile(slow, []byte(again("p", "TestC")), 0o600))
+
+	var out strings.Builder
+	require.NoError(t, run([]string{"count", "-again", "2", fast}, &out))
+	assert.Equal(t, `failed first, and passed when it was run again, alone: p TestA/one
+failed first, and passed when it was run again, alone: q TestB/one
+4 passed, 0 failed
+`, out.String())
+	require.NoError(t, run([]string{"count", fast, slow}, new(strings.Builder)))
+	err := run([]string{"count", "-again", "2", fast, slow}, new(strings.Builder))
+	require.EqualError(t, err, "3 failed first, and at most 2 may")
+	require.Error(t, run([]string{"count", "-again", "many", fast}, new(strings.Builder)))
 }
 
 func TestAFailureIsCountedWhateverItIs(t *testing.T) {

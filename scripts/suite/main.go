@@ -1,14 +1,18 @@
 // Command suite says which of the two test commands runs which tests, and counts what they ran:
 //
 //	suite packages PART       the packages of a part, of all modules of the workspace
-//	suite count FILE...       the tests in the events of go test -json, as "N passed, N failed"
+//	suite count [-again N] FILE...
+//	                          the tests in the events of go test -json, as "N passed, N failed"; it fails if a test
+//	                          failed, or if more than N failed at first and passed when they were run again
 //
 // `make test` runs the parts fast and beside, `make test-all` the parts slow and bench. Every package is in one part.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -67,7 +71,12 @@ func run(args []string, out io.Writer) error {
 	if len(args) >= 2 {
 		switch args[0] {
 		case "count":
-			return count(args[1:], out)
+			flags := flag.NewFlagSet("count", flag.ContinueOnError)
+			again := flags.Int("again", math.MaxInt, "how many tests may pass only when they are run again")
+			if err := flags.Parse(args[1:]); err != nil {
+				return err
+			}
+			return count(flags.Args(), *again, out)
 		case "packages":
 			return printPackages(part(args[1]), out)
 		}
