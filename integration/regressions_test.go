@@ -29,13 +29,14 @@ var regressionTables = []struct {
 	{"## Bugs of peers", "bug", numbered("", 55)},
 	{"## Defects", "defect", slices.Concat(
 		numbered("A", 8), numbered("B", 23), numbered("C", 7), numbered("D", 16), numbered("E", 4))},
+	{"## Defects of the second version", "defect", []string{"F29"}},
 }
 
 var (
-	regressionRow    = regexp.MustCompile(`^\| ([A-E]?\d+) \| (.+) \| (.+) \|$`)
+	regressionRow    = regexp.MustCompile(`^\| ([A-F]?\d+) \| (.+) \| (.+) \|$`)
 	regressionQuoted = regexp.MustCompile("`([^`]+)`")
-	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug|defect)s? ([A-E]?\d+(?:(?:, | and )[A-E]?\d+)*)`)
-	regressionShown  = regexp.MustCompile(`opendefect\.Shows\(\w+, "([A-E]\d+)"`)
+	regressionNamed  = regexp.MustCompile(`(?i)\b(need|bug|defect)s? ([A-F]?\d+(?:(?:, | and )[A-F]?\d+)*)`)
+	regressionShown  = regexp.MustCompile(`opendefect\.Shows\(\w+, "([A-F]\d+)"`)
 	regressionExcuse = regexp.MustCompile(`(not ours|documentation): \S`)
 )
 
@@ -107,7 +108,7 @@ func regressionTests(t *testing.T, number, cell string) []string {
 func regressionNumbers(comment string) []string {
 	var numbers []string
 	for _, named := range regressionNamed.FindAllStringSubmatch(comment, -1) {
-		for _, n := range regexp.MustCompile(`[A-E]?\d+`).FindAllString(named[2], -1) {
+		for _, n := range regexp.MustCompile(`[A-F]?\d+`).FindAllString(named[2], -1) {
 			numbers = append(numbers, strings.ToLower(named[1])+" "+n)
 		}
 	}
