@@ -17,6 +17,7 @@ import (
 // back, tokens that Java took. After each mint the token must have grown, and
 // the key must have fenceTTL left to live.
 func TestTokenHistories(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(40) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()

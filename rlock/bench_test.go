@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/scaletest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -152,13 +153,13 @@ func BenchmarkHandoverBetweenClients(b *testing.B) {
 func BenchmarkHold20000(b *testing.B) {
 	const locks, lease = 20_000, 6 * time.Second
 	client, server := benchClient(b, rlock.ClientOptions{Lease: lease})
-	crowd := newScaleCrowd(client, locks)
+	locked := scaletest.NewLocks(client, locks)
 	benchPair(b, context.Background(), rlock.New(client, "warm"))
-	goroutines, heap := runtime.NumGoroutine(), scaleHeap()
-	if err := crowd.lock(); err != nil {
+	goroutines, heap := runtime.NumGoroutine(), scaletest.Heap()
+	if err := locked.Lock(); err != nil {
 		b.Fatal(err)
 	}
-	perLock := float64(scaleHeap()-heap) / locks
+	perLock := float64(scaletest.Heap()-heap) / locks
 	grown := runtime.NumGoroutine() - goroutines
 	least, err := time.ParseDuration(benchEnv("HOLDFAST_HOLD", "12s"))
 	if err != nil {
@@ -175,7 +176,7 @@ func BenchmarkHold20000(b *testing.B) {
 	}
 	held := time.Since(start).Seconds()
 	cpu, calls = benchCPU()-cpu, benchScripts(b, server)-calls
-	if alive := crowd.alive(); alive != locks {
+	if alive := locked.Alive(); alive != locks {
 		b.Errorf("%d of %d locks are still held", alive, locks)
 	}
 	b.ReportMetric(perLock, "B/lock")
@@ -183,7 +184,7 @@ func BenchmarkHold20000(b *testing.B) {
 	b.ReportMetric(float64(calls)/held, "evals/s")
 	b.ReportMetric(100*cpu.Seconds()/held, "%cpu")
 	b.ReportMetric(0, "ns/op")
-	if err := crowd.unlock(); err != nil {
+	if err := locked.Unlock(); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -26,6 +26,7 @@ const bytesLimit = 2000
 // G3, need 1: the connection is cut at every single byte of a request, from none of it to all of it, and at every
 // byte of its reply. What was begun is done once, with one token and one level, and nothing is left.
 func TestACutAtEveryByteTakesEffectOnce(t *testing.T) {
+	t.Parallel()
 	for _, op := range onceOps {
 		if op.name == "renew" {
 			continue // see below: it comes when it is due

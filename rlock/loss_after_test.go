@@ -43,6 +43,7 @@ var lossKinds = []struct {
 // has by then is not disturbed by the late unlock (bug 6), and the same client can take the
 // same name again and keeps it as if nothing had been (bugs 9 and 12).
 func TestAfterALoss(t *testing.T) {
+	t.Parallel()
 	for _, kind := range lossKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()

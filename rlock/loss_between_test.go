@@ -18,6 +18,7 @@ import (
 // G2, bugs 17 and 18: between two renewals the hold is deleted and another has the lock, or has had it.
 // The next renewal neither makes the hold again nor lengthens the other's, and it is a loss in both.
 func TestLossOfAHoldThatAnotherHadInBetween(t *testing.T) {
+	t.Parallel()
 	for name, stays := range map[string]bool{"given back": false, "still held": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ const lossShort = 2 * time.Second // a lease with room for several failed renewa
 // Need 3: renewals that fail, and then succeed while the hold is still valid, are no loss. Whether the
 // request or the reply is lost makes no difference.
 func TestRenewalsThatFailForAWhileAreNoLoss(t *testing.T) {
+	t.Parallel()
 	faults := map[string]faultproxy.Action{
 		"cut before": faultproxy.CutBefore, "cut after": faultproxy.CutAfter,
 	}
@@ -107,6 +108,7 @@ func (s *lossStuck) Handle(_ context.Context, r slog.Record) error {
 // G2: a log that blocks (a full pipe, a slow disk) keeps no context from ending in time. What is lost
 // at the same time as what is being logged must not wait for that.
 func TestLossDoesNotWaitForTheLog(t *testing.T) {
+	t.Parallel()
 	for _, on := range []string{"lost", "renewal"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()

@@ -58,6 +58,7 @@ var maxHoldLevels = map[string]func(t *testing.T, client *rlock.Client) (levels 
 // every level's Held reports that end. Then all contexts end, for that reason, and the hold is released:
 // nobody is told of the loss of a hold that is still renewed.
 func TestMaxHoldBoundsTheHoldAndNotOneLevelOfIt(t *testing.T) {
+	t.Parallel()
 	for name, enter := range maxHoldLevels {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

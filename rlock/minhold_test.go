@@ -74,6 +74,7 @@ var minHoldWays = map[string]func(t *testing.T, client *rlock.Client){
 // However the hold ends, the lock stays until the time is over, for its own process and for others, and is then
 // granted to whoever waits, within a round trip and not at the next poll.
 func TestMinHoldKeepsTheLock(t *testing.T) {
+	t.Parallel()
 	for name, end := range minHoldWays {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,6 +44,7 @@ func loseUnlock(t *testing.T, holds []timeHold) {
 // defect A5: every loss is told, however many there are at one moment, and however slow the observer of the
 // renewals that end in them.
 func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		const holds = 6000
 		var lost, renewed atomic.Int64
@@ -70,6 +71,7 @@ func TestEveryLossIsToldThoughRenewedIsSlow(t *testing.T) {
 // defect A5: a callback that blocks holds up its own kind of event and nothing else: not the log, not the other
 // callback, and not Close beyond ReleaseTimeout.
 func TestABlockedCallbackHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
 	for name, blocks := range map[string]struct{ renewed, lost bool }{
 		"Renewed": {renewed: true}, "Lost": {lost: true}, "both": {true, true},
 	} {

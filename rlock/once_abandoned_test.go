@@ -53,6 +53,7 @@ func (l *onceLab) abandon(
 // G3, G4: an acquisition that is given up in flight, whether Redis grants it before or after that,
 // leaves nothing behind and touches nobody (bug 11; interleaving 14).
 func TestAbandonedAcquisitionLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, fault := range onceAbandonments {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +92,7 @@ func TestAbandonedAcquisitionThatComesAfterAFirstLook(t *testing.T) {
 
 // The same for an import. What it took over and nobody learned of is released, not left to its lease.
 func TestAbandonedImportLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, fault := range onceAbandonments {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +118,7 @@ func TestAbandonedImportLeavesNothing(t *testing.T) {
 // nothing: its id is never reclaimed, and the next change of the hold writes the right count, whatever
 // an old copy does.
 func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
+	t.Parallel()
 	for _, fault := range onceAbandonments {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 // answer to its second sending is "done before". Validity counts from the first sending then: Redis
 // keeps the lock that long, so the end of the outer lease must not end the inner level.
 func TestInnerLeaseOfAResentReentry(t *testing.T) {
+	t.Parallel()
 	const short, long = 600 * time.Millisecond, 2 * time.Second
 	for _, fault := range onceFaults(false)[:5] {
 		t.Run(fault.name, func(t *testing.T) {
@@ -49,6 +50,7 @@ func TestInnerLeaseOfAResentReentry(t *testing.T) {
 // TTL back; the reply to a change that was made before, and asked for the long lease, is read after
 // that. It must not bring the long validity back.
 func TestValidityWhenChangesOfOneHoldCross(t *testing.T) {
+	t.Parallel()
 	const long = 20 * time.Second
 	for _, script := range []string{"reenter", "leave"} {
 		t.Run(script, func(t *testing.T) {

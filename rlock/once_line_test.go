@@ -39,6 +39,7 @@ func TestALineWithLostRepliesOfReleases(t *testing.T) {
 // Interleaving 16: the waiter that is next leaves while it is unknown what became of the release before it. Another one
 // gets the lock; the one who unlocked learns of nothing.
 func TestTheNextLeavesDuringARelease(t *testing.T) {
+	t.Parallel()
 	for _, fault := range onceFaults(false) {
 		if fault.when != nil && !fault.late {
 			continue

@@ -185,6 +185,7 @@ func onceRelease(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 // that had to be repeated is no error, no later hold is touched by an old copy, and nothing is left in
 // Redis for longer than some command limits (bugs 1, 3, 4 and 5; interleavings 7, 13, 14, 15).
 func TestEveryRequestTakesEffectOnce(t *testing.T) {
+	t.Parallel()
 	for _, op := range onceOps {
 		for _, fault := range onceFaults(op.held) {
 			t.Run(op.name+"/"+fault.name, func(t *testing.T) {

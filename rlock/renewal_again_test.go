@@ -21,6 +21,7 @@ import (
 // Need 3, bug 9: renewals fail until the hold is lost. The same handle takes the name again, and that hold is
 // renewed period after period as if nothing had been.
 func TestANameTakenAgainAfterFailedRenewalsIsRenewed(t *testing.T) {
+	t.Parallel()
 	faults := map[string]faultproxy.Action{
 		"cut before": faultproxy.CutBefore, "request lost": faultproxy.DropRequest,
 		"reply lost": faultproxy.DropReply,

@@ -135,6 +135,7 @@ var renewalEnds = map[string]func(r *renewalEnd){
 // Need 4: however a hold ends, and whether or not Redis could be told: nothing renews it after that. The
 // key is gone, or its time only ever grows less until it is, and no renewal is sent for anything.
 func TestRenewalEndsWithTheHold(t *testing.T) {
+	t.Parallel()
 	for name, end := range renewalEnds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -95,6 +95,7 @@ func timeInside(bound, held context.Context) (context.Context, context.CancelFun
 // G4, G5, bug 29: with Redis silent no call blocks for ever. With a deadline it is over by then, and at
 // once where it is one that a context can end; without, after a few commands' limits, a lease at most.
 func TestEveryCallIsBoundedWhenRedisIsSilent(t *testing.T) {
+	t.Parallel()
 	const deadline = 2 * time.Second // before a command's limit
 	for name, c := range timeCalls {
 		for silence, verdict := range timeSilences {

@@ -208,6 +208,7 @@ func (c *timeChaos) known(err error) bool {
 // G1, G2, G4, G13 under random faults, hours of them: never two live holds, tokens in order, and in
 // the end, when the network works again, nothing is held, sent or left in Redis but the token.
 func TestNoTwoBelieversWhateverTheNetworkDoes(t *testing.T) {
+	t.Parallel()
 	// More by HOLDFAST_SEEDS; a hundred take some minutes.
 	seeds, err := strconv.ParseUint(cmp.Or(os.Getenv("HOLDFAST_SEEDS"), "4"), 10, 32)
 	require.NoError(t, err)

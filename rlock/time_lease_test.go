@@ -45,6 +45,7 @@ var timeSilences = map[string]simredis.Verdict{
 // G2, need 2: the context ends when validity does, which counts from the start of the last confirmed call, and
 // within a tick before that. Redis still has the key then, whatever became of renewals under way.
 func TestValidityEndsExactly(t *testing.T) {
+	t.Parallel()
 	for name, verdict := range timeSilences {
 		for _, lease := range []time.Duration{time.Second, 30 * time.Second, 10 * time.Minute} {
 			for _, quietAfter := range []time.Duration{0, lease / 4, 3*lease + lease/7} {
@@ -150,6 +151,7 @@ func TestMaxHoldEndsTheHoldAndReleasesIt(t *testing.T) {
 
 // G9: a failure that passes is tried again while validity lasts, and costs nothing.
 func TestRenewalIsTriedAgainWhileValidityLasts(t *testing.T) {
+	t.Parallel()
 	for name, verdict := range timeSilences {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +18,7 @@ import (
 // again at once. Every holder is renewed for as long as it stays, however the one before it left: by an unlock, or
 // with a renewal that failed.
 func TestEveryHoldIsRenewedHoweverTheOneBeforeEnded(t *testing.T) {
+	t.Parallel()
 	for _, callers := range []int{1, 2, 5} {
 		for _, trouble := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d callers, trouble %v", callers, trouble), func(t *testing.T) {
@@ -73,6 +73,7 @@ func timeStays(t *testing.T, sim *timeSim, client *rlock.Client, random *rand.Ra
 // G9, bug 14: levels that were entered and left again leave nothing behind that goes on renewing, in
 // whatever order they were left.
 func TestLevelsThatWereLeftAreNotRenewed(t *testing.T) {
+	t.Parallel()
 	for name, order := range map[string][]int{
 		"innermost first": {2, 1, 0}, "outermost first": {0, 1, 2}, "the middle first": {1, 2, 0},
 	} {
@@ -98,39 +99,4 @@ func TestLevelsThatWereLeftAreNotRenewed(t *testing.T) {
 			})
 		})
 	}
-}
-
-// G9, bug 21: every command takes half a second, and five thousand locks are to be kept. They are
-// renewed in batches, so that none is lost.
-func TestSlowRedisLosesNoneOfThousandsOfLocks(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T, sim *timeSim) {
-		const locks = 5_000
-		var lost []error
-		client := sim.client(t, rlock.ClientOptions{Observer: &rlock.Observer{
-			Lost: func(err *rlock.LostError) { lost = append(lost, err) },
-		}})
-		crowd := newScaleCrowd(client, locks)
-		holds := make([]timeHold, locks)
-		const atATime = 200
-		for first := 0; first < locks; first += atATime {
-			var all sync.WaitGroup
-			for i := first; i < first+atATime; i++ {
-				all.Go(func() { holds[i] = timeLock(t, context.Background(), crowd.locks[i]) })
-			}
-			all.Wait()
-		}
-		sim.suffer(timeAlways(simredis.Delay(500 * time.Millisecond)))
-		time.Sleep(2 * time.Minute)
-		for i, h := range holds {
-			require.NoError(t, context.Cause(h.ctx), crowd.locks[i].Name())
-			require.True(t, sim.holds(crowd.locks[i].Name()))
-		}
-		sim.suffer(nil)
-		for _, h := range holds {
-			require.NoError(t, h.unlock())
-		}
-		synctest.Wait()
-		require.Empty(t, lost)
-	})
 }

@@ -114,6 +114,7 @@ func TestWaiterGetsInWithinAPollWithoutMessages(t *testing.T) {
 
 // Bug 54: Lock without a deadline waits for a busy lock for ever, and for a silent Redis as long as a lease.
 func TestLockGivesUpWhenRedisIsSilentForALease(t *testing.T) {
+	t.Parallel()
 	for name, verdict := range timeSilences {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +145,7 @@ func TestLockGivesUpWhenRedisIsSilentForALease(t *testing.T) {
 
 // A wait that Redis answered at first, and then no more, ends as unavailable; not as busy.
 func TestSilenceWhileWaitingIsNotBusy(t *testing.T) {
+	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		a, b := sim.client(t, rlock.ClientOptions{}), sim.client(t, rlock.ClientOptions{})
 		hold := timeLock(t, t.Context(), rlock.New(a, "order"))

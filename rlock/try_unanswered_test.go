@@ -16,6 +16,7 @@ import (
 // first request is under way, one that has asked in vain for a while, those behind it, or another TryLock. It takes
 // no longer than its own attempts may.
 func TestTryLockSaysThatRedisDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	for silence, verdict := range timeSilences {
 		for name, waits := range map[string]struct {
 			callers int

@@ -7,7 +7,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock ./internal/wake ./internal/links"
+packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
+	./internal/scaletest ./internal/wake ./internal/links"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -67,6 +67,7 @@ func TestARestartedServerIsFoundAgain(t *testing.T) {
 
 // Bug 25: a subscription that failed must not make those after it fail.
 func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for name, action := range map[string]faultproxy.Action{
 		"cut before": faultproxy.CutBefore, "cut after": faultproxy.CutAfter,
 		"cut inside the reply": faultproxy.CutReplyAt(5), "cut inside": faultproxy.CutRequestAt(5),

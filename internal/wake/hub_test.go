@@ -191,6 +191,7 @@ func TestCloseEndsTheConnectionAndWhatComesLaterIsHarmless(t *testing.T) {
 
 // Close must not wait for a server that does not answer.
 func TestCloseWhileNothingAnswers(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	for name, spoil := range map[string]func(*faultproxy.Proxy){
 		"blackhole":           func(p *faultproxy.Proxy) { p.Blackhole(true) },

@@ -1,4 +1,4 @@
-package rlock_test
+package scaletest_test
 
 import (
 	"context"
@@ -54,9 +54,9 @@ func farAway(t *testing.T, trip time.Duration, opts rlock.ClientOptions, test fu
 // teach has the server know the scripts of a nested lock.
 func (lab *farLab) teach(t *testing.T) {
 	lock := rlock.New(lab.client, "teach")
-	outer := timeLock(t, context.Background(), lock)
+	outer := take(t, context.Background(), lock)
 	inner := rlock.New(lab.client, "teach", rlock.FixedLease(time.Hour))
-	require.NoError(t, timeLock(t, outer.ctx, inner).unlock())
+	require.NoError(t, take(t, outer.ctx, inner).unlock())
 	require.NoError(t, outer.unlock())
 }
 

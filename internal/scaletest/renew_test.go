@@ -1,4 +1,4 @@
-package rlock_test
+package scaletest_test
 
 import (
 	"context"
@@ -16,16 +16,17 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/scaletest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// scaleClock notes when each lock was renewed.
-type scaleClock struct {
+// renewals notes when each lock was renewed.
+type renewals struct {
 	mu sync.Mutex // guards at
 	at map[string][]time.Time
 }
 
-func (c *scaleClock) renewed(name string, err error) {
+func (c *renewals) renewed(name string, err error) {
 	if err != nil {
 		return // it shows as a gap
 	}
@@ -36,7 +37,7 @@ func (c *scaleClock) renewed(name string, err error) {
 
 // gaps are the times between two renewals of one lock, sorted, and the least number of renewals that a
 // lock had.
-func (c *scaleClock) gaps() (gaps []time.Duration, least int) {
+func (c *renewals) gaps() (gaps []time.Duration, least int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	least = math.MaxInt
@@ -65,13 +66,13 @@ func TestTenThousandLocksAreRenewedInTime(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := faultproxy.Start(t, server.Addr())
 	proxy.Latency(oneWay)
-	clock := &scaleClock{at: make(map[string][]time.Time)}
-	client := timeClient(t, proxy.Addr(), rlock.ClientOptions{
+	clock := &renewals{at: make(map[string][]time.Time)}
+	client := newClient(t, proxy.Addr(), rlock.ClientOptions{
 		Lease: lease, ReleaseTimeout: time.Minute, Observer: &rlock.Observer{Renewed: clock.renewed},
 	})
 	goroutines := runtime.NumGoroutine()
-	crowd := newScaleCrowd(client, locks)
-	require.NoError(t, crowd.lock())
+	locked := scaletest.NewLocks(client, locks)
+	require.NoError(t, locked.Lock())
 	time.Sleep(rounds*period + period) // the lapse of time is what is tested
 	grown := runtime.NumGoroutine() - goroutines
 
@@ -80,11 +81,11 @@ func TestTenThousandLocksAreRenewedInTime(t *testing.T) {
 	p99, longest := gaps[len(gaps)*99/100], gaps[len(gaps)-1]
 	t.Logf("%d renewals or more of each lock; between two: median %v, p99 %v, longest %v; %d goroutines more",
 		least, gaps[len(gaps)/2], p99, longest, grown)
-	require.Equal(t, locks, crowd.alive())
+	require.Equal(t, locks, locked.Alive())
 	require.GreaterOrEqual(t, least, rounds-1)
 	require.Less(t, p99, allowed)
 	require.Less(t, grown, 200, "the pool's connections have some each; the locks have none")
-	require.NoError(t, crowd.unlock())
+	require.NoError(t, locked.Unlock())
 }
 
 // Need 5: a hundred thousand holds come and go, some nested, some queued, some given up and some lost,
@@ -96,8 +97,8 @@ func TestCyclesLeaveNothingBehind(t *testing.T) {
 		workers = 32
 	)
 	server := redistest.Start(t)
-	c := &scaleCycles{
-		client: timeClient(t, server.Addr(), rlock.ClientOptions{Lease: time.Minute}), rdb: server.Client(t),
+	c := &lifeCycles{
+		client: newClient(t, server.Addr(), rlock.ClientOptions{Lease: time.Minute}), rdb: server.Client(t),
 	}
 	run := func(n int) {
 		errs := make([]error, workers)
@@ -111,37 +112,39 @@ func TestCyclesLeaveNothingBehind(t *testing.T) {
 		}
 		all.Wait()
 		require.NoError(t, errors.Join(errs...))
-		redistest.Eventually(t, timeLimit, func() bool { return len(server.PubSubChannels(t)) == 0 },
+		redistest.Eventually(t, limit, func() bool { return len(server.PubSubChannels(t)) == 0 },
 			"channels stay subscribed")
 	}
 	run(cycles / 20) // connections are made, and pools are filled
-	goroutines, heap, conns := runtime.NumGoroutine(), scaleHeap(), scaleConns(t, server)
+	goroutines, heap, conns := runtime.NumGoroutine(), scaletest.Heap(), connections(t, server)
 	run(cycles)
-	redistest.Eventually(t, timeLimit, func() bool { return runtime.NumGoroutine() <= goroutines+10 },
+	redistest.Eventually(t, limit, func() bool { return runtime.NumGoroutine() <= goroutines+10 },
 		"goroutines are left")
-	grown := scaleHeap() - heap
+	grown := scaletest.Heap() - heap
 	t.Logf("%d goroutines, then %d; %d bytes more", goroutines, runtime.NumGoroutine(), grown)
 	// A timer, a channel or an entry of a table that stays has 100 bytes or more.
 	require.Less(t, grown, int64(cycles*20))
-	require.LessOrEqual(t, scaleConns(t, server), conns+workers)
-	require.Empty(t, conductHeldKeys(t, server))
+	require.LessOrEqual(t, connections(t, server), conns+workers)
+	for _, key := range server.Keys(t) {
+		require.Contains(t, key, "redisson_lock_token:")
+	}
 }
 
-// scaleConns is how many connections a server has.
-func scaleConns(t *testing.T, server *redistest.Server) int {
+// connections is how many connections a server has.
+func connections(t *testing.T, server *redistest.Server) int {
 	n, err := strconv.Atoi(server.Info(t, "clients")["connected_clients"])
 	require.NoError(t, err)
 	return n
 }
 
-// scaleCycles are holds of one client that come and go.
-type scaleCycles struct {
+// lifeCycles are holds of one client that come and go.
+type lifeCycles struct {
 	client *rlock.Client
 	rdb    *redis.Client
 }
 
 // cycle is one of them; every so often it is one of another kind.
-func (c *scaleCycles) cycle(i int) error {
+func (c *lifeCycles) cycle(i int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	kind := i / 32 % 25 // the same for all workers at about one time

@@ -1,4 +1,4 @@
-package rlock_test
+package scaletest_test
 
 import (
 	"context"
@@ -78,7 +78,7 @@ func TestManyHoldsAreRenewedOverALongWay(t *testing.T) {
 	const holds, lease = 6000, time.Second
 	farAway(t, 40*time.Millisecond, rlock.ClientOptions{Lease: lease}, func(t *testing.T, lab *farLab) {
 		lab.teach(t)
-		held := make([]timeHold, holds)
+		held := make([]hold, holds)
 		var all sync.WaitGroup
 		for i := range holds {
 			all.Go(func() {
@@ -86,17 +86,17 @@ func TestManyHoldsAreRenewedOverALongWay(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				held[i] = timeHold{ctx, unlock}
+				held[i] = hold{ctx, unlock}
 			})
 		}
 		all.Wait()
 		time.Sleep(4 * lease)
 		lost := 0
-		for _, hold := range held {
-			if hold.ctx.Err() != nil {
+		for _, h := range held {
+			if h.ctx.Err() != nil {
 				lost++
 			}
-			all.Go(func() { _ = hold.unlock() })
+			all.Go(func() { _ = h.unlock() })
 		}
 		all.Wait()
 		require.Zero(t, lost, "of %d", holds)
@@ -133,15 +133,17 @@ func TestInnerUnlockShortlyBeforeAFixedLeaseEnds(t *testing.T) {
 			farAway(t, trip, rlock.ClientOptions{}, func(t *testing.T, lab *farLab) {
 				lab.teach(t)
 				outer := rlock.New(lab.client, "l", rlock.FixedLease(3*time.Second))
-				hold := timeLock(t, context.Background(), outer)
-				inner := timeLock(t, hold.ctx, rlock.New(lab.client, "l"))
-				time.Sleep(time.Until(timeHeld(t, hold.ctx, outer).ValidUntil) - left)
+				lease := take(t, context.Background(), outer)
+				inner := take(t, lease.ctx, rlock.New(lab.client, "l"))
+				held, err := outer.Held(lease.ctx)
+				require.NoError(t, err)
+				time.Sleep(time.Until(held.ValidUntil) - left)
 				dials, began := lab.dials.Load(), time.Now()
 				require.NoError(t, inner.unlock())
 				require.Less(t, time.Since(began), 2*trip)
 				require.Equal(t, dials, lab.dials.Load(), "no connection was given up")
-				require.NoError(t, hold.ctx.Err())
-				_ = hold.unlock() // it may be over by the time of its answer
+				require.NoError(t, lease.ctx.Err())
+				_ = lease.unlock() // it may be over by the time of its answer
 			})
 		})
 	}
