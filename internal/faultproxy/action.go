@@ -1,6 +1,9 @@
 package faultproxy
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // Action is what happens to a request and its reply. The functions of this package that take an
 // [Exchange] are actions; those that return an Action make one.
@@ -66,12 +69,25 @@ func DropRequest(x *Exchange) {
 }
 
 // AnswerError answers with an error, such as "CROSSSLOT ...", instead of executing the request.
-func AnswerError(text string) Action {
+func AnswerError(text string) Action { return Answer([]byte("-" + text + "\r\n")) }
+
+// Answer answers with bytes instead of executing the request, whatever they are.
+func Answer(raw []byte) Action {
+	return AnswerWith(func(write func(raw []byte) bool) { write(raw) })
+}
+
+// AnswerWith answers with all that answer writes, instead of executing the request. Write reports whether the client
+// still takes it. For as long as answer runs, nothing else comes on the connection.
+func AnswerWith(answer func(write func(raw []byte) bool)) Action {
 	instead := newRequest([][]byte{[]byte("PING")}, 0, 0) // it keeps the reply's place among the others
 	return func(x *Exchange) {
 		x.conn.forward(instead, []byte("*1\r\n$4\r\nPING\r\n"), func([]byte) {
-			x.conn.deliver([]byte("-" + text + "\r\n"))
-			x.rule.fire()
+			fire := sync.OnceFunc(x.rule.fire)
+			defer fire()
+			answer(func(raw []byte) bool {
+				defer fire()
+				return x.conn.write(raw)
+			})
 		})
 	}
 }

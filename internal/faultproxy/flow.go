@@ -18,16 +18,21 @@ func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
 func (c *conn) send(raw []byte) { _, _ = c.server.Write(raw) }
 
 // deliver writes to the client, unless the client must receive nothing more.
-func (c *conn) deliver(raw []byte) {
+func (c *conn) deliver(raw []byte) { c.write(raw) }
+
+// write is deliver, and reports whether the client takes more.
+func (c *conn) write(raw []byte) (more bool) {
 	c.mu.Lock()
 	silent := c.silent
 	c.mu.Unlock()
 	if silent {
-		return
+		return false
 	}
 	if _, err := c.client.Write(raw); err != nil {
 		c.mute() // it has hung up; its requests are executed all the same
+		return false
 	}
+	return true
 }
 
 func (c *conn) mute() {

@@ -131,7 +131,7 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 		o.PushNotificationProcessor = nil
 		o.Limiter = nil
-		o.Dialer = undaunted(l.interruptible(dialer))
+		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 		}
@@ -182,7 +182,7 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 		// Scripts always go to the primary of their key's slot, whatever the application reads from.
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
 		o.DisableRoutingPolicies = true
-		o.Dialer = undaunted(l.interruptible(dialer))
+		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
 		if l.invented {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life
