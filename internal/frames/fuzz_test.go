@@ -15,16 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// served is a connection to a server that refuses the greeting, sends these bytes in pieces of that size, and hangs up.
+// served is a connection to a server that refuses the greeting, answers the next request with bytes in pieces of that
+// size, and hangs up.
 type served struct {
 	net.Conn
-	left  []byte
-	piece int
+	left, later []byte
+	piece       int
 }
 
-func serve(data []byte, piece int) *served {
-	return &served{left: append([]byte("-ERR unknown command\r\n"), data...), piece: piece}
-}
+func serve(data []byte, piece int) *served { return &served{later: data, piece: piece} }
 
 func (s *served) Read(p []byte) (int, error) {
 	if len(s.left) == 0 {
@@ -35,7 +34,15 @@ func (s *served) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (*served) Write(p []byte) (int, error)      { return len(p), nil }
+func (s *served) Write(p []byte) (int, error) {
+	if bytes.Contains(bytes.ToLower(p), []byte("hello")) {
+		s.left = []byte("-ERR unknown command\r\n")
+	} else {
+		s.left, s.later = append(s.left, s.later...), nil
+	}
+	return len(p), nil
+}
+
 func (*served) Close() error                     { return nil }
 func (*served) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 func (*served) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
@@ -51,16 +58,12 @@ func readBy(t *testing.T, conn net.Conn, replies int, kind func(ctx context.Cont
 		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	})
 	defer func() { _ = rdb.Close() }()
-	pipe := rdb.Pipeline()
-	cmds := make([]redis.Cmder, replies)
-	for i := range cmds {
-		cmds[i] = kind(t.Context())
-		_ = pipe.Process(t.Context(), cmds[i])
-	}
-	_, _ = pipe.Exec(t.Context())
-	for _, cmd := range cmds {
-		if said := redis.Error(nil); cmd.Err() != nil && !errors.As(cmd.Err(), &said) {
-			return whole
+	one := rdb.Conn()
+	defer func() { _ = one.Close() }()
+	for range replies {
+		err := one.Process(t.Context(), kind(t.Context()))
+		if said := redis.Error(nil); err != nil && !errors.As(err, &said) {
+			break
 		}
 		whole++
 	}
