@@ -1,7 +1,9 @@
 package wake
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -43,7 +45,7 @@ func (l *line) listen() (heard bool, err error) {
 		if err != nil {
 			return heard, err
 		}
-		msg, err := ps.ReceiveTimeout(ctx, wait)
+		msg, err := receive(ctx, ps, wait)
 		if timedOut(err) && !asked {
 			asked = true
 			if err := ps.Ping(ctx); err != nil {
@@ -62,6 +64,17 @@ func (l *line) listen() (heard bool, err error) {
 			return heard, err
 		}
 	}
+}
+
+// receive waits for the next message. What is no message is an error: go-redis takes a frame apart without looking at
+// its types, and panics.
+func receive(ctx context.Context, ps *redis.PubSub, wait time.Duration) (msg any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			msg, err = nil, fmt.Errorf("wake: the server sent no valid message: %v", p)
+		}
+	}()
+	return ps.ReceiveTimeout(ctx, wait)
 }
 
 // patience is how long to wait for the next message, bounded by the life of the connection.
