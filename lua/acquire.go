@@ -79,14 +79,14 @@ func acquireReply(v []int64) (AcquireReply, error) {
 	if len(v) != acquireNumbers {
 		return AcquireReply{}, wrongLength(v, acquireNumbers)
 	}
-	reply := AcquireReply{Status: Status(v[0]), Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3], Spare: v[4]}
-	return reply, nil
+	status, err := acquired.of(v[0])
+	return AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3], Spare: v[4]}, err
 }
 
 // decodeAcquire is acquireReply for scripts of other primitives, which may also return text.
 func decodeAcquire(value any) (AcquireReply, error) {
 	r := newReader(value, 4)
-	reply := AcquireReply{Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
+	reply := AcquireReply{Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
 	return reply, r.err
 }
 

@@ -28,6 +28,6 @@ func Adopt(a AdoptArgs) *Call[AdoptReply] {
 
 func decodeAdopt(value any) (AdoptReply, error) {
 	r := newReader(value, 2)
-	reply := AdoptReply{Status: r.status(0), Now: r.int(1)}
+	reply := AdoptReply{Status: r.status(0, adopted), Now: r.int(1)}
 	return reply, r.err
 }

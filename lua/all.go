@@ -3,6 +3,7 @@ package lua
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -66,14 +67,25 @@ func (m Member) check() error {
 
 func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
 	want := 4
-	if len(v) > 0 && (Status(v[0]) == Held || Status(v[0]) == Already) {
-		want += members
-	}
-	if len(v) != want {
+	if len(v) < want {
 		return AcquireAllReply{}, wrongLength(v, want)
 	}
+	status, err := acquired.of(v[0])
+	switch {
+	case err != nil:
+	case status.Wrote():
+		want += members
+	case status == Busy && (v[1] < 1 || v[1] > int64(members)):
+		err = &ReplyError{fmt.Sprintf("lock %d of %d", v[1], members)}
+	}
+	if err == nil && len(v) != want {
+		err = wrongLength(v, want)
+	}
+	if err != nil {
+		return AcquireAllReply{}, err
+	}
 	return AcquireAllReply{
-		Status: Status(v[0]), Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Now: v[3], Fences: v[4:],
+		Status: status, Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Now: v[3], Fences: v[4:],
 	}, nil
 }
 
@@ -134,7 +146,12 @@ func decodeReleaseAll(values []int64, members int) (replies []ReleaseReply, err 
 	}
 	replies = make([]ReleaseReply, members)
 	for i := range replies {
-		replies[i], _ = releaseReply(values[i*releaseNumbers:][:releaseNumbers]) // of the right length
+		one := values[i*releaseNumbers:][:releaseNumbers]
+		if one[0] == int64(Apart) {
+			replies[i].Status = Apart
+		} else if replies[i], err = releaseReply(one); err != nil {
+			return nil, err
+		}
 	}
 	return replies, nil
 }

@@ -2,7 +2,6 @@ package lua
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -41,11 +40,20 @@ func (c Counter) check() error {
 // CountReply is the answer to what changes or reads a number.
 type CountReply = store.ChangeReply
 
-func decodeCount(value any) (CountReply, error) {
-	r := newReader(value, 3)
-	reply := CountReply{Status: r.status(0), Value: r.int(1), Now: r.int(2)}
-	return reply, r.err
+// countOf decodes the answer of a script with those statuses.
+func countOf(known statuses) func(value any) (CountReply, error) {
+	return func(value any) (CountReply, error) {
+		r := newReader(value, 3)
+		reply := CountReply{Status: r.status(0, known), Value: r.int(1), Now: r.int(2)}
+		return reply, r.err
+	}
 }
+
+var (
+	decodeChanged = countOf(changed)
+	decodeStarted = countOf(started)
+	decodeLook    = countOf(statuses{Busy, Gone}) // nothing was written; a number that is not there
+)
 
 // CountAcquire takes count permits if as many are free. Once says that nobody asks again if they are
 // not: then no copy of the call takes any.
@@ -77,7 +85,7 @@ func CountRelease(c Counter, count int64, r Request) *Call[CountReply] {
 	if err := check("count_release", c.check(), r.check(), checkCount(count, -MaxCount, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countReleaseScript, 2, decodeCount, r.with([]any{c.Free, r.Key},
+	return newCall(&countReleaseScript, 2, decodeChanged, r.with([]any{c.Free, r.Key},
 		count, c.Channel, publishKind(c.Sharded), int64(MaxCount))...)
 }
 
@@ -86,7 +94,7 @@ func CountSet(c Counter, count int64, r Request) *Call[CountReply] {
 	if err := check("count_set", c.check(), r.check(), checkCount(count, 0, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countSetScript, 2, decodeCount,
+	return newCall(&countSetScript, 2, decodeStarted,
 		r.with([]any{c.Free, r.Key}, count, c.Channel, publishKind(c.Sharded))...)
 }
 
@@ -95,7 +103,7 @@ func CountDrain(c Counter, r Request) *Call[CountReply] {
 	if err := check("count_drain", c.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countDrainScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
+	return newCall(&countDrainScript, 2, decodeChanged, r.with([]any{c.Free, r.Key})...)
 }
 
 // CountDelete deletes the semaphore.
@@ -103,7 +111,7 @@ func CountDelete(c Counter, r Request) *Call[CountReply] {
 	if err := check("count_delete", c.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countDeleteScript, 2, decodeCount, r.with([]any{c.Free, r.Key})...)
+	return newCall(&countDeleteScript, 2, decodeChanged, r.with([]any{c.Free, r.Key})...)
 }
 
 // CountLook reads the number at a key; an absent key is 0.
@@ -111,7 +119,7 @@ func CountLook(key string) *Call[CountReply] {
 	if err := check("count_look", checkKey("key", key)); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&countLookScript, 1, decodeCount, key)
+	return newCall(&countLookScript, 1, decodeLook, key)
 }
 
 // capacityMark starts the error replies to requests for more than there is, or than there may be.
@@ -133,11 +141,10 @@ func Capacity(err error) (most int64, refused bool) {
 }
 
 // score converts a time, in ms of the server's clock, to the time left until then.
-func (r *reader) score(value any, now int64) time.Duration {
-	text, _ := value.(string)
-	at, err := strconv.ParseFloat(text, 64)
+func (r *reader) score(i int, now int64) time.Duration {
+	at, err := strconv.ParseFloat(r.text(i), 64)
 	if err != nil {
-		r.fail(fmt.Errorf("lua: the time of an expiry was expected, not %v", value))
+		r.fail(unlike("the time of an expiry", r.values[i]))
 	}
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	return time.Duration(min(max(int64(min(at, 1e18))-now, 0), most)) * time.Millisecond

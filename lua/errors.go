@@ -33,7 +33,7 @@ func (e *conflictError) Unwrap() error { return e.cause }
 // everywhere; Redis 6 writes "ERR Error running script (call to f_<sha>): @user_script:<line>: WRONGTYPE ..."
 // instead.
 func classify(err error) error {
-	if bad := (*strconv.NumError)(nil); errors.As(err, &bad) {
+	if bad := (*strconv.NumError)(nil); errors.As(err, &bad) && bad.Func == "ParseInt" {
 		// In a reply of integers only a stored token does not come from the script itself.
 		return &conflictError{reason: "the fencing token is not an integer", cause: err}
 	}

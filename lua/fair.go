@@ -72,7 +72,7 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 func decodeFairAcquire(value any) (FairReply, error) {
 	r := newReader(value, 11)
 	reply := FairReply{AcquireReply: AcquireReply{
-		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
 		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Turn: r.text(9), Server: r.text(10),
 	}, Foreign: r.int(6) == 1}
 	return reply, r.err
@@ -135,7 +135,7 @@ func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, er
 	values, _ := value.([]any)
 	if len(values) == 2 {
 		r := newReader(value, 2)
-		return EnqueueReply{Status: r.status(0), Now: r.int(1)}, r.err // late
+		return EnqueueReply{Status: r.status(0, statuses{Late}), Now: r.int(1)}, r.err
 	}
 	size, each := 5, arrived < len(places) || len(values) != 5
 	if each {
@@ -143,7 +143,7 @@ func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, er
 	}
 	r := newReader(value, size)
 	reply := EnqueueReply{
-		Status: r.status(0), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3), Tickets: make([]int64, len(places)),
+		Status: r.status(0, statuses{Done}), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3), Tickets: make([]int64, len(places)),
 	}
 	fresh, other := 0, arrived
 	for i, w := range places {

@@ -1,7 +1,5 @@
 package lua
 
-import "fmt"
-
 var fairInspectScript = newScript("fair_inspect")
 
 // FairInspect tells who holds the lock and who waits for it, of very many those who come next. One who is invited
@@ -19,24 +17,14 @@ func FairInspect(f Fair, t FairTimes, sharded bool) *Call[InspectReply] {
 }
 
 func decodeFairInspect(value any) (InspectReply, error) {
-	values, ok := value.([]any)
-	if !ok || len(values) != 6 {
-		return InspectReply{}, fmt.Errorf("lua: a reply of 6 values was expected, not %v", value)
-	}
-	reply, err := decodeInspect(values[:4])
-	if err != nil {
-		return reply, err
-	}
-	waiters, ok := values[4].([]any)
-	if !ok || len(waiters)%2 != 0 {
-		return reply, fmt.Errorf("lua: ids and tickets were expected, not %v", values[4])
-	}
-	r := reader{values: values}
+	r := newReader(value, 6)
+	reply, err := decodeInspect(r.values[:4])
 	reply.QueueMore = r.int(5)
-	r.values = waiters
-	for i := 0; i < len(waiters); i += 2 {
-		id, _ := waiters[i].(string)
-		reply.Queue = append(reply.Queue, Queued{ID: id, Since: r.int(i + 1)})
+	waiters := r.list(4, 2) // ids and tickets
+	for i := 0; i < len(waiters.values); i += 2 {
+		reply.Queue = append(reply.Queue, Queued{ID: waiters.text(i), Since: waiters.int(i + 1)})
 	}
+	r.fail(err)
+	r.fail(waiters.err)
 	return reply, r.err
 }

@@ -57,5 +57,5 @@ func FairConfirm(f Fair, t FairTimes, a FairConfirmArgs) *Call[ConfirmReply] {
 
 func decodeFairConfirm(value any) (ConfirmReply, error) {
 	r := newReader(value, 3)
-	return ConfirmReply{Status: r.status(0), Now: r.int(1), Next: r.int(2)}, r.err
+	return ConfirmReply{Status: r.status(0, released), Now: r.int(1), Next: r.int(2)}, r.err
 }

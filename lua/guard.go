@@ -46,8 +46,13 @@ func decodeGuard(value any) (reply GuardReply, err error) {
 		values = append(values, nil)
 	}
 	r := newReader(values, 2)
-	if done := r.int(0); r.err != nil || done == 1 {
-		return GuardReply{Value: r.values[1]}, r.err
+	switch done := r.int(0); {
+	case r.err != nil:
+		return reply, r.err
+	case done == 1:
+		return GuardReply{Value: r.values[1]}, nil
+	case done != 0:
+		return reply, &ReplyError{fmt.Sprintf("the status %d", done)}
 	}
 	text, _ := r.values[1].(string)
 	if reply.Newest, err = strconv.ParseInt(text, 10, 64); err != nil {

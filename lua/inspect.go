@@ -1,9 +1,6 @@
 package lua
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -40,25 +37,17 @@ func Inspect(lock, token, channel string, sharded bool) *Call[InspectReply] {
 func decodeInspect(value any) (InspectReply, error) {
 	r := newReader(value, 4)
 	reply := InspectReply{PTTL: r.ttl(0), Fence: r.fence(1), Subscribers: r.int(2)}
-	fields, ok := r.values[3].([]any)
-	if !ok {
-		r.fail(fmt.Errorf("lua: the fields of a lock were expected, not %v", r.values[3]))
-	}
-	reply.Holders = holders(&r, fields)
+	fields := r.list(3, 2)
+	reply.Holders = fields.holders()
+	r.fail(fields.err)
 	return reply, r.err
 }
 
 // holders skips the operation number, which is next to the hold that it belongs to.
-func holders(r *reader, fields []any) []Holder {
+func (r *reader) holders() []Holder {
 	var all []Holder
-	for i := 0; i+1 < len(fields); i += 2 {
-		id, _ := fields[i].(string)
-		text, _ := fields[i+1].(string)
-		count, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			r.fail(&conflictError{reason: "the count of a hold is not an integer", cause: err})
-		}
-		all = append(all, Holder{ID: id, Count: count})
+	for i := 0; i < len(r.values); i += 2 {
+		all = append(all, Holder{ID: r.text(i), Count: r.count(r.text(i + 1))})
 	}
 	if len(all) != 2 {
 		return all

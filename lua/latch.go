@@ -37,7 +37,7 @@ func LatchSetFor(l Latch, count, life int64, r Request) *Call[CountReply] {
 }
 
 func latchSet(l Latch, count, life int64, r Request) *Call[CountReply] {
-	return newCall(&latchSetScript, 2, decodeCount,
+	return newCall(&latchSetScript, 2, decodeStarted,
 		r.with([]any{l.Count, r.Key}, count, l.Channel, publishKind(l.Sharded), life)...)
 }
 
@@ -51,7 +51,7 @@ func latchDown(l Latch, r Request, step int) *Call[CountReply] {
 	if err := check("latch_down", l.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&latchDownScript, 2, decodeCount,
+	return newCall(&latchDownScript, 2, decodeChanged,
 		r.with([]any{l.Count, r.Key}, step, l.Channel, publishKind(l.Sharded))...)
 }
 

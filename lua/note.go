@@ -29,8 +29,8 @@ func Note(lock, note string, n store.Note, take bool) *Call[Status] {
 }
 
 func decodeStatus(value any) (Status, error) {
-	reply, err := decodeStep(value)
-	return reply.Status, err
+	r := reader{values: []any{value}}
+	return r.status(0, statuses{Done, Busy, Gone}), r.err
 }
 
 // Noted reads what the holder of a lock says of itself.
@@ -47,8 +47,8 @@ func decodeNote(value any) (n store.Note, err error) {
 	}
 	r := newReader(value, 4)
 	var text [4]string
-	for i, v := range r.values {
-		text[i], _ = v.(string)
+	for i := range text {
+		text[i] = r.text(i)
 	}
 	n.ID, n.Text = text[0], text[3]
 	if n.Fence, err = strconv.ParseInt(text[1], 10, 64); err != nil {

@@ -58,5 +58,5 @@ func (o onceInts) Clone() redis.Cmder {
 
 // wrongLength is the error of a reply with the wrong number of values.
 func wrongLength(values []int64, want int) error {
-	return fmt.Errorf("lua: a reply of %d values was expected, not %v", want, values)
+	return &ReplyError{fmt.Sprintf("%d integers instead of %d", len(values), want)}
 }

@@ -169,7 +169,7 @@ func PermitCapacity(p Permits, capacity int64, r Request) *Call[CountReply] {
 		checkCount(capacity, 0, MaxCount)); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&permitCapacityScript, 3, decodeCount,
+	return newCall(&permitCapacityScript, 3, decodeChanged,
 		r.with([]any{p.Free, r.Key, p.Leases}, capacity, p.Channel, p.kind(), p.Unused)...)
 }
 
@@ -179,7 +179,7 @@ func PermitDelete(p Permits, r Request) *Call[CountReply] {
 	if err := check("permit_delete", p.check(), r.check()); err != nil {
 		return refuse[CountReply](err)
 	}
-	return newCall(&permitDeleteScript, 3, decodeCount,
+	return newCall(&permitDeleteScript, 3, decodeStarted,
 		r.with([]any{p.Free, r.Key, p.Leases}, p.Channel, p.kind())...)
 }
 
@@ -202,15 +202,12 @@ func decodePermits(value any) (InspectReply, error) {
 	r := newReader(value, 3)
 	now := r.int(0)
 	reply := InspectReply{PTTL: -2 * time.Millisecond, Subscribers: r.int(1)}
-	fields, ok := r.values[2].([]any)
-	if !ok {
-		r.fail(fmt.Errorf("lua: permits were expected, not %v", r.values[2]))
-	}
-	for i := 0; i+1 < len(fields); i += 2 {
-		permit, _ := fields[i].(string)
-		ttl := r.score(fields[i+1], now)
+	held := r.list(2, 2)
+	for i := 0; i < len(held.values); i += 2 {
+		ttl := held.score(i+1, now)
 		reply.PTTL = max(reply.PTTL, ttl)
-		reply.Holders = append(reply.Holders, Holder{ID: permit, Count: 1, TTL: ttl})
+		reply.Holders = append(reply.Holders, Holder{ID: held.text(i), Count: 1, TTL: ttl})
 	}
+	r.fail(held.err)
 	return reply, r.err
 }

@@ -19,8 +19,10 @@ func PermitCapacityIfAbsent(p Permits, capacity int64, r Request) *Call[CountRep
 	return permitAdjust(p, capacity, 0, r)
 }
 
+var decodeAdjusted = countOf(append(statuses{Gone}, started...))
+
 func permitAdjust(p Permits, n int64, relative int, r Request) *Call[CountReply] {
-	return newCall(&permitAdjustScript, 3, decodeCount,
+	return newCall(&permitAdjustScript, 3, decodeAdjusted,
 		r.with([]any{p.Free, r.Key, p.Leases}, n, p.Channel, p.kind(), relative, int64(MaxCount), p.Unused)...)
 }
 
@@ -34,5 +36,5 @@ func PermitLook(p Permits, all bool) *Call[CountReply] {
 	if all {
 		which = 1
 	}
-	return newCall(&permitLookScript, 2, decodeCount, p.Free, p.Leases, which)
+	return newCall(&permitLookScript, 2, decodeLook, p.Free, p.Leases, which)
 }

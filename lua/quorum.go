@@ -48,13 +48,21 @@ func QuorumAcquire(a QuorumAcquireArgs) *Call[QuorumReply] {
 		a.Fence, a.Window, a.FenceTTL, max(a.LeastUptime, 0))
 }
 
-func decodeQuorum(value any) (QuorumReply, error) {
-	r := newReader(value, 6)
-	reply := QuorumReply{Accepted: r.int(1) == 1}
-	reply.Status, reply.Fence, reply.PTTL, reply.Now = r.status(0), r.fence(2), r.ttl(3), r.int(4)
-	reply.Spare = r.int(5)
-	return reply, r.err
+// quorumOf decodes the answer of a script with those statuses.
+func quorumOf(known statuses) func(value any) (QuorumReply, error) {
+	return func(value any) (QuorumReply, error) {
+		r := newReader(value, 6)
+		reply := QuorumReply{Accepted: r.int(1) == 1}
+		reply.Status, reply.Fence, reply.PTTL, reply.Now = r.status(0, known), r.fence(2), r.ttl(3), r.int(4)
+		reply.Spare = r.int(5)
+		return reply, r.err
+	}
 }
+
+var (
+	decodeQuorum     = quorumOf(append(statuses{Young}, acquired...))
+	decodeQuorumStep = quorumOf(stepped)
+)
 
 // QuorumHold is one hold that [QuorumKeep] renews.
 type QuorumHold struct {
@@ -111,7 +119,7 @@ func QuorumStep(a QuorumStepArgs) *Call[QuorumReply] {
 	if a.Leave {
 		leave = 1
 	}
-	return newCall(&quorumStepScript, 2, decodeQuorum,
+	return newCall(&quorumStepScript, 2, decodeQuorumStep,
 		a.Lock, a.Token, a.ID, a.Count, a.Op, a.TTL, a.Fence, a.FenceTTL, leave)
 }
 

@@ -75,11 +75,12 @@ func releaseReply(v []int64) (ReleaseReply, error) {
 	if len(v) != releaseNumbers {
 		return ReleaseReply{}, wrongLength(v, releaseNumbers)
 	}
-	return ReleaseReply{Status: Status(v[0]), Receivers: v[1], Now: v[2]}, nil
+	status, err := released.of(v[0])
+	return ReleaseReply{Status: status, Receivers: v[1], Now: v[2]}, err
 }
 
 func decodeRelease(value any) (ReleaseReply, error) {
 	r := newReader(value, 3)
-	reply := ReleaseReply{Status: r.status(0), Receivers: r.int(1), Now: r.int(2)}
+	reply := ReleaseReply{Status: r.status(0, released), Receivers: r.int(1), Now: r.int(2)}
 	return reply, r.err
 }

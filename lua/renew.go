@@ -57,6 +57,9 @@ func renewReply(values []int64, size int) ([]RenewStatus, error) {
 	}
 	answers := make([]RenewStatus, size)
 	for i, n := range values {
+		if n < int64(RenewFailed) || n > int64(Renewed) {
+			return nil, &ReplyError{fmt.Sprintf("the status %d", n)}
+		}
 		answers[i] = RenewStatus(n)
 	}
 	return answers, nil
@@ -65,9 +68,12 @@ func renewReply(values []int64, size int) ([]RenewStatus, error) {
 // decodeRenew is renewReply for scripts of other primitives, which renew fewer holds.
 func decodeRenew(value any, size int) ([]RenewStatus, error) {
 	r := newReader(value, size)
-	answers := make([]RenewStatus, size)
-	for i := range answers {
-		answers[i] = RenewStatus(r.int(i))
+	numbers := make([]int64, size)
+	for i := range numbers {
+		numbers[i] = r.int(i)
 	}
-	return answers, r.err
+	if r.err != nil {
+		return nil, r.err
+	}
+	return renewReply(numbers, size)
 }

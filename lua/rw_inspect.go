@@ -1,10 +1,7 @@
 package lua
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
-	"time"
 )
 
 var inspectRWScript = newScript("rw_inspect")
@@ -40,32 +37,13 @@ func InspectRW(a InspectRWArgs) *Call[InspectReply] {
 func decodeInspectRW(value any) (InspectReply, error) {
 	r := newReader(value, 5)
 	reply := InspectReply{PTTL: r.ttl(0), Fence: r.fence(1), Subscribers: r.int(2), More: r.int(4)}
-	held, ok := r.values[3].([]any)
-	if !ok {
-		r.fail(fmt.Errorf("lua: the holders of a lock were expected, not %v", r.values[3]))
+	held := r.list(3, 3) // field, value, which is the count and perhaps an operation number, and TTL
+	for i := 0; i < len(held.values); i += 3 {
+		count, _, _ := strings.Cut(held.text(i+1), ":")
+		reply.Holders = append(reply.Holders, Holder{
+			ID: strings.TrimSuffix(held.text(i), ":write"), Count: held.count(count), TTL: held.ttl(i + 2),
+		})
 	}
-	for i := 0; i+2 < len(held); i += 3 {
-		reply.Holders = append(reply.Holders, holderRW(&r, held[i:]))
-	}
+	r.fail(held.err)
 	return reply, r.err
-}
-
-// holderRW reads a field, its value, which is the count and perhaps an operation number, and a TTL.
-func holderRW(r *reader, held []any) Holder {
-	field, _ := held[0].(string)
-	value, _ := held[1].(string)
-	ttl, ok := held[2].(int64)
-	if !ok {
-		r.fail(fmt.Errorf("lua: a TTL was expected, not %v", held[2]))
-	}
-	text, _, _ := strings.Cut(value, ":")
-	count, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		r.fail(&conflictError{reason: "the count of a hold is not an integer", cause: err})
-	}
-	return Holder{
-		ID:    strings.TrimSuffix(field, ":write"),
-		Count: count,
-		TTL:   time.Duration(ttl) * time.Millisecond,
-	}
 }

@@ -3,7 +3,6 @@ package lua
 import (
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // The scripts of a read-write lock's writers. A writer's hold is the field <hold id>:write; the ids that
@@ -67,24 +66,23 @@ func AcquireWrite(a AcquireWriteArgs) *Call[AcquireWriteReply] {
 	return newCall(&writeScript, keys, decodeAcquireWrite, args...)
 }
 
+// maxDead is more hold keys than the script looks at: a call that names dead readers has all of theirs.
+const maxDead = 2000
+
 func decodeAcquireWrite(value any) (AcquireWriteReply, error) {
 	r := newReader(value, 6)
 	reply := AcquireWriteReply{AcquireReply: AcquireReply{
-		Status: r.status(0), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Spare: r.int(5),
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Spare: r.int(5),
 	}}
-	dead, ok := r.values[4].([]any)
-	if !ok {
-		r.fail(fmt.Errorf("lua: the readers of a lock were expected, not %v", r.values[4]))
-	}
-	for i := 0; i+1 < len(dead); i += 2 {
-		id, _ := dead[i].(string)
-		text, _ := dead[i+1].(string)
-		count, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			r.fail(&conflictError{reason: "the count of a hold is not an integer", cause: err})
+	dead, keys := r.list(4, 2), int64(0)
+	for i := 0; i < len(dead.values) && dead.err == nil; i += 2 {
+		reader := Reader{ID: dead.text(i), Count: dead.count(dead.text(i + 1))}
+		if keys += reader.Count; reader.Count < 1 || reader.Count > maxDead || keys > maxDead {
+			dead.fail(&ReplyError{fmt.Sprintf("a dead reader of %d levels", reader.Count)})
 		}
-		reply.Dead = append(reply.Dead, Reader{ID: id, Count: count})
+		reply.Dead = append(reply.Dead, reader)
 	}
+	r.fail(dead.err)
 	return reply, r.err
 }
 

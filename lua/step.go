@@ -1,8 +1,6 @@
 package lua
 
 import (
-	"fmt"
-
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -50,9 +48,6 @@ func step(name string, s *script, a ReenterArgs, ttl error) *Call[StepReply] {
 }
 
 func decodeStep(value any) (StepReply, error) {
-	status, ok := value.(int64)
-	if !ok {
-		return StepReply{}, fmt.Errorf("lua: a number was expected, not %v", value)
-	}
-	return StepReply{Status: Status(status)}, nil
+	r := reader{values: []any{value}}
+	return StepReply{Status: r.status(0, stepped)}, r.err
 }
