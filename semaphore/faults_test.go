@@ -66,6 +66,9 @@ var faults = map[string]func(gate *faultproxy.Gate) faultproxy.Action{
 	"the request comes late":   faultproxy.Late,
 	"the reply comes late":     faultproxy.HoldReply,
 	"the request is held back": faultproxy.HoldRequest,
+	"an unknown status": func(*faultproxy.Gate) faultproxy.Action { // defect F5
+		return faultproxy.Answer([]byte("*3\r\n:9\r\n:0\r\n:0\r\n"))
+	},
 }
 
 // strike prepares the fault for the next request of a script.
