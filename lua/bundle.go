@@ -82,7 +82,10 @@ func (b *Bundle) Unknown(ctx context.Context) bool {
 func (b *Bundle) Deal(failure error) (again []redis.Cmder) {
 	values, err := b.cmd.Result()
 	size := b.numbers()
-	if err == nil && values == nil {
+	switch {
+	case errors.Is(err, redis.Nil):
+		err = errNull
+	case err == nil && values == nil:
 		err = failure
 	}
 	if err == nil && len(values) != len(b.calls)*size {

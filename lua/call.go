@@ -2,6 +2,7 @@ package lua
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -146,6 +147,9 @@ func (c *Call[R]) command(ctx context.Context, args []any) redis.Cmder {
 }
 
 func (c *Call[R]) result(cmd redis.Cmder, err error) (R, error) {
+	if errors.Is(err, redis.Nil) {
+		err = errNull
+	}
 	if err != nil {
 		var none R
 		return none, explain(classify(err), c.script.source.(string))

@@ -17,6 +17,7 @@
 //
 // Some frames that RESP allows are refused, because no Redis sends them and go-redis would lose its place in them, so
 // that their rest would be taken for the next reply: attributes, types that are streamed, an error inside another
-// value, and null or an aggregate for the key of a map. A connection that timed out inside a frame is at its end for
+// value, null or an aggregate for the key of a map, and a push without a name, of which go-redis quotes all that it has
+// of the connection, for each of as many as come. A connection that timed out inside a frame is at its end for
 // the same reason: its reader has dropped what it had of the frame, and would begin in the middle.
 package frames

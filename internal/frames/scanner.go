@@ -52,6 +52,7 @@ type lineState struct {
 	length int
 	digits int
 	value  uint64
+	sign   bool
 	minus  bool
 	cr     bool // the last byte was \r
 }
@@ -60,6 +61,7 @@ type lineState struct {
 type aggregate struct {
 	left int64 // values to come
 	keys bool  // of a map: those before which an even number is left are keys
+	name bool  // of a push: the next value is its name
 }
 
 // Inside reports whether a frame has begun and not ended.
@@ -128,7 +130,13 @@ func (s *Scanner) begin(kind byte) {
 	if s.key() && (kind == '_' || kind == '*' || kind == '%' || kind == '~') {
 		s.failf("a key of a map of type %q", kind)
 	}
+	if s.named() && kind != '$' && kind != '+' {
+		s.failf("a name of a push of type %q", kind)
+	}
 }
+
+// named reports that the value that comes is the name of a push.
+func (s *Scanner) named() bool { return s.deep > 0 && s.open[s.deep-1].name }
 
 // key reports that the value that comes is the key of a map.
 func (s *Scanner) key() bool {
@@ -175,32 +183,31 @@ func (s *Scanner) text(p []byte) int {
 
 // number takes a line with a number: an integer, or a length.
 func (s *Scanner) number(p []byte) int {
-	l := &s.line
+	value, digits := s.line.value, s.line.digits // most bytes are digits, and these cost nothing
 	for i, c := range p {
+		if '0' <= c && c <= '9' && digits < 19 && !s.line.cr {
+			value, digits = 10*value+uint64(c-'0'), digits+1
+			continue
+		}
+		s.line.value, s.line.digits = value, digits
 		switch {
-		case l.cr:
-			if c != '\n' || l.digits == 0 {
-				s.failf("a number that does not end with \\r\\n, or is empty")
-				return i
-			}
+		case s.line.cr && c == '\n' && digits > 0:
 			s.counted()
 			return i + 1
-		case '0' <= c && c <= '9':
-			if l.digits++; l.digits > 19 {
-				s.failf("a number of more than 19 digits")
-				return i
-			}
-			l.value = 10*l.value + uint64(c-'0')
+		case s.line.cr:
+			s.failf("a number that does not end with \\r\\n, or is empty")
 		case c == '\r':
-			l.cr = true
-		case (c == '-' || c == '+' && s.kind == ':') && l.length == 1:
-			l.minus = c == '-'
+			s.line.cr = true
+		case (c == '-' || c == '+' && s.kind == ':') && digits == 0 && !s.line.sign:
+			s.line.sign, s.line.minus = true, c == '-'
 		default:
-			s.failf("%q in a number", c)
+			s.failf("%q in a number, or too many digits", c)
+		}
+		if s.err != nil {
 			return i
 		}
-		l.length++
 	}
+	s.line.value, s.line.digits = value, digits
 	return len(p)
 }
 
@@ -214,7 +221,7 @@ func (s *Scanner) counted() {
 		}
 		s.ended()
 	case l.minus:
-		if l.value != 1 || l.digits != 1 || s.key() {
+		if l.value != 1 || l.digits != 1 || s.key() || s.named() || s.kind == '>' {
 			s.failf("a length of -%d", l.value)
 		}
 		s.ended() // null
@@ -230,18 +237,20 @@ func (s *Scanner) counted() {
 
 // enter opens an aggregate of n values, or n pairs.
 func (s *Scanner) enter(n int64) {
-	pairs := s.kind == '%'
+	pairs, push := s.kind == '%', s.kind == '>'
 	if pairs {
 		n *= 2
 	}
 	s.grow(n * ValueSize)
 	switch {
+	case n == 0 && push:
+		s.failf("a push without a name")
 	case n == 0:
 		s.ended()
 	case s.deep == MaxDepth:
 		s.failf("more than %d levels", MaxDepth)
 	default:
-		s.kind, s.open[s.deep] = 0, aggregate{n, pairs}
+		s.kind, s.open[s.deep] = 0, aggregate{n, pairs, push}
 		s.deep++
 	}
 }
@@ -257,7 +266,9 @@ func (s *Scanner) grow(n int64) {
 func (s *Scanner) ended() {
 	s.kind = 0
 	for s.deep > 0 {
-		if s.open[s.deep-1].left--; s.open[s.deep-1].left > 0 {
+		in := &s.open[s.deep-1]
+		in.name = false
+		if in.left--; in.left > 0 {
 			return
 		}
 		s.deep--

@@ -111,6 +111,18 @@ func TestWhatNoReplyIsIsNotPassedOn(t *testing.T) {
 	}
 }
 
+// go-redis looks for the name of a push before it reads it, and quotes all that it has if there is none.
+func TestAPushHasAName(t *testing.T) {
+	for _, bad := range []string{">0\r\n", ">-1\r\n", ">1\r\n:1\r\n", ">1\r\n$-1\r\n", ">1\r\n*0\r\n", ">2\r\n>1\r\n"} {
+		_, _, _, err := scanned(bad, 1)
+		var is *Error
+		require.ErrorAs(t, err, &is, "%q", bad)
+	}
+	_, _, whole, err := scanned(">2\r\n+a\r\n:1\r\n>1\r\n$1\r\na\r\n", 1)
+	require.NoError(t, err)
+	require.Equal(t, 2, whole)
+}
+
 // What a frame may cost is counted for each frame.
 func TestEachFrameHasItsOwnBound(t *testing.T) {
 	half := fmt.Sprintf("$%d\r\n%s\r\n", MaxFrame/2, strings.Repeat("x", MaxFrame/2))

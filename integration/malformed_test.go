@@ -1,0 +1,12 @@
+package integration_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/malformed"
+)
+
+// Whatever a server answers, the process goes on, calls end in their time, and nothing is believed (defect F5). Package
+// malformed runs a few seconds of it with each make test.
+func TestAMinuteOfMalformedAnswers(t *testing.T) { malformed.Until(t, time.Minute) }
