@@ -7,6 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/malformed"
 )
 
-// Whatever a server answers, the process goes on, calls end in their time, and nothing is believed (defect F5). Package
-// malformed runs a few seconds of it with each make test.
+// Whatever a server answers, the process goes on, calls end in their time, and nothing is taken for a reply (defect
+// F5). Package malformed runs a few seconds of it with each make test.
 func TestAMinuteOfMalformedAnswers(t *testing.T) { malformed.Until(t, time.Minute) }

@@ -143,7 +143,8 @@ func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, er
 	}
 	r := newReader(value, size)
 	reply := EnqueueReply{
-		Status: r.status(0, statuses{Done}), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3), Tickets: make([]int64, len(places)),
+		Status: r.status(0, statuses{Done}), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3),
+		Tickets: make([]int64, len(places)),
 	}
 	fresh, other := 0, arrived
 	for i, w := range places {

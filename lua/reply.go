@@ -51,8 +51,8 @@ type ReplyError struct{ Got string }
 
 func (e *ReplyError) Error() string { return "lua: not a reply of the script: " + e.Got }
 
-// errNull is the error of the reply null. To go-redis it is redis.Nil, which is among the errors that a server sends: but
-// those say that a script wrote nothing.
+// errNull is the error of the reply null. To go-redis it is redis.Nil, which is among the errors that a server sends:
+// but those say that a script wrote nothing.
 var errNull = &ReplyError{"null"}
 
 // unlike is the error of a value where another was expected. Of a long one it tells the beginning.

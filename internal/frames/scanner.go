@@ -8,13 +8,13 @@ import (
 
 // The bounds of one frame.
 const (
-	// MaxFrame is the size of a frame: its lines, the strings as long as their headers say, and ValueSize for each value
-	// of an aggregate, as many as its header says.
+	// MaxFrame is the size of a frame: its lines, the strings as long as their headers say, and ValueSize for each
+	// value of an aggregate, as many as its header says.
 	//
 	// The largest reply that a lock waits for is the map of a cluster. One whose 16,384 slots are all apart, with two
-	// replicas each and the names of hosts, has a size of 18 MB. Of our scripts' replies the permits of a semaphore are
-	// the longest, 10,000 of them with 2 MB; Inspect tells 1,000 holders and waiters. A listing asks which channels have
-	// a listener, all in one reply: 250,000 waiters' channels fit.
+	// replicas each and the names of hosts, has a size of 18 MB. Of our scripts' replies the permits of a semaphore
+	// are the longest, 10,000 of them with 2 MB; Inspect tells 1,000 holders and waiters. A listing asks which
+	// channels have a listener, all in one reply: 250,000 waiters' channels fit.
 	MaxFrame = 32 << 20
 
 	// ValueSize is what a value of an aggregate costs beside its text: what go-redis keeps for it before it comes.

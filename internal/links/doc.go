@@ -17,6 +17,9 @@
 // fit into the limit of the command that needed the connection: over a long distance they never would, however
 // often they were repeated. A request with a final time limit, such as a release, still ends within it.
 //
+// What a server sends on these connections is bounded before go-redis reads it (package frames). The application's own
+// client is not, nor are go-redis's connections to Sentinels.
+//
 // # Why it is safe
 //
 // A connection that is closed, left or refused here leaves at most one question open: whether the request under

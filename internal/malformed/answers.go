@@ -43,10 +43,12 @@ func lengths(rng *rand.Rand) answer {
 
 // values of every type; none of them is a status of a script.
 var values = []string{
-	"+OK\r\n", "+\r\n", "$5\r\nhello\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "%0\r\n", "~0\r\n", "_\r\n", "#t\r\n", "#x\r\n",
-	",1.5\r\n", ",nan\r\n", ",x\r\n", "(12345678901234567890\r\n", "(x\r\n", "=7\r\ntxt:abc\r\n", "=1\r\na\r\n", ":77\r\n", ":-77\r\n", ":x\r\n",
-	"*1\r\n*0\r\n", "*2\r\n:77\r\n*1\r\n+a\r\n", "%1\r\n+a\r\n:77\r\n", "%1\r\n_\r\n:77\r\n", "%1\r\n*0\r\n:77\r\n", "!3\r\nbad\r\n", "-\r\n", "- \r\n",
-	"*1\r\n$9\r\nsubscribe\r\n", "*2\r\n$7\r\nmessage\r\n:77\r\n", "*1\r\n$4\r\npong\r\n", "*3\r\n$8\r\npmessage\r\n_\r\n_\r\n",
+	"+OK\r\n", "+\r\n", "$5\r\nhello\r\n", "$0\r\n\r\n", "$-1\r\n", "*-1\r\n", "*0\r\n", "%0\r\n", "~0\r\n",
+	"_\r\n", "#t\r\n", "#x\r\n", ",1.5\r\n", ",nan\r\n", ",x\r\n", "(12345678901234567890\r\n", "(x\r\n",
+	"=7\r\ntxt:abc\r\n", "=1\r\na\r\n", ":77\r\n", ":-77\r\n", ":x\r\n", "*1\r\n*0\r\n",
+	"*2\r\n:77\r\n*1\r\n+a\r\n", "%1\r\n+a\r\n:77\r\n", "%1\r\n_\r\n:77\r\n", "%1\r\n*0\r\n:77\r\n",
+	"!3\r\nbad\r\n", "-\r\n", "- \r\n", "*1\r\n$9\r\nsubscribe\r\n", "*2\r\n$7\r\nmessage\r\n:77\r\n",
+	"*1\r\n$4\r\npong\r\n", "*3\r\n$8\r\npmessage\r\n_\r\n_\r\n",
 }
 
 // types are values of the wrong types, alone or in an array.
@@ -76,7 +78,8 @@ func statuses(rng *rand.Rand) answer {
 
 // cut is the beginning of a frame, after which nothing comes.
 func cut(rng *rand.Rand) answer {
-	whole := pick(rng, "*5\r\n:77\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "$100\r\nhello", "+OK\r\n", "%2\r\n+a\r\n+b\r\n+c\r\n+d\r\n",
+	whole := pick(rng, "*5\r\n:77\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "$100\r\nhello", "+OK\r\n",
+		"%2\r\n+a\r\n+b\r\n+c\r\n+d\r\n",
 		"*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\n0\r\n")
 	return raw("a beginning", []byte(whole[:1+rng.IntN(len(whole)-1)]))
 }

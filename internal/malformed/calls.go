@@ -84,7 +84,7 @@ func holding(name string, of func(l *lab) locker) []call {
 			select {
 			case <-held.Done():
 			case <-ctx.Done():
-				return nil // it believes that it still has the lock
+				return nil // it still has the lock, as it says
 			}
 			return errors.Join(context.Cause(held), unlock())
 		}),
@@ -123,8 +123,8 @@ func patiently(ctx context.Context, lock locker) error {
 
 func onQuorum(l *lab) locker { return redlock.New(l.quorum, l.name) }
 
-// onOneNode are calls of a redlock one of whose three nodes answers so. The others answer, but on a busy machine perhaps
-// not at once.
+// onOneNode are calls of a redlock one of whose three nodes answers so. The others answer, but on a busy machine
+// perhaps not at once.
 func onOneNode() []call {
 	all := append(locking("redlock", onQuorum), holding("redlock", onQuorum)[:1]...)
 	for i := range all {
@@ -170,7 +170,9 @@ func numbers() []call {
 			_, _, err := permits(l).Acquire(ctx, 1)
 			return err
 		}),
-		taking("semaphore: SetCapacity", func(l *lab, ctx context.Context) error { return permits(l).SetCapacity(ctx, 3) }),
+		taking("semaphore: SetCapacity", func(l *lab, ctx context.Context) error {
+			return permits(l).SetCapacity(ctx, 3)
+		}),
 		taking("semaphore: AddCapacity", func(l *lab, ctx context.Context) error {
 			_, err := permits(l).AddCapacity(ctx, 1)
 			return err

@@ -153,7 +153,7 @@ func (l *lab) run(s *Servers, of call, bad answer) {
 	case of.survives && err != nil:
 		l.problemf("it failed although it could do without: %v", err)
 	case !of.survives && !of.mayPass && err == nil:
-		l.problemf("it believed that")
+		l.problemf("it took that for a reply")
 	case err != nil && len(err.Error()) > 10_000:
 		l.problemf("its error has %d bytes", len(err.Error()))
 	}
