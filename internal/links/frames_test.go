@@ -61,7 +61,7 @@ func TestTheLargestRepliesPass(t *testing.T) {
 	require.Len(t, all, slots)
 	require.Len(t, all[slots-1].Nodes, 3)
 
-	// A listing of channels, and all that a server tells of itself.
+	// A listing of channels, and a long INFO.
 	const channels = 250_000
 	answer("pubsub", fmt.Appendf(nil, "*%d\r\n%s", channels, strings.Repeat(fmt.Sprintf("$85\r\n%085d\r\n", 1), channels)))
 	heard, err := node.PubSubChannels(t.Context(), "*").Result()
