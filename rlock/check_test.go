@@ -42,6 +42,25 @@ func TestCheckFindsNothingWrongAndLeavesNothing(t *testing.T) {
 	assert.Contains(t, string(text), `"Level":"ok"`)
 }
 
+// defect F2: go-redis leaves a Sentinel that hangs after twice the client's ReadTimeout, five seconds by default.
+func TestCheckTellsHowLongASentinelIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Sentinel(t)
+	for timeout, want := range map[time.Duration]rlock.Finding{
+		0:                      {Level: rlock.LevelWarning, Text: "10s"},
+		-1:                     {Level: rlock.LevelFailure, Text: "never"},
+		500 * time.Millisecond: {Level: rlock.LevelOK, Text: "1s"},
+	} {
+		o := lab.Options()
+		o.ReadTimeout = timeout
+		rdb := redis.NewFailoverClient(o)
+		found := checked(t, listClient(t, rdb, nil), "")["sentinels"]
+		assert.Equal(t, want.Level, found.Level, found.Text)
+		assert.Contains(t, found.Text, want.Text)
+		require.NoError(t, rdb.Close())
+	}
+}
+
 // Each thing that is wrong is found under its name.
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()

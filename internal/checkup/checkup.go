@@ -39,7 +39,8 @@ type Client struct {
 	Lease       time.Duration
 	Limit       time.Duration // of a command
 	MinReplicas int
-	Key, Token  string // of a scratch lock
+	Slowness    time.Duration // of the application's client in leaving a Sentinel that hangs; see links
+	Key, Token  string        // of a scratch lock
 	Channel     string
 }
 
@@ -71,9 +72,29 @@ func Run(ctx context.Context, client *Client) []Finding {
 	if slices.ContainsFunc(c.all, func(f Finding) bool { return f.Name == "connection" && f.Level == Failure }) {
 		return c.all
 	}
+	c.sentinels()
 	c.rights(ctx)
 	c.messages(ctx)
 	return c.all
+}
+
+// longSlowness is what may be added to a failover without being the longer part of it.
+const longSlowness = 2 * time.Second
+
+// sentinels judges how soon the client learns of a failover when a Sentinel hangs at the same time.
+func (c *check) sentinels() {
+	switch slow := c.Slowness; {
+	case slow == 0:
+	case slow < 0:
+		c.say("", "sentinels", Failure, "the client has no ReadTimeout, and never leaves a Sentinel that hangs: set "+
+			"FailoverOptions.ReadTimeout to a second or less")
+	case slow > longSlowness:
+		c.say("", "sentinels", Warning, "a Sentinel that hangs is left after %v, twice the client's ReadTimeout; if "+
+			"the primary fails at that time, a failover may be noticed so late: set FailoverOptions.ReadTimeout to a "+
+			"second or less", rounded(slow))
+	default:
+		c.say("", "sentinels", OK, "a Sentinel that hangs is left after %v", rounded(slow))
+	}
 }
 
 // nodes are the servers that keep locks, by address.

@@ -36,9 +36,21 @@
 // answers, while the key expires on the new one and another process takes the lock. So a follower asks for the
 // primaries while there is doubt: after a failed connection, a refusal that no primary sends, or half a second of
 // silence; and, behind Sentinel, when the primary has lost a replica, which may have been promoted (ROLE, twice a
-// second while the client is in use). The connections to a replaced primary are closed at once, in use or not, and
-// the callback of OnReplaced is called. As a last resort, a connection behind Sentinel lives for a quarter of a
-// lease.
+// second while the client is in use, over a connection of its own). The connections to a replaced primary are closed
+// at once, in use or not, and the callback of OnReplaced is called.
+//
+// # When Sentinels do not answer
+//
+// Then nobody can say who is the primary, and it must not matter while the last known one is well: Sentinels are
+// there for the rare moment at which it is not. So it is dialled without them, and believed while ROLE confirms that it
+// is a master whose replicas receive what it writes; [primary] has the rule, and why it is safe. A connection has no
+// age at which it ends, because its successor would need a Sentinel.
+//
+// Its age was not useless: if a process is cut off together with the old primary from all else, that one answers it
+// for ever, nobody tells either of them, and each connection that ended brought the question back to Sentinels that
+// did not answer. The rule does the same, for the same reason and sooner: a primary whose replicas no longer confirm is
+// left after a quarter of a lease, or 2.5 s if that is longer, unless a Sentinel names it. What no rule can see is one
+// Sentinel on that side which goes on naming the old primary; no majority stands behind it, but a client asks one.
 //
 // A Ring is refused: it moves a name to another shard by each client's own heartbeat, so two clients
 // of one Ring can hold the same lock although every Redis kept its keys.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,8 +42,8 @@ const (
 // Doubt is raised by failed connections, by refusals that no primary sends, by outstanding answers, and, behind
 // Sentinel, by a primary that has lost one of its replicas, which may have been promoted. The follower cannot
 // listen to the Sentinels themselves, because a client of NewFailoverClient does not say where they are and how
-// to log in; but its dialer asks them, so a new connection shows which primary they name. While in doubt, the
-// follower asks again and again. If nothing has changed, only the question was wasted.
+// to log in; but its dialer asks them, so a new connection shows which primary they name (see primary). While in doubt,
+// the follower asks again and again. If nothing has changed, only the question was wasted.
 //
 // An example on a cluster with a command limit of 1 s or more. The primary's machine loses its power at 0 ms,
 // so no connection ends. A renewal is sent at 100 ms. At 600 ms its answer is outstanding for too long, and the
@@ -58,6 +60,8 @@ type follower struct {
 	sides []*side // Traffic and Renewal: each has its own map of the slots
 	pause time.Duration
 	role  func(ctx context.Context) (*primaryRole, error) // nil: nobody is asked
+	named *primary                                        // by Sentinels; nil: not by them
+	probe *side                                           // by which it is asked for its role
 
 	doubted atomic.Bool
 	busy    atomic.Bool   // something was sent since the last beat
@@ -86,7 +90,17 @@ type side struct {
 // primaryRole is a primary's answer to ROLE.
 type primaryRole struct {
 	primary  bool
+	offset   int64 // of its stream of writes
 	replicas []string
+	acked    map[string]int64 // how much of the stream each replica has confirmed
+}
+
+// received reports that all of some replicas have the stream up to an offset.
+func (r *primaryRole) received(replicas []string, offset int64) bool {
+	return !slices.ContainsFunc(replicas, func(one string) bool {
+		acked, ok := r.acked[one]
+		return !ok || acked < offset
+	})
 }
 
 func newFollower(limits Limits) *follower {
@@ -103,6 +117,14 @@ func (f *follower) side(dialled bool, limits Limits) *side {
 	}}
 	f.sides = append(f.sides, s)
 	return s
+}
+
+// aside registers a client by which the follower itself asks. What that one sends keeps nobody awake, and its failures
+// are known to whom asks.
+func (f *follower) aside(limits Limits) *side {
+	f.probe = f.side(false, limits)
+	f.probe.tracks.used, f.probe.tracks.doubtful = func() {}, func() {}
+	return f.probe
 }
 
 // use records that something is about to be sent.
@@ -187,21 +209,40 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 	if f.doubted.Swap(false) || slices.ContainsFunc(f.sides, func(s *side) bool { return s.tracks.silent(now) }) {
 		b.until = now.Add(doubt)
 	}
+	idle := now.Sub(b.active) > f.idle
 	switch {
-	case now.Before(b.until):
+	case now.Before(b.until), !idle && f.named != nil && f.named.stale(now):
 		if now.Sub(b.asked) >= f.pause {
 			b.asked = now
 			f.look()
 		}
-	case now.Sub(b.active) > f.idle:
+	case idle:
 		f.awake.Store(false)
-		return f.busy.Load() && f.awake.CompareAndSwap(false, true) // something was sent meanwhile
+		if f.busy.Load() && f.awake.CompareAndSwap(false, true) { // something was sent meanwhile
+			return true
+		}
+		f.retire() // nobody follows the primary now
+		return false
 	}
 	if f.role != nil && now.Sub(b.roled) >= rolePause {
 		b.roled = now
 		f.examine(b, now)
 	}
+	if f.named != nil && f.named.lapsed(time.Now()) {
+		f.retire()
+	}
 	return true
+}
+
+// retire closes all connections to a primary that Sentinels named. An exchange that begins at this moment fails like
+// on any broken connection.
+func (f *follower) retire() {
+	if f.named == nil {
+		return
+	}
+	for _, s := range f.sides {
+		s.tracks.retire()
+	}
 }
 
 // examine asks the primary behind Sentinel for its role.
@@ -221,6 +262,9 @@ func (f *follower) examine(b *beats, now time.Time) {
 			b.until = now.Add(doubt)
 		}
 		b.role = role
+	}
+	if err == nil && f.named != nil {
+		f.named.heard(role, now, f.probe.tracks.peer())
 	}
 }
 
@@ -314,36 +358,6 @@ func mastersOf(cc *redis.ClusterClient) func(ctx context.Context) ([]string, err
 	}
 }
 
-// pointedTo asks Sentinel for the primary, through the dialer that go-redis made for it. That dialer may outlive
-// its context, so pointedTo does not wait for a Sentinel that hangs.
-//
-// The goroutine is not joined. It ends with the dialer's own time limit; there is room for its answer, so it
-// never waits for a receiver, and it closes its connection itself.
-func pointedTo(d dial) func(ctx context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
-		type answer struct {
-			addr string
-			err  error
-		}
-		answers := make(chan answer, 1)
-		go func() {
-			conn, err := d(ctx, "tcp", sentinelAddr)
-			if err != nil {
-				answers <- answer{err: err}
-				return
-			}
-			answers <- answer{addr: peerOf(conn)}
-			_ = conn.Close()
-		}()
-		select {
-		case a := <-answers:
-			return []string{a.addr}, a.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
 // roleOf asks the primary that a client is connected to for its role.
 func roleOf(c redis.UniversalClient) func(ctx context.Context) (*primaryRole, error) {
 	return func(ctx context.Context) (*primaryRole, error) {
@@ -366,11 +380,14 @@ func readRole(reply []any) *primaryRole {
 	if len(reply) < 3 || reply[0] != "master" {
 		return r
 	}
-	r.primary = true
+	r.primary, r.acked = true, make(map[string]int64)
+	r.offset, _ = reply[1].(int64)
 	replicas, _ := reply[2].([]any)
 	for _, one := range replicas {
-		if replica, _ := one.([]any); len(replica) >= 2 {
-			r.replicas = append(r.replicas, fmt.Sprintf("%v:%v", replica[0], replica[1]))
+		if replica, _ := one.([]any); len(replica) >= 3 {
+			addr := net.JoinHostPort(fmt.Sprint(replica[0]), fmt.Sprint(replica[1]))
+			r.replicas = append(r.replicas, addr)
+			r.acked[addr], _ = strconv.ParseInt(fmt.Sprint(replica[2]), 10, 64)
 		}
 	}
 	return r

@@ -148,8 +148,8 @@ func TestRolesAreRead(t *testing.T) {
 		reply []any
 		want  *primaryRole
 	}{
-		"a primary alone":      {[]any{"master", int64(14), []any{}}, &primaryRole{primary: true}},
-		"one with replicas":    {[]any{"master", int64(14), []any{replica("1"), replica("2")}}, &primaryRole{true, []string{"127.0.0.1:1", "127.0.0.1:2"}}},
+		"a primary alone":      {[]any{"master", int64(14), []any{}}, &primaryRole{primary: true, offset: 14, acked: map[string]int64{}}},
+		"one with replicas":    {[]any{"master", int64(14), []any{replica("1"), replica("2")}}, &primaryRole{true, 14, []string{"127.0.0.1:1", "127.0.0.1:2"}, map[string]int64{"127.0.0.1:1": 14, "127.0.0.1:2": 14}}},
 		"a replica":            {[]any{"slave", "127.0.0.1", int64(1), "connected", int64(14)}, &primaryRole{}},
 		"a Sentinel":           {[]any{"sentinel", []any{"primary"}}, &primaryRole{}},
 		"nothing known so far": {nil, &primaryRole{}},

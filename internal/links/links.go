@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
 	"strings"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // Limits bound the derived clients.
 type Limits struct {
 	Command time.Duration // one command
-	Life    time.Duration // of a connection to a primary that Sentinel named
+	Life    time.Duration // of belief in a primary behind Sentinel without a confirmation, and of subscriptions there
 }
 
 // beyond is a connection's own limit, never reached before the deadline of a command: go-redis's clock for
@@ -27,12 +28,13 @@ func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond
 // Links are the derived clients. All methods are safe for concurrent use.
 //
 // Only the atomic fields change after From has returned, so there is no mutex here. Those of the parts are
-// taken in the order deadline.mu, Wire.mu, Wires.mu, tracks.mu; follower.mu is taken alone. Goroutines: the
-// follower's, which Close joins; and one for each dial, which ends with the dial's own time limit (see
-// interruptible).
+// taken in the order deadline.mu, Wire.mu, Wires.mu, tracks.mu; follower.mu and primary.mu are taken alone.
+// Goroutines: the follower's and those that ask Sentinels, which Close joins; and one for each dial, which ends with
+// the dial's own time limit (see interruptible).
 type Links struct {
 	Traffic redis.UniversalClient // acquisition, release, inspection, subscriptions
 	Renewal redis.UniversalClient // only renewal
+	probe   redis.UniversalClient // only the question whether a primary behind Sentinel is one; nil elsewhere
 
 	wires  Wires         // of Traffic
 	memory memory        // what was found out about the server
@@ -107,8 +109,9 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		l.follow = newFollower(limits)
 		l.follow.pause = pauseSentinel
 		ofTraffic, ofRenewal := l.follow.side(false, limits), l.follow.side(false, limits)
-		ofTraffic.primaries = pointedTo(given.Dialer)
-		traffic, renewal = ofTraffic.tracks.wrap(given.Dialer), ofRenewal.tracks.wrap(given.Dialer)
+		l.follow.named = newPrimary(given, limits, func() { l.follow.doubted.Store(true) })
+		ofTraffic.primaries = l.follow.named.primaries
+		traffic, renewal = ofTraffic.tracks.wrap(l.follow.named.dial), ofRenewal.tracks.wrap(l.follow.named.dial)
 	}
 	derive := func(pool, writeBuffer int, dialer dial, look connected) *redis.Client {
 		o := *given
@@ -133,14 +136,22 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		o.Limiter = nil
 		o.Dialer = undaunted(bounded(l.interruptible(dialer)))
 		if l.sentinel {
-			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
+			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = 0, 0 // it would need a Sentinel; see primary
 		}
 		return redis.NewClient(&o)
 	}
 	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic), nil)
 	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal, l.memory.look)
 	if l.sentinel {
-		l.follow.role = roleOf(l.Renewal)
+		l.probe = derive(1, bufferSize, l.follow.aside(limits).tracks.wrap(l.follow.named.probe), nil)
+		l.follow.role = roleOf(l.probe)
+		l.follow.named.roleAt = func(ctx context.Context, addr string, d dial) (*primaryRole, error) {
+			c := derive(1, bufferSize, func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return d(ctx, network, addr)
+			}, nil)
+			defer func() { _ = c.Close() }()
+			return roleOf(c)(ctx)
+		}
 	}
 	return l
 }
@@ -221,7 +232,23 @@ func (l *Links) Close() error {
 		l.follow.end()
 		defer l.follow.running.Wait()
 	}
-	return errors.Join(l.Traffic.Close(), l.Renewal.Close())
+	if l.probe == nil {
+		return errors.Join(l.Traffic.Close(), l.Renewal.Close())
+	}
+	defer l.follow.named.end()
+	return errors.Join(l.Traffic.Close(), l.Renewal.Close(), l.probe.Close())
+}
+
+// Slowness is how long the application's client takes to leave a Sentinel that hangs: 0 if it has none, and less than 0
+// if it never does.
+func (l *Links) Slowness() time.Duration {
+	switch {
+	case l.probe == nil:
+		return 0
+	case l.follow.named.hang <= 0:
+		return -1
+	}
+	return 2 * l.follow.named.hang // one attempt to hear from it, and then one to hear from all
 }
 
 // Replaceable reports that the primary of a key may be replaced.

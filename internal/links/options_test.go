@@ -77,7 +77,7 @@ func TestDerivedOptionsOfASingleNode(t *testing.T) {
 					require.Equal(t, rdb.Options().Addr, o.Addr)
 					require.Equal(t, rdb.Options().Network, o.Network)
 					require.Equal(t, rdb.Options().ConnMaxLifetime, o.ConnMaxLifetime,
-						"only connections that a Sentinel pointed out have to end")
+						"the application knows how long its servers keep one")
 				})
 			}
 			require.Equal(t, rdb.Options().PoolSize, l.Traffic.(*redis.Client).Options().PoolSize)

@@ -171,6 +171,23 @@ func (ts *tracks) peers() map[string]bool {
 	return all
 }
 
+// peer returns the server of the only connection; "" if there is none.
+func (ts *tracks) peer() string {
+	for addr := range ts.peers() {
+		return addr
+	}
+	return ""
+}
+
+// retire ends all connections. Exchanges under way fail at once.
+func (ts *tracks) retire() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for t := range ts.open {
+		_ = t.Conn.Close()
+	}
+}
+
 // leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
 //
 // It closes the sockets below the wires, which their users notice as an error of the read or write under way;

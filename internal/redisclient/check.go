@@ -18,5 +18,6 @@ func (c *Client) Checkup(name string) (*checkup.Client, error) {
 	return &checkup.Client{
 		Redis: source.Client, Within: source.Within, Sharded: source.Sharded, Lease: c.core.Lease,
 		Limit: request.CommandLimit(c.core.Lease), MinReplicas: c.core.MinReplicas, Key: key,
+		Slowness: c.core.Conns.Slowness(),
 	}, nil
 }
