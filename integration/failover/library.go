@@ -36,12 +36,19 @@ type Held interface {
 }
 
 // Ours is this module.
-var Ours = Library{Name: "holdfast", Open: func(rdb redis.UniversalClient, lease time.Duration) (Client, error) {
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: lease, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	return ours{client}, err
-}}
+var Ours = oursWith("holdfast", 0)
+
+// Confirming are this module with MinReplicas, for one replica and for both of [SentinelOverTwo].
+var Confirming = []Library{oursWith("holdfast, MinReplicas 1", 1), oursWith("holdfast, MinReplicas 2", 2)}
+
+func oursWith(name string, replicas int) Library {
+	return Library{Name: name, Open: func(rdb redis.UniversalClient, lease time.Duration) (Client, error) {
+		client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+			Lease: lease, MinReplicas: replicas, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		})
+		return ours{client}, err
+	}}
+}
 
 type ours struct{ client *rlock.Client }
 

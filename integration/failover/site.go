@@ -23,11 +23,20 @@ const (
 	SentinelPlanned  Kind = "Sentinel, SENTINEL FAILOVER"
 	SentinelKilled   Kind = "Sentinel, SIGKILL"
 	SentinelStopped  Kind = "Sentinel, SIGSTOP"
+
+	// The machine of the primary, and of the Sentinel that the clients ask, stops.
+	SentinelTogether Kind = "Sentinel, SIGSTOP of the primary and a Sentinel"
+	// Only Sentinels fail: the one that the clients ask hangs, or all die.
+	SentinelHung Kind = "Sentinels only, SIGSTOP of one"
+	SentinelsDie Kind = "Sentinels only, SIGKILL of all"
+	// A planned failover with two replicas. Each client asks one of two Sentinels.
+	SentinelOverTwo Kind = "Sentinel with two replicas, SENTINEL FAILOVER"
 )
 
 // Kinds are all kinds.
 var Kinds = []Kind{
 	ClusterKilled, ClusterStopped, ClusterCommanded, SentinelPlanned, SentinelKilled, SentinelStopped,
+	SentinelTogether, SentinelHung, SentinelsDie, SentinelOverTwo,
 }
 
 const (
@@ -42,9 +51,10 @@ type Site struct {
 	kind     Kind
 	cluster  *redistest.ReplicatedClusterLab // nil behind a Sentinel
 	sentinel *redistest.SentinelLab
-	old      *redistest.Server // the primary
-	next     *redistest.Server // its replica
+	old      *redistest.Server   // the primary
+	next     []*redistest.Server // who may serve after that
 	names    atomic.Int64
+	clients  int
 }
 
 // NewSite starts servers.
@@ -54,14 +64,17 @@ func NewSite(t testing.TB, kind Kind) *Site {
 	switch kind {
 	case ClusterKilled, ClusterStopped, ClusterCommanded:
 		s.cluster = redistest.ReplicatedCluster(t, 3, redistest.WithArgs("--cluster-node-timeout", nodeTimeout))
-		s.old, s.next = s.cluster.Node(victim), s.cluster.Replica(victim)
+		s.old, s.next = s.cluster.Node(victim), []*redistest.Server{s.cluster.Replica(victim)}
 	default:
-		s.sentinel = redistest.Sentinel(t)
-		s.old = s.sentinel.Primary(t)
-		for _, server := range s.sentinel.Servers() {
-			if server != s.old {
-				s.next = server
-			}
+		replicas := 1
+		if kind == SentinelOverTwo {
+			replicas = 2
+		}
+		s.sentinel = redistest.SentinelOver(t, replicas)
+		servers := s.sentinel.Servers()
+		s.old, s.next = servers[0], servers[1:]
+		if kind == SentinelHung || kind == SentinelsDie {
+			s.next = servers[:1]
 		}
 	}
 	return s
@@ -72,7 +85,17 @@ func (s *Site) Client() redis.UniversalClient {
 	if s.cluster != nil {
 		return s.cluster.Client(s.t)
 	}
-	return s.sentinel.Client(s.t)
+	o := s.sentinel.Options()
+	switch s.kind {
+	case SentinelTogether, SentinelHung:
+		o.SentinelAddrs = o.SentinelAddrs[:1]
+	case SentinelOverTwo:
+		s.clients++
+		o.SentinelAddrs = o.SentinelAddrs[s.clients%2:][:1]
+	}
+	rdb := redis.NewFailoverClient(o)
+	s.t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
 }
 
 // Name returns a name that the primary to be lost serves.
@@ -93,9 +116,18 @@ func (s *Site) strike() {
 	case ClusterStopped, SentinelStopped:
 		s.old.Stop()
 	case ClusterCommanded:
-		s.order(s.next, "cluster", "failover")
-	case SentinelPlanned:
+		s.order(s.next[0], "cluster", "failover")
+	case SentinelPlanned, SentinelOverTwo:
 		s.order(s.sentinel.Sentinels()[0], "sentinel", "failover", "primary")
+	case SentinelTogether:
+		s.old.Stop()
+		s.sentinel.Sentinels()[0].Stop()
+	case SentinelHung:
+		s.sentinel.Sentinels()[0].Stop()
+	case SentinelsDie:
+		for _, sentinel := range s.sentinel.Sentinels() {
+			sentinel.Kill()
+		}
 	}
 }
 
@@ -106,24 +138,30 @@ func (s *Site) order(server *redistest.Server, command ...any) {
 		"the failover did not begin")
 }
 
-// serves waits until the replica accepts writes, and returns that moment.
+// serves waits until a server accepts writes, and returns that moment.
 func (s *Site) serves(probe string) time.Time {
-	opts := s.next.Options()
-	opts.MaxRetries = -1
-	rdb := redis.NewClient(opts)
-	defer func() { _ = rdb.Close() }()
+	var all []*redis.Client
+	for _, server := range s.next {
+		opts := server.Options()
+		opts.MaxRetries = -1
+		rdb := redis.NewClient(opts)
+		defer func() { _ = rdb.Close() }()
+		all = append(all, rdb)
+	}
 	for end := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		if rdb.Set(context.Background(), probe, "", time.Second).Err() == nil {
-			return time.Now()
+		for _, rdb := range all {
+			if rdb.Set(context.Background(), probe, "", time.Second).Err() == nil {
+				return time.Now()
+			}
 		}
 		if time.Now().After(end) {
-			s.t.Fatalf("failover: the replica was not promoted")
+			s.t.Fatalf("failover: no replica was promoted")
 		}
 	}
 }
 
 // deposed reports that the old primary goes on and still considers itself a primary.
-func (s *Site) deposed() bool { return s.kind == SentinelPlanned }
+func (s *Site) deposed() bool { return s.kind == SentinelPlanned || s.kind == SentinelOverTwo }
 
 // scripts is how many script calls the old primary has answered, 0 if it does not answer.
 func (s *Site) scripts() int64 {

@@ -234,14 +234,16 @@ func (f *follower) beat(b *beats, now time.Time) bool {
 	return true
 }
 
-// retire closes all connections to a primary that Sentinels named. An exchange that begins at this moment fails like
-// on any broken connection.
+// retire closes all connections to a primary that Sentinels named, except that by which it may be confirmed again. An
+// exchange that begins at this moment fails like on any broken connection.
 func (f *follower) retire() {
 	if f.named == nil {
 		return
 	}
 	for _, s := range f.sides {
-		s.tracks.retire()
+		if s != f.probe {
+			s.tracks.retire()
+		}
 	}
 }
 

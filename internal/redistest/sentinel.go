@@ -20,7 +20,7 @@ const (
 	failoverLimit = 60 * time.Second
 )
 
-// SentinelLab is a primary with one replica, watched by three Sentinels, that belongs to a test.
+// SentinelLab is a primary with replicas, watched by three Sentinels, that belongs to a test.
 type SentinelLab struct {
 	servers   []*Server
 	sentinels []*Server
@@ -31,13 +31,22 @@ type SentinelLab struct {
 // options apply to the primary and the replica.
 func Sentinel(t testing.TB, opts ...Option) *SentinelLab {
 	t.Helper()
+	return SentinelOver(t, 1, opts...)
+}
+
+// SentinelOver is Sentinel with that many replicas.
+func SentinelOver(t testing.TB, replicas int, opts ...Option) *SentinelLab {
+	t.Helper()
 	primary := Start(t, opts...)
-	lab := &SentinelLab{servers: []*Server{primary, Replica(t, primary, opts...)}}
+	lab := &SentinelLab{servers: []*Server{primary}}
+	for range replicas {
+		lab.servers = append(lab.servers, Replica(t, primary, opts...))
+	}
 	for range sentinels {
 		lab.sentinels = append(lab.sentinels, startSentinel(t, primary))
 	}
 	Eventually(t, failoverLimit, func() bool { return lab.ready(t) },
-		"the Sentinels did not find one another and the replica")
+		"the Sentinels did not find one another and the replicas")
 	return lab
 }
 
@@ -61,12 +70,12 @@ sentinel parallel-syncs %[1]s 1
 	return startFor(t, config{dir: dir, head: []string{file, "--sentinel"}})
 }
 
-// ready reports whether every Sentinel sees the others and the replica.
+// ready reports whether every Sentinel sees the others and the replicas.
 func (l *SentinelLab) ready(t testing.TB) bool {
 	t.Helper()
 	for _, sentinel := range l.sentinels {
 		state := l.state(t, sentinel)
-		if state["num-slaves"] != "1" || state["num-other-sentinels"] != fmt.Sprint(sentinels-1) ||
+		if state["num-slaves"] != fmt.Sprint(len(l.servers)-1) || state["num-other-sentinels"] != fmt.Sprint(sentinels-1) ||
 			state["flags"] != "master" {
 			return false
 		}
@@ -100,7 +109,7 @@ func (l *SentinelLab) Client(t testing.TB) *redis.Client {
 	return rdb
 }
 
-// Servers returns the two data servers, whatever their present roles.
+// Servers returns the data servers, whatever their present roles.
 func (l *SentinelLab) Servers() []*Server { return append([]*Server(nil), l.servers...) }
 
 // Sentinels returns the three Sentinels.
