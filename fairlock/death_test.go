@@ -205,7 +205,7 @@ func (l *lab) child2() *child {
 }
 
 // A process that was stopped for longer than it lives in the queue is passed over, and back in its old place
-// when it goes on (bugs 32, 53).
+// when it goes on (bugs 32, 53). The thaw comes when the one place that is left is its own (defect F29).
 func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -26,5 +26,5 @@ func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.
 // The same of fair locks where messages come late and twice.
 func TestMessageSchedules(t *testing.T) { simulation.Until(t, "messages", 3*time.Second) }
 
-// The same of fair locks whose turns pass in memory while holds are broken and processes are away.
+// The same of fair locks whose turns pass in memory while holds are broken and processes are away (defect F9).
 func TestRunSchedules(t *testing.T) { simulation.Until(t, "runs", 3*time.Second) }
