@@ -34,7 +34,7 @@ func NewClient(rdb redis.UniversalClient, opts *ClientOptions) (*Client, error) 
 	conns, err := links.From(rdb, links.Limits{
 		Command: request.CommandLimit(o.Lease),
 		// Less than the shortest interval between two renewals, so that the second of two that reach no replica of a
-		// primary behind Sentinel is not believed.
+		// primary behind Sentinel is not made.
 		Life: o.Lease / 4,
 	})
 	if err != nil {

@@ -25,6 +25,9 @@
 //     meanwhile is lost, each time; with MinReplicas it is refused instead, each time. The log has the counts.
 //   - TestRestarts: one node is restarted, then each of them in turn; no hold is lost where nodes keep their
 //     data or a quorum stands. TestARestartWithoutItsData: holders learn of the loss, and waiters get the lock.
+//   - TestSentinelsThatDoNotAnswerCostNoLock: one Sentinel hangs, or all die, under clients that asked it.
+//     TestAPrimaryThatStopsTogetherWithASentinel: nobody that the client knows answers but the replica.
+//     TestAProcessAloneWithTheOldPrimaryLeavesIt: half a split, whose other half elects a primary of its own.
 //   - TestAStartThatFailsSaysWhatIsMissing.
 //
 // After each of them, when all processes have ended, no hold is left on any server, no waiter in a queue, and

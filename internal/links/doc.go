@@ -42,7 +42,7 @@
 // # When Sentinels do not answer
 //
 // Then nobody can say who is the primary, and it must not matter while the last known one is well: Sentinels are
-// there for the rare moment at which it is not. So it is dialled without them, and believed while ROLE confirms that it
+// there for the rare moment at which it is not. So it is dialled without them, and trusted while ROLE confirms that it
 // is a master whose replicas receive what it writes; [primary] has the rule, and why it is safe. A connection has no
 // age at which it ends, because its successor would need a Sentinel.
 //

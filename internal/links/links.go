@@ -18,7 +18,7 @@ import (
 // Limits bound the derived clients.
 type Limits struct {
 	Command time.Duration // one command
-	Life    time.Duration // of belief in a primary behind Sentinel without a confirmation, and of subscriptions there
+	Life    time.Duration // of trust in a primary behind Sentinel without a confirmation, and of subscriptions there
 }
 
 // beyond is a connection's own limit, never reached before the deadline of a command: go-redis's clock for

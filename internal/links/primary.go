@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// primary is the primary that Sentinels watch, and whether it is believed to be one.
+// primary is the primary that Sentinels watch, and whether it can be trusted to be one.
 //
-// Belief begins when a Sentinel names the server. It goes on while ROLE confirms two things: the server is a master,
+// Trust begins when a Sentinel names the server. It goes on while ROLE confirms two things: the server is a master,
 // and every replica that it had since then has received all that was written until some recent moment. What was
 // granted or renewed until that moment is on every server that the Sentinels may promote; so nobody else can have it
-// before its lease ends, whoever is the primary by now. Belief lasts for trust after the last such moment, or after
-// the last answer of a Sentinel.
+// before its lease ends, whoever is the primary by now. It lasts until a while (trust) after the last such moment,
+// or after the last answer of a Sentinel.
 //
 // While it lasts no Sentinel is needed: the server is dialled as it was before. So Sentinels that hang or are dead
 // cost nothing while the primary is well. Once it has ended, the follower closes the connections, and a dial waits for
@@ -26,7 +26,7 @@ import (
 //
 // That is what stops a process that is cut off together with the old primary from all else. For a minute ROLE still
 // lists replicas that are out of reach, but they confirm nothing that is written since: with the first renewal that
-// reaches no replica belief begins to run out, and with leases of eight seconds or more it has ended before the next.
+// reaches no replica trust begins to run out, and with leases of eight seconds or more it has ended before the next.
 // So the process treats a hold as its own for a third of a lease, at most, after others can have it.
 //
 // If neither a Sentinel nor the primary answers, as when both were on a machine that stops, the replicas are asked
@@ -88,7 +88,7 @@ type inquiry struct {
 const leastTrust = 2500 * time.Millisecond
 
 // staleAfter is when the Sentinels are asked about a primary that was not confirmed. It is soon enough for an answer
-// before belief ends.
+// before trust ends.
 const staleAfter = 2 * time.Second
 
 var (
@@ -126,12 +126,12 @@ func (p *primary) end() {
 	}
 }
 
-// dial connects to the primary, once it is believed in.
+// dial connects to the primary, once it is trusted.
 func (p *primary) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	return p.connect(ctx, network, p.believedIn)
+	return p.connect(ctx, network, p.trusted)
 }
 
-// probe connects to the last known primary, believed in or not: to ask it for its role.
+// probe connects to the last known primary, trusted or not: to ask it for its role.
 func (p *primary) probe(ctx context.Context, network, _ string) (net.Conn, error) {
 	return p.connect(ctx, network, func(time.Time) bool { return p.addr != "" })
 }
@@ -144,7 +144,7 @@ func (p *primary) connect(ctx context.Context, network string, good func(time.Ti
 	for {
 		p.mu.Lock()
 		direct, addr, turned := p.direct, p.addr, p.turned
-		if direct == nil || !good(time.Now()) {
+		if !good(time.Now()) {
 			direct = nil
 		}
 		q, mine := p.asked, false
@@ -364,16 +364,16 @@ func (p *primary) reach(conn net.Conn) dial {
 	return redis.NewDialer(&o)
 }
 
-// believedIn reports that the last known primary needs no Sentinel. mu is held.
-func (p *primary) believedIn(now time.Time) bool {
+// trusted reports that the last known primary needs no Sentinel. mu is held.
+func (p *primary) trusted(now time.Time) bool {
 	return p.addr != "" && now.Sub(p.confirmed) < p.trust
 }
 
-// lapsed reports that belief in a primary has ended.
+// lapsed reports that trust in a primary has ended.
 func (p *primary) lapsed(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.addr != "" && !p.believedIn(now)
+	return p.addr != "" && !p.trusted(now)
 }
 
 // stale reports that a primary was not confirmed for so long that a Sentinel must be asked.

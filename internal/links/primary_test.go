@@ -76,7 +76,7 @@ var errNobody = errors.New("nobody answers")
 
 func nobody(context.Context) (net.Conn, error) { return nil, errNobody }
 
-// defect F2: a primary that confirms that its replicas have everything needs no Sentinel; one that does not is believed
+// defect F2: a primary that confirms that its replicas have everything needs no Sentinel; one that does not is trusted
 // in for a while after the last moment that they all confirmed, and then again when they do, or a Sentinel names it.
 func TestAPrimaryIsBelievedInWhileItsReplicasConfirm(t *testing.T) {
 	watched(t, func(t *testing.T, p *primary, s *sentinels) {

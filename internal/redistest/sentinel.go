@@ -75,8 +75,8 @@ func (l *SentinelLab) ready(t testing.TB) bool {
 	t.Helper()
 	for _, sentinel := range l.sentinels {
 		state := l.state(t, sentinel)
-		if state["num-slaves"] != fmt.Sprint(len(l.servers)-1) || state["num-other-sentinels"] != fmt.Sprint(sentinels-1) ||
-			state["flags"] != "master" {
+		if state["num-slaves"] != fmt.Sprint(len(l.servers)-1) ||
+			state["num-other-sentinels"] != fmt.Sprint(sentinels-1) || state["flags"] != "master" {
 			return false
 		}
 	}
