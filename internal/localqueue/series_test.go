@@ -29,7 +29,7 @@ func TestASeriesIsBoundedByTime(t *testing.T) {
 	}
 }
 
-// Who waits here, or had to wait for another process, ends the series: the next turn is the first of another one.
+// A waiter of this process, or a wait for another process, ends the series: the next turn is the first of another one.
 func TestWhatEndsASeries(t *testing.T) {
 	for name, end := range map[string]func(f *floor){
 		"another one of the process waits": func(f *floor) {
