@@ -156,16 +156,17 @@ func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	there := newGate(t, old.Addr()) // by which the other side reaches the primary
 	host, port, err := net.SplitHostPort(there.addr())
 	require.NoError(t, err)
-	follow(t, next, host, port)
-	redistest.Eventually(t, patience, func() bool {
-		info := next.Info(t, "replication")
-		return info["master_port"] == port && info["master_link_status"] == "up"
-	}, "the replica does not follow through the gate")
 	aside := make(map[string]*gate) // by which the process reaches the Sentinels
 	for _, sentinel := range s.sentinel.Sentinels() {
 		watch(t, sentinel, host, port)
 		aside[sentinel.Addr()] = newGate(t, sentinel.Addr())
 	}
+	// Only now: a Sentinel that watches another address makes the replica follow that one.
+	follow(t, next, host, port)
+	redistest.Eventually(t, patience, func() bool {
+		info := next.Info(t, "replication")
+		return info["master_port"] == port && info["master_link_status"] == "up"
+	}, "the replica does not follow through the gate")
 	s.ready(t)
 	across := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if g := aside[addr]; g != nil {
