@@ -113,6 +113,7 @@ type keep struct {
 	held   Held
 	told   <-chan struct{}
 	struck time.Time // until when it was valid at the loss of the primary
+	alone  bool      // its client is alone with the old primary, and must learn that it is lost
 }
 
 func (k *keep) lost() bool {
@@ -147,7 +148,7 @@ func newRun(t testing.TB, site *Site, library Library, lease time.Duration) *run
 		if err != nil {
 			t.Fatalf("failover: %s: %v", library.Name, err)
 		}
-		k := &keep{held: held, told: held.Told()}
+		k := &keep{held: held, told: held.Told(), alone: site.alone(i)}
 		r.holds = append(r.holds, k)
 		stay := r.witness.enter(name)
 		r.wg.Go(func() {
@@ -233,7 +234,7 @@ func (r *run) settled(served time.Time) bool {
 		}
 	}
 	for _, k := range r.holds {
-		if !k.lost() && !k.held.Until().After(k.struck) {
+		if !k.lost() && (k.alone || !k.held.Until().After(k.struck)) {
 			return false
 		}
 	}

@@ -29,6 +29,8 @@ const (
 	// Only Sentinels fail: the one that the clients ask hangs, or all die.
 	SentinelHung Kind = "Sentinels only, SIGSTOP of one"
 	SentinelsDie Kind = "Sentinels only, SIGKILL of all"
+	// A client of each library is alone with the old primary, and all else is on the other side.
+	SentinelSplit Kind = "Sentinel, half a split"
 	// A planned failover with two replicas. Each client asks one of two Sentinels.
 	SentinelOverTwo Kind = "Sentinel with two replicas, SENTINEL FAILOVER"
 )
@@ -36,7 +38,7 @@ const (
 // Kinds are all kinds.
 var Kinds = []Kind{
 	ClusterKilled, ClusterStopped, ClusterCommanded, SentinelPlanned, SentinelKilled, SentinelStopped,
-	SentinelTogether, SentinelHung, SentinelsDie, SentinelOverTwo,
+	SentinelTogether, SentinelHung, SentinelsDie, SentinelSplit, SentinelOverTwo,
 }
 
 const (
@@ -51,10 +53,11 @@ type Site struct {
 	kind     Kind
 	cluster  *redistest.ReplicatedClusterLab // nil behind a Sentinel
 	sentinel *redistest.SentinelLab
+	split    *redistest.Split    // nil unless it is one
 	old      *redistest.Server   // the primary
 	next     []*redistest.Server // who may serve after that
 	names    atomic.Int64
-	clients  int
+	clients  int // so far
 }
 
 // NewSite starts servers.
@@ -65,6 +68,10 @@ func NewSite(t testing.TB, kind Kind) *Site {
 	case ClusterKilled, ClusterStopped, ClusterCommanded:
 		s.cluster = redistest.ReplicatedCluster(t, 3, redistest.WithArgs("--cluster-node-timeout", nodeTimeout))
 		s.old, s.next = s.cluster.Node(victim), []*redistest.Server{s.cluster.Replica(victim)}
+	case SentinelSplit:
+		s.split = redistest.SplitSentinel(t)
+		s.sentinel = s.split.SentinelLab
+		s.old, s.next = s.sentinel.Servers()[0], s.sentinel.Servers()[1:]
 	default:
 		replicas := 1
 		if kind == SentinelOverTwo {
@@ -86,11 +93,14 @@ func (s *Site) Client() redis.UniversalClient {
 		return s.cluster.Client(s.t)
 	}
 	o := s.sentinel.Options()
+	if s.alone(s.clients) {
+		o.Dialer = s.split.Aside
+	}
+	s.clients++
 	switch s.kind {
 	case SentinelTogether, SentinelHung:
 		o.SentinelAddrs = o.SentinelAddrs[:1]
 	case SentinelOverTwo:
-		s.clients++
 		o.SentinelAddrs = o.SentinelAddrs[s.clients%2:][:1]
 	}
 	rdb := redis.NewFailoverClient(o)
@@ -124,6 +134,8 @@ func (s *Site) strike() {
 		s.sentinel.Sentinels()[0].Stop()
 	case SentinelHung:
 		s.sentinel.Sentinels()[0].Stop()
+	case SentinelSplit:
+		s.split.Cut()
 	case SentinelsDie:
 		for _, sentinel := range s.sentinel.Sentinels() {
 			sentinel.Kill()
@@ -161,7 +173,20 @@ func (s *Site) serves(probe string) time.Time {
 }
 
 // deposed reports that the old primary goes on and still considers itself a primary.
-func (s *Site) deposed() bool { return s.kind == SentinelPlanned || s.kind == SentinelOverTwo }
+func (s *Site) deposed() bool {
+	return s.kind == SentinelPlanned || s.kind == SentinelOverTwo || s.kind == SentinelSplit
+}
+
+// alone reports whether a client will be alone with the old primary: the first of each library, which contends.
+func (s *Site) alone(client int) bool { return s.split != nil && client%(crowded+quiet) == 0 }
+
+// Alone is how many of a library's holds are those of such a client.
+func (s *Site) Alone() int {
+	if s.split == nil {
+		return 0
+	}
+	return holds / (crowded + quiet)
+}
 
 // scripts is how many script calls the old primary has answered, 0 if it does not answer.
 func (s *Site) scripts() int64 {

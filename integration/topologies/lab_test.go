@@ -98,7 +98,11 @@ func aimed(primary *redistest.Server, replicas ...*redistest.Server) *site {
 }
 
 func sentinel(t testing.TB, opts ...redistest.Option) *site {
-	lab := redistest.Sentinel(t, opts...)
+	return over(redistest.Sentinel(t, opts...))
+}
+
+// over is a lab of Sentinel whose clients ask any of the Sentinels.
+func over(lab *redistest.SentinelLab) *site {
 	return &site{
 		servers: lab.Servers(), sentinel: lab,
 		connect: func(dial dialer) redis.UniversalClient {

@@ -3,7 +3,6 @@ package topologies
 import (
 	"context"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -25,7 +24,11 @@ const (
 // pointed is a lab of Sentinel whose clients ask the first Sentinel, and learn of the others from it.
 func pointed(t testing.TB) *site {
 	t.Helper()
-	s := sentinel(t)
+	return pointedAt(redistest.Sentinel(t))
+}
+
+func pointedAt(lab *redistest.SentinelLab) *site {
+	s := over(lab)
 	s.connect = func(dial dialer) redis.UniversalClient {
 		o := s.sentinel.Options()
 		o.SentinelAddrs = o.SentinelAddrs[:1]
@@ -150,42 +153,16 @@ func promoted(t testing.TB, server *redistest.Server) {
 // leaves it: its holds end about when others can have them, and it gets no lock there.
 func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	t.Parallel()
-	s := pointed(t)
+	lab := redistest.SplitSentinel(t)
+	s := pointedAt(lab.SentinelLab)
 	s.failed = true
-	old, next := s.servers[0], s.servers[1]
-	there := newGate(t, old.Addr()) // by which the other side reaches the primary
-	host, port, err := net.SplitHostPort(there.addr())
-	require.NoError(t, err)
-	aside := make(map[string]*gate) // by which the process reaches the Sentinels
-	for _, sentinel := range s.sentinel.Sentinels() {
-		watch(t, sentinel, host, port)
-		aside[sentinel.Addr()] = newGate(t, sentinel.Addr())
-	}
-	// Only now: a Sentinel that watches another address makes the replica follow that one.
-	follow(t, next, host, port)
-	redistest.Eventually(t, patience, func() bool {
-		info := next.Info(t, "replication")
-		return info["master_port"] == port && info["master_link_status"] == "up"
-	}, "the replica does not follow through the gate")
-	s.ready(t)
-	across := func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if g := aside[addr]; g != nil {
-			addr = g.addr()
-		} else if addr == there.addr() {
-			addr = old.Addr()
-		}
-		var d net.Dialer
-		return d.DialContext(ctx, network, addr)
-	}
-	alone, other := s.dialling(t, across), s.dialling(t, nil)
+	old := s.servers[0]
+	alone, other := s.dialling(t, lab.Aside), s.dialling(t, nil)
 	one := entered(t, rlock.New(alone.client, "one"))
 	alone.renewedAgain(t, 1, 1)
 	other.first(t, "before")
 	split := time.Now()
-	there.split()
-	for _, g := range aside {
-		g.split()
-	}
+	lab.Cut()
 	rival := other.wait(t, rlock.New(other.client, "one"))
 	select {
 	case <-one.ctx.Done():
@@ -198,34 +175,7 @@ func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	require.ErrorIs(t, one.unlock(), rlock.ErrLost)
 	require.Less(t, told.Sub(split), 2*watchedLease)
 	require.Equal(t, "master", old.Info(t, "replication")["role"], "it was never told that it was deposed")
-	_, _, err = rlock.New(alone.client, "two").TryLock(within(t))
+	_, _, err := rlock.New(alone.client, "two").TryLock(within(t))
 	require.ErrorIs(t, err, rlock.ErrUnavailable)
 	require.NoError(t, arrives(t, rival).unlock())
-}
-
-// watch makes a Sentinel watch the primary under another address.
-func watch(t testing.TB, sentinel *redistest.Server, host, port string) {
-	t.Helper()
-	rdb := redis.NewClient(sentinel.Options())
-	defer func() { _ = rdb.Close() }()
-	for _, command := range [][]any{
-		{"sentinel", "remove", "primary"},
-		{"sentinel", "monitor", "primary", host, port, 2},
-		{"sentinel", "set", "primary", "down-after-milliseconds", 500, "failover-timeout", 3000},
-	} {
-		require.NoError(t, rdb.Do(within(t), command...).Err())
-	}
-}
-
-// ready waits until the Sentinels know one another and the replica.
-func (s *site) ready(t testing.TB) {
-	t.Helper()
-	for _, sentinel := range s.sentinel.Sentinels() {
-		rdb := redis.NewSentinelClient(sentinel.Options())
-		redistest.Eventually(t, patience, func() bool {
-			state, err := rdb.Master(within(t), "primary").Result()
-			return err == nil && state["num-slaves"] == "1" && state["num-other-sentinels"] == "2" && state["flags"] == "master"
-		}, "the Sentinels do not know one another and the replica")
-		require.NoError(t, rdb.Close())
-	}
 }

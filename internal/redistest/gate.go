@@ -1,11 +1,9 @@
-package topologies
+package redistest
 
 import (
 	"net"
 	"sync"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // gate is a way to a server, for bytes of any protocol, that a test can close: connections stay open, and new ones
@@ -23,7 +21,9 @@ type gate struct {
 func newGate(t testing.TB, to string) *gate {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	if err != nil {
+		t.Fatalf("redistest: %v", err)
+	}
 	g := &gate{listener: listener, to: to, closed: make(chan struct{})}
 	g.serving.Go(g.accept)
 	t.Cleanup(func() {
