@@ -37,7 +37,7 @@ fast)
 	(renice -n 15 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true; tests beside -p 1 -timeout 5m; exit $failed) \
 		>"$scratch/beside.log" 2>&1 &
 	beside=$!
-	tests fast -race -p 3 -parallel 6 -timeout 15m
+	tests fast -race -p 3 -parallel 4 -timeout 15m
 	wait $beside || failed=1
 	cat "$scratch/beside.log"
 	;;
