@@ -1,6 +1,6 @@
 // Command failover has the primary of a cluster, and that behind a Sentinel, go in every way there is, under clients
 // of this module's locks and of bsm/redislock at once, and prints what it cost each, as the table of
-// integration/README.md. It takes some twelve minutes, and starts its own servers.
+// integration/README.md. It takes a quarter of an hour, and starts its own servers.
 package main
 
 import (
