@@ -127,7 +127,7 @@ func TestACrowdIsServedInOrder(t *testing.T) {
 		most = max(most, between)
 	}
 	// All others may go first once, and once more while a caller has called but is not registered yet, which takes as long
-	// as the machine is busy. One that is left out has far more before it.
+	// as the machine is busy. A caller that is left out has far more before it.
 	require.Less(t, most, 3*processes*callers, "somebody waited for more turns than there are callers")
 	l.clean()
 }

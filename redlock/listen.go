@@ -20,9 +20,9 @@ const linger = time.Second
 // publish. A release is published at each node that it ends a hold at, and any of these messages wakes a waiter: the
 // releases were sent at the same time, and its request comes later.
 //
-// An attempt that did not get the lock is taken back in silence. Whoever was refused because of it asks again after a
-// random time by itself (see splitPause). If it woke others, two that find a minority of the nodes free would wake one
-// another for as long as a third one holds.
+// An attempt that did not get the lock is taken back in silence. A waiter that was refused because of it asks again
+// after a random time by itself (see splitPause). If the take-back woke others, two waiters that find a minority of the
+// nodes free would wake one another for as long as a third one holds.
 type ears struct {
 	*redisstore.Store
 	client *Client

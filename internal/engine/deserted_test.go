@@ -49,7 +49,7 @@ func (f *floor) keys() (n int) {
 // one is the end of a run of which one other process heard.
 var one = runEnd{over: true, receivers: 1, others: 1}
 
-// A goroutine that unlocks and locks again finds what its process owes; one that comes later finds nothing (defect F3).
+// A goroutine that unlocks and locks again finds what its process owes; a goroutine that comes later finds nothing (defect F3).
 func TestWhatIsOwedOutlivesTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)

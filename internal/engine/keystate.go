@@ -95,8 +95,8 @@ func (p *part) remove(key string, s *keyState) {
 }
 
 // What a process owes to others outlives the state of the key by some milliseconds: a goroutine that unlocks and locks
-// again finds it then. No timer ends that. Whoever comes to the part of the table next removes what is over, and there
-// are maxDeserted keys in a part at most; one that is removed early owes nothing any more.
+// again finds it then. No timer ends that: the next call that comes to the part of the table removes what is over. A
+// part has maxDeserted such keys at most; for a key that is removed early, nothing is owed any more.
 const maxDeserted = 16
 
 // desert keeps a key that nobody holds or waits for.

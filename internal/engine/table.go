@@ -40,7 +40,7 @@ type part struct {
 
 	mu       sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
 	keys     map[string]*keyState
-	deserted []string // those of them that nobody holds or waits for, the one that was deserted first before others
+	deserted []string // those of them that nobody holds or waits for, in the order in which they were deserted
 
 	// The last ones that nobody needed any more, for the next who needs one.
 	spareState *keyState

@@ -34,8 +34,8 @@ func (e *Engine) newPassage(h *Hold) Passage {
 	return Passage{Client: e.cfg.ClientID, Secret: rand.Text(), Fence: h.fence, Keep: h.KeptUntil()}
 }
 
-// id is the id of the hold on its way, which is a digest of the passage. Whoever has the passage can name the hold.
-// Whoever sees the id, which Redis and Inspect show to everybody, cannot make the passage of it; nor of any other
+// id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name
+// the hold. Nobody can make the passage of the id, which Redis and Inspect show to everybody; nor of any other
 // hold's id, as none is a digest. And a passage with another token or end than the exporter's names a hold that
 // does not exist: Redis need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {

@@ -77,7 +77,7 @@ type moment struct {
 // inquiry is a question that is under way to the Sentinels, or was.
 type inquiry struct {
 	done chan struct{}
-	conn net.Conn // to the server that was named, for who wanted it
+	conn net.Conn // to the server that was named, for the dial that wanted it
 	err  error
 
 	wanted bool // somebody waits for conn
@@ -225,8 +225,8 @@ func (p *primary) primaries(ctx context.Context) ([]string, error) {
 // inherit asks the replicas of a primary that is silent whether they were promoted. The channel receives the one that
 // was, or "", at the latest when ctx ends.
 //
-// Whoever has at least as much of the stream as it had confirmed, and calls itself a master now, was promoted: one that
-// was only started anew, and waits for somebody to make it a replica again, is empty, or older.
+// A replica that has at least as much of the stream as it had confirmed, and calls itself a master now, was promoted. A
+// replica that was only started anew, and waits to be made a replica again, is empty, or older.
 func (p *primary) inherit(ctx context.Context) <-chan string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -334,7 +334,7 @@ func (p *primary) named(conn net.Conn) {
 	p.confirm(time.Now())
 }
 
-// confirm records a moment at which the server was the primary, and wakes who waits for it. mu is held.
+// confirm records a moment at which the server was the primary, and wakes the dials that wait for it. mu is held.
 func (p *primary) confirm(at time.Time) {
 	p.confirmed = at
 	close(p.turned)

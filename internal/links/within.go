@@ -78,7 +78,7 @@ func (l *Links) boundAt(end time.Time) context.Context {
 	return ctx
 }
 
-// MayLeave reports that whoever waits for an exchange under ctx may leave before its time.
+// MayLeave reports that a caller that waits for an exchange under ctx may leave before its time.
 func MayLeave(ctx context.Context) bool {
 	d, ok := ctx.(*deadline)
 	return ctx.Done() != nil && !(ok && d.bound != nil)

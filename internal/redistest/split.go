@@ -8,12 +8,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Split is a lab of Sentinel with one replica that can be cut in two: the old primary, and who dials by Aside, on one
-// side, and all else on the other. Both sides reach the primary until then.
+// Split is a lab of Sentinel with one replica that can be cut in two: the old primary and the clients that dial by
+// Aside are on one side, and all else is on the other. Both sides reach the primary until then.
 type Split struct {
 	*SentinelLab
 	primary *gate            // by which the other side reaches the primary
-	aside   map[string]*gate // by which who dials by Aside reaches the Sentinels
+	aside   map[string]*gate // by which a client that dials by Aside reaches the Sentinels
 }
 
 // SplitSentinel starts servers as Sentinel does.

@@ -126,8 +126,8 @@ func (s *Share) take(
 	return nil
 }
 
-// steps is how many goroutines have to be woken until a client that waits has its turn: one that reads the message, the
-// waiter, and one that reads the answer.
+// steps is how many goroutines have to be woken until a client that waits has its turn: the reader of messages, the
+// waiter, and the reader of answers.
 const steps = 3
 
 // Equal fails the test if a client had more than ratio times the turns of another one, or waited for more turns than
