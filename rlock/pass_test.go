@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -340,43 +339,4 @@ func TestAWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
 		require.NoError(t, l.line.in(t, third).unlock())
 	}
 	l.free()
-}
-
-// R10: a copy of the acquisition that comes when the run is over takes nothing for long: the last turn has it
-// released, though another one acquired.
-func TestACopyOfTheAcquisitionThatBeganARunTakesNothing(t *testing.T) {
-	t.Parallel()
-	for _, fault := range onceFaults(true) {
-		if !fault.late { // its client knows that one may come
-			continue
-		}
-		t.Run(fault.name, func(t *testing.T) {
-			t.Parallel()
-			l := newOnceLab(t)
-			blocker := l.take(l.rival)
-			line := []<-chan onceStood{l.stand(t.Context()), l.stand(t.Context()), l.stand(t.Context())}
-			redistest.Eventually(t, oncePatience, func() bool {
-				return l.direct.PubSubNumSub(t.Context(), "redisson_lock__channel:{"+l.name+"}").
-					Val()["redisson_lock__channel:{"+l.name+"}"] > 0
-			}, "the first of them listens")
-			s := l.inject(fault, lua.SHA("acquire"))
-			require.NoError(t, blocker.unlock())
-			for _, next := range line {
-				got := <-next
-				require.NoError(t, got.err)
-				held, err := l.lock.Held(got.ctx)
-				require.NoError(t, err)
-				require.Greater(t, held.Fence, l.fence)
-				l.fence = held.Fence
-				require.NoError(t, got.unlock())
-			}
-			for _, moment := range fault.when {
-				s.deliver(t, moment)
-			}
-			l.free(true)
-			l.passed()
-			require.NoError(t, l.rival.Do(t.Context(), func(context.Context) error { return nil }))
-			l.nothingLeft()
-		})
-	}
 }

@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
-	./internal/scaletest ./internal/wake ./internal/links"
+	./internal/faulttest ./internal/scaletest ./internal/wake ./internal/links"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

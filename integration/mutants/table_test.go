@@ -464,7 +464,7 @@ var table = append(histories, []mutant{
 		file: "internal/engine/pass.go",
 		old:  `doubt: h.doubt,`,
 		new:  ``,
-		in:   "rlock", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
+		in:   "internal/faulttest", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
 	}, {
 		name: "a hold whose count is on its way is passed on",
 		file: "internal/hold/pass.go",
@@ -660,13 +660,13 @@ var table = append(histories, []mutant{
 		file: "internal/engine/*.go",
 		old:  `sent.reply.Fence, start, `,
 		new:  `sent.reply.Fence, e.clock.Now(), `,
-		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+		in:   "internal/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "an acquisition that had to be sent twice is valid from the second time",
 		file: "internal/engine/*.go",
 		old:  "store.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
 		new:  "store.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
-		in:   "rlock", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+		in:   "internal/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
@@ -686,6 +686,6 @@ var table = append(histories, []mutant{
 }`,
 		new: `	_ = node
 }`,
-		in: "rlock", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
+		in: "internal/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
 }...)

@@ -1,4 +1,4 @@
-package rlock_test
+package faulttest_test
 
 import (
 	"context"
@@ -56,16 +56,18 @@ func awhile(t *testing.T, opts rlock.ClientOptions, test func(t *testing.T, lab 
 // leaves has Redis go away, and then unlocks so many locks, of which none can be released.
 func (lab *awayLab) leaves(t *testing.T, locks int) {
 	t.Helper()
-	held := make([]timeHold, locks)
+	held := make([]func() error, locks)
 	for i := range held {
-		held[i] = timeLock(t, context.Background(), rlock.New(lab.client, fmt.Sprint("held", i)))
+		var err error
+		_, held[i], err = rlock.New(lab.client, fmt.Sprint("held", i)).Lock(context.Background())
+		require.NoError(t, err)
 	}
 	lab.away.Store(true)
 	lab.server.CutAll()
 	var all sync.WaitGroup
-	for _, hold := range held {
+	for _, unlock := range held {
 		all.Go(func() {
-			if err := hold.unlock(); !errors.Is(err, rlock.ErrUnavailable) {
+			if err := unlock(); !errors.Is(err, rlock.ErrUnavailable) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -96,7 +98,9 @@ func TestNobodyIsProbedForWhatIsOver(t *testing.T) {
 	opts := rlock.ClientOptions{Lease: time.Second, ReleaseTimeout: 100 * time.Millisecond}
 	awhile(t, opts, func(t *testing.T, lab *awayLab) {
 		long := rlock.New(lab.client, "nightly", rlock.FixedLease(time.Hour))
-		require.NoError(t, timeLock(t, context.Background(), long).unlock())
+		_, unlock, err := long.Lock(context.Background())
+		require.NoError(t, err)
+		require.NoError(t, unlock())
 		lab.leaves(t, 10)
 		time.Sleep(10 * time.Second)
 		dials := lab.dials.Load()

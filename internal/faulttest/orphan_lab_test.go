@@ -1,4 +1,4 @@
-package rlock_test
+package faulttest_test
 
 import (
 	"context"
