@@ -230,18 +230,21 @@ func TestAfterARunTheNameIsLeftToOthers(t *testing.T) {
 		_, err := listener.Receive(within(t)) // the confirmation
 		require.NoError(t, err)
 	}
-	first, behind := l.begin(nil, nil, nil)
-	granted := alive(t, l.lock, first.ctx)
-	require.NoError(t, first.unlock())
-	second := l.in(behind[0])
-	require.Equal(t, granted.ID, alive(t, l.lock, second.ctx).ID)
-	<-time.After(60 * time.Millisecond) // longer than any run
-	ended := time.Now()
-	require.NoError(t, second.unlock())
-	third := l.in(behind[1])
-	require.GreaterOrEqual(t, time.Since(ended), 5*time.Millisecond)
-	require.NotEqual(t, granted.ID, alive(t, l.lock, third.ctx).ID)
-	require.NoError(t, third.unlock())
+	// Ten times: where nobody is waited for, one of them is sooner, even on a machine that is busy.
+	for range 10 {
+		first, behind := l.begin(nil, nil, nil)
+		granted := alive(t, l.lock, first.ctx)
+		require.NoError(t, first.unlock())
+		second := l.in(behind[0])
+		require.Equal(t, granted.ID, alive(t, l.lock, second.ctx).ID)
+		<-time.After(60 * time.Millisecond) // longer than any run
+		ended := time.Now()
+		require.NoError(t, second.unlock())
+		third := l.in(behind[1])
+		require.GreaterOrEqual(t, time.Since(ended), 5*time.Millisecond)
+		require.NotEqual(t, granted.ID, alive(t, l.lock, third.ctx).ID)
+		require.NoError(t, third.unlock())
+	}
 }
 
 // R4: a process that has many callers at the name keeps no other one out.

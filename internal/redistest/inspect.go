@@ -2,8 +2,11 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +26,9 @@ func ask[T any](
 	ctx, cancel := context.WithTimeout(context.Background(), inspectLimit)
 	defer cancel()
 	result, err := command(ctx, rdb)
+	for ctx.Err() == nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		result, err = command(ctx, rdb) // a server that becomes a replica ends its connections
+	}
 	if err != nil {
 		t.Fatalf("redistest: %s: %v", s.Addr(), err)
 	}
