@@ -115,6 +115,31 @@ func TestALaterNodeThatHangsIsWaitedFor(t *testing.T) {
 	x.free(t)
 }
 
+// A member can be lost while another node is asked for the next one. The error names the one that was lost.
+func TestALossBeforeAllAreHeldNamesTheLockThatWasLost(t *testing.T) {
+	t.Parallel()
+	x := onTwoNodes(t)
+	gate := faultproxy.NewGate()
+	asked := x.second.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.HoldRequest(gate))
+	got := make(chan error, 1)
+	go func() {
+		_, _, err := x.set.TryLock(within(t))
+		got <- err
+	}()
+	asked.Wait(t, 1)
+	require.NoError(t, rlock.New(x.here, x.names[0]).Break(within(t)))
+	err := <-got
+	gate.Open()
+	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	require.NotErrorIs(t, err, rlock.ErrLost, "nothing was held")
+	require.ErrorContains(t, err, x.names[0])
+	require.NotContains(t, err.Error(), x.names[1])
+	redistest.Eventually(t, patience, func() bool {
+		_, unlock, err := rlock.New(x.there, x.names[1]).TryLock(within(t))
+		return err == nil && unlock() == nil
+	}, "the second lock is not given back")
+}
+
 // What ends the wait for a node that is away, and what it says then. Nothing is left on the other one.
 func TestTheWaitForALaterNodeEnds(t *testing.T) {
 	t.Parallel()

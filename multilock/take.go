@@ -117,7 +117,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			groups, first = apart(groups), 0
 			continue
 		case once && lost:
-			return nil, fmt.Errorf("%w: lock %q was lost before all were held", rlock.ErrUnavailable, l.Names()[busy])
+			return nil, lostEarly(context.Cause(h.ctx))
 		case ctx.Err() != nil && last != nil && !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable):
 			return nil, ended(ctx, last)
 		case ctx.Err() != nil:
@@ -139,6 +139,16 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			return nil, err
 		}
 	}
+}
+
+// lostEarly is the error of an attempt that lost a member while the others were being taken. It says which and why, and
+// does not match ErrLost: nothing was held.
+func lostEarly(cause error) error {
+	var lost *rlock.LostError
+	if errors.As(cause, &lost) {
+		return fmt.Errorf("%w: lock %q was lost before all were held: %v", rlock.ErrUnavailable, lost.Name, lost.Reason)
+	}
+	return fmt.Errorf("%w: a hold ended before all were held: %v", rlock.ErrUnavailable, cause)
 }
 
 // ended returns the error of a call that ctx ended; err is the last answer.
