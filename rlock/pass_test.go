@@ -271,16 +271,18 @@ func TestWhoHearsARelease(t *testing.T) {
 	})
 	t.Run("and still holds", func(t *testing.T) {
 		t.Parallel()
-		l, second, waiting := setUp(t, false)
-		require.NoError(t, second.ctx.Err())
-		granted, before := l.held(second), conductCount(l.proxy).release
-		require.NoError(t, second.unlock())
-		require.Equal(t, before+1, conductCount(l.proxy).release)
-		third := l.line.in(t, waiting[0])
-		require.NotEqual(t, granted.ID, l.held(third).ID)
-		require.Greater(t, l.held(third).Fence, granted.Fence)
-		require.NoError(t, third.unlock())
-		l.free()
+		for range 5 { // on a busy machine a run may be over before it can be passed on
+			l, second, waiting := setUp(t, false)
+			require.NoError(t, second.ctx.Err())
+			granted, before := l.held(second), conductCount(l.proxy).release
+			require.NoError(t, second.unlock())
+			require.Equal(t, before+1, conductCount(l.proxy).release)
+			third := l.line.in(t, waiting[0])
+			require.NotEqual(t, granted.ID, l.held(third).ID)
+			require.Greater(t, l.held(third).Fence, granted.Fence)
+			require.NoError(t, third.unlock())
+			l.free()
+		}
 	})
 }
 
