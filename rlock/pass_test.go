@@ -245,7 +245,7 @@ func (l *passLab) alarm() bool {
 func TestWhoHearsARelease(t *testing.T) {
 	t.Parallel()
 	setUp := func(t *testing.T, gone bool) (l *passLab, first conductGrant, waiting []<-chan conductGrant) {
-		for range 10 {
+		for range 3 {
 			l = newPassLabOf(t, time.Hour)
 			if first, waiting = l.begin(nil, nil, nil); !gone {
 				require.NoError(t, first.unlock())
