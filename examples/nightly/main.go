@@ -1,6 +1,7 @@
-// Command nightly runs a job that must run once a night, on machines that all have it in their crontab.
-// One of them runs it, a late one finds it done, and if the one that runs it dies, another takes over. A
-// program that needs the result waits for it on a latch. It exits non-zero if any check fails.
+// Command nightly runs a job that is due at two o'clock on several machines, whose clocks differ, and that must run once
+// a night. One of them runs it and the others skip it, a machine whose clock is late as well, although the job is over
+// by its two o'clock. In the second night the machine that runs the job dies, and the late one makes up for it. It exits
+// non-zero if any check fails.
 //
 //	go run ./examples/nightly
 //	REDIS_URL=redis://localhost:6379 go run ./examples/nightly
@@ -12,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
@@ -20,13 +20,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
 const (
-	// lease is how long the others wait for a dead machine. It is short, so that the wait can be
-	// watched; the default is 30 s.
+	// minHold is how long the lock is kept, however short the job is: for longer than the clocks of the machines
+	// differ, and for less than the time until the job is due again. An hour is good for a job that is due once a
+	// night; this night is over in seconds.
+	minHold = 5 * time.Second
+
+	// lease is how long the lock of a machine that died stays. It is short, so that the wait can be watched; the
+	// default is 30 s.
 	lease = time.Second
 
 	// patience bounds the whole run; no step takes anywhere near as long.
@@ -34,15 +38,15 @@ const (
 )
 
 const (
-	urlEnv   = "REDIS_URL"
-	nightEnv = "NIGHTLY_NIGHT" // set for the machine that dies
+	urlEnv  = "REDIS_URL"
+	nameEnv = "NIGHTLY_NAME" // set for the machine that dies
 )
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	run := night
-	if os.Getenv(nightEnv) != "" {
+	run := nights
+	if os.Getenv(nameEnv) != "" {
 		run = doomed
 	}
 	if err := run(ctx); err != nil {
@@ -51,8 +55,8 @@ func main() {
 	}
 }
 
-// night is one night: the evening, two o'clock on four machines, and a mailer that waits for the result.
-func night(ctx context.Context) error {
+// nights are two nights of four machines: in the first one all is well, in the second one a machine dies.
+func nights(ctx context.Context) (err error) {
 	url := os.Getenv(urlEnv)
 	if url == "" {
 		server, err := miniredis.Run()
@@ -63,47 +67,50 @@ func night(ctx context.Context) error {
 		defer server.Close()
 		url = "redis://" + server.Addr()
 	}
-	// A night has a name of its own, so that the next one is another job.
-	name := "close-the-books:" + time.Now().Format(time.DateOnly) + ":" + uuid.NewString()[:8]
+	name := "close-the-books:" + uuid.NewString()[:8]
 
-	mailer, err := newMachine("the mailer", url, name)
-	if err != nil {
-		return err
+	var machines []*machine
+	for _, who := range []string{"machine A", "machine B", "machine C", "the machine whose clock is late"} {
+		m, err := newMachine(who, url, name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, m.close()) }()
+		machines = append(machines, m)
 	}
-	defer mailer.close()
-	if err := mailer.closed.Set(ctx, 1); err != nil { // in the evening: there is something to wait for
-		return err
-	}
-	mailed := make(chan error, 1)
-	go func() { mailed <- mailer.closed.Wait(ctx) }()
+	punctual, late := machines[:3], machines[3]
 
-	if err := dies(ctx, url, name); err != nil {
+	if err := twoOClock(ctx, punctual); err != nil {
 		return err
 	}
-	results := make(chan error)
-	for _, who := range []string{"machine A", "machine B", "machine C"} {
-		go func() { results <- oneMachine(ctx, who, url, name) }()
-	}
-	for range 3 {
-		err = errors.Join(err, <-results)
-	}
-	if err = errors.Join(err, <-mailed); err != nil {
+	if err := late.run(ctx); err != nil {
 		return err
 	}
-	fmt.Println("the mailer sends what the books say")
-	if err := oneMachine(ctx, "a machine whose clock is late", url, name); err != nil {
+	if err := late.closedTheBooks(ctx, 1); err != nil {
 		return err
 	}
-	return mailer.check(ctx)
+
+	time.Sleep(minHold) // the next day
+	if err := dies(ctx, url, name, punctual); err != nil {
+		return err
+	}
+	time.Sleep(2 * lease) // by now the lock of the dead machine is free; its clock is that late
+	if err := late.run(ctx); err != nil {
+		return err
+	}
+	return late.closedTheBooks(ctx, 2)
 }
 
-func oneMachine(ctx context.Context, who, url, name string) error {
-	m, err := newMachine(who, url, name)
-	if err != nil {
-		return err
+// twoOClock has the job due on some machines at the same time.
+func twoOClock(ctx context.Context, machines []*machine) (err error) {
+	results := make(chan error)
+	for _, m := range machines {
+		go func() { results <- m.run(ctx) }()
 	}
-	defer m.close()
-	return m.twoOClock(ctx)
+	for range machines {
+		err = errors.Join(err, <-results)
+	}
+	return err
 }
 
 // machine is one of the machines with the job in their crontab: a process of its own.
@@ -112,7 +119,6 @@ type machine struct {
 	rdb       *redis.Client // has the books as well: any database would do
 	client    *rlock.Client
 	lock      *rlock.Lock
-	closed    *latch.Latch
 }
 
 func newMachine(who, url, name string) (*machine, error) {
@@ -121,48 +127,32 @@ func newMachine(who, url, name string) (*machine, error) {
 		return nil, errors.New(urlEnv + " is no URL: special characters of a password are written %XX")
 	}
 	rdb := redis.NewClient(opts)
-	// Here it is intended that machines wait for one another, so nothing need be logged.
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: lease, Logger: slog.New(slog.DiscardHandler),
-	})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: lease})
 	if err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
-	return &machine{
-		who, name, rdb, client, rlock.New(client, name), latch.New(client, name+":closed"),
-	}, nil
+	return &machine{who, name, rdb, client, rlock.New(client, name, rlock.MinHold(minHold))}, nil
 }
 
-func (m *machine) close() {
-	_ = m.client.Close()
-	_ = m.rdb.Close()
+func (m *machine) close() error { return errors.Join(m.client.Close(), m.rdb.Close()) }
+
+// run is what cron starts on every machine. TryLock does not wait: a machine that waited for the lock would run the job
+// when another has done it. MinHold keeps the lock when the job is over: without it the machine whose clock is late
+// would find the lock free, and run the job again.
+func (m *machine) run(ctx context.Context) error {
+	ctx, unlock, err := m.lock.TryLock(ctx)
+	if errors.Is(err, rlock.ErrBusy) {
+		fmt.Println(m.who, "skips it: it runs elsewhere, or has just run")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.closeTheBooks(ctx), unlock()) // unlock returns at once; Redis keeps the lock
 }
 
-// twoOClock is what cron starts on every machine. The lock makes sure that one machine runs at a time,
-// and the record written when the job is done makes sure that it runs once: with only a lock the second
-// machine would run it after the first.
-func (m *machine) twoOClock(ctx context.Context) error {
-	return m.lock.Do(ctx, func(ctx context.Context) error {
-		done, err := m.rdb.Exists(ctx, m.name+":done").Result()
-		if err != nil {
-			return err
-		}
-		if done == 1 {
-			fmt.Println(m.who, "finds it done")
-			return nil
-		}
-		if err := m.closeTheBooks(ctx); err != nil {
-			return err
-		}
-		if err := m.rdb.Set(ctx, m.name+":done", m.who, patience).Err(); err != nil {
-			return err
-		}
-		return m.closed.CountDown(ctx)
-	})
-}
-
-// closeTheBooks is the job. It checks its context between its steps, because the context ends when the
-// lock is lost, and another machine may hold the lock then.
+// closeTheBooks is the job. It looks at its context between its steps, because the context ends when the lock is lost,
+// and another machine may hold the lock then.
 func (m *machine) closeTheBooks(ctx context.Context) error {
 	fmt.Println(m.who, "closes the books")
 	for range 5 {
@@ -179,15 +169,15 @@ func (m *machine) closeTheBooks(ctx context.Context) error {
 	return nil
 }
 
-// check verifies that the job ran once. An application does not need it.
-func (m *machine) check(ctx context.Context) error {
-	times, err := m.rdb.GetDel(ctx, m.name+":times").Int()
+// closedTheBooks checks that the job ran once in each night. An application does not need it.
+func (m *machine) closedTheBooks(ctx context.Context, nights int) error {
+	times, err := m.rdb.GetEx(ctx, m.name+":times", patience).Int()
 	if err != nil {
 		return err
 	}
-	if times != 1 {
-		return fmt.Errorf("the books were closed %d times", times)
+	if times != nights {
+		return fmt.Errorf("in %d nights the books were closed %d times", nights, times)
 	}
-	fmt.Println("the books were closed once")
+	fmt.Println("The books were closed once that night.")
 	return nil
 }

@@ -34,11 +34,12 @@ var examples = map[string]example{
 		"Everything was as it should be": 1,
 	}},
 	"nightly": {says: map[string]int{
-		"machine D closes the books\nand dies":        0,
-		"a machine whose clock is late finds it done": 0,
-		"the books were closed once":                  0,
-		"has closed the books":                        1,
-		"finds it done":                               3,
+		"closes the books": 3, // one of them dies
+		"skips it: it runs elsewhere, or has just run\nThe books were closed once that night.": 1,
+		"skips it":       6,
+		"machine D dies": 1,
+		"the machine whose clock is late has closed the books\nThe books": 1,
+		"The books were closed once that night.":                          2,
 	}},
 	"printers": {says: map[string]int{
 		"and is switched off": 0,
@@ -60,7 +61,8 @@ var examples = map[string]example{
 }
 
 // Each example is what a newcomer copies: into an empty module, where it runs as it is, with a server inside it and on
-// every kind of Redis that it names.
+// every kind of Redis that it names. The one for a job that must run once has it run once (defect F26: the pages named
+// it for TryLock with MinHold, and it had neither).
 func TestExamplesCanBeCopied(t *testing.T) {
 	folders, err := os.ReadDir(filepath.Join(root, "examples"))
 	require.NoError(t, err)
