@@ -14,19 +14,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 )
 
-// Kind is what a lock is, as far as its keys in Redis tell.
-type Kind string
-
-// The kinds of locks that List tells.
+// The kinds that only List tells. It knows locks by their keys, and these do not always tell which kind it is: a fair
+// lock that nobody waits for, and a member of a multilock or a redlock, are KindLock; a counting semaphore or a latch
+// is KindCounting or KindLatch while somebody waits for it. KindRead, KindWrite, KindMultilock and KindRedlock are
+// never told.
 const (
-	KindLock      Kind = "rlock"     // also a fair lock that nobody waits for, and a multilock's or redlock's member
-	KindFair      Kind = "fair"      // a fair lock
-	KindReadWrite Kind = "rwlock"    // a read-write lock
-	KindSemaphore Kind = "semaphore" // a semaphore whose permits have leases
-	KindCounting  Kind = "counting"  // a counting semaphore that somebody waits for
-	KindLatch     Kind = "latch"     // a latch that somebody waits for
-	KindNumber    Kind = "number"    // a counting semaphore or a latch; looked up by name, any number
-	KindUnknown   Kind = "unknown"   // a name that was locked lately and that nobody holds
+	KindReadWrite Kind = "rwlock"  // a read-write lock; Entry.Mode is the side that is held
+	KindNumber    Kind = "number"  // a counting semaphore or a latch; looked up by name, any number
+	KindUnknown   Kind = "unknown" // a name that was locked lately and that nobody holds
 )
 
 // Entry is one lock in Redis, held by whomever.

@@ -29,6 +29,9 @@ type Waiter = lock.Waiter
 // Observer is a set of functions that are told what happens, for metrics and traces. See [lock.Observer].
 type Observer = lock.Observer
 
+// JoinObservers returns an Observer that calls the functions of all the given ones. See [lock.JoinObservers].
+func JoinObservers(observers ...*Observer) *Observer { return lock.JoinObservers(observers...) }
+
 // Call is one call that acquires something, as an Observer is told of it. See [lock.Call].
 type Call = lock.Call
 
@@ -73,6 +76,8 @@ var (
 	ErrReleased = lock.ErrReleased
 	// ErrClosed means that the Client is closed. See [lock.ErrClosed].
 	ErrClosed = lock.ErrClosed
+	// ErrExported is what Observer.Ended is told of a hold that moved to another process. See [lock.ErrExported].
+	ErrExported = lock.ErrExported
 	// ErrUnavailable means that Redis did not answer, or answered with an error. See [lock.ErrUnavailable].
 	ErrUnavailable = lock.ErrUnavailable
 	// ErrKeyConflict means that the lock's key holds something else. See [lock.ErrKeyConflict].
@@ -97,3 +102,43 @@ const (
 	// LossMaxHold: MaxHold elapsed before unlock.
 	LossMaxHold = lock.LossMaxHold
 )
+
+// Kind is what a lock is. An Observer is told of each kind below, but of none of those that only [List] tells. See
+// [lock.Kind].
+type Kind = lock.Kind
+
+// The kinds of locks. See [lock.Kind].
+const (
+	KindLock      = lock.KindLock
+	KindRead      = lock.KindRead
+	KindWrite     = lock.KindWrite
+	KindFair      = lock.KindFair
+	KindSemaphore = lock.KindSemaphore
+	KindCounting  = lock.KindCounting
+	KindLatch     = lock.KindLatch
+	KindMultilock = lock.KindMultilock
+	KindRedlock   = lock.KindRedlock
+)
+
+// Outcome is how a call or a hold ended, in a word that is fit for a label. See [lock.Outcome].
+type Outcome = lock.Outcome
+
+// The outcomes of calls and holds. See [lock.Outcome].
+const (
+	OutcomeHeld        = lock.OutcomeHeld
+	OutcomeBusy        = lock.OutcomeBusy
+	OutcomeCancelled   = lock.OutcomeCancelled
+	OutcomeUnavailable = lock.OutcomeUnavailable
+	OutcomeConflict    = lock.OutcomeConflict
+	OutcomeClosed      = lock.OutcomeClosed
+	OutcomeError       = lock.OutcomeError
+	OutcomeReleased    = lock.OutcomeReleased
+	OutcomeExported    = lock.OutcomeExported
+	OutcomeLost        = lock.OutcomeLost
+)
+
+// OutcomeOf is how a call ended that returned err. See [lock.OutcomeOf].
+func OutcomeOf(err error) Outcome { return lock.OutcomeOf(err) }
+
+// OutcomeOfHold is how a hold ended with err, which Observer.Ended was told. See [lock.OutcomeOfHold].
+func OutcomeOfHold(err error) Outcome { return lock.OutcomeOfHold(err) }
