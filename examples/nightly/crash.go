@@ -9,8 +9,8 @@ import (
 	"os/exec"
 )
 
-// dies is two o'clock with a machine that begins the job, and that is killed when the others have skipped it. If the job
-// has to be done in spite of a death, some machine must try again later.
+// dies is two o'clock with a machine that begins the job, and that is killed when the others have skipped it. If the
+// job has to be done in spite of a death, some machine must try again later.
 func dies(ctx context.Context, url, name string, others []*machine) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command nightly runs a job that is due at two o'clock on several machines, whose clocks differ, and that must run once
-// a night. One of them runs it and the others skip it, a machine whose clock is late as well, although the job is over
-// by its two o'clock. In the second night the machine that runs the job dies, and the late one makes up for it. It exits
-// non-zero if any check fails.
+// Command nightly runs a job that is due at two o'clock on several machines, whose clocks differ, and that must run
+// once a night. One of them runs it and the others skip it, a machine whose clock is late as well, although the job is
+// over by its two o'clock. In the second night the machine that runs the job dies, and the late one makes up for it.
+// The program exits non-zero if any check fails.
 //
 //	go run ./examples/nightly
 //	REDIS_URL=redis://localhost:6379 go run ./examples/nightly
