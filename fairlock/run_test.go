@@ -122,7 +122,7 @@ func TestTheReleaseThatEndsARunFails(t *testing.T) {
 	next := rival.wait()
 	proxy.Refuse(true)
 	proxy.CutAll()
-	require.ErrorIs(t, h.unlock(), rlock.ErrUnavailable)
+	require.ErrorIs(t, h.unlock(), rlock.ErrUnconfirmed)
 	require.Empty(t, next)
 	proxy.Refuse(false)
 	l.arrives(next).frees(t)

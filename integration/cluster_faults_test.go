@@ -137,7 +137,7 @@ func TestALockOfAFrozenNodeIsReleasedWhenItThaws(t *testing.T) {
 	lock := rlock.New(client, tagged(t, lab, 0, "a"))
 	_, unlock := held(t, lock)
 	lab.Node(0).Stop()
-	require.ErrorIs(t, unlock(), rlock.ErrUnavailable)
+	require.ErrorIs(t, unlock(), rlock.ErrUnconfirmed)
 	lab.Node(0).Continue()
 	redistest.Eventually(t, limit, func() bool { return !exists(t, lab.Node(0), lock.Name()) },
 		"the hold of a 30 s lease was left to its lease")

@@ -43,7 +43,7 @@ func bustle(t *testing.T, rdb redis.UniversalClient, lease time.Duration, name s
 					switch {
 					case err == nil:
 						done++
-					case errors.Is(err, rlock.ErrUnavailable):
+					case errors.Is(err, rlock.ErrUnavailable), errors.Is(err, rlock.ErrUnconfirmed):
 						failed.Add(1)
 					default:
 						t.Error(err)

@@ -120,7 +120,8 @@ func (e *Election) Campaign(ctx context.Context) (term context.Context, resign f
 		return term, unlock, nil
 	}
 	if err = parts.Engine.Note(term, parts.Request.Proto, e.value, false); err != nil {
-		return ctx, func() error { return lock.ErrNotHeld }, handle.Join(err, unlock())
+		_ = unlock() // an unconfirmed release would say that this candidate has led
+		return ctx, func() error { return lock.ErrNotHeld }, err
 	}
 	return term, func() error { return e.resign(term, unlock) }, nil
 }

@@ -3,6 +3,7 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The errors of this module. Match them with errors.Is: a returned error wraps one of these, names the lock, and
@@ -18,6 +19,11 @@ var (
 	// ErrLost means that the hold ended before its owner unlocked it. The error is a *LostError.
 	ErrLost = errors.New("rlock: the lock was lost")
 
+	// ErrUnconfirmed means that the hold is over here, and was valid until its unlock, and that Redis has not confirmed
+	// the release: the work was done, and others may have to wait for a while. The error is a *ReleaseError, which does
+	// not match ErrUnavailable. Only unlock and Do return it.
+	ErrUnconfirmed = errors.New("rlock: the release of the lock is unconfirmed")
+
 	// ErrReleased is the cause with which a hold's context ends after unlock.
 	ErrReleased = errors.New("rlock: the lock was released")
 
@@ -29,7 +35,7 @@ var (
 
 	// ErrUnavailable means that Redis did not answer, or answered with an error, which this one wraps. If Redis
 	// denied the user a right or refused its credentials, the text names that instead of calling Redis unavailable,
-	// and the call does not wait.
+	// and the call does not wait. From Do it means that the function was not called, unless the function returned it.
 	ErrUnavailable = errors.New("rlock: redis is unavailable")
 
 	// ErrKeyConflict means that the lock's key, or the key of its fencing token, holds something else: another type,
@@ -88,6 +94,42 @@ func (e *LostError) Is(target error) bool { return target == ErrLost }
 
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
+
+// ReleaseError says that a hold was valid until its unlock, and that Redis has not confirmed the release: it did not
+// answer within ReleaseTimeout, or it refused. The hold is over here all the same, and its context has ended. In the
+// background the release is sent again and again, until Redis confirms it or the lease has ended.
+//
+// It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
+// nobody takes the error for one of a call that did nothing. Of a level of a nested hold it says that Redis may not
+// know yet that the level is over.
+type ReleaseError struct {
+	Name  string
+	Kind  Kind
+	Until time.Time // by then the lease has ended, whether or not Redis hears of the release
+	Err   error     // the last error of the release
+}
+
+// Error implements error.
+func (e *ReleaseError) Error() string {
+	s := fmt.Sprintf("rlock: %s was held to the end of the work, but its release is unconfirmed, "+
+		"and goes on in the background until the lease ends (%s at the latest)",
+		grant(e.Kind, e.Name), e.Until.Format(time.RFC3339))
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Is makes a ReleaseError match ErrUnconfirmed.
+func (e *ReleaseError) Is(target error) bool { return target == ErrUnconfirmed }
+
+// grant is what texts call that which a hold of a kind has.
+func grant(kind Kind, name string) string {
+	if kind == KindSemaphore {
+		return fmt.Sprintf("permit of semaphore %q", name)
+	}
+	return fmt.Sprintf("lock %q", name)
+}
 
 // ArgumentError reports an invalid value, before anything is sent.
 type ArgumentError struct {

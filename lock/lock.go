@@ -49,9 +49,9 @@ func (l *Lock) Name() string {
 //
 // Unlock ends this level, and with the last level the lock is released; a second call returns ErrNotHeld. It needs no
 // context, works from any goroutine and after every context ended, and returns within ReleaseTimeout: nil; a
-// *LostError if the hold was lost meanwhile; or ErrUnavailable if Redis could not be told, in which case the release
-// goes on in the background. A deferred unlock must store its error in a named result; without one, the error is
-// lost.
+// *LostError if the hold was lost meanwhile; or a *ReleaseError, which matches ErrUnconfirmed, if the hold was valid to
+// its end and Redis has not confirmed the release, which then goes on in the background. A deferred unlock must store
+// its error in a named result; without one, the error is lost.
 //
 // On error, Lock returns the context that it was given, and an unlock that only returns ErrNotHeld. A nil error means
 // that the lock is held; after any error nothing is left behind. The error matches ErrBusy or ErrUnavailable, and
@@ -78,7 +78,9 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 }
 
 // Do calls fn with the lock held, and passes it the context that carries the hold. The lock is released when fn
-// returns or panics. The error is Lock's, or fn's joined with unlock's.
+// returns or panics. The error is Lock's, and then fn was not called; or fn's joined with unlock's, which matches what
+// either of them matches. So look for ErrUnconfirmed before ErrUnavailable: it says that fn has run to its end with
+// the lock held, and that only the release is unconfirmed.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &ArgumentError{Name: "fn", Problem: "must not be nil"}

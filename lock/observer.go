@@ -37,9 +37,9 @@ type Observer struct {
 	// context. What is acquired without a hold (a latch, a counting semaphore) is told by End alone.
 	Held func(ctx context.Context, call Call) context.Context
 	// Ended: the hold ended, after this long. The ctx is what Held returned, or the caller's. The error is nil after an
-	// unlock that Redis confirmed or that passed the lock on in this process, a *LostError after a loss, ErrClosed if
-	// Close ended it, ErrExported if it was exported, and ErrUnavailable if Redis could not be told of the release.
-	// OutcomeOfHold turns it into a label.
+	// unlock that Redis confirmed or that passed the lock on in this process, a *LostError after a loss, a
+	// *ReleaseError if Redis has not confirmed the release, ErrClosed if Close ended it, and ErrExported if it was
+	// exported. OutcomeOfHold turns it into a label.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
 	// Waiting: the lock is busy and the call waits.
@@ -51,8 +51,8 @@ type Observer struct {
 	// Lost: the hold was lost, and why. Every loss is reported: while Lost blocks, one error for each lost hold stays
 	// in memory.
 	Lost func(err *LostError)
-	// Released: the last level was unlocked, after this long, or the hold was exported. The error says that it was
-	// lost, or that Redis could not be told.
+	// Released: the last level was unlocked, after this long, or the hold was exported. The error is a *LostError if it
+	// was lost, and a *ReleaseError if Redis has not confirmed the release.
 	Released func(name string, held time.Duration, err error)
 
 	// Command: a script was answered by a server, or was not. There is one event for each script that is sent, also if

@@ -19,11 +19,13 @@ const (
 	OutcomeError       Outcome = "error"       // anything else
 )
 
-// The outcomes of a hold: Observer.Ended. OutcomeClosed and OutcomeUnavailable are outcomes of holds as well.
+// The outcomes of a hold: Observer.Ended. OutcomeClosed is an outcome of holds as well, and so is OutcomeUnavailable:
+// of one whose Export was not answered.
 const (
-	OutcomeReleased Outcome = "released"
-	OutcomeExported Outcome = "exported"
-	OutcomeLost     Outcome = "lost"
+	OutcomeReleased    Outcome = "released"
+	OutcomeExported    Outcome = "exported"
+	OutcomeLost        Outcome = "lost"
+	OutcomeUnconfirmed Outcome = "unconfirmed" // ErrUnconfirmed: it was held to its end, and its release goes on
 )
 
 // OutcomeOf is how a call ended that returned err.
@@ -57,6 +59,8 @@ func OutcomeOfHold(err error) Outcome {
 		return OutcomeExported
 	case errors.Is(err, ErrLost):
 		return OutcomeLost
+	case errors.Is(err, ErrUnconfirmed):
+		return OutcomeUnconfirmed
 	case errors.Is(err, ErrClosed):
 		return OutcomeClosed
 	case errors.Is(err, ErrUnavailable):

@@ -41,7 +41,7 @@ func TestUnlockOfASetIsBoundedByReleaseTimeout(t *testing.T) {
 				deaf.Store(true)
 				server.CutAll()
 				began := time.Now()
-				require.ErrorIs(t, unlock(), rlock.ErrUnavailable)
+				require.ErrorIs(t, unlock(), rlock.ErrUnconfirmed)
 				require.LessOrEqual(t, time.Since(began), limit+20*time.Millisecond)
 				_ = c.Close()
 			})

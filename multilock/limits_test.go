@@ -164,7 +164,7 @@ func TestUnlockThoughTheNodeHangs(t *testing.T) {
 	server.Continue()
 	cancel()
 	heirs.Wait()
-	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	require.ErrorIs(t, err, rlock.ErrUnconfirmed)
 	require.Less(t, took, 3*time.Second)
 	free(t, clientAt(t, server.Addr(), nil), n...)
 }

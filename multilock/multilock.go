@@ -184,7 +184,8 @@ func (l *Lock) Names() []string {
 // The context ends when any of the holds ends. Members that ctx already carries are re-entered.
 //
 // Unlock releases every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, unlock returns
-// that member's *rlock.LostError; the others were released at the loss.
+// that member's *rlock.LostError; the others were released at the loss. If Redis has not confirmed the release of a
+// member, it returns a *rlock.ReleaseError that names it, and others may have to wait for that member alone.
 //
 // On error, Lock returns the context that it was given, nothing is held that was not held before, and unlock only
 // returns ErrNotHeld. ErrBusy means that by the last answer another holds one of the members.
@@ -198,7 +199,7 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 }
 
 // Do calls fn with all members held, and passes it the context that carries them. They are released when fn returns
-// or panics. The error is Lock's, or fn's joined with unlock's.
+// or panics. The error is Lock's, and then fn was not called; or fn's joined with unlock's.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"}

@@ -70,7 +70,8 @@ func stressCaller(client *rlock.Client, out *stressLog, span time.Duration, call
 	for began := time.Now(); time.Since(began) < span; {
 		err := stressTurn(client, out)
 		switch {
-		case err == nil, errors.Is(err, rlock.ErrUnavailable), errors.Is(err, rlock.ErrLost):
+		case err == nil, errors.Is(err, rlock.ErrUnavailable), errors.Is(err, rlock.ErrLost),
+			errors.Is(err, rlock.ErrUnconfirmed):
 		case errors.Is(err, rlock.ErrBusy) && errors.Is(err, context.DeadlineExceeded):
 		default:
 			out.say("failed caller %d: %v", caller, err)

@@ -54,7 +54,8 @@ func endHold(ctx context.Context, outcome lock.Outcome, err error) {
 		return
 	}
 	span.SetAttributes(keyOutcome.String(string(outcome)))
-	if outcome == lock.OutcomeLost || outcome == lock.OutcomeUnavailable || outcome == lock.OutcomeError {
+	switch outcome {
+	case lock.OutcomeLost, lock.OutcomeUnconfirmed, lock.OutcomeUnavailable, lock.OutcomeError:
 		fail(span, outcome, err)
 	}
 	span.End()

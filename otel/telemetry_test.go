@@ -123,10 +123,11 @@ func TestHoldsAreMeasuredByTheirOutcome(t *testing.T) {
 	}, values(l.metrics(t)["losses"]), "they begin at zero")
 	o.Ended(held, call, time.Second, &lock.LostError{Name: "order:1", Reason: lock.LossGone})
 	o.Ended(o.Held(t.Context(), call), call, time.Second, nil)
+	o.Ended(o.Held(t.Context(), call), call, time.Second, &lock.ReleaseError{Name: "order:1"})
 	measured := l.metrics(t)
 	assert.Equal(t, map[string]float64{"order:* rlock": 0}, values(measured["held"]))
-	assert.Equal(t, map[string]float64{"order:* rlock lost": 1, "order:* rlock released": 1},
-		values(measured["hold.duration"]))
+	assert.Equal(t, map[string]float64{"order:* rlock lost": 1, "order:* rlock released": 1,
+		"order:* rlock unconfirmed": 1}, values(measured["hold.duration"]))
 	assert.InDelta(t, 1, values(measured["losses"])["order:* rlock gone"], 0)
 	assert.Empty(t, l.spans.Started(), "a hold is no span")
 }

@@ -81,6 +81,7 @@ func TestHoldsAreCountedByTheirOutcome(t *testing.T) {
 	call := lock.Call{Name: "order:1", Kind: lock.KindFair}
 	for _, err := range []error{
 		nil, lock.ErrExported, lock.ErrClosed, lock.ErrUnavailable,
+		&lock.ReleaseError{Name: "order:1", Err: lock.ErrUnavailable},
 		&lock.LostError{Name: "order:1", Reason: lock.LossGone},
 		fmt.Errorf("wrapped: %w", &lock.LostError{Name: "order:1", Reason: lock.LossExpired}),
 	} {
@@ -89,7 +90,7 @@ func TestHoldsAreCountedByTheirOutcome(t *testing.T) {
 	all := gather(t, m)
 	assert.Equal(t, map[string]float64{
 		"order:* fair released": 1, "order:* fair exported": 1, "order:* fair closed": 1, "order:* fair unavailable": 1,
-		"order:* fair lost": 2,
+		"order:* fair lost": 2, "order:* fair unconfirmed": 1,
 	}, values(all["hold_seconds"]))
 	assert.Equal(t, map[string]float64{
 		"order:* fair gone": 1, "order:* fair expired": 1, "order:* fair max_hold": 0,

@@ -113,7 +113,7 @@ var stages = map[string]stage{
 		}
 		return err
 	}},
-	"release": {held: true, fails: rlock.ErrUnavailable, act: func(s *subset) error {
+	"release": {held: true, fails: rlock.ErrUnconfirmed, act: func(s *subset) error {
 		return s.unlock()
 	}},
 }

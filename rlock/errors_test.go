@@ -16,7 +16,7 @@ import (
 
 var errorsOfAll = []error{
 	rlock.ErrBusy, rlock.ErrNotHeld, rlock.ErrLost, rlock.ErrReleased, rlock.ErrClosed,
-	rlock.ErrUnavailable, rlock.ErrKeyConflict,
+	rlock.ErrUnavailable, rlock.ErrUnconfirmed, rlock.ErrKeyConflict,
 }
 
 // errorsOnly asserts that err is one word of the vocabulary and no other.
@@ -116,7 +116,7 @@ var errorsSituations = map[string]struct {
 			_, err := lab.lock.Inspect(conductCtx(t))
 			return err
 		}},
-	"unlock while Redis is silent": {rlock.ErrUnavailable, nil, context.DeadlineExceeded,
+	"unlock while Redis is silent": {rlock.ErrUnconfirmed, nil, context.DeadlineExceeded,
 		func(t *testing.T, lab *errorsLab) error {
 			_, unlock := conductTake(t, conductCtx(t), lab.lock)
 			lab.proxy.Blackhole(true)

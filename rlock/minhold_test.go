@@ -219,7 +219,7 @@ func TestMinHoldIsKeptByALateRelease(t *testing.T) {
 	lab.on("keep", faultproxy.DropRequest).Times(2)
 	err := hold.unlock()
 	if err != nil {
-		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.ErrorIs(t, err, rlock.ErrUnconfirmed)
 	}
 	redistest.Eventually(t, timeLimit, func() bool {
 		return !lab.direct.HExists(context.Background(), key, id).Val()

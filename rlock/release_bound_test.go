@@ -105,7 +105,7 @@ func unlockUnreachable(
 		all.Go(func() {
 			err := unlock()
 			took := time.Since(began)
-			assert.ErrorIs(t, err, rlock.ErrUnavailable)
+			assert.ErrorIs(t, err, rlock.ErrUnconfirmed)
 			assert.NotErrorIs(t, err, context.DeadlineExceeded, "the deadline is not the caller's")
 			assert.LessOrEqual(t, took, limit+releaseSlack)
 		})

@@ -195,7 +195,7 @@ func (c *timeChaos) known(err error) bool {
 		return true
 	}
 	for _, word := range []error{
-		rlock.ErrBusy, rlock.ErrUnavailable, rlock.ErrLost, context.DeadlineExceeded,
+		rlock.ErrBusy, rlock.ErrUnavailable, rlock.ErrLost, rlock.ErrUnconfirmed, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, word) {
 			return true

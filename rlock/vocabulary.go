@@ -72,6 +72,8 @@ var (
 	ErrNotHeld = lock.ErrNotHeld
 	// ErrLost means that the hold ended before its owner unlocked it. See [lock.ErrLost].
 	ErrLost = lock.ErrLost
+	// ErrUnconfirmed means that the hold is over here and its release is unconfirmed. See [lock.ErrUnconfirmed].
+	ErrUnconfirmed = lock.ErrUnconfirmed
 	// ErrReleased is the cause with which a hold's context ends after unlock. See [lock.ErrReleased].
 	ErrReleased = lock.ErrReleased
 	// ErrClosed means that the Client is closed. See [lock.ErrClosed].
@@ -86,6 +88,10 @@ var (
 
 // LostError says which hold was lost, and why. It matches ErrLost. See [lock.LostError].
 type LostError = lock.LostError
+
+// ReleaseError says that a hold was valid to its end and that Redis has not confirmed its release. It matches
+// ErrUnconfirmed. See [lock.ReleaseError].
+type ReleaseError = lock.ReleaseError
 
 // ArgumentError reports an invalid value, before anything is sent. See [lock.ArgumentError].
 type ArgumentError = lock.ArgumentError

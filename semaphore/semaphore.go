@@ -55,7 +55,8 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 //
 // The returned context ends when the permits are lost, before Redis can give them to anybody else, and with
 // rlock.ErrReleased after release. Release gives them back, once. After a loss it returns the *rlock.LostError, on a
-// second call rlock.ErrNotHeld; neither changes anything.
+// second call rlock.ErrNotHeld; neither changes anything. If Redis has not confirmed it, it returns a
+// *rlock.ReleaseError, as the unlock of a lock does.
 //
 // N is from 1 to 10,000. If n exceeds the capacity, the error is an *rlock.ArgumentError once Redis has reported the
 // capacity; if the capacity fell below n while the call waited, it is a *[CapacityError]. On error Acquire returns
@@ -76,7 +77,7 @@ func (s *Semaphore) TryAcquire(
 }
 
 // Do calls fn with n permits held, and passes it the context that carries them. They are released when fn returns or
-// panics. The error is Acquire's, or fn's joined with release's.
+// panics. The error is Acquire's, and then fn was not called; or fn's joined with release's.
 func (s *Semaphore) Do(ctx context.Context, n int64, fn func(ctx context.Context) error) error {
 	return s.lock(n).Do(ctx, fn)
 }

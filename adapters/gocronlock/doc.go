@@ -43,8 +43,8 @@
 // listener gocron.AfterLockError.
 //
 // When the lock is lost in the middle, gocron goes on: it gives the job no context of the lock, and drops the error of
-// Unlock. With an Elector, gocron asks once, when a run begins. A run that begins while its scheduler leads goes on
-// when the next one leads already.
+// Unlock, as it does if Redis does not confirm the release: see [Lock.Unlock]. With an Elector, gocron asks once, when
+// a run begins. A run that begins while its scheduler leads goes on when the next one leads already.
 //
 // # Why it is safe
 //

@@ -47,7 +47,8 @@ type Lock struct {
 func (l *Lock) Context() context.Context { return l.held }
 
 // Unlock ends the hold, whether ctx has ended or not: that of gocron often has. It returns a *rlock.LostError if the
-// hold was lost before, which gocron drops.
+// hold was lost before, and a *rlock.ReleaseError if the job ran under the lock and Redis has not confirmed the
+// release. gocron drops both. The client logs the loss, and tells its Observer of either.
 func (l *Lock) Unlock(context.Context) error {
 	if err := l.unlock(); err != nil {
 		return fmt.Errorf("gocronlock: %w", err)

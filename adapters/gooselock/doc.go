@@ -36,6 +36,9 @@
 // that can be applied twice, because it only adds rows for instance, may take effect twice. Rule 2 ends the
 // migrations in time.
 //
+// goose returns an error of Unlock as the error of Up, beside the results. If it matches lock.ErrUnconfirmed, the
+// migrations were applied under the lock, and Redis has not confirmed the release.
+//
 // A Locker is no SessionLocker. That interface differs in the connection, which a lock in Redis does not need, and
 // goose refuses it for some migrations if the database has a single connection.
 //

@@ -20,6 +20,7 @@ func TestTheTableOfCodes(t *testing.T) {
 	errs := map[string][]error{
 		"`ErrBusy`":                       {lock.ErrBusy},
 		"`ErrLost`":                       {&lock.LostError{Name: "a"}},
+		"`ErrUnconfirmed`":                {&lock.ReleaseError{Name: "a", Err: lock.ErrUnavailable}},
 		"`ErrUnavailable`, `ErrClosed`":   {lock.ErrUnavailable, lock.ErrClosed},
 		"the end of the client's context": {fmt.Errorf("%w: %w", lock.ErrBusy, context.DeadlineExceeded), context.Canceled},
 		"`*ArgumentError`":                {&lock.ArgumentError{Name: "name"}},

@@ -7,13 +7,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Code is the gRPC code that says what an error of a lock means to the client of a call: OK for nil, Aborted for a
-// busy or a lost lock, Unavailable for a Redis that does not answer and a closed client, DeadlineExceeded and Canceled
-// for a context that ended, InvalidArgument for a bad name, FailedPrecondition for a key that is something else's, and
-// otherwise Internal. Texts of errors name locks, so do not send them to clients.
+// Code is the gRPC code that says what an error of a lock means to the client of a call: OK for nil, and for a release
+// that is unconfirmed, because the work was done; Aborted for a busy or a lost lock, Unavailable for a Redis that does
+// not answer and a closed client, DeadlineExceeded and Canceled for a context that ended, InvalidArgument for a bad
+// name, FailedPrecondition for a key that is something else's, and otherwise Internal. Texts of errors name locks, so
+// do not send them to clients.
 //
 // A busy lock is Aborted, which package codes gives to conflicts of concurrent callers, and which clients retry at a
 // higher level: from reading what they want to change. ResourceExhausted would tell them of a quota that they used
@@ -21,7 +23,7 @@ import (
 func Code(err error) codes.Code {
 	var argument *lock.ArgumentError
 	switch {
-	case err == nil:
+	case err == nil, vocabulary.OnlyUnconfirmed(err):
 		return codes.OK
 	case errors.Is(err, lock.ErrLost):
 		return codes.Aborted
@@ -62,8 +64,7 @@ func finished(answer, release error) error {
 	if errors.Is(release, lock.ErrLost) || errors.Is(release, lock.ErrClosed) {
 		return &refusal{code: Code(release), err: errors.Join(release, answer)}
 	}
-	// The hold was valid to its end. At most Redis could not be told of the release, which goes on in the background.
-	return answer
+	return answer // the hold was valid to its end, if its release is unconfirmed too
 }
 
 // Error implements error, for the server's logs.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -148,6 +149,31 @@ func TestALossWhileTheHandlerRuns(t *testing.T) {
 	}
 }
 
+// The handler has done its work under the lock, and Redis does not confirm the release: its answer stands (defect F12).
+func TestAnUnconfirmedReleaseChangesNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]error{"nil": nil, "a status": status.Error(codes.NotFound, "no such order")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				lab := holdfasttest.New(t)
+				intercept := grpclock.Unary(of(lab.Client(nil), rlock.FixedLease(time.Minute)),
+					func(context.Context, string, any) string { return "a" })
+				reply, err := intercept(t.Context(), nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) {
+					lab.Freeze()
+					return "done", answer
+				})
+				require.Equal(t, answer, err)
+				if answer == nil {
+					require.Equal(t, "done", reply)
+				}
+				lab.Thaw()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
 // An interceptor around this one gets the lock's error. A call has a hold of its own, though its context carries one.
 func TestInterceptorsGetTheCause(t *testing.T) {
 	t.Parallel()
@@ -202,6 +228,9 @@ func TestCode(t *testing.T) {
 		{errors.Join(lock.ErrUnavailable, context.DeadlineExceeded), codes.Unavailable},
 		{&lock.LostError{Name: "a"}, codes.Aborted},
 		{lock.ErrClosed, codes.Unavailable},
+		{&lock.ReleaseError{Name: "a", Err: lock.ErrUnavailable}, codes.OK},
+		{errors.Join(&lock.ReleaseError{Name: "a"}, &lock.LostError{Name: "b"}), codes.Aborted},
+		{errors.Join(errors.New("the work failed"), &lock.ReleaseError{Name: "a"}), codes.Internal},
 		{&lock.ArgumentError{Name: "name"}, codes.InvalidArgument},
 		{lock.ErrKeyConflict, codes.FailedPrecondition},
 		{lock.ErrNotHeld, codes.Internal},

@@ -21,6 +21,7 @@
 //	Redis does not answer, or the client of locks is closed  503 Service Unavailable, Retry-After: 1
 //	the lock is lost before the handler wrote anything       503 Service Unavailable, Retry-After: 1
 //	the lock is lost afterwards                              what the handler wrote
+//	Redis does not confirm the release                       what the handler wrote
 //	the client left                                          nothing
 //	any other error of the lock                              500 Internal Server Error
 //

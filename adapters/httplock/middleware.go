@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
@@ -34,7 +35,7 @@ func serve(l lock.Locker, next http.Handler, w http.ResponseWriter, r *http.Requ
 	switch {
 	case err == nil:
 	case ran && !errors.Is(err, lock.ErrLost) && !errors.Is(err, lock.ErrClosed):
-		// The hold was valid to its end; only Redis could not be told of the release, which goes on in the background.
+		// The handler's answer stands: the hold was valid to its end. Only its release is unconfirmed.
 	case out.wrote: // the handler's answer stands; it has seen its context end
 	default:
 		refuse(w, r, err)
@@ -53,12 +54,13 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, http.StatusText(status), status)
 }
 
-// Status is the HTTP status that says what an error of a lock means to the client of a request: 200 for nil, 423 for
-// a busy lock, 503 for a lost one, a closed client, a Redis that does not answer and a context that ended, and
-// otherwise 500. Texts of errors name locks, so do not send them to clients.
+// Status is the HTTP status that says what an error of a lock means to the client of a request: 200 for nil, and for a
+// release that is unconfirmed, because the work was done; 423 for a busy lock, 503 for a lost one, a closed client, a
+// Redis that does not answer and a context that ended, and otherwise 500. An error of the work that Do joined with an
+// unconfirmed release is 500 as well. Texts of errors name locks, so do not send them to clients.
 func Status(err error) int {
 	switch {
-	case err == nil:
+	case err == nil, vocabulary.OnlyUnconfirmed(err):
 		return http.StatusOK
 	case errors.Is(err, lock.ErrLost), errors.Is(err, lock.ErrUnavailable), errors.Is(err, lock.ErrClosed):
 		return http.StatusServiceUnavailable

@@ -133,6 +133,32 @@ func TestALossWhileTheHandlerRuns(t *testing.T) {
 	}
 }
 
+// The handler has done its work under the lock, and Redis does not confirm the release: that is no reason to send the
+// request again, whether or not the handler wrote anything (defect F12).
+func TestAnUnconfirmedReleaseChangesNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, http.StatusCreated} {
+		synctest.Test(t, func(t *testing.T) {
+			lab := holdfasttest.New(t)
+			ran := false
+			l := rlock.New(lab.Client(nil), "a", rlock.FixedLease(time.Minute))
+			h := always(l, func(w http.ResponseWriter, _ *http.Request) {
+				ran = true
+				lab.Freeze()
+				if status > 0 {
+					w.WriteHeader(status)
+				}
+			})
+			answer := served(h, request(t.Context()))
+			require.Equal(t, max(status, http.StatusOK), answer.Code)
+			require.Empty(t, answer.Header().Get("Retry-After"))
+			require.True(t, ran)
+			lab.Thaw()
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
 // A handler that panics releases the lock, and net/http gets the panic.
 func TestAPanic(t *testing.T) {
 	t.Parallel()
@@ -224,6 +250,10 @@ func TestStatus(t *testing.T) {
 		{context.DeadlineExceeded, 503},
 		{&lock.LostError{Name: "a"}, 503},
 		{lock.ErrClosed, 503},
+		{&lock.ReleaseError{Name: "a", Err: lock.ErrUnavailable}, 200},
+		{errors.Join(&lock.ReleaseError{Name: "a"}, &lock.ReleaseError{Name: "b"}), 200},
+		{errors.Join(&lock.ReleaseError{Name: "a"}, &lock.LostError{Name: "b"}), 503},
+		{errors.Join(errors.New("the work failed"), &lock.ReleaseError{Name: "a"}), 500},
 		{&lock.ArgumentError{Name: "name"}, 500},
 		{lock.ErrKeyConflict, 500},
 	} {

@@ -23,6 +23,9 @@ func TestTheTableOfStatuses(t *testing.T) {
 			lock.ErrUnavailable, &lock.LostError{Name: "a"}, lock.ErrClosed,
 			fmt.Errorf("%w: %w", lock.ErrUnavailable, context.DeadlineExceeded),
 		},
+		"`ErrUnconfirmed`": {
+			lock.ErrUnconfirmed, fmt.Errorf("pay: %w", &lock.ReleaseError{Name: "a", Err: lock.ErrUnavailable}),
+		},
 		"another end of the context":         {context.Canceled, context.DeadlineExceeded},
 		"`*ArgumentError`, `ErrKeyConflict`": {&lock.ArgumentError{Name: "name"}, lock.ErrKeyConflict},
 	}

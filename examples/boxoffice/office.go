@@ -72,7 +72,8 @@ func (o *office) sell(ctx context.Context) error {
 // expected says whether an error is one of those that happen to every office.
 func expected(err error) bool {
 	for _, usual := range []error{
-		rlock.ErrBusy, rlock.ErrLost, rlock.ErrUnavailable, context.Canceled, context.DeadlineExceeded,
+		rlock.ErrBusy, rlock.ErrLost, rlock.ErrUnavailable, rlock.ErrUnconfirmed,
+		context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, usual) {
 			return true

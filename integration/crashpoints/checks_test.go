@@ -144,7 +144,7 @@ func (l *lab) allowed(c *callReport, starved bool) []string {
 	case l.action == cancel && !starved:
 		return []string{c.Want, "canceled"}
 	}
-	words := []string{c.Want, "lost", "unavailable"}
+	words := []string{c.Want, "lost", "unavailable", "unconfirmed"}
 	switch {
 	case strings.HasPrefix(c.Name, "lock"), c.Name == "reenter", c.Name == "import":
 		return append(words, "busy", "canceled", "not-held")
@@ -163,7 +163,7 @@ func (l *lab) checkProof() {
 		assert.Positive(l.t, l.cut, "no subscription was cut")
 	}
 	for w := range l.rival.words {
-		known := []string{"nil", "busy", "canceled", "unavailable", "lost", "not-held"}
+		known := []string{"nil", "busy", "canceled", "unavailable", "unconfirmed", "lost", "not-held"}
 		assert.True(l.t, slices.Contains(known, w), "the rival was told %q", w)
 	}
 }

@@ -60,6 +60,7 @@ func word(err error) string {
 		is   error
 	}{
 		{"busy", rlock.ErrBusy}, {"unavailable", rlock.ErrUnavailable}, {"lost", rlock.ErrLost},
+		{"unconfirmed", rlock.ErrUnconfirmed},
 		{"not-held", rlock.ErrNotHeld}, {"closed", rlock.ErrClosed}, {"released", rlock.ErrReleased},
 	} {
 		if errors.Is(err, w.is) {

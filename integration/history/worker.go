@@ -123,7 +123,7 @@ func (w *worker) outcome(op string, err error) string {
 		return outcomeOK
 	case errors.Is(err, rlock.ErrLost):
 		word = outcomeLost
-	case errors.Is(err, rlock.ErrUnavailable):
+	case errors.Is(err, rlock.ErrUnavailable), errors.Is(err, rlock.ErrUnconfirmed):
 		word = outcomeUnavailable
 	case errors.Is(err, rlock.ErrBusy):
 		word = outcomeBusy

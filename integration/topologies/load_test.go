@@ -87,7 +87,8 @@ func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b liveSp
 			l.counts[k.name]++
 		}
 	}
-	if err != nil && ctx.Err() == nil && !b.lost && !errors.Is(err, rlock.ErrUnavailable) {
+	if err != nil && ctx.Err() == nil && !b.lost && !errors.Is(err, rlock.ErrUnavailable) &&
+		!errors.Is(err, rlock.ErrUnconfirmed) {
 		l.failed = append(l.failed, fmt.Errorf("%s: %w", b.name, err))
 	}
 }

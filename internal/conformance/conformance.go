@@ -182,7 +182,7 @@ func only(t *testing.T, err, want error) {
 	t.Helper()
 	for _, word := range []error{
 		rlock.ErrBusy, rlock.ErrNotHeld, rlock.ErrLost, rlock.ErrReleased, rlock.ErrClosed,
-		rlock.ErrUnavailable, rlock.ErrKeyConflict,
+		rlock.ErrUnavailable, rlock.ErrUnconfirmed, rlock.ErrKeyConflict,
 	} {
 		if word == want {
 			require.ErrorIs(t, err, word)

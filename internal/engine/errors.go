@@ -14,12 +14,14 @@ import (
 // Errors are the errors of the public API. The package that documents them owns them; the engine only
 // returns them.
 type Errors struct {
-	Busy, NotHeld, Released, Closed, Unavailable, KeyConflict, Exported error
+	Busy, NotHeld, Unconfirmed, Released, Closed, Unavailable, KeyConflict, Exported error
 
 	Denied error // Unavailable where the server answers, and refuses who asks
 
 	// Lost makes the error that a lost hold's context ends with.
-	Lost func(name string, reason hold.Reason, cause error) error
+	Lost func(of store.Rules, reason hold.Reason, cause error) error
+	// Release makes the error of an unlock whose release the store has not confirmed. It matches Unconfirmed alone.
+	Release func(of store.Rules, until time.Time, cause error) error
 }
 
 // silence is what a caller is told of an error after which nobody knows who holds the lock.

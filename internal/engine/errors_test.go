@@ -74,3 +74,17 @@ type named struct {
 
 func (named) Name() string            { return "order" }
 func (n named) Traits() *store.Traits { return &store.Traits{Noun: n.noun} }
+
+// Of the errors of several unlocks, one that says that a release is unconfirmed is told only if there is no other
+// (defect F12).
+func TestALossIsGraverThanAnUnconfirmedRelease(t *testing.T) {
+	unconfirmed, lost, other := errors.New("unconfirmed"), errors.New("lost"), errors.New("not held")
+	e := &Engine{cfg: Config{Errors: Errors{Unconfirmed: unconfirmed}}}
+	release := fmt.Errorf("a: %w", unconfirmed)
+	require.Equal(t, lost, e.graver(release, lost))
+	require.Equal(t, lost, e.graver(lost, release))
+	require.Equal(t, lost, e.graver(lost, other))
+	require.Equal(t, release, e.graver(nil, release))
+	require.Equal(t, release, e.graver(release, nil))
+	require.NoError(t, e.graver(nil, nil))
+}

@@ -142,5 +142,5 @@ func (e *Engine) lostError(p store.Protocol, reason hold.Reason, cause error) er
 	if cause != nil {
 		cause = ours(cause)
 	}
-	return e.cfg.Errors.Lost(p.Name(), reason, cause)
+	return e.cfg.Errors.Lost(p, reason, cause)
 }

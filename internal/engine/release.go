@@ -49,9 +49,9 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		return request.Later
 	}) {
-		e.sender.Reclaim(request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
+		until := e.sender.Reclaim(request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
 		e.table.drop(h)
-		return e.unavailable(h.proto, err)
+		return e.unconfirmed(h.proto, until, err)
 	}
 	if err != nil || certain && reply.Status != store.Done {
 		lost := e.lostError(h.proto, hold.Gone, err)
@@ -61,6 +61,13 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 	}
 	e.table.released(h, ends.reached(e, h, reply.Receivers))
 	return nil
+}
+
+// unconfirmed makes the error of an unlock of which the store said nothing, or that it refused: the hold is over here,
+// and in the store at an instant, at the latest. It is no "unavailable", which a caller would answer by doing its work
+// once more.
+func (e *Engine) unconfirmed(of store.Rules, until time.Duration, err error) error {
+	return e.cfg.Errors.Release(of, e.clock.Wall(until), ours(err))
 }
 
 // A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not

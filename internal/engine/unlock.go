@@ -106,7 +106,7 @@ func (h *Hold) shrink(step hold.Step, end time.Duration) error {
 		}
 		return request.Later
 	}) {
-		return e.unavailable(h.proto, err)
+		return e.unconfirmed(h.proto, e.clock.Now()+h.Longest(), err)
 	}
 	if err != nil || reply.Status == store.Gone {
 		h.lose(hold.Gone, err)

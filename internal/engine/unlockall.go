@@ -14,8 +14,8 @@ import (
 )
 
 // UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
-// end with them and that nobody here waits for are released by one script. The error is the first that
-// one of them met.
+// end with them and that nobody here waits for are released by one script. The error is the gravest that
+// one of them met (graver).
 //
 // The levels are unlocked from the last to the first, because each one's context was made inside the one before: in the
 // other order the first would end all others with its own cause. A hold that was lost in the meantime is left out, and
@@ -34,18 +34,27 @@ func UnlockAll(levels []*hold.Level) error {
 	for _, l := range slices.Backward(levels) {
 		h := holdOf(l)
 		last, own := h.part(l, open, end)
-		err = cmp.Or(err, own)
+		err = e.graver(err, own)
 		if !last {
 			continue
 		}
 		if lost := h.conclude(l); lost != nil {
-			err = cmp.Or(err, lost)
+			err = e.graver(err, lost)
 			continue
 		}
 		h.stop()
 		done = append(done, l)
 	}
-	return cmp.Or(err, e.passAll(done, end))
+	return e.graver(err, e.passAll(done, end))
+}
+
+// graver is the error of two unlocks that is to be told if only one can be: any says more than that a release is
+// unconfirmed, and otherwise the first one does.
+func (e *Engine) graver(first, second error) error {
+	if second != nil && errors.Is(first, e.cfg.Errors.Unconfirmed) {
+		return second
+	}
+	return cmp.Or(first, second)
 }
 
 // A hold that a caller of this process waits for goes to that one in memory; those that nobody waits for go together. A
@@ -62,9 +71,9 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 			idle = append(idle, l)
 			continue
 		}
-		err = cmp.Or(err, h.noteReleased(l, e.passOn(h, end)))
+		err = e.graver(err, h.noteReleased(l, e.passOn(h, end)))
 	}
-	return cmp.Or(err, e.releaseTogether(idle, end))
+	return e.graver(err, e.releaseTogether(idle, end))
 }
 
 // noteReleased cleans up after a hold that was let go, and tells the observer.
@@ -91,7 +100,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 		if failed == nil {
 			for i, l := range levels {
 				h := holdOf(l)
-				err = cmp.Or(err, h.noteReleased(l, e.dropped(h, all[i].Reply, ends[i], end)))
+				err = e.graver(err, h.noteReleased(l, e.dropped(h, all[i].Reply, ends[i], end)))
 			}
 			return err
 		}
@@ -100,7 +109,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 	}
 	for _, l := range levels {
 		h := holdOf(l)
-		err = cmp.Or(err, h.noteReleased(l, e.releaseIn(h, end, true, certain)))
+		err = e.graver(err, h.noteReleased(l, e.releaseIn(h, end, true, certain)))
 	}
 	return err
 }

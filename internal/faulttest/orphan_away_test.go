@@ -67,7 +67,7 @@ func (lab *awayLab) leaves(t *testing.T, locks int) {
 	var all sync.WaitGroup
 	for _, unlock := range held {
 		all.Go(func() {
-			if err := unlock(); !errors.Is(err, rlock.ErrUnavailable) {
+			if err := unlock(); !errors.Is(err, rlock.ErrUnconfirmed) {
 				t.Errorf("%v", err)
 			}
 		})

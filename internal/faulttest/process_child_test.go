@@ -170,7 +170,7 @@ func processHolder() {
 func processError(err error) string {
 	for word, is := range map[string]error{
 		"lost": rlock.ErrLost, "released": rlock.ErrReleased, "not-held": rlock.ErrNotHeld,
-		"unavailable": rlock.ErrUnavailable,
+		"unavailable": rlock.ErrUnavailable, "unconfirmed": rlock.ErrUnconfirmed,
 	} {
 		if errors.Is(err, is) {
 			return word

@@ -2,6 +2,7 @@ package observertest_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,7 +176,7 @@ func TestAnOutageIsTold(t *testing.T) {
 		_, unlock := s.taken(s.mine.lock(rlock.FixedLease(time.Minute)))
 		at.Freeze()
 		at.node.Freeze()
-		require.ErrorIs(s, unlock(), rlock.ErrUnavailable)
+		require.ErrorIs(s, unlock(), rlock.ErrUnconfirmed)
 		_, _, err := s.mine.lock().TryLock(s.ctx())
 		require.ErrorIs(s, err, rlock.ErrUnavailable)
 		at.Thaw()
@@ -184,7 +185,50 @@ func TestAnOutageIsTold(t *testing.T) {
 		s.told.Check(s)
 		calls, holds := s.outcomes()
 		assert.Equal(s, outcomes{lock.OutcomeHeld, lock.OutcomeUnavailable}, calls)
-		assert.Equal(s, outcomes{lock.OutcomeUnavailable}, holds)
+		assert.Equal(s, outcomes{lock.OutcomeUnconfirmed}, holds)
+	})
+}
+
+// Work that was done is told from work that was not begun, by locks of every kind, though the store answers neither
+// (defect F12).
+func TestWorkWhoseReleaseIsUnconfirmedIsTold(t *testing.T) {
+	inLab(t, func(s *scene, at *lab) {
+		s.mine = s.open(s.told.Observer())
+		failed, ran := errors.New("the work failed"), 0
+		for _, want := range []error{nil, failed} {
+			err := s.mine.lock(rlock.FixedLease(time.Minute)).Do(s.ctx(), func(context.Context) error {
+				ran++
+				at.Freeze()
+				at.node.Freeze()
+				return want
+			})
+			var release *rlock.ReleaseError
+			require.ErrorAs(s, err, &release)
+			require.ErrorIs(s, err, rlock.ErrUnconfirmed)
+			require.Equal(s, want != nil, errors.Is(err, failed))
+			for _, other := range []error{rlock.ErrUnavailable, rlock.ErrLost, rlock.ErrBusy, context.DeadlineExceeded} {
+				require.NotErrorIs(s, err, other)
+			}
+			if s.kind != lock.KindMultilock { // whose errors are its members'
+				require.Equal(s, s.kind, release.Kind)
+			}
+			require.Greater(s, time.Until(release.Until), time.Minute)
+			at.Thaw()
+			at.node.Thaw()
+			time.Sleep(time.Until(release.Until))
+		}
+		at.Freeze()
+		at.node.Freeze()
+		err := s.mine.lock().Do(s.ctx(), func(context.Context) error { ran++; return nil })
+		require.ErrorIs(s, err, rlock.ErrUnavailable)
+		require.NotErrorIs(s, err, rlock.ErrUnconfirmed)
+		require.Equal(s, 2, ran)
+		at.Thaw()
+		at.node.Thaw()
+		_ = s.mine.close()
+		s.told.Check(s)
+		_, holds := s.outcomes()
+		assert.Equal(s, outcomes{lock.OutcomeUnconfirmed, lock.OutcomeUnconfirmed}, holds)
 	})
 }
 

@@ -58,14 +58,15 @@ type Orphan struct {
 // else, and an id is never used for a second hold. So the reclaimer does not have to know whether the request that
 // it cleans up after was carried out, or whether somebody else released the id.
 
-// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
-func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
-	s.ReclaimFrom(s.cfg.Clock.Now(), o, lease)
+// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait. It returns until when that goes
+// on without an answer: by then the lease has ended.
+func (s *Sender) Reclaim(o Orphan, lease time.Duration) (until time.Duration) {
+	return s.ReclaimFrom(s.cfg.Clock.Now(), o, lease)
 }
 
 // ReclaimFrom is Reclaim for a hold that must not be released before an instant.
-func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) {
-	s.reclaim.place(orphan{Orphan: o, due: due}, lease)
+func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) (until time.Duration) {
+	return s.reclaim.place(orphan{Orphan: o, due: due}, lease)
 }
 
 // Owed is how many releases have not been confirmed that nobody waits for.
@@ -80,7 +81,7 @@ func (r *reclaimer) again(p store.Protocol, id string) {
 	r.place(orphan{Orphan: Orphan{Proto: p, ID: id}, again: true}, r.sender.cfg.Lease)
 }
 
-func (r *reclaimer) place(o orphan, lease time.Duration) {
+func (r *reclaimer) place(o orphan, lease time.Duration) (until time.Duration) {
 	s := r.sender
 	node, now := s.cfg.Store.Node(o.Proto.Key()), s.cfg.Clock.Now()
 	late := now
@@ -94,9 +95,10 @@ func (r *reclaimer) place(o orphan, lease time.Duration) {
 	if r.count >= maxOrphans {
 		s.cfg.Warn("too many releases are pending: this lock stays taken in Redis until its lease ends",
 			"lock", o.Proto.Name())
-		return
+		return o.end
 	}
 	r.addLocked(node, o)
+	return o.end
 }
 
 func (r *reclaimer) addLocked(node string, o orphan) {

@@ -14,11 +14,15 @@ import (
 
 // Errors are the errors of package lock.
 var Errors = engine.Errors{
-	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Released: lock.ErrReleased, Closed: lock.ErrClosed,
+	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Unconfirmed: lock.ErrUnconfirmed, Released: lock.ErrReleased,
+	Closed:      lock.ErrClosed,
 	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 	Denied: denial{},
-	Lost: func(name string, reason hold.Reason, cause error) error {
-		return &lock.LostError{Name: name, Reason: lock.LossReason(reason), Err: cause}
+	Lost: func(of store.Rules, reason hold.Reason, cause error) error {
+		return &lock.LostError{Name: of.Name(), Reason: lock.LossReason(reason), Err: cause}
+	},
+	Release: func(of store.Rules, until time.Time, cause error) error {
+		return &lock.ReleaseError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Until: until, Err: cause}
 	},
 }
 
@@ -27,6 +31,25 @@ type denial struct{}
 
 func (denial) Error() string { return "rlock: redis denies access" }
 func (denial) Unwrap() error { return lock.ErrUnavailable }
+
+// OnlyUnconfirmed reports that all an error says is that releases are unconfirmed: the work was done. It is false of
+// one that is joined with an error of the work, or with the loss of another lock.
+func OnlyUnconfirmed(err error) bool {
+	switch e := err.(type) {
+	case *lock.ReleaseError:
+		return true
+	case interface{ Unwrap() error }:
+		return OnlyUnconfirmed(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if !OnlyUnconfirmed(one) {
+				return false
+			}
+		}
+		return len(e.Unwrap()) > 0
+	}
+	return err == lock.ErrUnconfirmed
+}
 
 // Events has an observer told; nil is none.
 func Events(o *lock.Observer) engine.Events {
