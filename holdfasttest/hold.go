@@ -33,8 +33,9 @@ func (l *Lab) HoldElsewhere(name string) (release func()) {
 		})
 	}
 	// A client has one lock under a name, whatever its kind; the store has one of each kind.
+	key := l.key(name)
 	for _, lock := range []*rlock.Lock{
-		rlock.New(l.elsewhere(elsewhere), name), rwlock.New(l.elsewhere(writing), name).Write(),
+		rlock.New(l.elsewhere(elsewhere), key), rwlock.New(l.elsewhere(writing), key).Write(),
 	} {
 		_, unlock, err := lock.TryLock(context.Background())
 		if err != nil {

@@ -105,7 +105,7 @@ func TestAWaiterGetsWhatWasLost(t *testing.T) {
 func TestHeldElsewhere(t *testing.T) {
 	both(t, func(t *testing.T) {
 		lab := holdfasttest.New(t)
-		client := lab.Client(&rlock.ClientOptions{KeyName: func(name string) string { return "app:" + name }})
+		client := lab.Client(&rlock.ClientOptions{Prefix: "app:"})
 		locks := map[string]*rlock.Lock{
 			"plain": rlock.New(client, "job"), "fair": fairlock.New(client, "job"),
 			"read": rwlock.New(client, "job").Read(), "write": rwlock.New(client, "job").Write(),

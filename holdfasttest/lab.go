@@ -24,8 +24,8 @@ type Lab struct {
 
 	mu      sync.Mutex // guards all below
 	members []*member
-	others  [firstMember]*member     // which hold what HoldElsewhere was asked for; nil: nothing yet
-	keyName func(name string) string // of the newest client
+	others  [firstMember]*member // which hold what HoldElsewhere was asked for; nil: nothing yet
+	prefix  string               // of the newest client
 	frozen  bool
 }
 
@@ -60,7 +60,7 @@ func (l *Lab) Client(opts *rlock.ClientOptions) *rlock.Client {
 	defer l.mu.Unlock()
 	m := l.openLocked(o, firstMember+len(l.members))
 	l.members = append(l.members, m)
-	l.keyName = o.KeyName
+	l.prefix = o.Prefix
 	return m.client
 }
 
@@ -94,24 +94,21 @@ func (l *Lab) openLocked(o rlock.ClientOptions, number int) *member {
 	return &member{client: (*rlock.Client)(made), engine: core.Engine, store: st, lease: core.Lease}
 }
 
-// elsewhere is a client that is nobody's of the test. It maps names to keys as the newest of the test's clients does
-// when it is asked.
+// elsewhere is a client that is nobody's of the test. The names of its locks are their keys.
 func (l *Lab) elsewhere(number int) *rlock.Client {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.others[number] == nil {
-		l.others[number] = l.openLocked(rlock.ClientOptions{KeyName: l.key}, number)
+		l.others[number] = l.openLocked(rlock.ClientOptions{}, number)
 	}
 	return l.others[number].client
 }
 
+// key is that of a name of the newest of the test's clients.
 func (l *Lab) key(name string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.keyName == nil {
-		return name
-	}
-	return l.keyName(name)
+	return l.prefix + name
 }
 
 // all are the members, and those elsewhere.

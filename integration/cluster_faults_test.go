@@ -99,7 +99,7 @@ func TestTheFirstRenewalDoesNotAskAFrozenNode(t *testing.T) {
 	var locks []*rlock.Lock
 	for i := range clients {
 		client, events := newClient(t, lab.Client(t), rlock.ClientOptions{
-			Lease: lease, KeyName: func(name string) string { return fmt.Sprintf("{%s}%d", name, i) },
+			Lease: lease, Prefix: fmt.Sprintf("%d:{%s}:", i, name),
 		})
 		all, locks = append(all, events), append(locks, rlock.New(client, name))
 	}

@@ -142,32 +142,31 @@ func TestBadHandles(t *testing.T) {
 	t.Parallel()
 	var sent redistest.Meter
 	client := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{})
-	empty := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{
-		KeyName: func(string) string { return "" },
-	})
+	prefixed := onredis.Client(t, redistest.Shared(t).Addr(), &sent, rlock.ClientOptions{Prefix: "app:"})
 	for name, test := range map[string]struct {
 		lock  *rlock.Lock
 		names string
 	}{
-		"nil client":            {rlock.New(nil, "n"), "client"},
-		"zero client":           {rlock.New(new(rlock.Client), "n"), "client"},
-		"zero lock":             {new(rlock.Lock), "lock"},
-		"empty name":            {rlock.New(client, ""), "name"},
-		"1,025 bytes":           {rlock.New(client, strings.Repeat("x", 1025)), "name"},
-		"a megabyte":            {rlock.New(client, strings.Repeat("x", 1<<20)), "name"},
-		"KeyName gives nothing": {rlock.New(empty, "n"), "ClientOptions.KeyName's result"},
-		"FixedLease 0":          {rlock.New(client, "n", rlock.FixedLease(0)), "FixedLease"},
-		"FixedLease negative":   {rlock.New(client, "n", rlock.FixedLease(-time.Second)), "FixedLease"},
-		"FixedLease of 1.5 ms":  {rlock.New(client, "n", rlock.FixedLease(1500*time.Microsecond)), "FixedLease"},
-		"FixedLease for ever":   {rlock.New(client, "n", rlock.FixedLease(math.MaxInt64)), "FixedLease"},
-		"MaxWait 0":             {rlock.New(client, "n", rlock.MaxWait(0)), "MaxWait"},
-		"MaxWait negative":      {rlock.New(client, "n", rlock.MaxWait(-1)), "MaxWait"},
-		"MaxWait for ever":      {rlock.New(client, "n", rlock.MaxWait(math.MaxInt64)), "MaxWait"},
-		"MaxHold 0":             {rlock.New(client, "n", rlock.MaxHold(0)), "MaxHold"},
-		"MaxHold negative":      {rlock.New(client, "n", rlock.MaxHold(math.MinInt64)), "MaxHold"},
-		"MaxHold for ever":      {rlock.New(client, "n", rlock.MaxHold(math.MaxInt64)), "MaxHold"},
-		"the first of two":      {rlock.New(client, "n", rlock.MaxHold(0), rlock.MaxWait(0)), "MaxHold"},
-		"name before option":    {rlock.New(client, "", rlock.MaxWait(0)), "name"},
+		"nil client":           {rlock.New(nil, "n"), "client"},
+		"zero client":          {rlock.New(new(rlock.Client), "n"), "client"},
+		"zero lock":            {new(rlock.Lock), "lock"},
+		"empty name":           {rlock.New(client, ""), "name"},
+		"1,025 bytes":          {rlock.New(client, strings.Repeat("x", 1025)), "name"},
+		"a megabyte":           {rlock.New(client, strings.Repeat("x", 1<<20)), "name"},
+		"only a prefix":        {rlock.New(prefixed, ""), "name"},
+		"too long a key":       {rlock.New(prefixed, strings.Repeat("x", 1021)), "name"},
+		"FixedLease 0":         {rlock.New(client, "n", rlock.FixedLease(0)), "FixedLease"},
+		"FixedLease negative":  {rlock.New(client, "n", rlock.FixedLease(-time.Second)), "FixedLease"},
+		"FixedLease of 1.5 ms": {rlock.New(client, "n", rlock.FixedLease(1500*time.Microsecond)), "FixedLease"},
+		"FixedLease for ever":  {rlock.New(client, "n", rlock.FixedLease(math.MaxInt64)), "FixedLease"},
+		"MaxWait 0":            {rlock.New(client, "n", rlock.MaxWait(0)), "MaxWait"},
+		"MaxWait negative":     {rlock.New(client, "n", rlock.MaxWait(-1)), "MaxWait"},
+		"MaxWait for ever":     {rlock.New(client, "n", rlock.MaxWait(math.MaxInt64)), "MaxWait"},
+		"MaxHold 0":            {rlock.New(client, "n", rlock.MaxHold(0)), "MaxHold"},
+		"MaxHold negative":     {rlock.New(client, "n", rlock.MaxHold(math.MinInt64)), "MaxHold"},
+		"MaxHold for ever":     {rlock.New(client, "n", rlock.MaxHold(math.MaxInt64)), "MaxHold"},
+		"the first of two":     {rlock.New(client, "n", rlock.MaxHold(0), rlock.MaxWait(0)), "MaxHold"},
+		"name before option":   {rlock.New(client, "", rlock.MaxWait(0)), "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for call, do := range badCalls(test.lock) {

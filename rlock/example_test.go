@@ -21,9 +21,9 @@ func ExampleNewClient() {
 	defer rdb.Close()
 
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease:   10 * time.Second,                                        // how long others wait after a crash
-		KeyName: func(name string) string { return "shop:lock:" + name }, // the same in every process
-		Logger:  slog.New(slog.DiscardHandler),
+		Lease:  10 * time.Second, // how long others wait after a crash
+		Prefix: "shop:lock:",     // the same in every process
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		fmt.Println(err)

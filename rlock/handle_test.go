@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -28,13 +27,4 @@ func handleClient(t *testing.T, o rlock.ClientOptions) *rlock.Client {
 func TestAHandleForACallIsCheap(t *testing.T) {
 	client := handleClient(t, rlock.ClientOptions{})
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { rlock.New(client, "order:7") }), 6.0)
-}
-
-// What was derived belongs to the key as well: an application may change its mind.
-func TestAHandleHasTheKeyThatItsNameHasNow(t *testing.T) {
-	prefix := "a:"
-	client := handleClient(t, rlock.ClientOptions{KeyName: func(name string) string { return prefix + name }})
-	for _, prefix = range []string{"a:", "b:", "a:"} {
-		require.Equal(t, prefix+"n", (*handle.Lock)(rlock.New(client, "n")).Parts().Request.Proto.Key())
-	}
 }

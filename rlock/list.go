@@ -26,7 +26,8 @@ const (
 
 // Entry is one lock in Redis, held by whomever.
 type Entry struct {
-	// Name is the lock's key in Redis: its name, unless ClientOptions.KeyName says otherwise.
+	// Name is the lock's name for the client that asked: a handle that New makes of it is on this very lock. Its key
+	// in Redis has ClientOptions.Prefix before it.
 	Name string
 	Kind Kind
 	Mode string // of a read-write lock that is held: "read" or "write"
@@ -50,9 +51,10 @@ type Entry struct {
 func (e *Entry) Free() bool { return e.Held == 0 && e.Waiters == 0 }
 
 // List tells the locks in Redis whose names match a pattern, this module's and Redisson's, on a cluster those of all
-// primaries. A pattern is one of Redis's SCAN: "order:*", or "*" for all. An empty one is an *[ArgumentError], because
-// an empty name is no lock's, and must not stand for all of them. A pattern without *, ? and [ is a name, and is looked
-// up without a scan; [Quote] makes one of any name.
+// primaries. They are names of this client: keys without its ClientOptions.Prefix are left out. A pattern is one of
+// Redis's SCAN: "order:*", or "*" for all. An empty one is an *[ArgumentError], because an empty name is no lock's, and
+// must not stand for all of them. A pattern without *, ? and [ is a name, and is looked up without a scan; [Quote]
+// makes one of any name.
 //
 //	for entry, err := range rlock.List(ctx, client, "order:*") {
 //		if err != nil {
@@ -77,7 +79,11 @@ func List(ctx context.Context, client *Client, pattern string) iter.Seq2[Entry, 
 			return
 		}
 		core, _ := c.Core()
-		source.List(ctx, pattern, func(found listing.Entry, err error) bool {
+		source.List(ctx, core.Pattern(pattern), func(found listing.Entry, err error) bool {
+			var ours bool
+			if found.Name, ours = core.Name(found.Name); !ours && err == nil {
+				return true
+			}
 			return yield(entry(found, core.ClientID), listError("list locks", err))
 		})
 	}
@@ -124,12 +130,18 @@ type Leak struct {
 // tokens with a negative ClientOptions.FenceTTL or of Java.
 func Leaks(ctx context.Context, client *Client, pattern string) iter.Seq2[Leak, error] {
 	return func(yield func(Leak, error) bool) {
-		source, err := search((*redisclient.Client)(client), pattern)
+		c := (*redisclient.Client)(client)
+		source, err := search(c, pattern)
 		if err != nil {
 			yield(Leak{}, err)
 			return
 		}
-		source.Leaks(ctx, pattern, func(found listing.Leak, err error) bool {
+		core, _ := c.Core()
+		source.Leaks(ctx, core.Pattern(pattern), func(found listing.Leak, err error) bool {
+			var ours bool
+			if found.Name, ours = core.Name(found.Name); !ours && err == nil {
+				return true
+			}
 			return yield(Leak(found), listError("look for leaks", err))
 		})
 	}

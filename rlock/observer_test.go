@@ -188,7 +188,7 @@ func TestEventsTellNamesAndTimes(t *testing.T) {
 		Waiting:  func(name string) { names = append(names, name); waiting <- struct{}{} },
 		Acquired: func(name string, d time.Duration) { names = append(names, name); waited = append(waited, d) },
 		Released: func(name string, d time.Duration, err error) { names = append(names, name); held = append(held, d) },
-	}, KeyName: func(name string) string { return "app:" + name }})
+	}, Prefix: "app:"})
 	_, unlock := conductTake(t, conductCtx(t),
 		rlock.New(conductClient(t, server.Addr(), nil), "app:"+key))
 	freed := make(chan error, 1)

@@ -34,9 +34,10 @@ type ClientOptions struct {
 	// scripts.
 	MinReplicas int
 
-	// KeyName maps a lock's name to a Redis key. Nil means the name itself. All processes that contend, Redisson's
-	// included, must use the same mapping.
-	KeyName func(name string) string
+	// Prefix stands before a lock's name in its Redis key. Empty means that the name is the key. All processes that
+	// contend use the same one: the command line has it as --prefix, and Redisson as the NameMapper that puts it there.
+	// List and Leaks tell only what has it, by the name without it. At most 1,023 bytes.
+	Prefix string
 
 	// FenceTTL is the minimum time for which an unused fencing token's key is kept. When the key is gone, new tokens
 	// are still greater, because time has passed the old ones by. The key may live a quarter of FenceTTL longer: the

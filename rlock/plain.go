@@ -38,12 +38,12 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plain{name: name, key: name, fenceTTL: core.FenceTTL}
+	if kept, ok := client.Plain().Get(name).(*plain); ok {
+		return kept, nil
+	}
+	p := &plain{name: name, fenceTTL: core.FenceTTL}
 	if p.key, err = core.Key(name); err != nil {
 		return p, err
-	}
-	if kept, ok := client.Plain().Get(name).(*plain); ok && kept.key == p.key { // a key is the application's to choose
-		return kept, nil
 	}
 	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
 	p.acquire = lua.PrepareAcquire(lua.AcquireArgs{

@@ -674,11 +674,11 @@ var table = append(histories, []mutant{
 		new:  "	time.AfterFunc(time.Minute, func() { l.End(e.cfg.Errors.Released) })\n		return nil\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
-		name: "a handle has the key that its name had once",
-		file: "rlock/plain.go",
-		old:  `ok && kept.key == p.key {`,
-		new:  `ok {`,
-		in:   "rlock", by: "^TestAHandleHasTheKeyThatItsNameHasNow$",
+		name: "a list looks for keys by the pattern of names",
+		file: "internal/redisclient/client.go",
+		old:  `return listing.Quote(c.prefix) + names`,
+		new:  `return names`,
+		in:   "rlock", by: "^TestListTellsNamesOfTheClientThatAsks$",
 	}, {
 		name: "nobody reclaims what may be held",
 		file: "internal/request/reclaim.go",

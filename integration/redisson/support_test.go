@@ -32,17 +32,14 @@ type goSide struct {
 	t       *testing.T
 	client  *rlock.Client
 	servers []*redistest.Server
-	keyName func(string) string // of the options
+	prefix  string // of the options
 	waits   atomic.Int64
 }
 
 // newGo makes a client that is closed, with nothing held, when the test ends. Zero options mean never.
 func newGo(t *testing.T, rdb redis.UniversalClient, opts rlock.ClientOptions, servers ...*redistest.Server) *goSide {
 	t.Helper()
-	g := &goSide{t: t, servers: servers, keyName: opts.KeyName}
-	if g.keyName == nil {
-		g.keyName = func(name string) string { return name }
-	}
+	g := &goSide{t: t, servers: servers, prefix: opts.Prefix}
 	if opts.Lease == 0 {
 		opts.Lease = never
 	}
@@ -121,7 +118,7 @@ func (g *goSide) waiting(name string) <-chan outcome {
 // listened waits until somebody listens on a name's channel.
 func (g *goSide) listened(name string) {
 	g.t.Helper()
-	channel := keys.Prefix("redisson_lock__channel", g.keyName(name))
+	channel := keys.Prefix("redisson_lock__channel", g.prefix+name)
 	redistest.Eventually(g.t, limit, func() bool {
 		return slices.ContainsFunc(g.servers, func(s *redistest.Server) bool {
 			return slices.Contains(s.PubSubChannels(g.t), channel)

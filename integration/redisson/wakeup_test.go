@@ -78,7 +78,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 		if mapped {
 			name, prefix = "mapped", "app one:{ü}:"
 			jopts.prefix = prefix
-			gopts.KeyName = func(name string) string { return prefix + name }
+			gopts.Prefix = prefix
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

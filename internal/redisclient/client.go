@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/links"
+	"github.com/holdfast-go/holdfast/internal/listing"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
@@ -47,7 +49,7 @@ type Core struct {
 	// that takes it back finds it.
 	RequestLife int64
 
-	keyName func(name string) string // nil: the name itself
+	prefix string // of the keys of locks
 }
 
 // New makes a client of checked options, over connections that the client will close.
@@ -96,7 +98,7 @@ func on(
 		}),
 		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
 		FenceTTL: o.fenceTTL(), MinReplicas: o.MinReplicas,
-		Cluster: cluster, RequestLife: o.requestLife(), keyName: o.KeyName,
+		Cluster: cluster, RequestLife: o.requestLife(), prefix: o.Prefix,
 	}}, nil
 }
 
@@ -169,24 +171,28 @@ func (c *Client) Close() error {
 	return fmt.Errorf("rlock: closed with locks still held: %q%s", held, more)
 }
 
-const maxName = 1024 // bytes
+const maxName = 1024 // bytes, of a key
 
 // Key checks a name and returns its Redis key.
 func (c *Core) Key(name string) (string, error) {
-	if err := checkName("name", name); err != nil || c.keyName == nil {
-		return name, err
-	}
-	key := c.keyName(name)
-	return key, checkName("ClientOptions.KeyName's result", key)
-}
-
-func checkName(what, name string) error {
+	key, problem := c.prefix+name, ""
 	switch {
 	case name == "":
-		return &lock.ArgumentError{Name: what, Problem: "must not be empty"}
-	case len(name) > maxName:
-		return &lock.ArgumentError{Name: what, Value: fmt.Sprintf("%d", len(name)),
-			Problem: fmt.Sprintf("must be at most %d bytes long", maxName)}
+		return key, &lock.ArgumentError{Name: "name", Problem: "must not be empty"}
+	case len(key) <= maxName:
+		return key, nil
+	case c.prefix != "":
+		problem = ", with ClientOptions.Prefix before it"
 	}
-	return nil
+	return key, &lock.ArgumentError{Name: "name", Value: fmt.Sprintf("%d", len(key)),
+		Problem: fmt.Sprintf("must be at most %d bytes long%s", maxName, problem)}
+}
+
+// Pattern is what the keys of names match that match a pattern.
+func (c *Core) Pattern(names string) string { return listing.Quote(c.prefix) + names }
+
+// Name is the name that has a key, the opposite of Key, if there is one.
+func (c *Core) Name(key string) (name string, ours bool) {
+	name, ours = strings.CutPrefix(key, c.prefix)
+	return name, ours && (name != "" || c.prefix == "")
 }

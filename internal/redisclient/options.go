@@ -26,7 +26,7 @@ type Options struct {
 	MaxWait        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int
-	KeyName        func(name string) string
+	Prefix         string
 	FenceTTL       time.Duration
 	Observer       *lock.Observer
 	Logger         *slog.Logger
@@ -46,6 +46,10 @@ func (o Options) Checked() (Options, error) {
 	}
 	if o.FenceTTL >= 0 && err == nil {
 		err = fillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
+	}
+	if len(o.Prefix) >= maxName && err == nil {
+		err = &lock.ArgumentError{Name: "ClientOptions.Prefix", Value: fmt.Sprintf("%d", len(o.Prefix)),
+			Problem: fmt.Sprintf("must be at most %d bytes long", maxName-1)}
 	}
 	if o.MinReplicas < 0 && err == nil {
 		err = &lock.ArgumentError{

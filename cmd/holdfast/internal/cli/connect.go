@@ -26,7 +26,7 @@ func (g *globals) connect() (*connection, error) {
 		return nil, usageError{err}
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	opts := &rlock.ClientOptions{Lease: g.lease, Logger: logger}
+	opts := &rlock.ClientOptions{Lease: g.lease, Prefix: g.names(), Logger: logger}
 	if g.lease > 0 {
 		opts.ReleaseTimeout = min(g.lease/2, 5*time.Second) // the lease may be over before a release gets through
 	}

@@ -64,7 +64,7 @@ func (g *globals) doctor(cmd *cobra.Command, c *connection, name string) error {
 		reached = reached && (f.Name != "connection" || f.Level == rlock.LevelOK)
 	}
 	if reached {
-		for _, f := range tryKinds(cmd.Context(), c, name) {
+		for _, f := range g.tryKinds(cmd.Context(), c, name) {
 			add(f)
 		}
 	}
@@ -88,7 +88,7 @@ func tableOfFindings(to io.Writer, found []findingView) error {
 }
 
 // tryKinds tries the kinds of locks that Check does not try.
-func tryKinds(ctx context.Context, c *connection, name string) (found []rlock.Finding) {
+func (g *globals) tryKinds(ctx context.Context, c *connection, name string) (found []rlock.Finding) {
 	once := func(lock rlock.Locker) error {
 		_, unlock, err := lock.TryLock(ctx)
 		if err != nil {
@@ -114,7 +114,7 @@ func tryKinds(ctx context.Context, c *connection, name string) (found []rlock.Fi
 		found = append(found, f)
 	}
 	for _, suffix := range []string{":fair", ":rw"} { // their tokens, which would stay for days
-		_ = c.redis.Del(ctx, "redisson_lock_token:{"+name+suffix+"}").Err()
+		_ = c.redis.Del(ctx, "redisson_lock_token:{"+g.names()+name+suffix+"}").Err()
 	}
 	return found
 }

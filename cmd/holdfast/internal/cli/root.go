@@ -39,6 +39,7 @@ type globals struct {
 	master   string
 	tls      tlsFlags
 	lease    time.Duration
+	prefix   string
 	output   string
 }
 
@@ -101,6 +102,9 @@ func (g *globals) addFlags(root *cobra.Command) {
 	g.tls.add(f)
 	f.DurationVar(&g.lease, "lease", 0, "how long Redis keeps a hold that nobody renews; others wait as long\n"+
 		"after a crash (default 30s, at least 100ms)")
+	f.StringVar(&g.prefix, "prefix", "", "`text` that stands before each NAME in its Redis key, as\n"+
+		"ClientOptions.Prefix of the programs that use the same locks\n"+
+		"(default $HOLDFAST_PREFIX, or else none)")
 	f.StringVarP(&g.output, "output", "o", text, "`format` of results: text or json")
 	formats := cobra.FixedCompletions([]string{text, asJSON}, cobra.ShellCompDirectiveNoFileComp)
 	// It fails only for a flag that does not exist.
@@ -110,12 +114,23 @@ func (g *globals) addFlags(root *cobra.Command) {
 
 // named refuses a flag that is there, says which locks or holds are meant, and is empty: left away it means others.
 func named(cmd *cobra.Command) error {
-	for _, name := range []string{"match", "name", "id"} {
+	for _, name := range []string{"match", "name", "id", "prefix"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return usageError{fmt.Errorf("--%s must not be empty", name)}
 		}
 	}
 	return nil
+}
+
+// maxPrefix leaves room for a name.
+const maxPrefix = 1023
+
+// names is the prefix of all names.
+func (g *globals) names() string {
+	if g.prefix != "" {
+		return g.prefix
+	}
+	return os.Getenv("HOLDFAST_PREFIX")
 }
 
 // check refuses bad values before anything is sent.
@@ -127,6 +142,9 @@ func (g *globals) check() error {
 		return usageError{errors.New("--cluster and --sentinel exclude each other")}
 	case (len(g.sentinel) == 0) != (g.master == ""):
 		return usageError{errors.New("--sentinel and --master need each other")}
+	case len(g.names()) > maxPrefix:
+		return usageError{fmt.Errorf("--prefix or HOLDFAST_PREFIX must be at most %d bytes long, not %d",
+			maxPrefix, len(g.names()))}
 	}
 	return nil
 }
