@@ -22,6 +22,8 @@ type Election struct {
 	value string
 	every time.Duration
 	err   error // a bad argument; returned by every call
+
+	trouble trouble // of Run
 }
 
 // Leader is who leads.
@@ -40,11 +42,7 @@ func Value(value string) Option { return func(e *Election) { e.value = value } }
 // ObserveEvery is how often Observe asks who leads: about so often, at random. Zero means a second.
 func ObserveEvery(d time.Duration) Option { return func(e *Election) { e.every = d } }
 
-const (
-	maxValue   = 4 << 10
-	firstPause = 100 * time.Millisecond // of Run, before it campaigns again after an error
-	lastPause  = 5 * time.Second
-)
+const maxValue = 4 << 10
 
 // New returns a handle on the election that a lock decides: whoever holds it leads. The lock is any whose holds exclude
 // one another, of rlock, fairlock, redlock, or the write side of rwlock, and its options are those of the terms. Only
@@ -60,6 +58,7 @@ func New(l *lock.Lock, opts ...Option) *Election {
 	switch {
 	case l == nil:
 		e.err = &lock.ArgumentError{Name: "lock", Problem: "must not be nil"}
+		return e
 	case e.every < 0:
 		e.err = &lock.ArgumentError{Name: "ObserveEvery", Value: e.every, Problem: "must not be negative"}
 	case len(e.value) > maxValue:
@@ -67,6 +66,7 @@ func New(l *lock.Lock, opts ...Option) *Election {
 	case e.value != "":
 		_, e.err = e.notes()
 	}
+	e.trouble.engine = (*handle.Lock)(l).Parts().Engine
 	return e
 }
 
@@ -108,10 +108,17 @@ func (e *Election) Name() string {
 // On error, Campaign returns the context that it was given, and a resign that only returns lock.ErrNotHeld. The errors
 // are those of Lock. A Campaign within its own term returns that term once more, to be resigned once more.
 func (e *Election) Campaign(ctx context.Context) (term context.Context, resign func() error, err error) {
+	return e.campaign(ctx, e.lock)
+}
+
+// campaign is Campaign for a lock that may tell more than that of the election.
+func (e *Election) campaign(
+	ctx context.Context, candidate *lock.Lock,
+) (term context.Context, resign func() error, err error) {
 	if e.err != nil {
 		return ctx, func() error { return lock.ErrNotHeld }, e.err
 	}
-	term, unlock, err := e.lock.Lock(ctx)
+	term, unlock, err := candidate.Lock(ctx)
 	if err != nil {
 		return ctx, unlock, err
 	}
@@ -157,61 +164,6 @@ func (e *Election) Proclaim(ctx context.Context, value string) error {
 		return tooLong(value)
 	}
 	return parts.Engine.Note(ctx, parts.Request.Proto, value, false)
-}
-
-// Run campaigns, calls fn with the term while this candidate leads, resigns when fn returns, and campaigns again if the
-// term was lost. It ends with ctx, and returns its cause; with fn's error if the term was not lost, or nil; and with an
-// error that no second attempt mends: a closed client, a bad argument, a key that is something else's. Other errors, a
-// Redis that does not answer for instance, are followed by another campaign after a pause.
-//
-// Fn must return when its context ends.
-func (e *Election) Run(ctx context.Context, fn func(term context.Context) error) error {
-	if fn == nil {
-		return &lock.ArgumentError{Name: "fn", Problem: "must not be nil"}
-	}
-	pause := firstPause
-	for {
-		again, led, err := e.once(ctx, fn)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case !again:
-			return err
-		case led:
-			pause = firstPause
-		}
-		timer := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
-		}
-		pause = min(2*pause, lastPause)
-	}
-}
-
-// once is one campaign of Run and the term that comes of it.
-func (e *Election) once(ctx context.Context, fn func(term context.Context) error) (again, led bool, err error) {
-	term, resign, err := e.Campaign(ctx)
-	if err != nil {
-		var bad *lock.ArgumentError
-		final := errors.Is(err, lock.ErrClosed) || errors.Is(err, lock.ErrKeyConflict) || errors.As(err, &bad)
-		return !final, false, err
-	}
-	ended := false
-	defer func() {
-		if !ended { // fn panicked
-			_ = resign()
-		}
-	}()
-	err = fn(term)
-	ended = true
-	left := resign()
-	if errors.Is(left, lock.ErrLost) {
-		return true, true, left
-	}
-	return false, true, handle.Join(err, left)
 }
 
 // Current asks Redis who leads now. If nobody does the error is ErrNoLeader. A leader that died leads until its lease

@@ -296,8 +296,8 @@ func (c *Client) spawn(fn func()) bool {
 // checkGuard warns, once, if the rest of another's lease shows that it exceeds this client's guard time.
 func (c *Client) checkGuard(n *node, left time.Duration) {
 	if left > c.guard && c.warned.CompareAndSwap(false, true) {
-		c.logger.Warn("redlock: another process uses a lease longer than this client's RestartGuard; after a "+
-			"restart a server may grant a lock that is still held: raise the guard time",
+		c.logger.Warn("holdfast: redlock: another process uses a lease longer than this client's RestartGuard; after "+
+			"a restart a server may grant a lock that is still held: raise the guard time",
 			"node", n.addr, "left", left, "guard", c.guard)
 	}
 }
@@ -305,8 +305,8 @@ func (c *Client) checkGuard(n *node, left time.Duration) {
 // notice tells an operator about a change in a node's state.
 func (c *Client) notice(text string, n *node, err error) {
 	if err != nil {
-		c.logger.Warn("redlock: "+text, "node", n.addr, "error", err)
+		c.logger.Warn("holdfast: redlock: "+text, "node", n.addr, "error", err)
 		return
 	}
-	c.logger.Info("redlock: "+text, "node", n.addr)
+	c.logger.Info("holdfast: redlock: "+text, "node", n.addr)
 }

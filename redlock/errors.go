@@ -90,10 +90,13 @@ func (e *quorumError) Unwrap() []error { return e.why }
 // impossible; if a minority of the nodes has it, only the text mentions it.
 func (c *Client) noQuorum(yes int, failed map[*node]error) error {
 	e := &quorumError{yes: yes, need: c.quorum, nodes: len(c.nodes)}
-	conflicts, hopeless := 0, 0
+	conflicts, denied, hopeless := 0, 0, 0
 	for _, err := range failed {
 		if errors.Is(err, lua.ErrConflict) {
 			conflicts++
+		}
+		if isDenied(err) {
+			denied++
 		}
 		if isHopeless(err) {
 			hopeless++
@@ -114,15 +117,18 @@ func (c *Client) noQuorum(yes int, failed map[*node]error) error {
 	case conflicts > spare:
 		return &conflictError{e}
 	case hopeless > spare:
-		return &store.Refused{Err: fmt.Errorf("%w: %w", rlock.ErrUnavailable, e)}
+		return &store.Refused{Err: &store.Failure{
+			Fault: store.FaultDefinite, Denied: denied > spare, Err: fmt.Errorf("%w: %w", rlock.ErrUnavailable, e),
+		}}
 	}
 	return &store.SettledError{Err: e}
 }
 
 // isHopeless reports whether retrying cannot help.
-func isHopeless(err error) bool {
-	return errors.Is(err, ErrNotIndependent) || redis.IsPermissionError(err) || redis.IsAuthError(err)
-}
+func isHopeless(err error) bool { return errors.Is(err, ErrNotIndependent) || isDenied(err) }
+
+// isDenied reports that the node refuses this client.
+func isDenied(err error) bool { return redis.IsPermissionError(err) || redis.IsAuthError(err) }
 
 // conflictError is a quorumError that matches lua.ErrConflict and must not be retried.
 type conflictError struct{ *quorumError }

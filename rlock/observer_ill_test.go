@@ -38,13 +38,13 @@ func (l *observerLog) count() int {
 	return len(l.records)
 }
 
-// with returns the attributes of each record of that message.
+// with returns the attributes of each record of that message, which begins with the name of the library.
 func (l *observerLog) with(message string) []map[string]slog.Value {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []map[string]slog.Value
 	for _, r := range l.records {
-		if r.Message != message {
+		if r.Message != "holdfast: "+message {
 			continue
 		}
 		attrs := make(map[string]slog.Value)

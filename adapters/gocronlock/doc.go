@@ -46,6 +46,10 @@
 // Unlock, as it does if Redis does not confirm the release: see [Lock.Unlock]. With an Elector, gocron asks once, when
 // a run begins. A run that begins while its scheduler leads goes on when the next one leads already.
 //
+// gocron skips a run without a word if an Elector does not lead, whatever the reason. If Redis does not answer the
+// Elector, or refuses it, the log of its client says so, and [Elector.IsLeader] has the error, for a health check for
+// instance. The Elector goes on campaigning.
+//
 // # Why it is safe
 //
 // A Locker keeps nothing: each run has a hold of its own, so two runs of one process exclude one another as those of

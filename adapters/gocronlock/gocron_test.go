@@ -1,7 +1,12 @@
 package gocronlock_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +14,7 @@ import (
 
 	"github.com/go-co-op/gocron/v2"
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/adapters/gocronlock"
@@ -194,6 +200,52 @@ func TestAnElectorThatCannotCampaign(t *testing.T) {
 	require.ErrorIs(t, err, rlock.ErrClosed)
 	require.ErrorIs(t, err, gocronlock.ErrNotLeader)
 	require.ErrorIs(t, e.Close(), rlock.ErrClosed)
+}
+
+// An Elector that Redis refuses says so, and leads once it is let in (defect F13). It was silent for ever.
+func TestAnElectorThatRedisRefuses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	opts := server.Options()
+	opts.Username, opts.Password = "cron", "secret"
+	rdb := redis.NewClient(opts)
+	t.Cleanup(func() { _ = rdb.Close() })
+	var log lines
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	e := gocronlock.NewElector(leader.New(rlock.New(client, "cron")))
+	redistest.Eventually(t, time.Minute, func() bool {
+		return errors.Is(e.IsLeader(t.Context()), rlock.ErrUnavailable)
+	}, "the refusal is told")
+	err = e.IsLeader(t.Context())
+	require.ErrorIs(t, err, gocronlock.ErrNotLeader)
+	require.ErrorContains(t, err, "redis refused the credentials")
+	redistest.Eventually(t, time.Minute, func() bool {
+		return strings.Contains(log.String(), "holdfast: leader: the campaign failed")
+	}, "it is logged")
+	require.NotContains(t, log.String(), "secret")
+	require.NoError(t, server.Client(t).Do(t.Context(), "ACL", "SETUSER", "cron", "on", ">secret", "~*", "&*", "+@all").Err())
+	redistest.Eventually(t, time.Minute, func() bool { return e.IsLeader(t.Context()) == nil }, "it leads")
+	require.NoError(t, e.Close())
+	require.NoError(t, client.Close())
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // On a real server, of two schedulers one runs the job: when both come at the same time, and when the second one comes

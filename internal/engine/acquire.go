@@ -102,6 +102,9 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 			}
 			continue
 		}
+		if w.req.Answered != nil {
+			w.req.Answered()
+		}
 		if !told {
 			told = true
 			e.events.waiting(w.req.Proto.Name())

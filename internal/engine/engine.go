@@ -106,6 +106,12 @@ func New(cfg Config) *Engine {
 // reported when the engine has been closed is dropped.
 func (e *Engine) Answered() func(store.Command) { return e.events.answered() }
 
+// Warn adds a line to the client's log, and does not wait for it.
+func (e *Engine) Warn(text string, args ...any) { e.events.warn(text, args...) }
+
+// Info does the same for what is no trouble.
+func (e *Engine) Info(text string, args ...any) { e.events.info(text, args...) }
+
 // Lease is the client's lease.
 func (e *Engine) Lease() time.Duration { return e.cfg.Lease }
 

@@ -44,7 +44,9 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n.commands.late = func(dropped int64) {
 		n.warn("Observer.Command is too slow: commands were not reported", "commands", dropped)
 	}
-	n.lines.late = func(dropped int64) { n.log.Warn("Logger is too slow: log lines were dropped", "lines", dropped) }
+	n.lines.late = func(dropped int64) {
+		n.line(slog.LevelWarn, "Logger is too slow: log lines were dropped", "lines", dropped)
+	}
 	return n
 }
 
@@ -94,7 +96,7 @@ func (n *events) lostApart(owners []*hold.Owner, err error) {
 
 // lost reports a loss. It is called by the wheel and by callers, and neither waits.
 func (n *events) lost(err error) {
-	n.lines.post(func() { n.log.Warn("lock lost", "error", err) }, true)
+	n.lines.post(func() { n.line(slog.LevelWarn, "lock lost", "error", err) }, true)
 	if n.to.Lost != nil {
 		n.losses.post(func() { n.to.Lost(err) }, true)
 	}
@@ -102,7 +104,18 @@ func (n *events) lost(err error) {
 
 // warn logs without waiting for it.
 func (n *events) warn(text string, args ...any) {
-	n.lines.post(func() { n.log.Warn(text, args...) }, false)
+	n.lines.post(func() { n.line(slog.LevelWarn, text, args...) }, false)
+}
+
+// info does the same for what is no trouble: the end of one.
+func (n *events) info(text string, args ...any) {
+	n.lines.post(func() { n.line(slog.LevelInfo, text, args...) }, false)
+}
+
+// line writes a line of the log. It begins with the name of the library, because the log is usually that of a whole
+// program.
+func (n *events) line(level slog.Level, text string, args ...any) {
+	n.log.Log(background, level, "holdfast: "+text, args...)
 }
 
 // guard keeps a panic of the observer from ending a Lock that has succeeded, whose hold nobody would
@@ -111,7 +124,7 @@ func (n *events) guard(tell func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			n.lines.post(func() {
-				n.log.Error("a function of the Observer panicked; locks are not affected", "panic", r)
+				n.line(slog.LevelError, "a function of the Observer panicked; locks are not affected", "panic", r)
 			}, false)
 		}
 	}()
