@@ -59,7 +59,10 @@ func releaseBounded(t *testing.T, unlock func() error, timeout time.Duration) {
 	go func() { done <- unlock() }()
 	select {
 	case err := <-done:
-		errorsOnly(t, err, rlock.ErrUnconfirmed)
+		require.ErrorIs(t, err, rlock.ErrUnconfirmed)
+		for _, other := range []error{rlock.ErrUnavailable, rlock.ErrLost, rlock.ErrBusy} {
+			require.NotErrorIs(t, err, other)
+		}
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "a limit of ours, not the caller's")
 	case <-time.After(timeout + 3*time.Second):
 		t.Fatalf("unlock did not return %v after it was called", time.Since(start))
