@@ -3,6 +3,8 @@
 package docs_test
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/frames"
 )
 
 // pages are all pages in Markdown that a user or a contributor reads, by their path from the root.
@@ -166,4 +170,37 @@ func anchors(text string) (names []string) {
 		names = append(names, name)
 	}
 	return names
+}
+
+// A page that names a bound of the code has its number (defect F26: SECURITY.md had one from before).
+func TestSecurityNamesTheBoundOfReplies(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, pages(t)["SECURITY.md"], fmt.Sprintf("a reply of more than %d MB", frames.MaxFrame>>20))
+}
+
+var (
+	fetched  = regexp.MustCompile(`go (?:get|install|run) github\.com/holdfast-go/holdfast\S*`)
+	released = regexp.MustCompile(`(?m)^## \[v?\d`)
+)
+
+// As long as nothing is released, neither a page nor a comment has anybody fetch a module of this repository: what they
+// say takes a checkout (defect F26).
+func TestNothingIsFetchedThatIsNotReleased(t *testing.T) {
+	t.Parallel()
+	texts := pages(t)
+	if released.MatchString(texts["CHANGELOG.md"]) {
+		return
+	}
+	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		texts[path] = string(text)
+		return err
+	}))
+	require.Greater(t, len(texts), 500)
+	for name, text := range texts {
+		assert.Empty(t, fetched.FindString(text), name)
+	}
 }

@@ -1,7 +1,7 @@
 // Package holdfastvet finds misuse of the locks of github.com/holdfast-go/holdfast that compiles and goes wrong
 // silently: as a tool of go vet, by itself, and as a linter of golangci-lint.
 //
-//	go install github.com/holdfast-go/holdfast/holdfastvet/cmd/holdfastvet@latest
+//	go install ./holdfastvet/cmd/holdfastvet # in a checkout of github.com/holdfast-go/holdfast
 //	go vet -vettool=$(which holdfastvet) ./...
 //
 // # What it finds

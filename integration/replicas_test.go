@@ -209,3 +209,33 @@ func TestAReplicaIsNoPlaceToLock(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Empty(t, primary.Keys(t))
 }
+
+// Defect F27: with two replicas MinReplicas 1 does not exclude two holders in a planned failover, and 2 does. The old
+// primary still answers when one replica was promoted already, and the other one confirms what that one never gets.
+func TestAReplicaThatStaysConfirmsWhatThePromotedOneNeverGets(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	promoted, stays := replicaOf(t, primary), redistest.Replica(t, primary)
+	ctx, conn := t.Context(), primary.Client(t).Conn()
+	defer func() { _ = conn.Close() }()
+	redistest.Eventually(t, limit, func() bool {
+		require.NoError(t, conn.Set(ctx, "probe", "", 0).Err())
+		return conn.Wait(ctx, 2, 50*time.Millisecond).Val() == 2
+	}, "the replicas confirm nothing")
+	one, _ := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: replicated, MinReplicas: 1})
+	both, _ := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: replicated, MinReplicas: 2})
+	require.NoError(t, rlock.New(both, "before").Do(ctx, func(context.Context) error { return nil }))
+
+	require.NoError(t, promoted.Client(t).SlaveOf(ctx, "NO", "ONE").Err())
+	first, unlock := held(t, rlock.New(one, "busy"))
+	require.True(t, exists(t, stays, "busy"), "which confirmed it")
+	after, _ := newClient(t, promoted.Client(t), rlock.ClientOptions{Lease: replicated})
+	_, unlockSecond := held(t, rlock.New(after, "busy"))
+	require.NoError(t, first.Err(), "both hold it")
+	require.NoError(t, unlockSecond())
+	require.NoError(t, unlock())
+
+	_, _, err := rlock.New(both, "busy").TryLock(ctx)
+	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	require.ErrorContains(t, err, "1 of 2 replicas")
+}

@@ -27,11 +27,15 @@ type ClientOptions struct {
 	ReleaseTimeout time.Duration
 
 	// MinReplicas is how many replicas must confirm an acquisition, and every renewal, by WAIT. If too few do, the
-	// lock is taken back and the error, an ErrUnavailable, says so. It makes the loss of a lock in a failover less
-	// likely, not impossible. Passing the lock to another caller of this client, and a nested Lock that needs no
-	// longer lease, ask nothing of Redis, and so of no replica: they rely on what was confirmed before. Zero sends no
-	// WAIT. The server's own setting min-replicas-to-write covers locks from Redis 7 on: Redis 6.2 ignores it inside
-	// scripts.
+	// lock is taken back and the error, an ErrUnavailable, says so. Passing the lock to another caller of this client,
+	// and a nested Lock that needs no longer lease, ask nothing of Redis, and so of no replica: they rely on what was
+	// confirmed before. Zero sends no WAIT. The server's own setting min-replicas-to-write covers locks from Redis 7
+	// on: Redis 6.2 ignores it inside scripts.
+	//
+	// Set it to the number of replicas that may be promoted. A lower number makes the loss of a lock in a failover less
+	// likely, not impossible: a replica that is not promoted may be the one that confirmed. The price is that no lock
+	// can be taken while one of these replicas is away, as after each failover until the old primary is a replica
+	// again (about 11 s behind Sentinels), and that holds whose lease is not well above that time are lost.
 	MinReplicas int
 
 	// Prefix stands before a lock's name in its Redis key. Empty means that the name is the key. All processes that

@@ -21,14 +21,15 @@
 //
 // # What is promised, and what is not
 //
-// Readers of this module do not starve writers. A writer that waits for readers closes a gate, a key beside the lock,
+// Readers of this module do not starve writers of this module. A writer that waits for readers closes a gate, a key beside the lock,
 // and new readers queue behind it. A reader that holds already keeps its hold, and re-enters with its context. The gate
 // stays closed for a few poll intervals, at most a lease, and the writer renews it while it waits. If the writer's
 // process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
 //
 // Not promised:
 //   - An order. When a writer unlocks, all waiters are woken, and any of them may be first.
-//   - Fairness against readers in Java. They do not know the gate, and can starve a writer.
+//   - Fairness between Go and Java. Readers in Java do not know the gate, and can starve a writer in Go. A writer in
+//     Java closes no gate: readers in Go go on to join one another and can starve it, as Java's own readers can.
 //   - A bound on what a crashed reader delays if the clock of the server is set back: its lease is then longer by that
 //     step. Renewals correct the leases of live readers.
 //

@@ -1,6 +1,6 @@
 // Command holdfastvet finds misuse of holdfast locks that compiles. It runs by itself and as a tool of go vet:
 //
-//	go install github.com/holdfast-go/holdfast/holdfastvet/cmd/holdfastvet@latest
+//	go install ./holdfastvet/cmd/holdfastvet # in a checkout of github.com/holdfast-go/holdfast
 //	holdfastvet ./...
 //	go vet -vettool=$(which holdfastvet) ./...
 package main
