@@ -18,7 +18,7 @@
 //  3. TryLock does not overtake: it returns rlock.ErrBusy while anybody waits.
 //
 // Do not use an RFairLock of Redisson for a name that has fair locks of this package. Each side has a queue of its own,
-// and an unlock in Java wakes the next thread of Java's queue only. A waiter here learns of it when it asks again, after
+// and an unlock in Java wakes the next thread of Java's queue only. A waiter in Go asks again after
 // ClientOptions.MaxPoll, and mostly finds the lock taken again: as long as threads in Java queue, it gets in by luck.
 //
 // # What is promised, and what is not
