@@ -22,8 +22,8 @@
 // # What is promised, and what is not
 //
 // Where readers and writers use this module, readers do not starve writers. A writer that waits for readers closes a
-// gate, a key beside the lock, and new readers queue behind it. A reader that holds already keeps its hold, and re-
-// enters with its context. The gate stays closed for a few poll intervals, at most a lease, and the writer renews it
+// gate, a key beside the lock, and new readers queue behind it. A reader that holds already keeps its hold, and
+// re-enters with its context. The gate stays closed for a few poll intervals, at most a lease, and the writer renews it
 // while it waits. If the writer's process dies, the gate opens by itself. TryLock waits for nobody and closes nothing.
 //
 // Not promised:
