@@ -32,7 +32,7 @@
 //
 // It does not make writes happen once: a transaction whose commit was not answered may have been committed. It knows
 // nothing of what the stale holder did elsewhere: mails, other databases. And it does not replace the lock: without
-// one, whoever comes later is refused, though it may have had more to say.
+// one, a later writer can be refused although its data is newer.
 //
 // Redis keeps a key's token for a week after its last write, if nothing else is said. A holder that was stopped for
 // longer is not stopped then, and neither is anybody after Redis has lost its data.

@@ -39,8 +39,8 @@
 // The clients are the module's own: waiting, passing, renewing and losing are the code that runs in production, and
 // only the store differs. It keeps in memory what Redis keeps, and the suite of [Conformance] holds both to one
 // contract. Requests are carried out at once, and messages arrive at once. What the lab does not show is what Redis
-// does with its own memory: evictions, replicas, failovers, the layout of keys, clients of other languages. It has a
-// lock of each kind under one name, where Redis reports a conflict.
+// does with its own memory: evictions, replicas, failovers, the layout of keys, clients of other languages. Unlike
+// Redis it lets locks of different kinds share a name, and reports no ErrKeyConflict.
 //
 // # Locks of one's own
 //

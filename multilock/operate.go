@@ -25,8 +25,8 @@ func (l *Lock) Inspect(ctx context.Context) ([]rlock.Info, error) {
 
 // Break takes every member from its holder, in this process or another, and wakes waiters, as [rlock.Lock.Break] does
 // for one. It is meant for operators. The members may have several holders: a set that is waited for is held by nobody,
-// while others hold some of its members, and Break ends them all. Members that nobody holds are skipped; if that are
-// all, the error is rlock.ErrNotHeld. A member that could not be broken does not keep the others from it.
+// while others hold some of its members, and Break ends them all. Members that nobody holds are skipped; if nobody
+// holds any of them, the error is rlock.ErrNotHeld. A member that could not be broken does not keep the others from it.
 func (l *Lock) Break(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
