@@ -226,7 +226,7 @@ func TestAReplicaThatStaysConfirmsWhatThePromotedOneNeverGets(t *testing.T) {
 	both, _ := newClient(t, primary.Client(t), rlock.ClientOptions{Lease: replicated, MinReplicas: 2})
 	require.NoError(t, rlock.New(both, "before").Do(ctx, func(context.Context) error { return nil }))
 
-	require.NoError(t, promoted.Client(t).SlaveOf(ctx, "NO", "ONE").Err())
+	require.NoError(t, promoted.Client(t).ReplicaOf(ctx, "NO", "ONE").Err())
 	first, unlock := held(t, rlock.New(one, "busy"))
 	require.True(t, exists(t, stays, "busy"), "which confirmed it")
 	after, _ := newClient(t, promoted.Client(t), rlock.ClientOptions{Lease: replicated})
