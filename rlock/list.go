@@ -10,8 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/listing"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
 )
 
 // The kinds that only List tells. It knows locks by their keys, and these do not always tell which kind it is: a fair
@@ -37,8 +40,10 @@ type Entry struct {
 	Info
 	WaitersUnknown bool // Redis did not say how many wait
 
-	Number int64 // of free permits, or a latch's count
-	Fence  int64 // the newest fencing token of the name; 0 if none was ever minted
+	Number     int64 // of free permits, or a latch's count
+	NoCapacity bool  // callers wait for a semaphore whose capacity nobody has set, so there is no Number
+
+	Fence int64 // the newest fencing token of the name; 0 if none was ever minted
 
 	// Since is when the newest fencing token was minted. For a lock that one holder has, and that holdfast took, that
 	// is when Redis granted it. It is zero if it is not known, as for permits. Java's locks mint no tokens, other than
@@ -84,7 +89,7 @@ func List(ctx context.Context, client *Client, pattern string) iter.Seq2[Entry, 
 			if found.Name, ours = core.Name(found.Name); !ours && err == nil {
 				return true
 			}
-			return yield(entry(found, core.ClientID), listError("list locks", err))
+			return yield(entry(found, core.ClientID), listError(ctx, "list locks", err))
 		})
 	}
 }
@@ -101,7 +106,7 @@ func search(client *redisclient.Client, pattern string) (*listing.Source, error)
 func entry(found listing.Entry, client string) Entry {
 	e := Entry{
 		Name: found.Name, Kind: Kind(found.Kind), Mode: found.Mode, WaitersUnknown: found.Waiters < 0,
-		Number: found.Number, Fence: found.Fence, Since: found.Since,
+		Number: found.Number, NoCapacity: found.NoCapacity, Fence: found.Fence, Since: found.Since,
 		Info: Info{Held: found.Held, Waiters: max(found.Waiters, 0), Truncated: found.Held > len(found.Holders)},
 	}
 	for _, h := range found.Holders {
@@ -142,7 +147,7 @@ func Leaks(ctx context.Context, client *Client, pattern string) iter.Seq2[Leak, 
 			if found.Name, ours = core.Name(found.Name); !ours && err == nil {
 				return true
 			}
-			return yield(Leak(found), listError("look for leaks", err))
+			return yield(Leak(found), listError(ctx, "look for leaks", err))
 		})
 	}
 }
@@ -156,18 +161,19 @@ func Free(ctx context.Context, client *Client, leak Leak) (freed bool, err error
 		return false, err
 	}
 	freed, err = source.Free(ctx, listing.Leak(leak))
-	return freed, listError("free a leak", err)
+	return freed, listError(ctx, "free a leak", err)
 }
 
 // listError says what failed.
-func listError(what string, err error) error {
+func listError(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("rlock: cannot %s: %w", what, err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("rlock: cannot %s: %w", what, engine.ContextError(ctx))
 	case errors.Is(err, redis.ErrClosed):
 		return fmt.Errorf("rlock: cannot %s: %w", what, ErrClosed)
 	}
-	return fmt.Errorf("rlock: cannot %s: %w: %w", what, ErrUnavailable, err)
+	kind, cause := vocabulary.Errors.Unanswered(redisstore.Meaning(err))
+	return fmt.Errorf("rlock: cannot %s: %w: %w", what, kind, cause)
 }

@@ -352,3 +352,28 @@ func TestLeaksAreFoundAndFreed(t *testing.T) {
 		}
 	})
 }
+
+// A semaphore without a capacity has no number of free permits: not even zero (defect F23).
+func TestListTellsASemaphoreWithoutACapacity(t *testing.T) {
+	t.Parallel()
+	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
+		client := listClient(t, rdb, nil)
+		ctx, cancel := context.WithCancel(conductCtx(t))
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := semaphore.New(client, "s:new").Acquire(ctx, 1)
+			ended <- err
+		}()
+		require.NoError(t, semaphore.NewCounting(client, "s:none").Set(ctx, 0))
+		redistest.Eventually(t, conductLimit, func() bool { return len(listed(t, client, "s:new")) == 1 }, "it is waited for")
+		all := listed(t, client, "s:*")
+		for _, entry := range []rlock.Entry{all["s:new"], listed(t, client, "s:new")["s:new"]} {
+			assert.Equal(t, rlock.KindSemaphore, entry.Kind)
+			assert.True(t, entry.NoCapacity)
+			assert.Equal(t, 1, entry.Waiters)
+		}
+		assert.False(t, all["s:none"].NoCapacity, "zero is a capacity")
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	})
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
+// Also of a key that another program has, which was a failure without a name (defect F18).
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	client := waiter(t, nil)
@@ -23,6 +24,8 @@ func TestExitCodes(t *testing.T) {
 	_, unlock, err := rlock.New(client, busy).Lock(context.Background())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, unlock()) })
+	foreign := redistest.Key(t)
+	require.NoError(t, redistest.Shared(t).Client(t).Set(context.Background(), foreign, "x", 0).Err())
 	dir := t.TempDir()
 	script := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -49,6 +52,9 @@ func TestExitCodes(t *testing.T) {
 		"no permits":               {[]string{"--kind", "sem:0", name, "true"}, 64},
 		"a grace beyond the lease": {[]string{"--grace", "20s", name, "true"}, 64},
 		"-n and -w":                {[]string{"-n", "-w", "1s", name, "true"}, 64},
+		"no time to keep it":       {[]string{"--min-hold", "0s", name, "true"}, 64},
+		"a kind that keeps none":   {[]string{"--min-hold", "1s", "--kind", "fair", name, "true"}, 64},
+		"another program's key":    {[]string{foreign, "true"}, 65},
 		"busy, not waiting":        {[]string{"-n", busy, "true"}, 75},
 		"busy, waiting":            {[]string{"-w", "1s", busy, "true"}, 75},
 		"busy, -E":                 {[]string{"-n", "-E", "1", busy, "true"}, 1},

@@ -137,6 +137,40 @@ func TestWatchOnATerminal(t *testing.T) {
 	}
 }
 
+// A watch on a terminal shows an error on lines of its own above the table that it had, goes on, and leaves the
+// terminal at the beginning of a line (defect F18).
+func TestAnErrorOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, err := rlock.NewClient(server.Client(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	_, _, err = rlock.New(client, "order:1").Lock(context.Background())
+	require.NoError(t, err)
+	s := openScreen(t)
+	s.resize(60, 12)
+	h := s.on(prepare(t, server.Addr(), "watch", "--interval", "100ms", "--lease", "600ms")).start()
+	shows := func(text string) func(lines []string) bool {
+		return func(lines []string) bool { return strings.Contains(strings.Join(lines, ""), text) }
+	}
+	s.awaitFrame(shows("order:1"))
+	server.Stop()
+	failed := s.awaitFrame(shows("cannot list locks"))
+	server.Continue()
+	assert.Contains(t, strings.Join(failed, ""), "unavailable")
+	at := slices.IndexFunc(failed, func(line string) bool { return strings.Contains(line, "1 locks") })
+	require.Positive(t, at, "%q", failed)
+	assert.True(t, strings.HasPrefix(failed[at+1], "NAME"), "%q", failed)
+	assert.Contains(t, failed[at+2], "order:1")
+	seen := len(s.frames())
+	redistest.Eventually(t, limit, func() bool {
+		return slices.ContainsFunc(s.frames()[seen:], func(lines []string) bool { return !shows("cannot list")(lines) })
+	}, "the next table")
+	require.NoError(t, h.Process.Signal(syscall.SIGINT))
+	assert.Zero(t, h.wait(), s.text())
+	redistest.Eventually(t, limit, func() bool { return strings.HasSuffix(s.text(), "\n") }, "the line is ended")
+}
+
 // drawn is a terminal with those lines, as SVG.
 func drawn(lines []string) string {
 	const column, row, margin = 8.43, 20, 16

@@ -26,10 +26,12 @@ type Entry struct {
 	Held    int // all holders, those not listed too
 	Waiters int // -1: the server does not say
 	Number  int64
-	Fence   int64
-	Since   time.Time // when the newest token was minted; zero if unknown
-	Forever bool      // it never expires
-	Known   bool      // only known by name: nobody holds it or waits
+
+	NoCapacity bool // of a semaphore
+	Fence      int64
+	Since      time.Time // when the newest token was minted; zero if unknown
+	Forever    bool      // it never expires
+	Known      bool      // only known by name: nobody holds it or waits
 }
 
 // Holder is one hold.

@@ -152,7 +152,7 @@ func (e *looked) asWaited() {
 	case e.is&ofRWChannel != 0, e.is&ofGate != 0 && e.is&ofKey == 0:
 		e.Kind = ReadWrite
 	case e.is&ofPermitChannel != 0:
-		e.Kind = Counting
+		e.Kind, e.NoCapacity = Permits, true // nothing is at its key
 	case e.is&ofLatchChannel != 0:
 		e.Kind = Latch
 	case e.is&ofLockChannel != 0:

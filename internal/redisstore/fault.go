@@ -23,6 +23,9 @@ func meaning(err error) error {
 	return explained(lua.Explain(err)) // the error may come from a connection that was being made
 }
 
+// Meaning is what an error means of commands that are no scripts of ours.
+func Meaning(err error) error { return meaning(err) }
+
 func explained(err error) error {
 	if fault := store.FaultOf(err); fault != store.FaultAmbiguous {
 		return err

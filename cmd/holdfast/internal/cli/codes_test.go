@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redistest"
 )
 
 // documented reads the table below the heading "Exit codes": the commands of each code. Codes that a command of the
@@ -82,7 +85,8 @@ func TestThePageHasEveryExitCodeOfEveryCommand(t *testing.T) {
 	assert.Empty(t, said, "there are no such commands")
 }
 
-// The codes of mistakes and of a Redis that does not answer are those of the page.
+// The codes of mistakes, of a Redis that does not answer or denies access, and of a key that something else has are
+// those of the page (defect F18).
 func TestCommandsEndAsThePageSays(t *testing.T) {
 	codes := documented(t)
 	arguments := map[string][]string{"inspect": {"x"}, "break": {"x"}, "run": {"x", "true"}}
@@ -90,12 +94,67 @@ func TestCommandsEndAsThePageSays(t *testing.T) {
 		_, code := execute(t, name, "--nonsense")
 		assert.Equal(t, exitUsage, code, name)
 	}
-	for _, name := range []string{"run", "list", "inspect", "watch", "break", "leaks", "doctor"} {
-		want := exitFailed
-		if slices.Contains(codes["69"], name) {
-			want = exitUnavailable
+	p := newPlace(t)
+	require.NoError(t, p.rdb.Set(t.Context(), "x", "y", 0).Err())
+	locked := redistest.Start(t)
+	require.NoError(t, locked.Client(t).ConfigSet(t.Context(), "requirepass", "secret").Err())
+	limited := redistest.Start(t)
+	require.NoError(t, limited.Client(t).Do(t.Context(), "ACL", "SETUSER", "few", "on", ">s", "~*", "+ping").Err())
+	for _, test := range []struct {
+		what, url string
+		code      int
+		says      string
+	}{
+		{"nothing listens", "redis://127.0.0.1:1", exitUnavailable, "refused"},
+		{"TLS to a plain server", "rediss://" + p.server.Addr(), exitUnavailable, "use redis://"},
+		{"without TLS to a server that hangs up", "redis://" + hangsUp(t), exitUnavailable, "use rediss://"},
+		{"no password", "redis://" + locked.Addr(), exitDenied, "denies access"},
+		{"wrong password", "redis://:mistaken@" + locked.Addr(), exitDenied, "denies access"},
+		{"no rights", "redis://few:s@" + limited.Addr(), exitDenied, "denies access"},
+		{"another program's key", p.url, exitConflict, "used for something else"},
+	} {
+		for _, name := range []string{"run", "list", "inspect", "watch", "break", "leaks", "doctor"} {
+			if test.code == exitConflict && name != "run" {
+				continue
+			}
+			want := exitFailed // of the doctor: a failure is what it has found out
+			if slices.Contains(codes[strconv.Itoa(test.code)], name) {
+				want = test.code
+			}
+			require.True(t, want != exitFailed || name == "doctor", "the page does not say how %s ends: %s", name, test.what)
+			args := append([]string{"--redis", test.url, "--lease", "600ms", name}, arguments[name]...)
+			out, code := execute(t, args...)
+			assert.Equal(t, want, code, "%s, %s: %s", name, test.what, out)
+			if want == test.code {
+				assert.Contains(t, out, test.says, name)
+				assert.Equal(t, 1, strings.Count(out, test.says), "%s says it once: %s", name, out)
+			}
+			assert.NotContains(t, out, "mistaken", name)
 		}
-		_, code := execute(t, append([]string{"--redis", "redis://127.0.0.1:1", "--lease", "100ms", name}, arguments[name]...)...)
-		assert.Equal(t, want, code, name)
 	}
+}
+
+// hangsUp is the address of a server that closes a connection on which something comes that it does not understand, as
+// one with TLS does.
+func hangsUp(t *testing.T) string {
+	t.Helper()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-ended
+	})
+	return server.Addr().String()
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
+	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,16 +20,23 @@ import (
 type connection struct {
 	redis  redis.UniversalClient
 	client *rlock.Client
+	muted  *atomic.Bool // the client logs nothing
+	at     string       // where Redis is, for messages
+	secure bool         // by TLS
 }
 
-// connect makes the connection that the flags ask for. It sends nothing.
-func (g *globals) connect() (*connection, error) {
+// connect makes the connection that the flags ask for. It sends nothing. The owner is what others are told of its
+// holds.
+func (g *globals) connect(owner string) (*connection, error) {
 	rdb, err := g.open()
 	if err != nil {
 		return nil, usageError{err}
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	opts := &rlock.ClientOptions{Lease: g.lease, Prefix: g.names(), Logger: logger}
+	muted := new(atomic.Bool)
+	handler := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
+	opts := &rlock.ClientOptions{
+		Lease: g.lease, Prefix: g.names(), Owner: owner, Logger: slog.New(mutable{handler, muted}),
+	}
 	if g.lease > 0 {
 		opts.ReleaseTimeout = min(g.lease/2, 5*time.Second) // the lease may be over before a release gets through
 	}
@@ -34,7 +44,26 @@ func (g *globals) connect() (*connection, error) {
 	if err != nil {
 		return nil, errors.Join(err, rdb.Close())
 	}
-	return &connection{redis: rdb, client: client}, nil
+	at, secure := g.place(rdb)
+	return &connection{redis: rdb, client: client, muted: muted, at: at, secure: secure}, nil
+}
+
+// mutable is a log that can be told to be silent.
+type mutable struct {
+	slog.Handler
+	muted *atomic.Bool
+}
+
+func (m mutable) Enabled(ctx context.Context, level slog.Level) bool {
+	return !m.muted.Load() && m.Handler.Enabled(ctx, level)
+}
+
+func (m mutable) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return mutable{m.Handler.WithAttrs(attrs), m.muted}
+}
+
+func (m mutable) WithGroup(name string) slog.Handler {
+	return mutable{m.Handler.WithGroup(name), m.muted}
 }
 
 // close ends both clients. The error is about locks that were still held, or could not be released.
@@ -63,6 +92,9 @@ func (g *globals) open() (redis.UniversalClient, error) {
 	return redis.NewClient(one), nil
 }
 
+// hostPort is a server without a scheme. It has a port, so it is no password that was meant for another flag.
+var hostPort = regexp.MustCompile(`^([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):[0-9]+$`)
+
 // parse reads the URL of the server.
 func (g *globals) parse() (*redis.Options, error) {
 	from, at := "--redis", g.url
@@ -71,6 +103,9 @@ func (g *globals) parse() (*redis.Options, error) {
 	}
 	if at == "" {
 		from, at = "the default", "redis://localhost:6379"
+	}
+	if hostPort.MatchString(at) {
+		at = "redis://" + at
 	}
 	one, err := redis.ParseURL(at)
 	if err == nil && whole(at) {

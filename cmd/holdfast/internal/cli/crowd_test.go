@@ -135,7 +135,7 @@ func TestAWatchOfTenThousandLocksDoesNotGrow(t *testing.T) {
 	client, _ := p.counted(t)
 	tables := &heap{}
 	f := &watchFlags{listFlags: listFlags{match: "crowd:*"}, interval: time.Millisecond, count: 6}
-	require.NoError(t, (&globals{output: asJSON}).watch(t.Context(), tables, client, f))
+	require.NoError(t, (&globals{output: asJSON}).watch(t.Context(), tables, io.Discard, &connection{client: client}, f))
 	require.Len(t, tables.inUse, 6)
 	assert.Less(t, tables.inUse[5], tables.inUse[0]+tables.inUse[0]/2, "%v", tables.inUse)
 }
@@ -153,7 +153,7 @@ func TestWatchEndsInTheMiddleOfAList(t *testing.T) {
 	}
 	var out bytes.Buffer
 	f := &watchFlags{listFlags: listFlags{match: "*"}, interval: time.Second}
-	require.NoError(t, (&globals{output: text}).watch(ctx, &out, client, f))
+	require.NoError(t, (&globals{output: text}).watch(ctx, &out, io.Discard, &connection{client: client}, f))
 	assert.Empty(t, out.String(), "no half of a table")
 	assert.LessOrEqual(t, seen.scans, 3)
 }
@@ -168,7 +168,7 @@ func TestWatchEndsAlthoughNobodyReads(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		f := &watchFlags{listFlags: listFlags{match: "*"}, interval: time.Second}
-		ended <- (&globals{output: asJSON}).watch(ctx, writer, client, f)
+		ended <- (&globals{output: asJSON}).watch(ctx, writer, io.Discard, &connection{client: client}, f)
 	}()
 	first := make([]byte, 1) // of "[]": the rest of the table is under way
 	_, err := io.ReadFull(reader, first)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -10,11 +11,13 @@ import (
 const (
 	exitFailed      = 1
 	exitUsage       = 64 // EX_USAGE
-	exitUnavailable = 69 // EX_UNAVAILABLE: Redis does not answer, or refuses
+	exitConflict    = 65 // EX_DATAERR: something else is at the lock's key
+	exitUnavailable = 69 // EX_UNAVAILABLE: Redis does not answer
 	exitSoftware    = 70 // EX_SOFTWARE: our supervisor was killed
 	exitSystem      = 71 // EX_OSERR: the system refuses what we need
 	exitLost        = 74 // EX_IOERR: the hold was lost while the command ran
-	exitBusy        = 75 // EX_TEMPFAIL: somebody else holds the lock
+	exitBusy        = 75 // EX_TEMPFAIL: another caller holds the lock
+	exitDenied      = 77 // EX_NOPERM: Redis refuses the credentials, or a right
 )
 
 // usageError is a mistake in the command line.
@@ -52,8 +55,12 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, rlock.ErrLost):
 		return exitLost
+	case store.Denied(err):
+		return exitDenied
 	case errors.Is(err, rlock.ErrUnavailable):
 		return exitUnavailable
+	case errors.Is(err, rlock.ErrKeyConflict):
+		return exitConflict
 	case errors.Is(err, rlock.ErrBusy):
 		return exitBusy
 	}

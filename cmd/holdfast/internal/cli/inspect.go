@@ -49,6 +49,9 @@ func (v *lockView) describe(to io.Writer) error {
 	}
 	say("name", "%s", shown(v.Name))
 	say("kind", "%s", v.kindText())
+	if v.NoCapacity {
+		say("capacity", "never set")
+	}
 	if v.Number != nil {
 		say("number", "%d", *v.Number)
 	}

@@ -78,7 +78,11 @@ func tableOfLeaks(to io.Writer, found []leakView) error {
 		if v.Freed {
 			state = "freed"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, shown(v.Key), v.What, strings.Join(v.Holders, " "))
+		holders := make([]string, len(v.Holders))
+		for i, id := range v.Holders {
+			holders[i] = shown(id)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, shown(v.Key), v.What, strings.Join(holders, " "))
 	}
 	return w.Flush()
 }

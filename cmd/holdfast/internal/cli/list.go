@@ -105,12 +105,12 @@ func (f *listFlags) wants(e rlock.Entry) bool {
 
 // with opens the connection for fn, and closes it.
 func (g *globals) with(fn func(c *connection) error) (err error) {
-	c, err := g.connect()
+	c, err := g.connect("")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	return fn(c)
+	return c.hinted(fn(c))
 }
 
 // completeNames completes names of locks. A shell waits for it, so it gives up soon.

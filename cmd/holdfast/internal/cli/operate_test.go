@@ -207,6 +207,42 @@ func TestLeaksOnTheCommandLine(t *testing.T) {
 	p.hold(t, rlock.New(p.client, "stuck"))
 }
 
+// The id of a hold is what another program wrote, and cannot talk to the terminal (defect F18).
+func TestTheHoldersOfALeakAreEscaped(t *testing.T) {
+	p := newPlace(t)
+	p.rdb.HSet(t.Context(), "stuck", java+":\x1b[31m", "1")
+	out, code := p.run(t, "leaks")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, java+`:\x1b[31m`)
+	assert.NotContains(t, out, "\x1b")
+}
+
+// A semaphore that has no capacity has no permits left, not even none (defect F23).
+func TestASemaphoreWithoutACapacityIsToldSo(t *testing.T) {
+	p := newPlace(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := semaphore.New(p.client, "printers").Acquire(ctx, 1)
+		ended <- err
+	}()
+	redistest.Eventually(t, time.Minute, func() bool {
+		return len(read[[]lockView](t, p, 0, "list")) == 1
+	}, "it is waited for")
+	view := read[lockView](t, p, 0, "inspect", "printers")
+	assert.Nil(t, view.Number)
+	assert.True(t, view.NoCapacity)
+	for _, command := range [][]string{{"list"}, {"inspect", "printers"}} {
+		out, code := p.run(t, command...)
+		assert.Zero(t, code)
+		assert.Contains(t, out, "semaphore")
+		assert.Contains(t, out, "capacity")
+		assert.NotContains(t, out, "left")
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
 func TestDoctorOnTheCommandLine(t *testing.T) {
 	p := newPlace(t)
 	levels := make(map[string]string)
@@ -254,7 +290,7 @@ func TestWatchFitsTheTerminal(t *testing.T) {
 		locks = append(locks, lockView{Name: strings.Repeat("name", 30), Kind: rlock.KindLock})
 	}
 	for _, size := range [][2]int{{80, 24}, {20, 5}, {200, 100}, {1, 1}} {
-		text := screen(locks, time.Now(), size[0], size[1])
+		text := screen(locks, time.Now(), nil, size[0], size[1])
 		require.True(t, strings.HasPrefix(text, "\x1b[H"))
 		require.True(t, strings.HasSuffix(text, "\x1b[J"))
 		lines := strings.Split(strings.TrimPrefix(text, "\x1b[H"), "\r\n")

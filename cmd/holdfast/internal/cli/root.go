@@ -52,6 +52,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 	g := &globals{}
 	root := &cobra.Command{
 		Use:     "holdfast",
+		Version: version(),
 		Short:   "Distributed locks on Redis, for programs in any language",
 		Long:    "holdfast runs programs under distributed locks on Redis, and looks after such locks.",
 		Example: rootExample,
@@ -61,6 +62,7 @@ func newRoot(out, errOut io.Writer) *cobra.Command {
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetOut(out)
 	root.SetErr(errOut)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -94,7 +96,7 @@ func argumentsAreUsage(cmd *cobra.Command) {
 func (g *globals) addFlags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.url, "redis", "", "`URL` of the server: redis://user:password@host:port/db, rediss:// for TLS,\n"+
-		"unix:///path (default $REDIS_URL, or else redis://localhost:6379)")
+		"unix:///path, or host:port (default $REDIS_URL, or else redis://localhost:6379)")
 	f.StringSliceVar(&g.cluster, "cluster", nil, "`addresses` of some nodes of a Redis Cluster, host:port,...;\n"+
 		"user, password and TLS are the URL's")
 	f.StringSliceVar(&g.sentinel, "sentinel", nil, "`addresses` of Sentinels, host:port,...; needs --master")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -59,6 +60,14 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	assert.Contains(t, out, "Examples:")
 }
 
+// A report of a bug names the version (defect F18).
+func TestTheVersionIsTold(t *testing.T) {
+	out, code := execute(t, "--version")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "holdfast ")
+	assert.Contains(t, out, runtime.Version())
+}
+
 func TestCompletionIsThereForEveryShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		out, code := execute(t, "completion", shell)
@@ -67,6 +76,7 @@ func TestCompletionIsThereForEveryShell(t *testing.T) {
 	}
 }
 
+// A server may be host:port alone (defect F18).
 func TestTheServerIsTheFlagsOrTheEnvironments(t *testing.T) {
 	t.Setenv("REDIS_URL", "rediss://user:secret@env.example.com:7000/2")
 	open := func(g globals) redis.UniversalClient {
@@ -83,6 +93,11 @@ func TestTheServerIsTheFlagsOrTheEnvironments(t *testing.T) {
 	flag := open(globals{url: "redis://flag.example.com"}).(*redis.Client).Options()
 	assert.Equal(t, "flag.example.com:6379", flag.Addr)
 	assert.Nil(t, flag.TLSConfig)
+
+	assert.Equal(t, "plain.example.com:6380", open(globals{url: "plain.example.com:6380"}).(*redis.Client).Options().Addr)
+	assert.Equal(t, "[::1]:6380", open(globals{url: "[::1]:6380"}).(*redis.Client).Options().Addr)
+	_, err := (&globals{url: "plain.example.com"}).open()
+	assert.ErrorContains(t, err, "redis://user:password@host:port/db")
 
 	cluster := open(globals{cluster: []string{"a:1", "b:2"}}).(*redis.ClusterClient).Options()
 	assert.Equal(t, "user", cluster.Username)

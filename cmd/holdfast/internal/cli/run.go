@@ -17,16 +17,18 @@ type runFlags struct {
 	wait   time.Duration
 	busy   int
 	kind   string
+	keep   time.Duration
 	grace  time.Duration
 	leave  bool
+	quiet  bool
 
-	waits, graces bool // -w and --grace were given
+	waits, keeps, graces bool // -w, --min-hold and --grace were given
 }
 
 const runExample = `  # one at a time; a second one waits
   holdfast run deploy -- make deploy
-  # a cron job on many machines that one of them does
-  holdfast run -n nightly -- ./report --all
+  # a cron job on many machines, done by one of them, though their clocks differ by up to a minute
+  holdfast run -n --min-hold 1m nightly -- ./report --all
   # wait for a minute, and exit with 1 if that was in vain, as flock does
   holdfast run -w 1m -E 1 migrate -- ./migrate up
   # at most three at a time
@@ -41,9 +43,12 @@ when less than --grace of its validity is left, and SIGKILL before its end.
 Standard input and output are the command's. Signals are passed on to its process group. It finds HOLDFAST_NAME, the
 lock's name, HOLDFAST_ID, the hold's, and HOLDFAST_FENCE, the fencing token, in its environment.
 
-Exit codes: the command's, or 128+N if signal N ended it; 64 a mistake in the command line; 69 Redis does not answer;
-70, 71 the system does; 74 the hold was lost and the command ended; 75 (or -E) the lock is busy; 126 the command
-cannot be executed; 127 there is no such command.`
+If it has to wait it says on standard error what for: after a second, and then every half minute.
+
+Exit codes: the command's, or 128+N if signal N ended it; 64 a mistake in the command line; 65 something else is at
+the lock's key; 69 Redis does not answer; 70 the supervisor was killed; 71 the system lacks what run needs; 74 the hold
+was lost and the command ended; 75 (or -E) the lock is busy; 77 Redis denies access; 126 the command cannot be executed;
+127 there is no such command.`
 
 func newRun(g *globals) *cobra.Command {
 	f := &runFlags{globals: g}
@@ -55,6 +60,7 @@ func newRun(g *globals) *cobra.Command {
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.waits, f.graces = cmd.Flags().Changed("wait"), cmd.Flags().Changed("grace")
+			f.keeps = cmd.Flags().Changed("min-hold")
 			if args[1] == "--" {
 				args = append(args[:1], args[2:]...)
 			}
@@ -70,9 +76,12 @@ func newRun(g *globals) *cobra.Command {
 	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait so long at most (default as long as it takes)")
 	flags.IntVarP(&f.busy, "conflict-exit-code", "E", exitBusy, "the exit `code` if the lock is busy")
 	flags.StringVar(&f.kind, "kind", "rlock", "the `kind` of lock: rlock, fair, read, write, or sem:N for N at a time")
+	flags.DurationVar(&f.keep, "min-hold", 0, "keep the lock for this `time` from its acquisition, however early the\n"+
+		"command ends; for --kind rlock")
 	flags.DurationVar(&f.grace, "grace", 0, "how long before the end of validity the command gets SIGTERM,\n"+
 		"and how long what it leaves behind has (default 5s, or a third of a short lease)")
 	flags.BoolVar(&f.leave, "leave-background", false, "let go on what the command leaves behind, without the lock")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not say what run waits for")
 	kinds := cobra.FixedCompletions([]string{"rlock", "fair", "read", "write", "sem:"}, cobra.ShellCompDirectiveNoSpace)
 	_ = cmd.RegisterFlagCompletionFunc("kind", kinds) // it fails only for a flag that does not exist
 	return cmd
@@ -104,6 +113,10 @@ func (f *runFlags) plan() (times, error) {
 		return t, usageError{errors.New("-n and -w exclude each other")}
 	case f.waits && f.wait <= 0:
 		return t, usageError{fmt.Errorf("-w must be positive, not %v; -n does not wait", f.wait)}
+	case f.keeps && f.keep < time.Millisecond:
+		return t, usageError{fmt.Errorf("--min-hold must be at least 1ms, not %v", f.keep)}
+	case f.keeps && f.kind != "rlock":
+		return t, usageError{fmt.Errorf("--min-hold is for --kind rlock, not %s", f.kind)}
 	}
 	return t, nil
 }

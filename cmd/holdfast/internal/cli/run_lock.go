@@ -18,6 +18,7 @@ import (
 type lockable struct {
 	take   func(ctx context.Context) (held context.Context, unlock func() error, err error)
 	held   func(ctx context.Context) (rlock.Hold, error)
+	look   func(ctx context.Context) (rlock.Info, error)
 	fences bool // its holds have fencing tokens
 }
 
@@ -26,6 +27,9 @@ func (f *runFlags) lockable(c *rlock.Client, name string) (lockable, error) {
 	var opts []rlock.Option
 	if f.wait > 0 {
 		opts = append(opts, rlock.MaxWait(f.wait))
+	}
+	if f.keeps {
+		opts = append(opts, rlock.MinHold(f.keep))
 	}
 	n, err := f.permits()
 	if n > 0 || err != nil {
@@ -48,11 +52,10 @@ func (f *runFlags) lockable(c *rlock.Client, name string) (lockable, error) {
 	if f.noWait {
 		take = l.TryLock
 	}
-	return lockable{take: take, held: l.Held, fences: true}, nil
+	return lockable{take: take, held: l.Held, look: l.Inspect, fences: true}, nil
 }
 
-// semaphore takes one of n permits. The number is absolute: everybody who runs something under it sets it, and the last
-// one's counts.
+// semaphore takes one of n permits. The number is absolute: every run under it sets it, and the last one's counts.
 func (f *runFlags) semaphore(s *semaphore.Semaphore, n int64) lockable {
 	take := s.Acquire
 	if f.noWait {
@@ -65,7 +68,7 @@ func (f *runFlags) semaphore(s *semaphore.Semaphore, n int64) lockable {
 			}
 			return take(ctx, 1)
 		},
-		held: s.Held,
+		held: s.Held, look: s.Inspect,
 	}
 }
 

@@ -37,7 +37,7 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	case err != nil:
 		return codeError{exitNotExecutable, err}
 	}
-	conn, err := f.connect()
+	conn, err := f.connect(rlock.ThisProcess())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,10 @@ func (f *runFlags) run(ctx context.Context, name string, command []string) (err 
 	// The hold's context is this one's child, so it must not end before the hold.
 	waiting, leave := context.WithCancel(ctx)
 	defer leave()
+	told := f.tell(waiting, os.Stderr, conn, name, lock)
 	held, unlock, err := take(lock, signals, waiting, leave)
+	told()
+	err = conn.hinted(err)
 	if errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable) {
 		return codeError{f.busy, err}
 	}

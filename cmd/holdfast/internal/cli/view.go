@@ -15,17 +15,18 @@ import (
 
 // lockView is a lock as the commands tell it, in JSON.
 type lockView struct {
-	Name      string       `json:"name"`
-	Kind      rlock.Kind   `json:"kind"`
-	Mode      string       `json:"mode,omitempty"`
-	Held      int          `json:"held"`
-	Holders   []holderView `json:"holders,omitempty"`
-	Truncated bool         `json:"truncated,omitempty"`      // there are more holders than are listed
-	Waiters   *int         `json:"waiters,omitempty"`        // absent: unknown
-	Number    *int64       `json:"number,omitempty"`         // of free permits, or a latch's count
-	Fence     int64        `json:"fence,omitempty"`          // the newest fencing token
-	Since     *time.Time   `json:"since,omitempty"`          // when the lock was granted; absent: unknown
-	Age       float64      `json:"heldForSeconds,omitempty"` // by the clock here
+	Name       string       `json:"name"`
+	Kind       rlock.Kind   `json:"kind"`
+	Mode       string       `json:"mode,omitempty"`
+	Held       int          `json:"held"`
+	Holders    []holderView `json:"holders,omitempty"`
+	Truncated  bool         `json:"truncated,omitempty"`      // there are more holders than are listed
+	Waiters    *int         `json:"waiters,omitempty"`        // absent: unknown
+	Number     *int64       `json:"number,omitempty"`         // of free permits, or a latch's count
+	NoCapacity bool         `json:"noCapacity,omitempty"`     // of a semaphore that is waited for
+	Fence      int64        `json:"fence,omitempty"`          // the newest fencing token
+	Since      *time.Time   `json:"since,omitempty"`          // when the lock was granted; absent: unknown
+	Age        float64      `json:"heldForSeconds,omitempty"` // by the clock here
 }
 
 type holderView struct {
@@ -50,7 +51,10 @@ func newView(e rlock.Entry, now time.Time) lockView {
 	}
 	switch e.Kind {
 	case rlock.KindSemaphore, rlock.KindCounting, rlock.KindLatch, rlock.KindNumber:
-		v.Number = &e.Number
+		if !e.NoCapacity {
+			v.Number = &e.Number
+		}
+		v.NoCapacity = e.NoCapacity
 	}
 	if held, known := age(e, now); known {
 		v.Since, v.Age = &e.Since, held.Seconds()
@@ -77,6 +81,8 @@ func (v *lockView) kindText() string {
 // who is the first holder, and how many more there are.
 func (v *lockView) who() string {
 	switch {
+	case v.NoCapacity:
+		return "(no capacity)"
 	case len(v.Holders) == 0 && v.Number != nil:
 		return fmt.Sprintf("(%d left)", *v.Number)
 	case len(v.Holders) == 0:
@@ -139,11 +145,16 @@ func brief(d time.Duration) string {
 
 // shown is a name or id as a terminal may print it: what is not plain text is quoted.
 func shown(text string) string {
-	quoted := strconv.Quote(text)
-	if inner := quoted[1 : len(quoted)-1]; inner == text && text != "" && !strings.ContainsAny(text, " \t") {
+	if escaped(text) == text && text != "" && !strings.ContainsAny(text, " \t") {
 		return text
 	}
-	return quoted
+	return strconv.Quote(text)
+}
+
+// escaped is a text of another program as a terminal may print it, in a sentence.
+func escaped(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 // table writes locks, one to a line.
