@@ -51,8 +51,10 @@ func (c *Client) Stats() Stats { return (*redisclient.Client)(c).Stats() }
 
 // Close ends the Client. New calls and waiting ones return ErrClosed, the contexts of all holds end with ErrClosed,
 // the holds are released, and every goroutine is joined. Close is bounded by ReleaseTimeout rather than by a context,
-// because at shutdown the context at hand has usually ended. If locks were still held, its error names them; in a
-// test that finds every forgotten unlock. Further calls do nothing and return nil.
+// because at shutdown the context at hand has usually ended. That time counts from the first release that Redis has
+// not answered: an unlock that ended unconfirmed and a Close after it take one and a half ReleaseTimeout at most. If
+// locks were still held, its error names them; in a test that finds every forgotten unlock. Further calls do nothing
+// and return nil.
 func (c *Client) Close() error { return (*redisclient.Client)(c).Close() }
 
 // New returns a handle on the reentrant lock of that name. It is cheap and sends nothing. With an invalid name or

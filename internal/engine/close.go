@@ -9,8 +9,8 @@ import (
 )
 
 // Close refuses new work, ends the contexts of what is held, releases it, and joins every goroutine.
-// It takes the release timeout at most, and a little more for joining. It returns the names that were
-// still held.
+// It takes the release timeout at most, and a little more for joining; a node that has not answered an unlock for that
+// long has a quarter of it left. It returns the names that were still held.
 //
 // The order is what makes it safe. First no call is let in any more, and those that wait are told to leave. Then the
 // contexts of all holds end, before anything is released. Then the ids are released, for as long as the timeout allows;

@@ -79,6 +79,7 @@ func New(cfg Config) *Engine {
 	e.table.engine = e
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, Warn: e.events.warn,
+		ReleaseTimeout: cfg.ReleaseTimeout,
 	})
 	e.ender.Init(e.wheel)
 	e.watchdog = watchdog.New(watchdog.Config{

@@ -49,7 +49,7 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		return request.Later
 	}) {
-		until := e.sender.Reclaim(request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
+		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
 		e.table.drop(h)
 		return e.unconfirmed(h.proto, until, err)
 	}

@@ -87,7 +87,7 @@ func (o *owner) close(limit time.Duration) {
 		return // the write goes on until the connections are closed, and its key expires
 	}
 	if left := time.Until(end); left > 0 {
-		_ = o.conns.Traffic.Del(links.Within(context.Background(), min(left, o.limit)), o.key).Err()
+		_ = o.conns.Traffic.Del(o.conns.WithinAll(context.Background(), min(left, o.limit), left), o.key).Err()
 	}
 }
 

@@ -68,8 +68,10 @@ func (s *Sender) Wait() { s.calls.Wait() }
 // The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
 // waits once more, without a bound, when the connections are gone that a call could hang on.
 
-// WaitUntil joins the calls under way, until end.
+// WaitUntil joins the calls under way, until end, or until a node is given up that is known not to answer: a call that
+// waits for that one ends when its connection does.
 func (s *Sender) WaitUntil(end time.Duration) {
+	end = s.reclaim.soonest(end)
 	joined := make(chan struct{})
 	go func() {
 		s.calls.Wait()

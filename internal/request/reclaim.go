@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,13 +27,14 @@ type reclaimer struct {
 
 	mu    sync.Mutex // guards all below, and every chore
 	nodes map[string]*chore
-	count int // orphans of all nodes
-	asked int // those that are being released, and so are in no list
+	count int // orphans of all nodes, without those that are being released
 }
 
 // chore is what there is to reclaim on one node.
 type chore struct {
 	orphans []orphan
+	asked   []orphan      // those that are being released, and so are not in orphans
+	since   time.Duration // when a release was first sent that the node has not answered; see until
 	most    int           // how many go into one pipeline: fewer after one that broke
 	due     time.Duration // the node is left alone until then, since it does not answer
 	pause   time.Duration // and for how long after the next failure
@@ -43,7 +45,8 @@ type orphan struct {
 	Orphan
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
-	again    bool // it was released before, and is remembered for that
+	since    time.Duration // when its release was first sent
+	again    bool          // it was released before, and is remembered for that
 }
 
 // Orphan is a hold id that is nobody's any more.
@@ -58,27 +61,37 @@ type Orphan struct {
 // else, and an id is never used for a second hold. So the reclaimer does not have to know whether the request that
 // it cleans up after was carried out, or whether somebody else released the id.
 
-// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait. It returns until when that goes
-// on without an answer: by then the lease has ended.
-func (s *Sender) Reclaim(o Orphan, lease time.Duration) (until time.Duration) {
-	return s.ReclaimFrom(s.cfg.Clock.Now(), o, lease)
+// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
+func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
+	now := s.cfg.Clock.Now()
+	s.reclaim.place(orphan{Orphan: o, due: now, since: now}, lease)
 }
 
 // ReclaimFrom is Reclaim for a hold that must not be released before an instant.
-func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) (until time.Duration) {
-	return s.reclaim.place(orphan{Orphan: o, due: due}, lease)
+func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) {
+	s.reclaim.place(orphan{Orphan: o, due: due, since: max(due, s.cfg.Clock.Now())}, lease)
+}
+
+// Resume is Reclaim for a hold of which the release was first sent at an instant, and was not answered. It returns
+// until when it goes on without an answer: by then the lease has ended.
+func (s *Sender) Resume(since time.Duration, o Orphan, lease time.Duration) (until time.Duration) {
+	return s.reclaim.place(orphan{Orphan: o, due: s.cfg.Clock.Now(), since: since}, lease)
 }
 
 // Owed is how many releases have not been confirmed that nobody waits for.
 func (s *Sender) Owed() int {
 	s.reclaim.mu.Lock()
 	defer s.reclaim.mu.Unlock()
-	return s.reclaim.count + s.reclaim.asked
+	owed := s.reclaim.count
+	for _, c := range s.reclaim.nodes {
+		owed += len(c.asked)
+	}
+	return owed
 }
 
 // again is add for a hold that was released, perhaps where that counts for nothing any more.
 func (r *reclaimer) again(p store.Protocol, id string) {
-	r.place(orphan{Orphan: Orphan{Proto: p, ID: id}, again: true}, r.sender.cfg.Lease)
+	r.place(orphan{Orphan: Orphan{Proto: p, ID: id}, since: r.sender.cfg.Clock.Now(), again: true}, r.sender.cfg.Lease)
 }
 
 func (r *reclaimer) place(o orphan, lease time.Duration) (until time.Duration) {
@@ -105,7 +118,7 @@ func (r *reclaimer) addLocked(node string, o orphan) {
 	r.count++
 	c := r.nodes[node]
 	if c != nil {
-		c.orphans = append(c.orphans, o)
+		c.orphans, c.since = append(c.orphans, o), min(c.since, o.since)
 		select {
 		case c.nudge <- struct{}{}:
 		default:
@@ -115,7 +128,7 @@ func (r *reclaimer) addLocked(node string, o orphan) {
 	if r.nodes == nil {
 		r.nodes = make(map[string]*chore)
 	}
-	c = &chore{orphans: []orphan{o}, most: Batch, pause: FirstPause, nudge: make(chan struct{}, 1)}
+	c = &chore{orphans: []orphan{o}, since: o.since, most: Batch, pause: FirstPause, nudge: make(chan struct{}, 1)}
 	r.nodes[node] = c
 	r.sender.Spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
 }
@@ -134,7 +147,7 @@ func (r *reclaimer) run(node string, c *chore) {
 		}
 		if len(due) > 0 {
 			left, answered := r.sender.reclaimAll(due)
-			r.put(node, c, len(due), left, answered)
+			r.put(node, c, left, answered)
 			continue
 		}
 		timer := time.NewTimer(wait)
@@ -175,8 +188,7 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 	}
 	clear(c.orphans[len(rest):])
 	r.count -= len(c.orphans) - len(rest)
-	r.asked += len(due)
-	c.orphans = rest
+	c.orphans, c.asked = rest, due
 	if len(due) == 0 && len(rest) == 0 {
 		delete(r.nodes, node)
 		return nil, 0, false
@@ -184,13 +196,13 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 	return due, wait, true
 }
 
-// While a batch is under way its orphans are in no list. So Close joins this goroutine before it empties the lists:
-// by then the goroutine has put back what got no answer.
+// While a batch is under way its orphans are in asked alone. Close takes those too and sends their releases again: it
+// need not wait for a batch that hangs. What the batch puts back in the end is taken when all calls have been joined.
 
 // put takes back what has to be looked at again, some of which another node may serve by now. If nothing of
 // the batch was answered, the node is down, and is left alone for a while; or the path is one that breaks now
 // and then, and a pipeline that breaks anywhere fails whole: smaller ones get through.
-func (r *reclaimer) put(node string, c *chore, asked int, left []orphan, answered bool) {
+func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
 	nodes := make([]string, len(left))
 	for i, o := range left {
 		nodes[i] = r.sender.cfg.Store.Node(o.Proto.Key())
@@ -198,14 +210,15 @@ func (r *reclaimer) put(node string, c *chore, asked int, left []orphan, answere
 	now := r.sender.cfg.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked -= asked
+	c.asked = nil
 	if answered {
-		c.due, c.pause, c.most = 0, FirstPause, min(2*c.most, Batch)
+		c.due, c.pause, c.most, c.since = 0, FirstPause, min(2*c.most, Batch), now
 	} else {
 		c.due, c.pause, c.most = now+c.pause, min(2*c.pause, LastPause), max(c.most/2, 1)
 	}
 	for i, o := range left {
 		if nodes[i] != node {
+			o.since = now
 			r.addLocked(nodes[i], o)
 			continue
 		}
@@ -214,18 +227,58 @@ func (r *reclaimer) put(node string, c *chore, asked int, left []orphan, answere
 	}
 }
 
-// rest empties the list, for Close.
+// rest empties the lists, for Close. What is known of the nodes stays.
 func (r *reclaimer) rest() (left []Orphan) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.nodes {
-		for _, o := range c.orphans {
+		for _, o := range slices.Concat(c.orphans, c.asked) {
 			left = append(left, o.Orphan)
 		}
-		c.orphans = nil
+		c.orphans, c.asked = nil, nil
 	}
-	r.nodes, r.count = nil, 0
+	r.count = 0
 	return left
+}
+
+// A process that shuts down unlocks what it holds, and closes its client. If Redis does not answer, the unlock takes
+// the release timeout, and a Close that waited for as long once more would take the process beyond the one timeout
+// that it was given time for. So the time of Close counts from the first release that the node has not answered. A
+// quarter of the timeout is left in any case, since the node may be back; if it answers in that, it has the rest.
+
+// until is how long Close asks a node, until end at most, which is the release timeout after Close began.
+func (r *reclaimer) until(node string, end time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.untilLocked(r.nodes[node], end)
+}
+
+func (r *reclaimer) untilLocked(c *chore, end time.Duration) time.Duration {
+	if c == nil {
+		return end
+	}
+	patience := r.sender.cfg.ReleaseTimeout
+	return min(end, max(c.since+patience, end-patience*3/4))
+}
+
+// soonest is until for the node that is given up first.
+func (r *reclaimer) soonest(end time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := end
+	for _, c := range r.nodes {
+		first = min(first, r.untilLocked(c, end))
+	}
+	return first
+}
+
+// answered notes that a node has answered Close.
+func (r *reclaimer) answered(node string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.nodes[node]; c != nil {
+		c.since = r.sender.cfg.Clock.Now()
+	}
 }
 
 // reclaimAll releases a batch and returns those that have to be looked at again. It reports whether the server

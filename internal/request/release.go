@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
@@ -37,29 +38,43 @@ func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era,
 // ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
 // answer, and no caller to tell. What is left at end is freed by its lease.
 
-// ReleaseAll releases in batches, and again those that got no answer, until end.
+// ReleaseAll releases orphans, and those that were to be reclaimed when the Sender was closed, in batches, and again
+// those that got no answer, until end. A node that is known not to answer is given up before. Each node is asked
+// beside the others, so that one which hangs costs the others nothing of their time.
 func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
-	for pause := FirstPause; len(orphans) > 0; pause = min(2*pause, LastPause) {
-		orphans = s.releaseOnce(orphans, end)
-		if len(orphans) == 0 || s.cfg.Clock.Now()+pause >= end {
+	at := make(map[string][]Orphan)
+	for _, o := range append(orphans, s.reclaim.rest()...) {
+		node := s.cfg.Store.Node(o.Proto.Key())
+		at[node] = append(at[node], o)
+	}
+	var all sync.WaitGroup
+	for node, some := range at {
+		all.Go(func() { s.releaseAt(node, some, end) })
+	}
+	all.Wait()
+}
+
+// ReleaseRest is ReleaseAll when the calls under way have been joined, for what they left behind, and for what was to
+// be withdrawn that no lease ends.
+func (s *Sender) ReleaseRest(end time.Duration) { s.ReleaseAll(s.withdrawn.loose(), end) }
+
+// releaseAt is ReleaseAll for one node.
+func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) {
+	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
+		orphans = s.releaseOnce(node, orphans, end)
+		if len(orphans) == 0 || s.cfg.Clock.Now()+pause >= s.reclaim.until(node, end) {
 			return
 		}
 		<-time.After(pause) // bounded by end; there is nothing else to wait for
 	}
 }
 
-// ReleaseRest is ReleaseAll for what was to be reclaimed when the Sender was closed, and for what was to be withdrawn
-// that no lease ends.
-func (s *Sender) ReleaseRest(end time.Duration) {
-	s.ReleaseAll(append(s.reclaim.rest(), s.withdrawn.loose()...), end)
-}
-
 // releaseOnce sends one release for each and returns those that got no answer.
-func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orphan) {
+func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (silent []Orphan) {
 	for len(orphans) > 0 {
 		batch := orphans[:min(len(orphans), Batch)]
 		orphans = orphans[len(batch):]
-		left := end - s.cfg.Clock.Now()
+		left := s.reclaim.until(node, end) - s.cfg.Clock.Now()
 		if left <= 0 {
 			return nil
 		}
@@ -68,10 +83,14 @@ func (s *Sender) releaseOnce(orphans []Orphan, end time.Duration) (silent []Orph
 			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID}
 		}
 		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
+		before := len(silent)
 		for i, o := range batch {
 			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
 				silent = append(silent, o)
 			}
+		}
+		if len(silent)-before < len(batch) {
+			s.reclaim.answered(node)
 		}
 	}
 	return silent

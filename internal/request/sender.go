@@ -25,6 +25,8 @@ type Config struct {
 	Wheel *watchdog.Wheel
 	Lease time.Duration // the client's
 	Warn  func(text string, args ...any)
+
+	ReleaseTimeout time.Duration // of the client: how long a caller of unlock waits for a node, and Close
 }
 
 // Sender sends the requests of one client, and cleans up after those of which the outcome is unknown. All its methods
