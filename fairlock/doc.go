@@ -52,61 +52,25 @@
 //
 // # What it costs
 //
-// If nobody waits, a fair lock costs nearly the same as a plain one. A turn that goes to another process costs one way
-// to Redis and one back: the release, and the message that says that the lock is the next waiter's. Two requests are
-// sent for it, the release and one that the new holder does not wait for. If the message cannot be relied on (see
-// below), the waiter asks, which is a round trip more. A turn that is passed on in memory costs only the waiter's
-// registration, about 2.5 µs of Redis's time, and as much again for each request; one request registers up to 100
-// waiters. So the number of turns is bounded by how soon callers that had theirs are registered again. If all waiters
-// of a process are still being registered, unlock waits for that answer, and the rest of a round trip passes between
-// two turns.
+// If nobody waits, a fair lock costs nearly the same as a plain one. A turn that goes to another process costs a
+// message and a round trip: the release invites the next waiter by the message, and that one claims the lock. A turn
+// that is passed on in memory costs only the waiter's registration, about 2.5 µs of Redis's time, and as much again for
+// each request; one request registers up to 100 waiters. So the number of turns is bounded by how soon callers that had
+// theirs are registered again. If all waiters of a process are still being registered, the lock is released.
 //
 // A process with waiters sends one question per ClientOptions.MaxPoll, however many waiters it has. Every operation in
 // Redis is O(log n) in the number of waiters.
 //
 // # Why it is safe
 //
-// A waiter holds the lock by the answer of the script that claims it, by a hold of its own process that the caller
-// before it has finished with, or by a message that it relies on. What the releasing script writes is an invitation:
-// for a short time the lock's hash names the waiter, with a count that no hold has. The claim finds its own id there.
-// It then sets the full lease and mints the token, and the hold is valid from the sending of that claim, as for every
-// lock. If the invitation has run out, the claim finds somebody else or nobody.
+// A waiter holds the lock only by the answer of the script that claims it, or by a hold of its own process that the
+// caller before it has finished with. What the releasing script writes is an invitation: for a short time the lock's
+// hash names the waiter, with a count that no hold has. The claim finds its own id there, or that of another waiter of
+// its process. It then sets the full lease and mints the token, and the hold is valid from the sending of that claim,
+// as for every lock. If the invitation has run out, the claim finds somebody else or nobody.
 //
-// The invitation is a grant, too: the releasing script mints a token, and its message names the waiter, the token, and
-// when the invitation began and ends by the server's clock. The waiter that is named may rely on the lock at once:
-//
-//  1. The grant is that waiter's alone. No claim under another id takes it, not even that of another waiter of its
-//     process, since the message may be on its way to the one that is named for however long. If that one stands
-//     behind another here, the two go on by one another's ids, in memory, and one goroutine knows of either id at any
-//     time.
-//  2. It is relied on once, while that id still waits, has no request under way and none without an answer, and was not
-//     refused since the grant was made, whichever of the two comes first. Whoever leaves withdraws its id; a message
-//     that names one of the last ids that left withdraws it once more, so that the next is invited a round trip later
-//     and not when the invitation runs out.
-//  3. The grant must surely stand. The message names the server that made it, which is a process and not an address,
-//     and the answers to waiters do so, too. What that very server said last tells what time its clock may show at
-//     most: the time that it said, and what has passed since that request was sent, by the monotonic or the wall
-//     clock, whichever says more, and a hundredth. The hold is valid until that bound reaches the end, less the margin
-//     of every lease, and it is relied on only if that is half the invitation away. So a message that is late shortens
-//     the hold, and is not relied on in the end. An answer lowers the bound by a hundredth of the time that has passed
-//     at most, or setting the server's clock back would prolong the grants of before. A grant of a time to come, and
-//     one that is shorter than the last answer is old, are not relied on: the server's clock was set forward, or may
-//     have been. A grant of a server that has not answered yet, since it was promoted or has taken over the slot, is
-//     asked for, whatever other servers said.
-//  4. The first request of the hold sets the full lease and a hold's count, and is waited for before anything that
-//     depends on that: passing the lock on in memory, a step of nested levels that Redis must know, an export. It
-//     names the token, and is refused if anybody has taken the lock since, even if this waiter was then invited once
-//     more. The hold is lost then, and its validity was over before.
-//  5. Where minimum replicas are waited for, or the hold is not renewed, the waiter asks. It asks, too, where the user
-//     has no right to call INFO, since the server cannot name itself then.
-//
-// So two holders need a bound that is too early, by more than the margin; and the first three rules hold whatever is
-// late, doubled or lost. The server's clock must not go ahead within an invitation by more than the margin, which
-// every lease here needs.
-//
-// A grant whose waiter does not answer costs the others what an invitation did. Its context ended at that moment: it
-// withdraws, at once. The message is lost, or late: its next question, within MaxPoll, claims the lock. Its process is
-// gone: the invitation runs out, and whoever asks next passes over its client.
+// The message that wakes a waiter is a hint. It goes to the client that is invited, and has it ask. One that is late or
+// doubled has it ask in vain, one that is forged too, and for one that is lost the waiter asks within MaxPoll.
 //
 // The queue decides who is invited, never who holds. So whatever happens to it (a key deleted, data lost, a late copy
 // of a request), the worst case is a turn out of order, or an invitation to a waiter that does not come, which ends by
@@ -149,9 +113,6 @@
 //     and was then served in memory has its id released once more when no copy of that question can arrive.
 //  7. A registration revives its client. If the client was not alive, or if there is no answer, all waiters of the
 //     process that have places are registered again, with their old tickets.
-//  8. If the first waiter is being registered, or about to be, unlock waits for the answer and then applies the first
-//     four rules. It waits for two round trips at most (or a millisecond, if that is more), and only while the run may
-//     go on. If the answer does not come in time, or names another process first, the lock is released.
 //
 // # Why the order is kept
 //
@@ -161,10 +122,6 @@
 // registered in the order of their calls, and only the first is served, so the order in memory is that of the tickets.
 // The two can differ if another waiter of the process was invited than the one that claimed, or if a registration
 // failed. In that case rule 3 makes the waiters ask Redis, or be registered again, before they are served in memory.
-//
-// While unlock waits by rule 8, the last holder is done, and no context says that the lock is held, as while a release
-// is under way. The limits of the run are checked before and after. So others wait for the lock no longer than a run
-// takes, plus two round trips for a registration that is lost.
 //
 // A place must not outlive its waiter, and must not be missing while the waiter waits. For the first, rule 3 serves
 // nobody while a request may still create a place, and rules 5 and 6 remove what was created before. For the second, a

@@ -79,60 +79,44 @@ func faults() []fault {
 // operation is something of which one call goes wrong. It returns when all who wanted the lock had it.
 type operation struct {
 	name, script string
-	run          func(f *faultLab, fail func() *faultproxy.Rule)
+	run          func(f *faultLab, fail func())
 }
 
 func operations() []operation {
-	asks := faultproxy.Script(lua.SHA("fair_acquire"))
 	return []operation{
-		{"taking a free lock", "fair_acquire", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"taking a free lock", "fair_acquire", func(f *faultLab, fail func()) {
 			fail()
 			h := f.arrives(f.victim.start(context.Background()))
 			require.Equal(f, 1, h.known(f).Count)
 			f.rival.busy()
 			h.frees(f)
 		}},
-		{"coming to the queue", "fair_acquire", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"coming to the queue", "fair_acquire", func(f *faultLab, fail func()) {
 			first := f.rival.take()
 			fail()
 			mine := f.victim.wait()
 			f.inOrder(first, mine, f.rival.wait())
 		}},
-		{"coming behind others of the process", "fair_enqueue", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"coming behind others of the process", "fair_enqueue", func(f *faultLab, fail func()) {
 			first := f.rival.take()
 			mine := f.victim.wait()
 			fail()
 			second := f.victim.wait()
 			f.inOrder(first, mine, second, f.rival.wait())
 		}},
-		{"claiming the lock", "fair_acquire", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"claiming the lock", "fair_acquire", func(f *faultLab, fail func()) {
 			first := f.rival.take()
 			mine := f.victim.wait()
-			f.proxy.SwallowMessages(true) // or it would not have to ask
 			fail()
 			f.inOrder(first, mine)
 		}},
-		{"confirming the lock", "fair_confirm", func(f *faultLab, fail func() *faultproxy.Rule) {
-			rule := fail()
-			for rule.Fired() == 0 { // a message that comes too late is not relied on, so there is nothing to confirm
-				first := f.rival.take()
-				mine, last := f.victim.wait(), f.rival.wait()
-				asked := f.proxy.Requests(asks)
-				first.frees(f)
-				h := f.arrives(mine)
-				redistest.Eventually(f, patience, func() bool {
-					return rule.Fired() > 0 || f.proxy.Requests(asks) > asked
-				}, "the lock is neither confirmed nor asked for")
-				f.inOrder(h, last)
-			}
-		}},
-		{"releasing the lock", "fair_release", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"releasing the lock", "fair_release", func(f *faultLab, fail func()) {
 			first := f.victim.take()
 			next, last := f.rival.wait(), f.victim.wait()
 			fail()
 			f.inOrder(first, next, last)
 		}},
-		{"leaving the queue", "fair_release", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"leaving the queue", "fair_release", func(f *faultLab, fail func()) {
 			first := f.rival.take()
 			ctx, cancel := context.WithCancel(context.Background())
 			gone, last := f.victim.waitWith(ctx), f.rival.wait()
@@ -142,12 +126,11 @@ func operations() []operation {
 			f.queued(1)
 			f.inOrder(first, last)
 		}},
-		{"leaving with an invitation", "fair_release", func(f *faultLab, fail func() *faultproxy.Rule) {
+		{"leaving with an invitation", "fair_release", func(f *faultLab, fail func()) {
 			first := f.rival.take()
 			ctx, cancel := context.WithCancel(context.Background())
 			gone, last := f.victim.waitWith(ctx), f.rival.wait()
 			held := faultproxy.NewGate()
-			f.proxy.SwallowMessages(true)
 			claim := f.proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.HoldRequest(held))
 			first.frees(f)
 			claim.Wait(f.T, 1)
@@ -171,9 +154,8 @@ func TestACallGoesWrong(t *testing.T) {
 				f := newFaultLab(t)
 				fault := faults()[i] // with a gate of its own
 				var rule *faultproxy.Rule
-				op.run(f, func() *faultproxy.Rule {
+				op.run(f, func() {
 					rule = f.proxy.On(faultproxy.Script(lua.SHA(op.script)), fault.action)
-					return rule
 				})
 				rule.Wait(t, 1)
 				if fault.gate != nil {
@@ -242,7 +224,6 @@ func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
 				var c <-chan hold
 				if at == "its turn" {
 					c = f.victim.waitWith(ctx)
-					f.proxy.SwallowMessages(true) // or it would not have to ask
 				}
 				rule := f.proxy.On(faultproxy.Script(lua.SHA(script)), keep(gate))
 				if at == "its turn" {

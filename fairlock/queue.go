@@ -3,7 +3,6 @@ package fairlock
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -135,15 +134,6 @@ func (q *queue) Enqueue(
 		})).Run(ctx, conn)
 }
 
-// Confirm sets the lease of a grant that was told by a message. While the slot is being moved there is no answer.
-func (q *queue) Confirm(
-	ctx context.Context, conn lua.Conn, id string, lease time.Duration, fence int64,
-) (lua.ConfirmReply, error) {
-	return lua.FairConfirm(q.keys, q.times, lua.FairConfirmArgs{
-		ID: id, Lease: lease.Milliseconds(), Fence: fence,
-	}).Run(ctx, conn)
-}
-
 func (q *queue) Adopt(
 	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
 ) (lua.AdoptReply, error) {
@@ -185,8 +175,7 @@ func (q *queue) release(id string, served []string, sharded, wantNow bool) *lua.
 		Lock: q.keys.Lock, ID: id, Channel: q.keys.Channel, Sharded: sharded, WantNow: wantNow,
 	})
 	return lua.FairRelease(q.keys, q.times, lua.FairReleaseArgs{
-		ID: id, Served: served, FenceTTL: q.core.FenceTTL,
-		Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
+		ID: id, Served: served, Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
 	}).OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.ReleaseReply, error) {
 		q.forget(ctx, conn, append([]string{id}, served...)...)
 		return plain.Run(ctx, conn)

@@ -15,9 +15,9 @@ import (
 func TestAWaiterWhoseGrantWasToldTooLateAsksAtOnce(t *testing.T) {
 	const way = 450 * time.Millisecond // of the answer; after a little more, the request is given up
 	synctest.Test(t, func(t *testing.T) {
-		w := newGrantWorld(t)
-		first := w.lock(w.client(0, grantPoll, 0))
-		second := w.lock(w.client(1, grantPoll, 0))
+		w := newWorld(t)
+		first := w.lock(w.client(0))
+		second := w.lock(w.client(1))
 		var granted, told time.Time // when the server granted it, and when the waiter hears of that
 		w.mu.Lock()
 		w.does = func(r memstore.Request) memstore.Fate {

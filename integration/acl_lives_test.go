@@ -93,29 +93,9 @@ func aclFair(a *aclTrial) {
 
 	aclFresh(a, fairlock.New(here, a.name+":fresh"))
 
-	// A level inside a hold that a message may have granted waits for that hold's first request.
-	_, unlock, err := fairlock.New(here, a.name).Lock(a.within())
-	a.ok(err)
-	next := a.waiting(func(ctx context.Context) error {
-		ctx, unlock, err := fairlock.New(there, a.name).Lock(ctx)
-		if err != nil {
-			return err
-		}
-		_, leave, err := fairlock.New(there, a.name, rlock.Lease(aclLonger)).Lock(ctx)
-		if err != nil {
-			return err
-		}
-		if err := leave(); err != nil {
-			return err
-		}
-		return unlock()
-	})
-	a.ok(unlock())
-	next.arrives()
-
 	// Somebody who died while waiting.
 	a.do("ZADD", keys.Own("fair_queue", a.name), 1, aclDead+"1")
-	_, unlock, err = fairlock.New(here, a.name).Lock(a.within())
+	_, unlock, err := fairlock.New(here, a.name).Lock(a.within())
 	a.ok(err)
 	a.ok(unlock())
 }

@@ -13,7 +13,6 @@ var (
 	fairAcquireScript = newScript("fair_acquire")
 	fairEnqueueScript = newScript("fair_enqueue")
 	fairReleaseScript = newScript("fair_release")
-	fairConfirmScript = newScript("fair_confirm")
 )
 
 // Fair names what a fair lock is made of. All keys and channels lie in one slot.
@@ -70,10 +69,10 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 }
 
 func decodeFairAcquire(value any) (FairReply, error) {
-	r := newReader(value, 11)
+	r := newReader(value, 10)
 	reply := FairReply{AcquireReply: AcquireReply{
 		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
-		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Turn: r.text(9), Server: r.text(10),
+		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Swapped: r.int(9) == 1,
 	}, Foreign: r.int(6) == 1}
 	return reply, r.err
 }

@@ -21,24 +21,22 @@
 -- ARGV[13] PUBLISH or SPUBLISH
 --
 -- Returns {status, fencing token, wait, server time in us, ticket, lapsed, foreign, spare,
--- next, turn, server}:
+-- next, swapped}:
 --   -1 late: read after not-after, nothing written
 --    0 busy: it is not its turn, and need not ask for wait ms. ticket: its place (0: none);
 --      lapsed: 1 if its client was taken for dead, and its other waiters with it;
---      foreign: 1 if the holder does not know of the queue;
---      turn: the one that was invited, if it is another waiter of the client, else '';
---      server: which one this is, as messages name it, if the waiter waits, else ''
+--      foreign: 1 if the holder does not know of the queue
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
 -- With held, spare is how many numbers right below the token are the hold's too. For next see
--- fragment fair_next.
+-- fragment fair_next. swapped: 1 if another of the client's waiters was invited, and now has
+-- the place of the one that came.
 -- Publishes '0' to the client of a waiter that it invites.
 --
--- The lock is this waiter's if it was invited, or if it is free and nobody who lives stands
--- before it but others of its client: the order inside a process is the process's. Who finds
--- it free at another's turn invites that one. An invitation is for one waiter, also among
--- those of its client: it may have learned by a message that it has the lock already, and
--- that message may be on its way for however long.
+-- The lock is this waiter's if its client was invited, or if it is free and nobody who
+-- lives stands before it. Who finds it free at another's turn invites that one. Which
+-- waiter of a client was invited makes no difference, for the order inside a process is
+-- the process's; the one that was then gets the ticket of the one that comes.
 -- All that may be refused for the data at the keys is read before the first write. That is
 -- HSET or ZADD where somebody comes to something, which Redis refuses at full memory, and
 -- PEXPIRE for a waiter that was invited or has a place.
@@ -49,7 +47,7 @@ local step, keep, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now, 0, 0, 0, 0, 0, '', ''}
+  return {-1, 0, 0, now, 0, 0, 0, 0, 0, 0}
 end
 local wait = redis.call('PTTL', lock)
 local holder, invited = false, false
@@ -59,7 +57,7 @@ if wait ~= -2 then
   --!include expiry
   --!include fair_holder
   if holder == id and not invited then
-    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, '', ''}
+    return {2, redis.call('GET', token), wait, now, 0, 0, 0, 0, 0, 0}
   end
 end
 local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine', 'lone', 'ends')
@@ -68,11 +66,12 @@ local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run
 --!include fair_note
 local client = client_of(id)
 --!include fair_next
---!include fair_server
 
--- The place of somebody who has none.
-local function place()
-  if ticket > 0 then
+-- The place of somebody who has none, or the one that it had.
+local function place(score)
+  if score then
+    return score
+  elseif ticket > 0 then
     return ARGV[5]
   end
   local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
@@ -102,14 +101,20 @@ local function entered(run)
   return 0
 end
 
-if invited and holder == id then
+if invited and client_of(holder) == client then
+  local score, swapped = redis.call('ZSCORE', queue, id), 0
   --!include fence_check
   redis.call('PEXPIRE', lock, lease)
   redis.call('HSET', lock, id, 1)
+  if holder ~= id then
+    redis.call('HDEL', lock, holder)
+    redis.call('ZADD', queue, 'XX', place(score), holder)
+    swapped = 1
+  end
   redis.call('ZREM', queue, id)
   local next = entered(known[5])
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, '', ''}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, swapped}
 end
 
 -- An invitation that was not taken up while it stood, or a lease that ran out: until that
@@ -187,7 +192,7 @@ if mine then
     next = entered(false)
   end
   --!include fence_mint
-  return {1, fence, 0, now, 0, 0, 0, spare, next, '', ''}
+  return {1, fence, 0, now, 0, 0, 0, spare, next, 0}
 end
 
 local till = waits and redis.call('ZSCORE', alive, client)
@@ -203,20 +208,17 @@ end
 if first or waits then
   bury()
 end
-local foreign, turn = 0, ''
-if invited and client_of(holder) == client then
-  turn = holder
-end
+local foreign = 0
 if holder and not invited and holder ~= granted then
   foreign = 1
 end
 if not waits then
-  return {0, 0, wait, now, 0, 0, foreign, 0, 0, turn, ''}
+  return {0, 0, wait, now, 0, 0, foreign, 0, 0, 0}
 end
 if score then
   redis.call('PEXPIRE', queue, keep)
 else
-  score = place()
+  score = place(false)
   local before = known[7] and redis.call('ZREVRANGE', queue, 0, 0)[1]
   redis.call('ZADD', queue, score, id)
   comes(before)
@@ -240,4 +242,4 @@ local lapsed = 1
 if till and tonumber(till) >= clock then
   lapsed = 0
 end
-return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, turn, server()}
+return {0, 0, wait, now, tonumber(score), lapsed, foreign, 0, 0, 0}

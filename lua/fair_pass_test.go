@@ -2,7 +2,6 @@ package lua_test
 
 import (
 	"cmp"
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +20,7 @@ func TestFairLockSaysWhoStandsNext(t *testing.T) {
 	got := p.enters(bob, first)
 	require.Equal(t, last, got.Next)
 	require.Positive(t, got.Spare)
+	require.False(t, got.Swapped)
 	require.Equal(t, carol, p.servedBy(bob, bob2))
 	require.Zero(t, p.enters(carol, 0).Next)
 	p.leaves(carol)
@@ -35,16 +35,16 @@ func (p *fairPlace) servedBy(id string, served ...string) string {
 	return p.invited()
 }
 
-// An invitation is for the waiter that it names: it may have been told by a message that the lock is its.
-func TestFairLockIsNotTakenForAnotherWaiterOfTheClient(t *testing.T) {
+// Where another of the client was invited than the one that comes, that is told.
+func TestFairLockSaysThatAnotherWasMeant(t *testing.T) {
 	p := fairAlone(t)
 	p.enters(alice, 0)
-	first := p.waits(bob, 0)
+	p.waits(bob, 0)
 	second := p.enqueue(lua.Place{ID: bob2}).Tickets[0]
 	require.Equal(t, bob, p.done(alice))
-	require.Equal(t, second, p.waits(bob2, second))
-	require.Equal(t, bob, p.invited())
-	require.Equal(t, second, p.enters(bob, first).Next)
+	got := p.enters(bob2, second)
+	require.True(t, got.Swapped)
+	require.Equal(t, second, got.Next)
 }
 
 // While one that was taken for dead may come back, nobody is said to stand next.
@@ -102,39 +102,4 @@ func TestFairLockIsNotKeptForOneThatWasServed(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A grant that a release told of is made a hold by its token, and not if the same waiter was granted the lock again.
-func TestFairLockConfirmsAGrantByItsToken(t *testing.T) {
-	p := fairAlone(t)
-	p.enters(alice, 0)
-	p.waits(bob, 0)
-	require.Equal(t, lua.Gone, p.confirms(bob, 1).Status)
-	require.Equal(t, bob, p.grants(alice))
-	token, err := p.rdb.Get(context.Background(), p.f.Token).Int64()
-	require.NoError(t, err)
-	require.Equal(t, lua.Gone, p.confirms(bob, token-1).Status, "a grant of before")
-	require.Equal(t, lua.Gone, p.confirms(carol, token).Status)
-	require.Equal(t, bob, p.invited())
-	for range 2 {
-		require.Equal(t, lua.Done, p.confirms(bob, token).Status)
-		p.heldOnce(bob)
-	}
-	require.Empty(t, p.queue())
-	p.leaves(bob)
-	require.Equal(t, lua.Gone, p.confirms(bob, token).Status)
-	p.idle()
-}
-
-func (p *fairPlace) confirms(id string, token int64) lua.ConfirmReply {
-	p.place.t.Helper()
-	return run(p.place, lua.FairConfirm(p.f, p.t, lua.FairConfirmArgs{ID: id, Lease: 30_000, Fence: token}))
-}
-
-// grants ends a hold, and says who was granted the lock with a token.
-func (p *fairPlace) grants(id string) string {
-	p.place.t.Helper()
-	got := run(p.place, lua.FairRelease(p.f, p.t, lua.FairReleaseArgs{ID: id, FenceTTL: -1}))
-	require.Equal(p.place.t, lua.Done, got.Status)
-	return p.invited()
 }

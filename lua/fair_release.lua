@@ -7,7 +7,6 @@
 -- KEYS[4]  state    }
 -- KEYS[5]  list of the threads that wait in Java's fair lock, the first one first
 -- KEYS[6]  sorted set of these by the time, in ms, when each gives up
--- KEYS[7]  token: string, the newest fencing token of the name
 -- ARGV[1]  hold id
 -- ARGV[2]  channel of the lock, on which those listen who do not know of the queue
 -- ARGV[3]  channel of a client, but for the client
@@ -20,21 +19,16 @@
 -- ARGV[10] run: how long the lock goes from one to the next without being free, ms
 -- ARGV[11] pause: how long it then stays free, ms
 -- ARGV[12] 1: PUBLISH does not count the listeners at other nodes
--- ARGV[13] life: how long a client lives that was heard of, ms
--- ARGV[14] life of an unused token, ms; negative: for ever; 0: none is minted
--- ARGV[15], ... ids of waiters that the hold was passed on to: they have no place any more
+-- ARGV[13], ... ids of waiters that the hold was passed on to: they have no place any more
 --
 -- Returns {status, receivers, server time in us or 0}:
 --   3 done: receivers of the message on the lock's channel; -1: Redis refused to publish
 --     to anybody; 0 if the next was invited
 --   4 gone: the hold is not there; a place in the queue is taken away silently. If one of
 --     those who were served was given the lock instead, that is ended like the hold
--- Publishes '0' on the lock's channel and to the first in Java's fair lock where the lock
--- becomes free. To the client of the waiter that it invites it publishes the grant:
--- '1 <id> <token> <spare> <next> <made> <end> <server>', the times being that server's in us.
--- The waiter has the lock from then on until the end, and need not ask for it; see fragments
--- fence_mint for the token and spare, fair_next for next, and fair_server. If no token is
--- minted, or the server cannot be named, the message is '0', and the waiter has to ask.
+-- Publishes '0' to the client of the waiter that it invites, which asks for the lock then,
+-- and '0' on the lock's channel and to the first in Java's fair lock where the lock becomes
+-- free.
 --
 -- Between the release and the invitation there is no gap in which another could come in.
 -- A run of invitations ends after a while, and if anybody else listens then the lock is
@@ -53,13 +47,13 @@ end
 
 -- When the hold was gone, a place of one that was served could be invited: nobody comes.
 local status, held = 4, false
-local standing = redis.call('HMGET', lock, id, unpack(ARGV, 15))
+local standing = redis.call('HMGET', lock, id, unpack(ARGV, 13))
 if standing[1] then
   status, held = 3, true
 end
 for i = 2, #standing do
   if standing[i] then
-    id, held = ARGV[13 + i], true
+    id, held = ARGV[11 + i], true
   end
 end
 
@@ -93,14 +87,14 @@ if not heads[1] then
   redis.call('DEL', lock, alive, state)
   return {status, tell(), now}
 end
-local known = redis.pcall('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
+local known = redis.pcall('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run')
 if known.err or type(redis.pcall('ZCARD', alive)) ~= 'number' then
   local receivers = 0
   if held then
     redis.call('DEL', lock)
     receivers = tell()
   end
-  redis.call('ZREM', queue, ARGV[1], unpack(ARGV, 15))
+  redis.call('ZREM', queue, ARGV[1], unpack(ARGV, 13))
   return {status, receivers, now}
 end
 
@@ -109,38 +103,7 @@ now = time[1] * 1000000 + time[2]
 --!include fair_clock
 --!include fair_first
 --!include fair_note
-local client, life = '', tonumber(ARGV[13])
---!include fair_next
---!include fair_server
-local token, fence_ttl = KEYS[7], tonumber(ARGV[14])
-
--- Returns the token of the grant, or the error that fragment fence_check found.
-local function mint()
-  --!include fence_check
-  --!include fence_mint
-  return fence, spare
-end
-
--- Returns what the client of the waiter that was invited is told. Nothing that is wrong with
--- the token may keep the lock from being released, or from being granted by a question.
-local function grant_of(waiter)
-  local by = fence_ttl ~= 0 and server() or ''
-  if by == '' then
-    return '0'
-  end
-  local done, fence, spare = pcall(mint)
-  if not done or type(fence) == 'table' then
-    return '0'
-  end
-  client = client_of(waiter)
-  if type(fence) == 'number' then
-    fence = string.format('%.0f', fence)
-  end
-  return table.concat({'1', waiter, fence, string.format('%.0f', spare), string.format('%.0f', own()),
-    string.format('%.0f', now), string.format('%.0f', now + tonumber(grant) * 1000), by}, ' ')
-end
-
-local removed = redis.pcall('ZREM', queue, ARGV[1], unpack(ARGV, 15))
+local removed = redis.pcall('ZREM', queue, ARGV[1], unpack(ARGV, 13))
 local free = false
 if not held then
   if removed == 0 then
@@ -177,8 +140,7 @@ elseif held or free then
 end
 if dead > 0 then
   redis.call('ZREMRANGEBYRANK', queue, 0, dead - 1)
-  known[6] = string.format('%.0f', clock)
-  note('buried', known[6])
+  note('buried', string.format('%.0f', clock))
 end
 if redis.call('EXISTS', queue) == 0 then
   redis.call('DEL', alive, state)
@@ -189,7 +151,7 @@ if over then
   note('out', string.format('%.0f', clock + tonumber(ARGV[11])))
 end
 if first then
-  redis.pcall(publish, ARGV[3] .. client_of(first), invites and grant_of(first) or '0')
+  redis.pcall(publish, ARGV[3] .. client_of(first), '0')
 end
 if held and not invites and not over then
   receivers = tell()

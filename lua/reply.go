@@ -165,6 +165,3 @@ func milliseconds(n int64) time.Duration {
 
 // EnqueueReply is the answer of a script that registers waiters.
 type EnqueueReply = store.EnqueueReply
-
-// ConfirmReply is the answer to [FairConfirm].
-type ConfirmReply = store.ConfirmReply

@@ -33,21 +33,6 @@ var table = append(histories, []mutant{
 		new:  `if not client then`,
 		in:   "lua", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
 	}, {
-		name: "a fair lock is released while the next is being registered",
-		file: "internal/localqueue/heir_registering.go",
-		old:  `w == nil || w.Set ||`,
-		new:  `w == nil || w != nil ||`,
-		in:   "fairlock", by: "^TestTheRunGoesOnWhileTheNextIsRegistered$",
-	}, {
-		name: "a fair lock is kept for a registration that is not answered",
-		file: "internal/engine/heir_registering.go",
-		old: `		case <-late:
-			return nil, false
-`,
-		new: `		case <-late:
-`,
-		in: "fairlock", by: "^TestALateRegistrationEndsTheRun$",
-	}, {
 		name: "a waiter that has to be heard of is not told",
 		file: "internal/localqueue/turn.go",
 		old: `		w.tell()
@@ -60,15 +45,6 @@ var table = append(histories, []mutant{
 		old:  `t.engine.wheel.Schedule(&t.timer, at)`,
 		new:  `_ = at`,
 		in:   "fairlock", by: "^TestInspectInALaterTurnOfARun$",
-	}, {
-		name: "a fair lock is kept for one that left",
-		file: "internal/localqueue/queue.go",
-		old: `		q.first = w.next
-		q.changed()
-`,
-		new: `		q.first = w.next
-`,
-		in: "fairlock", by: "^TestTheNextLeavesWhileItIsRegistered$",
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
 		file: "internal/localqueue/turn.go",
@@ -112,83 +88,110 @@ var table = append(histories, []mutant{
 		new:  `return p.release(id, nil, sharded, wantNow)`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
 	}, {
-		name: "a claim takes what another waiter of its client was granted",
+		name: "a claim takes what another client was invited to",
 		file: "lua/fair_acquire.lua",
-		old:  `if invited and holder == id then`,
-		new:  `if invited and client_of(holder) == client then`,
-		in:   "lua", by: "^TestFairLockIsNotTakenForAnotherWaiterOfTheClient$",
+		old:  `if invited and client_of(holder) == client then`,
+		new:  `if invited then`,
+		in:   "lua", by: "^TestFairLockGoesFromOneToTheNext$",
 	}, {
-		name: "a grant is confirmed though the waiter was granted the lock again since",
-		file: "lua/fair_confirm.lua",
-		old:  ` or redis.call('GET', token) ~= ARGV[3]`,
-		new:  ``,
-		in:   "lua", by: "^TestFairLockConfirmsAGrantByItsToken$",
+		name: "a claim costs another waiter of its client its place",
+		file: "lua/fair_acquire.lua",
+		old:  `redis.call('ZADD', queue, 'XX', place(score), holder)`,
+		new:  `redis.call('ZREM', queue, holder)`,
+		in:   "lua", by: "^TestFairLockComesToAClient$",
 	}, {
-		name: "a message that grants a lock is believed however late it is",
-		file: "internal/serverclock/bound.go",
-		old:  `left := from + length - latest - margin`,
-		new:  `left := length - margin`,
-		in:   "internal/serverclock", by: "^TestAGrantIsBelievedOnlyWhileItSurelyStands$",
+		name: "a claim does not say that another was meant",
+		file: "lua/fair_acquire.lua",
+		old:  `    swapped = 1`,
+		new:  `    swapped = 0`,
+		in:   "lua", by: "^TestFairLockSaysThatAnotherWasMeant$",
 	}, {
-		name: "a hold by a message has no margin",
-		file: "internal/serverclock/bound.go",
-		old:  `left := from + length - latest - margin`,
-		new:  `left := from + length - latest`,
-		in:   "internal/serverclock", by: "^TestAGrantIsBelievedOnlyWhileItSurelyStands$",
+		name: "a hold passes to a waiter that has another place than it was told",
+		file: "internal/localqueue/turn.go",
+		old:  `		w.unsure = true`,
+		new:  `		_ = w`,
+		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
-		name: "a server's clock that was set back prolongs the grants of before",
-		file: "internal/serverclock/bound.go",
-		old:  `max(fresh.latest, old.latest+passed-passed/rate)`,
-		new:  `max(fresh.latest, min(old.latest, passed))`,
-		in:   "internal/serverclock", by: "^TestWhatIsBelievedStands$",
+		name: "a claim leaves its waiter in the queue",
+		file: "lua/fair_acquire.lua",
+		old: `  redis.call('ZREM', queue, id)
+  local next = entered(known[5])`,
+		new: `  local next = entered(known[5])`,
+		in:  "lua", by: "^TestFairLockSaysWhoStandsNext$",
 	}, {
-		name: "simulation: a message that grants a lock is believed however late it is",
-		file: "internal/serverclock/bound.go",
-		old:  `if !known || latest < from || passed >= length-margin {`,
-		new:  `if latest, known = from, true; !known {`,
-		in:   "internal/simulation", by: "^TestMessageSchedules$", says: "is held twice|: token ",
+		name: "a claim has the lease of an invitation",
+		file: "lua/fair_acquire.lua",
+		old: `  redis.call('PEXPIRE', lock, lease)
+  redis.call('HSET', lock, id, 1)`,
+		new: `  redis.call('HSET', lock, id, 1)`,
+		in:  "lua", by: "^TestFairLockNestedHoldEndsWhole$",
 	}, {
-		name: "a hold by a message is valid from when that comes",
-		file: "internal/serverclock/bound.go",
-		old:  `return now.Mono + left, now.Mono - (latest - from), true`,
-		new:  `return now.Mono + length - margin, now.Mono - (latest - from), true`,
-		in:   "fairlock", by: "^TestAHoldByAMessageEndsWithItsGrant$",
+		name: "a waiter that a message has asked takes the lock, whoever holds it",
+		file: "lua/fair_acquire.lua",
+		old:  `local first, dead, mine = nil, 0, false`,
+		new:  `local first, dead, mine = nil, 0, ticket > 0`,
+		in:   "fairlock", by: "^TestAForgedMessageGrantsNothing$", says: "two have the lock",
 	}, {
-		name: "a grant is believed by the clock of another server",
-		file: "internal/serverclock/bound.go",
-		old:  `at, known := b.servers[server]`,
-		new:  `at, known := top{}, false; for _, at = range b.servers { known = true }; _ = server`,
-		in:   "internal/serverclock", by: "^TestAGrantIsBelievedOnlyWhileItSurelyStands$",
+		name: "a release tells nobody of its invitation",
+		file: "lua/fair_release.lua",
+		old: `if first then
+  redis.pcall(publish`,
+		new: `if not first then
+  redis.pcall(publish`,
+		in: "lua", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
 	}, {
-		name: "a grant of before a refusal is believed",
-		file: "internal/engine/grant.go",
-		old:  `return r.now != 0 && (r.server != g.Server || g.Made <= r.now)`,
-		new:  `return false`,
-		in:   "fairlock", by: "^TestAMessageAfterARefusalIsNotReliedOn$",
+		name: "a store has all clients ask that wait",
+		file: "internal/memstore/fair.go",
+		old:  `{ t.publishLocked(t.to + client(id)) }`,
+		new: `{
+	for _, p := range t.places {
+		t.publishLocked(t.to + client(p.id))
+	}
+	_ = id
+}`,
+		in: "fairlock", by: "^TestOneRequestClaimsTheLock$",
 	}, {
-		name: "a grant is believed while a request of its waiter is in doubt",
-		file: "internal/engine/grant.go",
-		old:  ` || l.doubt.any || ctx.Err() != nil {`,
-		new:  ` || ctx.Err() != nil {`,
-		in:   "fairlock", by: "^TestAMessageIsNotReliedOnWhileARequestIsInDoubt$",
+		name: "an invitation stands for as long as a queue is kept",
+		file: "lua/fair_release.lua",
+		old:  `'PEXPIRE', lock, grant)`,
+		new:  `'PEXPIRE', lock, keep)`,
+		in:   "lua", by: "^TestFairLockClientsDieWithTime$",
 	}, {
-		name: "a grant is believed where replicas must have the hold",
-		file: "internal/engine/grant.go",
-		old:  ` || e.cfg.MinReplicas > 0 {`,
-		new:  ` {`,
-		in:   "fairlock", by: "^TestWhoAsksThoughAMessageGrantsTheLock$",
+		name: "whoever leaves keeps its invitation",
+		file: "lua/fair_release.lua",
+		old:  `if standing[1] then`,
+		new:  `if standing[1] and standing[1] ~= '1000000000' then`,
+		in:   "lua", by: "^TestFairLockLeftFromAnyPlace$",
 	}, {
-		name: "a hold by a message passes on before its first request is answered",
-		file: "internal/engine/confirm.go",
-		old:  `return !h.byMessage || h.stands }`,
-		new:  `return true }`,
-		in:   "fairlock", by: "^TestAHoldByAMessageDoesNotPassBeforeItsFirstAnswer$",
+		name: "an invitation counts as a hold",
+		file: "lua/fragment_fair_holder.lua",
+		old:  `fields[2] == '1000000000'`,
+		new:  `false`,
+		in:   "lua", by: "^TestFairLockLapsedInvitationIsWorthNothing$",
 	}, {
-		name: "a grant for a waiter that has left is not withdrawn",
-		file: "internal/engine/grant.go",
-		old:  `if !e.table.noteGrant(key, g) {`,
-		new:  `if e.table.noteGrant(key, g) && false {`,
-		in:   "fairlock", by: "^TestAGrantForOneThatHasLeftIsWithdrawn$",
+		name: "a store gives whoever asks what another was invited to",
+		file: "internal/memstore/fair.go",
+		old:  `client(l.id) == client(ask.ID)`,
+		new:  `l.id != ""`,
+		in:   "internal/simulation", by: "^TestInvitationSchedules$", says: "and was served after client",
+	}, {
+		name: "invitations follow one another for ever",
+		file: "lua/fair_release.lua",
+		old:  `clock - run >= tonumber(ARGV[10])`,
+		new:  `clock < run`,
+		in:   "lua", by: "^TestFairLockRunEnds$",
+	}, {
+		name: "a waiter in the queue takes the lock while that is kept free for others",
+		file: "lua/fair_acquire.lua",
+		old:  `elseif out > clock then`,
+		new:  `elseif out < 0 then`,
+		in:   "lua", by: "^TestFairLockRunEnds$",
+	}, {
+		name: "a hold passes however long ago Redis said who stands next",
+		file: "internal/localqueue/turn.go",
+		old:  `now-q.stood >= runTime+min(q.run.trip, longTrip)`,
+		new:  `now < q.stood`,
+		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
@@ -367,7 +370,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a release leaves what one that was served was given",
 		file: "lua/fair_release.lua",
-		old:  `id, held = ARGV[13 + i], true`,
+		old:  `id, held = ARGV[11 + i], true`,
 		new:  `held = false`,
 		in:   "lua", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
 	}, {

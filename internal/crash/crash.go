@@ -34,7 +34,6 @@ var (
 // The exchanges that other primitives add to those of the reentrant lock.
 var (
 	Register   = Exchange{"register.send", "register.reply"} // of waiters in a queue
-	Confirm    = Exchange{"confirm.send", "confirm.reply"}   // of what a message granted
 	AcquireAll = Exchange{"acquire_all.send", "acquire_all.reply"}
 	ReleaseAll = Exchange{"release_all.send", "release_all.reply"}
 	Once       = Exchange{"once.send", "once.reply"} // of a change outside of any hold

@@ -356,7 +356,6 @@ func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	switch {
 	case left.ID == "": // nothing was sent, or somebody else cleans up
 	case !w.once && w.req.Proto.Traits().Marks:
-		e.noteGone(w, left.ID)
 		e.undo(w.req, left.ID, max(w.denied.notAfter, left.Until))
 	case !w.once || !w.req.Loose: // or the refusal left a trace
 		e.withdraw(w.req, left.ID, w.denied.notAfter)

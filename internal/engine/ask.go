@@ -135,9 +135,6 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (s
 		return sent.reply.Now, err
 	}
 	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p.Key(), limit, take)
-	if sent.err == nil {
-		e.sender.Told(sent.Sent, sent.reply.Server, sent.reply.Now)
-	}
 	if sent.err != nil || sent.reply.Status != store.Held {
 		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}

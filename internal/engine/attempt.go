@@ -51,13 +51,9 @@ func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
 			l.denied = denial{sent.Start, sent.NotAfter}
 			e.table.toldBusy(l.waiter)
 			l.placed(sent.reply)
-			e.table.denied(l.waiter, sent)
 			l.tells = sent.reply.Also
 			if l.doubt.any { // what may hold by this id later has come to it after this request
 				l.doubt.since = sent.Start
-			}
-			if turn := sent.reply.Turn; turn != "" && !l.once && l.takesTurn(turn) {
-				return nil, 0, nil
 			}
 			return nil, sent.reply.PTTL, nil
 		case store.Held, store.Already:
@@ -165,7 +161,6 @@ func (l *leader) renounce() {
 		for _, req := range l.all() {
 			l.engine.undo(req, l.ID, late)
 		}
-		l.engine.noteGone(l.waiter, l.ID)
 		l.doubt, l.denied = doubt{}, denial{}
 		l.engine.table.rename(l.waiter, l.engine.newID())
 	}

@@ -22,10 +22,6 @@ func (h *Hold) count(step hold.Step) {
 // writeCount tells Redis how many levels there are. If it does not come to know, it is told again, with a new
 // number, as often as a hold is renewed at least.
 func (h *Hold) writeCount(step hold.Step) {
-	if !h.awaitConfirmed(background) {
-		h.Counted(step, false, false, h.engine.cfg.Lease/3)
-		return
-	}
 	status, err := h.sendCount(step)
 	kind := store.FaultOf(err)
 	gone := kind == store.FaultConflict || kind == store.FaultNone && status == store.Gone

@@ -50,9 +50,7 @@ type Engine struct {
 	events   *events
 	holds    hold.Host
 	nonce    atomic.Uint64
-	trip     atomic.Int64 // see readTrip
-	gone     gone
-	pending  unconfirmed
+	trip     atomic.Int64  // see readTrip
 	done     chan struct{} // closed when Close is done
 }
 

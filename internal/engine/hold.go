@@ -28,8 +28,6 @@ type Hold struct {
 	loose     bool  // nobody owns what was taken: it is neither kept nor released; constant
 	waitedFor bool  // that somebody waits for it here was logged; guarded by its part of the table
 	suspect   bool  // a message said that somebody released the lock (see suspect.go); guarded by its part of the table
-	byMessage bool  // it was granted by a message, and not by an answer; constant
-	stands    bool  // with byMessage: the store has confirmed it; guarded by its part of the table
 	spare     int16 // how many numbers right above fence are for those to whom it is passed; constant
 }
 

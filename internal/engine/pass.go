@@ -12,7 +12,7 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(h, end, false, true)
 	}
-	next, runOver := e.passSoon(h, end, e.confirmSoon(h, end))
+	next, runOver := e.table.pass(h)
 	if next == nil {
 		return e.releaseIn(h, end, runOver, true)
 	}
@@ -26,11 +26,11 @@ func (e *Engine) passOn(h *Hold, end time.Duration) error {
 // that it has it are one step under the table's mutex: the waiter leaves before, and another one is next, or it
 // leaves after, with a hold that it lets go. RunOver reports that other processes have their turn first: the run has
 // been long enough, memory is not enough, or nobody of this process waits for what others cannot have meanwhile.
-func (t *table) pass(h *Hold, sure time.Duration) (next *Hold, runOver bool) {
+func (t *table) pass(h *Hold) (next *Hold, runOver bool) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()
 	s := p.keys[h.proto.Key()]
-	if s == nil || h.suspect || !h.confirmedLocked() || !s.lists(h) {
+	if s == nil || h.suspect || !s.lists(h) {
 		return nil, false
 	}
 	if s.queue == nil || s.queue.Empty() {
@@ -42,7 +42,7 @@ func (t *table) pass(h *Hold, sure time.Duration) (next *Hold, runOver bool) {
 		return nil, runOver
 	}
 	w := waiterOf(to)
-	if next = h.successor(h.turnOf(w), sure); next == nil {
+	if next = h.successor(h.turnOf(w)); next == nil {
 		return nil, h.portion == nil
 	}
 	s.unlist(h)
@@ -55,7 +55,7 @@ func (t *table) pass(h *Hold, sure time.Duration) (next *Hold, runOver bool) {
 // successor is h's next turn, for a request that Redis would grant the same. It is nil if no token is left, of those
 // that have any, or if Redis has to be asked (see hold.PassTo). The table's mutex is held, and PassTo takes h's: h and
 // its successor change places in one step.
-func (h *Hold) successor(req Request, sure time.Duration) *Hold {
+func (h *Hold) successor(req Request) *Hold {
 	if !req.Proto.Traits().Passes || h.spare == 0 && h.portion == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (h *Hold) successor(req Request, sure time.Duration) *Hold {
 		doubt: h.doubt,
 	}
 	next.Lease.Owner = next
-	if !h.PassTo(&next.Hold, req.want(), sure) {
+	if !h.PassTo(&next.Hold, req.want()) {
 		return nil
 	}
 	if next.portion = h.portion; next.portion != nil {

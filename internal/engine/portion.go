@@ -24,9 +24,6 @@ func portionOf(p store.Protocol) *localqueue.Portion {
 // turn is the leader's next step: it asks Redis, unless it was given a hold, or another has asked the same and
 // nothing was heard since.
 func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
-	if h, err := l.rely(ctx); h != nil || err != nil {
-		return h, 0, err
-	}
 	if l.Size == 0 {
 		return l.attempt(ctx)
 	}

@@ -53,13 +53,6 @@ func (h *Hold) reenterWithin(
 	limited, ctx context.Context, from *hold.Level, req Request, patience time.Duration,
 ) (*hold.Level, error) {
 	e := h.engine
-	if !h.awaitConfirmed(limited) {
-		if limited.Err() != nil || e.sender.Closed() {
-			return nil, e.gaveUp(limited, ctx, h.proto, nil, nil)
-		}
-		h.expireIfOver()
-		return nil, h.overCause()
-	}
 	l, start, step, err := h.Push(from, req.want())
 	switch {
 	case err != nil:

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"github.com/holdfast-go/holdfast/internal/store"
-)
+import "time"
 
 // Whoever holds exclusively hears of no release: nobody else has anything to release, and this process publishes
 // its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
@@ -23,11 +19,8 @@ import (
 // a round trip.
 const messageLag = 20 * time.Millisecond
 
-// heard is told of a message on the channel of a key, before those that listen are woken.
-func (e *Engine) heard(key, message string) {
-	if g, ok := store.ParseGrant(message); ok {
-		e.granted(key, g)
-	}
+// heard is told of a message on the channel of a key.
+func (e *Engine) heard(key string) {
 	if h := e.table.suspect(key); h != nil {
 		e.watchdog.Hurry(&h.Lease)
 	}

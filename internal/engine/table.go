@@ -61,9 +61,6 @@ type waiter struct {
 	hold    *Hold    // that came to it without its asking; guarded as well
 	joiner  *joiner  // of a reader; nil for others
 
-	grant   *store.Grant // that a message told of, and that was not looked at yet; guarded as well
-	refused refusal      // of its present id; guarded as well
-
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
 
@@ -164,6 +161,9 @@ func (t *table) grant(w *waiter, h *Hold, sent asked) {
 	p.winLocked(w, h)
 	if w.Registers {
 		q.Stands(sent.reply.Next, sent.Start)
+		if sent.reply.Swapped {
+			q.Swapped()
+		}
 	}
 	p.tidy(w.key())
 }

@@ -156,7 +156,7 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	require.False(t, f.table.enter(try, true))
 	require.Nil(t, state().queue, "a try that is refused leaves nothing")
 	f.come("w2")
-	next, _ := f.table.pass(f.holds["w1"], 0)
+	next, _ := f.table.pass(f.holds["w1"])
 	require.NotNil(t, state().queue, "a run is remembered")
 	h, left := f.table.leave(f.waiters["w2"])
 	require.Same(t, next, h, "whoever leaves passes it on")

@@ -19,8 +19,6 @@ import (
 // ErrNested refuses to export a hold that other levels still count on.
 var ErrNested = errors.New("unlock the nested levels first")
 
-var errUnconfirmed = errors.New("the hold that a message granted is not confirmed yet")
-
 // Passage is a hold on its way to another process: in Redis, and in nobody's hands.
 type Passage struct {
 	Client string // the exporter's
@@ -77,9 +75,6 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	h := holdOf(l)
 	if err := h.standing(l); err != nil {
 		return Passage{}, err
-	}
-	if !h.awaitConfirmed(ctx) {
-		return Passage{}, e.unavailable(p, errUnconfirmed)
 	}
 	alone, since, ok := h.Export(l)
 	switch {

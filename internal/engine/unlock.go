@@ -90,7 +90,6 @@ func (h *Hold) shrink(step hold.Step, end time.Duration) error {
 	limit := e.sender.Limit(e.cfg.Lease)
 	start, answered := e.clock.Now(), false
 	defer func() { h.Stepped(step, answered) }()
-	h.awaitConfirmed(e.by(end))
 	var reply store.StepReply
 	var err error
 	if !e.sender.Retry(background, end, func() request.Next {

@@ -48,21 +48,6 @@ func (h *Hold) Init(host *Host, start time.Duration, want Want, counts bool) {
 	}
 }
 
-// InitUntil makes h a hold that Redis granted without being asked, until an instant. It is not renewed before Redis has
-// confirmed it.
-func (h *Hold) InitUntil(host *Host, until time.Duration, want Want, counts bool) {
-	h.host, h.start, h.asked, h.counts = host, host.Clock.Now(), want.Lease, counts
-	host.Watchdog.Guard(&h.Lease, until)
-}
-
-// Confirmed notes that Redis keeps the hold for the lease that was asked for, by a call sent at start. From now on it
-// is renewed, if it is live. It returns until when the hold can be relied on, also if its owner is done with it.
-func (h *Hold) Confirmed(start time.Duration) (until time.Duration) {
-	lease := h.Longest()
-	h.host.Watchdog.Keep(&h.Lease, start, lease)
-	return ValidUntil(start, lease)
-}
-
 // Start is when the call that granted the hold was first sent, or the hold was passed on.
 func (h *Hold) Start() time.Duration { return h.start }
 

@@ -4,8 +4,8 @@ import "time"
 
 // healthyLocked reports that more than half of a lease is left of the hold's validity, and its last renewal did not
 // fail: otherwise Redis is to be asked whether it stands.
-func (h *Hold) healthyLocked(now, until, lease time.Duration) bool {
-	return until-now > lease/2 && !h.Lease.Failing()
+func (h *Hold) healthyLocked(now, lease time.Duration) bool {
+	return h.Lease.ValidUntil()-now > lease/2 && !h.Lease.Failing()
 }
 
 // PassTo makes next the turn after h, under the same grant. The watchdog goes on from the validity that Redis last
@@ -24,13 +24,11 @@ func (h *Hold) healthyLocked(now, until, lease time.Duration) bool {
 // another side inside it, or join it any more, so what was found settled stays so. For example, a writer's hold in
 // whose context a read was asked for: if MarkOuter came first, h is marked and does not pass; if the unlock came
 // first, h is not live, and the read is refused.
-//
-// Sure is until when the hold can be relied on if that was learned after the watchdog had let it go; 0: it was not.
-func (h *Hold) PassTo(next *Hold, want Want, sure time.Duration) bool {
-	now, until := h.host.Clock.Now(), max(h.Lease.ValidUntil(), sure)
+func (h *Hold) PassTo(next *Hold, want Want) bool {
+	now, until := h.host.Clock.Now(), h.Lease.ValidUntil()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.passesLocked(now, until, want) {
+	if !h.passesLocked(now, want) {
 		return false
 	}
 	next.host, next.start, next.asked, next.counts = h.host, now, want.Lease, h.counts
@@ -39,19 +37,9 @@ func (h *Hold) PassTo(next *Hold, want Want, sure time.Duration) bool {
 	return true
 }
 
-// Passes reports that PassTo would do it now. It may say something else a moment later, because time passes or a
-// renewal fails; what can no longer change in favour of passing is everything else, as h is not live.
-func (h *Hold) Passes(want Want, sure time.Duration) bool {
-	now, until := h.host.Clock.Now(), max(h.Lease.ValidUntil(), sure)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.passesLocked(now, until, want)
-}
-
-// passesLocked is the decision of PassTo and Passes; h's mutex is held. What Passes found may be otherwise when the
-// hold is passed, so PassTo decides again.
-func (h *Hold) passesLocked(now, until time.Duration, want Want) bool {
+// passesLocked is the decision of PassTo; h's mutex is held.
+func (h *Hold) passesLocked(now time.Duration, want Want) bool {
 	same := want.Kept && want.Lease == h.asked && want.MinHold == 0
 	alone := h.settledLocked() && !h.inner && h.limit == nil
-	return h.healthyLocked(now, until, want.Lease) && same && alone
+	return h.healthyLocked(now, want.Lease) && same && alone
 }

@@ -75,7 +75,7 @@ func (h *Hold) Join(want Want) *Level {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.host.Clock.Now()
-	if h.state != live || now >= h.share.until || !h.healthyLocked(now, h.Lease.ValidUntil(), want.Lease) ||
+	if h.state != live || now >= h.share.until || !h.healthyLocked(now, want.Lease) ||
 		want.Lease != h.asked || !h.settledLocked() || h.depth >= shareMost || !h.coversLocked(want.Lease) {
 		return nil
 	}

@@ -26,7 +26,6 @@ type Queue struct {
 	registrar bool          // somebody registers those that have no place in Redis's queue
 	next      int64         // up to that ticket the places in it are this process's, in its order
 	stood     time.Duration // when the request was sent that Redis answered so
-	answered  chan struct{} // closed when a registration is answered, or the first leaves; nil if nobody minds
 
 	silent error         // why Redis does not answer whoever asks; nil while it does
 	spoke  time.Duration // when it last did, as far as that matters: while silent is set
@@ -219,7 +218,6 @@ func (q *Queue) remove(w *Waiter) {
 	}
 	if w.prev == nil {
 		q.first = w.next
-		q.changed()
 	} else {
 		w.prev.next = w.next
 	}

@@ -6,7 +6,6 @@ package localqueue
 
 // BeginRegistrar reports whether the caller is to be the registrar, for the sake of w.
 func (q *Queue) BeginRegistrar(w *Waiter) bool {
-	w.announced = true
 	if q.registrar || w.state != Waiting {
 		return false
 	}
@@ -17,7 +16,6 @@ func (q *Queue) BeginRegistrar(w *Waiter) bool {
 // EndRegistrar notes that the registrar has stopped.
 func (q *Queue) EndRegistrar() {
 	q.registrar = false
-	q.changed()
 }
 
 // Unplaced takes the next that have no place in Redis's queue, or perhaps another one than they were told. If there
@@ -84,5 +82,4 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 			w.tell()
 		}
 	}
-	q.changed()
 }

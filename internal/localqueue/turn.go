@@ -15,16 +15,12 @@ func (q *Queue) Stands(next int64, asked time.Duration) {
 	}
 }
 
-// Exchange has w, which asks and has no request under way, go on by the id of one that waits behind it, with its place
-// in Redis's queue, and that one by w's. What may still be carried out under either id is noted of both.
-func (q *Queue) Exchange(w, other *Waiter) {
-	w.ID, other.ID = other.ID, w.ID
-	w.ticket, other.ticket = other.ticket, w.ticket
-	w.unsure, other.unsure = other.unsure, w.unsure || other.registering || !w.sent
-	w.sent, other.sent = true, w.sent || other.registering
-	w.entering = max(w.entering, other.entering)
-	w.late = max(w.late, other.late)
-	other.entering, other.late = w.entering, w.late
+// Swapped notes that the hold that Redis gave to one of this process was meant for another: that one has another place
+// than it was told, and nobody knows which one it is.
+func (q *Queue) Swapped() {
+	for w := q.first; w != nil; w = w.next {
+		w.unsure = true
+	}
 }
 
 // inTurn reports whether a hold may pass to w as far as Redis's queue is concerned, if it is in one. One that is to be

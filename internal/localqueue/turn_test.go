@@ -35,10 +35,11 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 			f.queue.Entrants([]*Waiter{w}, 7)
 			f.queue.Registered([]*Waiter{w}, nil, true)
 		}, false},
-		"its place may be gone":       {func(f *floor, _ *Waiter) { f.queue.Lapse(false) }, false},
-		"an older answer comes later": {func(f *floor, _ *Waiter) { f.queue.Stands(0, f.now-1) }, true},
-		"a newer answer says so":      {func(f *floor, _ *Waiter) { f.queue.Stands(4, f.now) }, false},
-		"it asks":                     {func(f *floor, w *Waiter) { f.queue.Poll(w) }, false},
+		"the hold was meant for another": {func(f *floor, _ *Waiter) { f.queue.Swapped() }, false},
+		"its place may be gone":          {func(f *floor, _ *Waiter) { f.queue.Lapse(false) }, false},
+		"an older answer comes later":    {func(f *floor, _ *Waiter) { f.queue.Stands(0, f.now-1) }, true},
+		"a newer answer says so":         {func(f *floor, _ *Waiter) { f.queue.Stands(4, f.now) }, false},
+		"it asks":                        {func(f *floor, w *Waiter) { f.queue.Poll(w) }, false},
 		"it asked, and was refused": {func(f *floor, w *Waiter) {
 			f.queue.Poll(w)
 			require.True(f.t, f.queue.StepBack(w))

@@ -35,7 +35,6 @@ type Waiter struct {
 	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
 	late        int64 // the same, of registrations that had no answer
 	registering bool  // such a request is under way
-	announced   bool  // whoever registers knows of it
 	unsure      bool  // the place may be another than the ticket says, or gone
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
@@ -61,12 +60,6 @@ func (w *Waiter) Entering() int64 { return w.entering }
 
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
-
-// Placed reports that the waiter has its place in Redis's queue, for all that is known.
-func (w *Waiter) Placed() bool { return w.ticket != 0 && !w.unsure }
-
-// Waits reports that the waiter stands behind somebody.
-func (w *Waiter) Waits() bool { return w.state == Waiting }
 
 // Look is the waiter's state. While it is being registered, it is told to wait even if it is its turn: one request at
 // a time uses its id.

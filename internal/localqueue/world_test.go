@@ -44,7 +44,6 @@ const (
 	joined                 // it has the hold of another one, together with that
 	bringing               // it has its hold, and others waited for the answer
 	offered                // it offers them to join
-	keeping                // it is done with its hold, and waits for the registration of the next
 	gone
 )
 
@@ -79,9 +78,6 @@ func (s *world) copy() *world {
 	c := *s
 	c.queue.first, c.queue.last = c.same(s, s.queue.first), c.same(s, s.queue.last)
 	c.queue.asker = c.same(s, s.queue.asker)
-	if s.queue.answered != nil {
-		c.queue.answered = make(chan struct{})
-	}
 	c.queue.holds.more = append([]modeCount(nil), s.queue.holds.more...)
 	for i := range c.waiters[:c.n] {
 		w := &c.waiters[i]
@@ -140,7 +136,7 @@ func (s *world) key() fingerprint {
 			batch |= 1 << place[i]
 		}
 	}
-	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next, q.answered != nil)
+	bits(q.calm, q.registrar, q.silent != nil, q.debt.until > 0, q.next > 0, s.next)
 	at = append(at, byte(q.blocking), byte(q.holds.total()), byte(q.run.passes),
 		byte(q.debt.owes), byte(q.debt.others), byte(q.debt.absent), s.registrar, batch, byte(q.awaiting))
 	for i := range s.calls[:s.n] {
@@ -152,7 +148,6 @@ func (s *world) key() fingerprint {
 		if c.phase == absent {
 			continue
 		}
-		bits(w.announced)
 		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
 		if c.phase == joined || c.to < 0 {
 			at = append(at, place[max(c.to, -1-c.to)])
@@ -220,12 +215,6 @@ func (s *world) moves(breeds []breed) (all []move) {
 				add("unlocks late", i, false, func(s *world, i int) error { return s.unlocks(i, time.Hour, true) })
 			}
 			add("is lost", i, true, (*world).loses)
-		case keeping:
-			if s.queue.answered == nil {
-				add("hears of the registration", i, false, func(s *world, i int) error { return s.unlocks(i, 0, true) })
-			}
-			add("gives up the registration", i, true, (*world).releases)
-			add("is lost", i, true, (*world).loses)
 		case bringing:
 			add("offers others to join", i, false, (*world).brings)
 			if c.holds {
@@ -277,6 +266,7 @@ func (s *world) answers(i int, add adder) {
 		add("wins", i, false, (*world).wins)
 		if s.calls[i].breed.registers {
 			add("wins before its own", i, false, (*world).winsNext)
+			add("wins what was meant for another", i, false, (*world).winsSwapped)
 		}
 	}
 	if s.queue.silent == nil && !s.calls[i].breed.once {
@@ -396,6 +386,13 @@ func (s *world) winsNext(i int) error {
 	return err
 }
 
+// winsSwapped is one that says besides that one of these has another place.
+func (s *world) winsSwapped(i int) error {
+	err := s.winsNext(i)
+	s.queue.Swapped()
+	return err
+}
+
 // steps is what follows a refusal, for one of several and one that has a place in Redis's queue.
 func (s *world) steps(i int) error {
 	s.queue.StepBack(&s.waiters[i])
@@ -486,35 +483,9 @@ func (s *world) unlocks(i int, now time.Duration, enough bool) error {
 		}
 	}
 	c.phase, c.runOver = releasing, runOver || w != nil
-	if !c.runOver {
-		return s.keeps(i, now)
+	if c.runOver {
+		s.queue.RunEnds(Heard{})
 	}
-	s.queue.RunEnds(Heard{})
-	return nil
-}
-
-// keeps has i wait for the registration of the next, if it is to.
-func (s *world) keeps(i int, now time.Duration) error {
-	c := &s.calls[i]
-	w, answered, most := s.queue.HeirRegistering(c.breed.kind.Mode(), now)
-	if w == nil {
-		return nil
-	}
-	switch {
-	case answered == nil || most <= 0:
-		return errors.New("nobody will tell it of the registration")
-	case w != s.queue.first || !w.Registers || w.Set || w.state != Waiting:
-		return fmt.Errorf("it waits for %d, which cannot be next", s.index(w))
-	case w.late > 0:
-		return fmt.Errorf("it waits for %d, whose registration may come late", s.index(w))
-	}
-	c.phase = keeping
-	return nil
-}
-
-// releases is the end of that wait.
-func (s *world) releases(i int) error {
-	s.calls[i].phase = releasing
 	return nil
 }
 

@@ -20,7 +20,6 @@ type primitive interface {
 	inspect() store.InspectReply
 	subscribers() int64
 	enqueue(asks []store.Ask) (store.EnqueueReply, error)
-	confirm(id string, lease time.Duration, fence int64) store.ConfirmReply
 	change(what store.Change, ask store.Ask) (store.ChangeReply, error)
 }
 
@@ -70,10 +69,6 @@ func (place) enqueue([]store.Ask) (store.EnqueueReply, error) {
 }
 
 func (p place) subscribers() int64 { return int64(len(p.channels[p.channel])) }
-
-func (place) confirm(string, time.Duration, int64) store.ConfirmReply {
-	return store.ConfirmReply{Status: store.Gone}
-}
 
 func (place) adopt(string, store.Ask) store.Status { return store.Gone }
 func (place) reenter(store.Step) store.Status      { return store.Gone }
@@ -191,16 +186,6 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueRep
 		}
 		reply.Now = now
 		return reply, err
-	})
-}
-
-func (b *bound) Confirm(
-	ctx context.Context, id string, lease time.Duration, fence int64,
-) (store.ConfirmReply, error) {
-	return exchange(ctx, b.store, Confirm, b.Key(), func() (store.ConfirmReply, error) {
-		reply := b.confirm(id, lease, fence)
-		reply.Now = b.store.server.microsLocked()
-		return reply, nil
 	})
 }
 

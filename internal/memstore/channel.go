@@ -137,29 +137,24 @@ func (sub *subscription) wakeLocked() {
 	}
 }
 
-// hear takes a message in. A waiter that is woken finds it counted, and the client told of it.
-func (sub *subscription) hear(try uint64, message string) {
-	if key, stands := sub.stands(try); key != "" && stands {
-		sub.store.host.Heard(key, message)
+// hear takes a message in. A waiter that is woken finds it counted.
+func (sub *subscription) hear(try uint64) {
+	if key := sub.wake(try); key != "" {
+		sub.store.host.Heard(key)
 	}
+}
+
+// wake returns the key that the subscription is for, if it stands as of an attempt.
+func (sub *subscription) wake(try uint64) (key string) {
 	s := sub.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sub.standsLocked(try) {
-		sub.count.Messages++
-		sub.wakeLocked()
+	if s.subs[sub.channel] != sub || sub.tries != try || sub.count == (store.Count{}) {
+		return ""
 	}
-}
-
-// stands is the key that the subscription is for, and whether it stands as of an attempt.
-func (sub *subscription) stands(try uint64) (key string, stands bool) {
-	sub.store.mu.Lock()
-	defer sub.store.mu.Unlock()
-	return sub.key, sub.standsLocked(try)
-}
-
-func (sub *subscription) standsLocked(try uint64) bool {
-	return sub.store.subs[sub.channel] == sub && sub.tries == try && sub.count != (store.Count{})
+	sub.count.Messages++
+	sub.wakeLocked()
+	return sub.key
 }
 
 // C implements [store.Ticket].

@@ -34,18 +34,10 @@ func (f fair) serving(id string) fair {
 
 func (f fair) afterMs(ms int64) time.Time { return f.afterLocked(time.Duration(ms) * time.Millisecond) }
 
-// invite has somebody come for the lock, which is its until it does not come in time.
+// invite grants the lock to somebody, who has to come for it in time, and is told.
 func (t *turn) invite(id string) {
 	t.locks[t.key] = &lock{id: id, levels: levels{count: invited}, expires: t.afterMs(t.times.Grant)}
-}
-
-// grant tells somebody that was invited that the lock is its: it need not come before it relies on that.
-func (t *turn) grant(id string) {
-	g := store.Grant{
-		ID: id, Next: t.own(client(id)), Made: t.now, End: t.now + t.times.Grant*1000, Server: t.nameLocked(),
-	}
-	g.Fence, g.Spare = t.mintLocked(t.key)
-	t.sayLocked(t.to+client(id), g.Message())
+	t.tell(id)
 }
 
 func (t *turn) tell(id string) { t.publishLocked(t.to + client(id)) }
@@ -57,39 +49,32 @@ func (f fair) acquire(ask store.Ask) (store.AcquireReply, error) {
 		return store.AcquireReply{Status: store.Already, Fence: f.fences[f.key], PTTL: f.leftLocked(l.expires)}, nil
 	}
 	t := f.turn()
-	if l != nil && l.id == ask.ID {
-		return t.claim(ask), nil
+	if l != nil && l.count == invited && client(l.id) == client(ask.ID) {
+		return t.claim(l.id, ask), nil
 	}
 	return t.ask(l, ask), nil
 }
 
-// claim is by the waiter that was invited.
-func (t *turn) claim(ask store.Ask) store.AcquireReply {
+// claim is by a waiter of the client that was invited. Which waiter that was makes no difference, for the order inside
+// a process is the process's; it gets the ticket of the one that comes.
+func (t *turn) claim(holder string, ask store.Ask) store.AcquireReply {
 	t.take(ask)
+	swapped := holder != ask.ID
+	if swapped && t.ticket(holder) != 0 {
+		t.put(holder, t.place(ask))
+	}
 	t.remove(ask.ID)
 	next := t.entered(ask.ID, t.was.run != 0, ask.Lease)
-	reply := store.AcquireReply{Status: store.Held, Next: next}
+	reply := store.AcquireReply{Status: store.Held, Next: next, Swapped: swapped}
 	reply.Fence, reply.Spare = t.mintLocked(t.key)
 	return reply
 }
 
-// confirm makes a grant a hold with a lease of its own. Whoever took the lock in between minted another token.
-func (f fair) confirm(id string, lease time.Duration, fence int64) store.ConfirmReply {
-	l := f.hold(id)
-	if l == nil || f.fences[f.key] != fence {
-		return store.ConfirmReply{Status: store.Gone}
-	}
-	l.expires = later(l.expires, f.afterLocked(lease))
-	if l.count == invited {
-		l.levels = firstLevel
-	}
-	t := f.turn()
-	t.remove(id)
-	return store.ConfirmReply{Status: store.Done, Next: t.entered(id, t.was.run != 0, lease)}
-}
-
-// place is the ticket that a waiter without one had, or a new one.
+// place is the ticket that a waiter has, or had, or a new one.
 func (t *turn) place(ask store.Ask) int64 {
+	if has := t.ticket(ask.ID); has != 0 {
+		return has
+	}
 	if ask.Ticket > 0 {
 		return ask.Ticket
 	}

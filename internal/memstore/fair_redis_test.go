@@ -76,7 +76,7 @@ func (r *inRedis) enqueue(asks []store.Ask) store.EnqueueReply {
 }
 
 func (r *inRedis) release(id string, served []string) store.ReleaseReply {
-	return sent(r, lua.FairRelease(r.keys, twinTimes, lua.FairReleaseArgs{ID: id, Served: served, FenceTTL: -1}))
+	return sent(r, lua.FairRelease(r.keys, twinTimes, lua.FairReleaseArgs{ID: id, Served: served}))
 }
 
 func (r *inRedis) come(id string, lease time.Duration) store.Status {

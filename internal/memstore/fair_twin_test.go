@@ -268,8 +268,8 @@ func (p *pair) acquire() {
 			p.last[side][id] = r.Ticket
 		}
 		name := p.named(side)
-		said := fmt.Sprintf("%v %s, lapsed %v, next %s, turn %s, named %v, also %s, token %v",
-			r.Status, name(r.Ticket), r.Lapsed, name(r.Next), r.Turn, r.Server != "", r.Also, r.Fence != 0)
+		said := fmt.Sprintf("%v %s, lapsed %v, next %s, swapped %v, also %s, token %v",
+			r.Status, name(r.Ticket), r.Lapsed, name(r.Next), r.Swapped, r.Also, r.Fence != 0)
 		return said, []int64{r.PTTL.Milliseconds()}
 	})
 }

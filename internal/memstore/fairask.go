@@ -102,7 +102,6 @@ func (a *asking) refused() store.AcquireReply {
 	lapsed := !a.lives(client(a.ID))
 	if a.first != "" {
 		a.invite(a.first)
-		a.tell(a.first)
 		a.note(func(r *record) { r.granted, r.run = a.first, a.clock })
 		a.holder, a.called, a.wait = a.first, true, time.Duration(a.times.Grant)*time.Millisecond
 	}
@@ -110,14 +109,11 @@ func (a *asking) refused() store.AcquireReply {
 		a.clean()
 	}
 	reply := store.AcquireReply{Status: store.Busy}
-	if a.called && client(a.holder) == client(a.ID) {
-		reply.Turn = a.holder
-	}
 	if a.foreign() {
 		reply.Also = a.channel
 	}
 	if !a.Once {
-		reply.Ticket, reply.Lapsed, reply.Server = a.stay(), lapsed, a.nameLocked()
+		reply.Ticket, reply.Lapsed = a.stay(), lapsed
 	}
 	reply.PTTL = a.wait
 	return reply

@@ -79,9 +79,6 @@ func (t *turn) goOn(released bool) (receivers int64) {
 		t.note(func(r *record) { r.granted, r.run, r.out = first, run, 0 })
 	}
 	t.bury(dead)
-	if first != "" && !over {
-		t.grant(first)
-	}
 	switch {
 	case len(t.places) == 0:
 		t.forget()

@@ -16,7 +16,6 @@ const (
 	Inspect   Kind = "inspect"
 	Change    Kind = "change"
 	Enqueue   Kind = "enqueue"
-	Confirm   Kind = "confirm"
 	Subscribe Kind = "subscribe" // Key is the channel
 	Message   Kind = "message"   // of a channel to one client; it has no answer
 )

@@ -27,11 +27,8 @@ func (s *Server) dropLocked(sub *subscription) {
 	s.channels[sub.channel] = slices.DeleteFunc(s.channels[sub.channel], func(l listener) bool { return l.sub == sub })
 }
 
-// publishLocked sends a message that says only that something is free.
-func (s *Server) publishLocked(channel string) int64 { return s.sayLocked(channel, "0") }
-
-// sayLocked sends a message to all who listen, and tells how many those are. Each hears it by itself, or twice.
-func (s *Server) sayLocked(channel, message string) int64 {
+// publishLocked sends a message to all who listen, and tells how many those are. Each hears it by itself, or twice.
+func (s *Server) publishLocked(channel string) int64 {
 	all := s.channels[channel]
 	for _, l := range all {
 		of := l.sub.store
@@ -39,9 +36,9 @@ func (s *Server) sayLocked(channel, message string) int64 {
 		if fate.Lost {
 			continue
 		}
-		of.late.after(fate.Before, func() { l.sub.hear(l.try, message) })
+		of.late.after(fate.Before, func() { l.sub.hear(l.try) })
 		if fate.Again > 0 {
-			of.late.after(fate.Before+fate.Again, func() { l.sub.hear(l.try, message) })
+			of.late.after(fate.Before+fate.Again, func() { l.sub.hear(l.try) })
 		}
 	}
 	return int64(len(all))

@@ -3,7 +3,6 @@ package memstore
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ type Server struct {
 	mu       sync.Mutex    // guards all below; a request is carried out under it, as a whole
 	behind   time.Duration // how far the clock was set back
 	ahead    time.Duration // how far the servers' clocks were ahead that took over, one after the other
-	moves    int           // how many did
 	frozen   int           // how often it was frozen and has not thawed since
 	unread   []func()      // what came meanwhile: requests, which are carried out under mu
 	unheard  []func()      // and subscriptions, which take the client's mutex first
@@ -62,11 +60,7 @@ func (s *Server) Move(ahead time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ahead += ahead
-	s.moves++
 }
-
-// nameLocked names the server.
-func (s *Server) nameLocked() string { return "server" + strconv.Itoa(s.moves) }
 
 // Left is what stands in the database: locks with their holders, and channels that somebody listens to.
 func (s *Server) Left() (left []string) {

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lua"
@@ -49,7 +48,6 @@ type Inspector interface {
 // A Queuer is a protocol whose waiters have a queue in Redis.
 type Queuer interface {
 	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask) (lua.EnqueueReply, error)
-	Confirm(ctx context.Context, conn lua.Conn, id string, lease time.Duration, fence int64) (lua.ConfirmReply, error)
 }
 
 // A Server is a protocol whose holds pass to others that have places in a queue in Redis; see [store.Protocol].
@@ -148,21 +146,6 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (lua.EnqueueReply
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, bool, error) {
 		reply, err := p.Enqueue(ctx, conn, asks)
 		return reply, false, err // a lost place is registered again
-	})
-}
-
-// Confirm is not sent where minimum replicas must have what is relied on: there a waiter asks for its grant.
-func (b *bound) Confirm(
-	ctx context.Context, id string, lease time.Duration, fence int64,
-) (lua.ConfirmReply, error) {
-	p, ok := b.Protocol.(Queuer)
-	if !ok {
-		return lua.ConfirmReply{}, &store.Refused{Err: errUnsupported}
-	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.ConfirmReply, bool, error) {
-		reply, err := p.Confirm(ctx, conn, id, lease, fence)
-		b.store.noteUse(err == nil && reply.Status.Wrote())
-		return reply, reply.Status.Wrote(), err
 	})
 }
 

@@ -34,7 +34,6 @@ type Config struct {
 type Sender struct {
 	cfg    Config
 	clocks serverclock.Clocks
-	bound  serverclock.Bound
 
 	reclaim   reclaimer
 	recent    recent
@@ -75,8 +74,6 @@ func (s *Sender) Within(ctx context.Context, limit time.Duration) context.Contex
 type Sent struct {
 	Start    time.Duration // on the client's clock
 	NotAfter int64         // on the server's, in µs
-
-	asked, answered serverclock.Instant
 }
 
 // A not-after that is 0 says that nothing is known of the server's clock. The store refuses such a request as late, and
@@ -91,37 +88,15 @@ func (s *Sender) Send(
 	send func(ctx context.Context, notAfter int64) (now int64, err error),
 ) (sent Sent, err error) {
 	node := s.cfg.Store.Node(key)
-	sent.asked = s.instant()
-	sent.Start = sent.asked.Mono
+	sent.Start = s.cfg.Clock.Now()
 	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
 	var now int64
 	err = Exchange(x, func() (err error) {
 		now, err = send(s.Within(ctx, limit), sent.NotAfter)
 		return err
 	})
-	sent.answered = s.instant()
-	s.clocks.Observe(node, sent.Start, sent.answered.Mono, now)
+	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
 	return sent, err
-}
-
-// Told notes which server answered a request, and its time then in µs.
-func (s *Sender) Told(sent Sent, server string, now int64) {
-	s.bound.Observe(server, sent.asked, sent.answered, now)
-}
-
-// instant is now, on both clocks.
-func (s *Sender) instant() serverclock.Instant {
-	now := s.cfg.Clock.Now()
-	return serverclock.Instant{Mono: now, Wall: time.Duration(s.cfg.Clock.Wall(now).UnixNano())}
-}
-
-// Until is until when what a server granted surely stands, which a message told, and the earliest instant at which it
-// was granted. The times are that server's, in µs; tick is that of the wheel which ends holds. It reports false if the
-// server has to be asked.
-func (s *Sender) Until(
-	server string, made, end int64, tick time.Duration,
-) (until, since time.Duration, ok bool) {
-	return s.bound.Until(server, s.instant(), serverclock.Span{From: made, End: end}, tick)
 }
 
 // Local is the client's time at which the server that keeps key has passed a time of its own.

@@ -36,14 +36,14 @@ var fairKind = kind{
 	},
 }
 
-// messageKind is the fair lock where messages are what matters: they come late, beyond the time for which they grant
-// the lock, or twice, or both; waiters ask seldom, so they rely on them; clients stop; the server's clock is set back;
+// invitationKind is the fair lock where invitations are what matters: their messages come late, also when the
+// invitation is over, or twice, or both; waiters ask seldom otherwise; clients stop; the server's clock is set back;
 // and another server takes over, whose clock is ahead.
-var messageKind = fairMessages()
+var invitationKind = fairInvitations()
 
-func fairMessages() kind {
+func fairInvitations() kind {
 	k := fairKind
-	k.name, k.poll, k.act, k.bends = "messages", 5*time.Second, (*worker).queue, late
+	k.name, k.poll, k.act, k.bends = "invitations", 5*time.Second, (*worker).queue, late
 	return k
 }
 
@@ -91,7 +91,7 @@ func outages(n *network, random *rand.Rand) {
 	}
 }
 
-// queue asks for a hold, always by Lock, and mostly keeps it for about as long as a grant stands.
+// queue asks for a hold, always by Lock, and mostly keeps it for about as long as an invitation stands.
 func (w *worker) queue(name string) {
 	what := w.kind.want(w, name)
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
@@ -126,7 +126,7 @@ func (w *worker) turn(ctx context.Context, what want, use func(held *wait)) {
 func late(n *network, random *rand.Rand) {
 	n.heal = 10 * lease
 	n.mute, n.refuse = 0, 0
-	if random.IntN(4) == 0 { // nothing but messages that come before the grant is over
+	if random.IntN(4) == 0 { // nothing but messages that come before their invitation is over
 		*n = network{
 			seed: n.seed, began: n.began, heal: n.heal, lag: n.lag, tardy: 0.5, tardiest: 2 * time.Second,
 			stops: make([][]stop, len(n.stops)),

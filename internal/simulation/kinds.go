@@ -43,7 +43,7 @@ type kind struct {
 
 // kinds are all. A seed has always the same one, as long as none is added.
 var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
-	&redlockKind, &messageKind, &runsKind,
+	&redlockKind, &invitationKind, &runsKind,
 }
 
 // polls is how long a waiter goes without asking, at most.

@@ -23,8 +23,8 @@ func TestSetSchedules(t *testing.T) { simulation.Until(t, "multilock", 3*time.Se
 // The same of locks over independent servers.
 func TestRedlockSchedules(t *testing.T) { simulation.Until(t, "redlock", 3*time.Second) }
 
-// The same of fair locks where messages come late and twice.
-func TestMessageSchedules(t *testing.T) { simulation.Until(t, "messages", 3*time.Second) }
+// The same of fair locks whose invitations come late and twice.
+func TestInvitationSchedules(t *testing.T) { simulation.Until(t, "invitations", 3*time.Second) }
 
 // The same of fair locks whose turns pass in memory while holds are broken and processes are away (defect F9).
 func TestRunSchedules(t *testing.T) { simulation.Until(t, "runs", 3*time.Second) }

@@ -49,9 +49,6 @@ type Protocol interface {
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
 	// one. From then on the store knows that this process lives.
 	Enqueue(ctx context.Context, asks []Ask) (EnqueueReply, error)
-	// Confirm makes a [Grant] that a waiter learned of by a message a hold with that lease. It is gone if the grant
-	// does not stand any more, which its token tells.
-	Confirm(ctx context.Context, id string, lease time.Duration, fence int64) (ConfirmReply, error)
 }
 
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.

@@ -55,13 +55,9 @@ type AcquireReply struct {
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client
 
 	// Held, if waiters have a queue in the store: up to the ticket Next they are this client's, 0: not even the first.
-	Next int64
-
-	// Turn, with Busy, is the waiter that was granted the lock, if it is another one of this client.
-	Turn string
-
-	// Server, with Busy, is the one that answered, as the grants of its releases name it; "": it was not asked.
-	Server string
+	// Swapped says that the hold was meant for another of them, which got the place of the one that came.
+	Next    int64
+	Swapped bool
 
 	// Also, with Busy, is another channel on which the holder publishes its release. The code that knows the
 	// keys adds it, not the script.

@@ -61,7 +61,7 @@ type Host struct {
 	Wheel    *watchdog.Wheel
 	Limit    time.Duration                  // of one command
 	Warn     func(text string, args ...any) // logs, and does not wait
-	Heard    func(key, message string)      // a message arrived on the channel of a key; before its listeners are woken
+	Heard    func(key string)               // a message arrived on the channel of a key
 	Replaced func()                         // a node was replaced by one that may lack the last writes
 	Answered func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
 }

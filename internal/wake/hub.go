@@ -25,9 +25,9 @@ type Config struct {
 	Wheel *watchdog.Wheel
 	Clock *watchdog.Clock
 
-	// Heard is called with the key of every message on a channel that was joined for a key, and with the message,
-	// before the channel's tickets are woken. It runs in the goroutine that listens, so it must be quick. Optional.
-	Heard func(key, message string)
+	// Heard is called with the key of every message on a channel that was joined for a key. It runs in the
+	// goroutine that listens, so it must be quick. Optional.
+	Heard func(key string)
 
 	Linger time.Duration // how long a channel without waiters stays subscribed
 	Life   time.Duration // how long a connection may live; 0: no limit

@@ -167,47 +167,39 @@ func (l *line) hand(t *topic) {
 	}
 }
 
-// handle calls Heard without a mutex held, because the engine takes its own in it. The tickets are woken after that:
-// what the message says is known to whoever is woken by it.
+// handle calls Heard without a mutex held, because the engine takes its own in it. The tickets were woken before;
+// neither depends on the other's order, as both lead to a look at Redis.
 func (l *line) handle(msg any) error {
 	switch m := msg.(type) {
 	case *redis.Message:
-		if key := l.keyOf(m.Channel); key != "" && l.hub.cfg.Heard != nil {
-			l.hub.cfg.Heard(key, m.Payload)
+		if key := l.message(m.Channel, m.Payload); key != "" && l.hub.cfg.Heard != nil {
+			l.hub.cfg.Heard(key)
 		}
-		l.message(m.Channel, m.Payload)
 	case *redis.Subscription:
 		return l.subscription(m)
 	}
 	return nil
 }
 
-// keyOf is the key of a channel; "" if it was left, or joined for none.
-func (l *line) keyOf(channel string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if t := l.topics[channel]; t != nil {
-		return t.key
-	}
-	return ""
-}
-
-// message wakes the waiters of a channel. A message for a channel that was left is dropped: it was under way when the
-// unsubscription was sent.
+// message wakes the waiters of a channel, and returns its key; "" if it was joined for none. A message for a channel
+// that was left is dropped: it was under way when the unsubscription was sent.
 //
 // Messages are counted because each is a release. A writer's release publishes two: '1' for all waiters, and then '0'
 // for a thread of Java's that was about to sleep (rw_write_release.lua). If both counted, a process would take its own
 // release for the turn of another one.
-func (l *line) message(channel, payload string) {
+func (l *line) message(channel, payload string) (key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t := l.topics[channel]; t != nil {
-		if payload != "0" || t.last != "1" {
-			t.count.Messages++
-		}
-		t.last = payload
-		t.wakeAll()
+	t := l.topics[channel]
+	if t == nil {
+		return ""
 	}
+	if payload != "0" || t.last != "1" {
+		t.count.Messages++
+	}
+	t.last = payload
+	t.wakeAll()
+	return t.key
 }
 
 // subscription handles the server's answers to subscriptions and unsubscriptions. A server whose slot moves

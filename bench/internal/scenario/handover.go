@@ -25,7 +25,7 @@ func handover() []Scenario {
 	all := append([]string{contender.Ours}, ready(contender.OursFair)...)
 	goals := []Goal{{Figure: handoverP50, Of: contender.Ours, To: []string{contender.Rueidis}, AtMost: 1.05}}
 	for _, fair := range ready(contender.OursFair) {
-		goals = append(goals, Goal{Figure: handoverP50, Of: fair, To: []string{contender.Rueidis}, AtMost: 0.8})
+		goals = append(goals, Goal{Figure: handoverP50, Of: fair, To: []string{contender.Rueidis}, AtMost: 1.15})
 	}
 	return []Scenario{{
 		ID: "handover", Title: "From release in one process to acquisition in another",

@@ -53,9 +53,6 @@ func fair() []Scenario {
 		{
 			ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
 			Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true, Columns: columns,
-			Goals: []Goal{
-				{Figure: measure.Rate, Of: contender.OursFair, To: []string{contender.Ours}, AtLeast: 0.8},
-			},
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
 		},
 		{
