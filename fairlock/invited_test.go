@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/internal/redistest"
@@ -197,5 +198,29 @@ func TestOneThatHasLeftIsInvited(t *testing.T) {
 		w.pass(600 * time.Millisecond)
 		require.True(t, third.in())
 		third.frees()
+	})
+}
+
+// A waiter of a short lease leaves while Redis is away, for longer than that lease. Its place is taken away all the same:
+// another waiter of its process keeps the client alive, and the place with it.
+func TestOneOfAShortLeaseLeavesDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		rival, client := w.client(0), w.client(1)
+		first, mine := w.lock(rival), w.lock(client)
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := w.lockWith(ctx, client, rlock.FixedLease(200*time.Millisecond))
+		w.from(1, map[memstore.Kind]memstore.Fate{memstore.Release: {Lost: true}})
+		cancel()
+		w.pass(10 * time.Second)
+		require.ErrorIs(t, gone.err, context.Canceled)
+		w.from(1, nil)
+		w.pass(time.Second)
+		info, err := fairlock.New(rival, "a").Inspect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, info.Waiters)
+		first.frees()
+		require.True(t, mine.in())
+		mine.frees()
 	})
 }

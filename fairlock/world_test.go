@@ -94,10 +94,10 @@ func (w *world) lock(client *rlock.Client) *worldCall {
 }
 
 // lockWith returns when the call waits, or is done.
-func (w *world) lockWith(ctx context.Context, client *rlock.Client) *worldCall {
+func (w *world) lockWith(ctx context.Context, client *rlock.Client, opts ...rlock.Option) *worldCall {
 	c := &worldCall{world: w}
 	go func() {
-		c.held, c.unlock, c.err = fairlock.New(client, "a").Lock(ctx)
+		c.held, c.unlock, c.err = fairlock.New(client, "a", opts...).Lock(ctx)
 		c.done.Store(true)
 	}()
 	w.pass(10 * time.Millisecond) // the next one comes later

@@ -193,6 +193,20 @@ var table = append(histories, []mutant{
 		new:  `now < q.stood`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
+		name: "a copy of an acquisition that comes before the answer to the release has the lock",
+		file: "internal/engine/unlock.go",
+		old: `	if h.doubt > 0 {
+		h.engine.sender.Reclaim(`,
+		new: `	if h.doubt > 0 && !h.engine.sender.Past(h.proto.Key(), h.doubt) {
+		h.engine.sender.Reclaim(`,
+		in: "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
+	}, {
+		name: "a place is forgotten when a hold would be over",
+		file: "internal/request/reclaim.go",
+		old:  `if o.Proto.Traits().Queues {`,
+		new:  `if false {`,
+		in:   "fairlock", by: "^TestOneOfAShortLeaseLeavesDuringAnOutage$",
+	}, {
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
 		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,

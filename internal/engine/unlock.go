@@ -182,22 +182,27 @@ func (h *Hold) letGo(end time.Duration) error {
 	return err
 }
 
-// stop ends what is left in this process of a hold that is ending.
+// stop ends what is left in this process of a hold that is ending. The release is yet to be sent: if no copy of the
+// acquisition can come from now on, what one did is released by it.
 func (h *Hold) stop() {
-	h.engine.watchdog.Stop(&h.Lease)
-	if ended, ok := h.End(hold.Unlocked, nil, h.engine.cfg.Errors.Released); ok {
+	e := h.engine
+	e.watchdog.Stop(&h.Lease)
+	if ended, ok := h.End(hold.Unlocked, nil, e.cfg.Errors.Released); ok {
 		ended.Contexts()
+		if h.doubt > 0 && e.sender.Past(h.proto.Key(), h.doubt) {
+			h.doubt = 0
+		}
 	}
 }
 
 // sweep has released again what a late copy of the acquisition may still take. For example: the acquisition was sent
 // twice because its first answer was lost, and the first copy still stands in a proxy's buffer. The hold is released,
 // the copy arrives, finds the lock free and takes it under the old id. Its not-after bounds when that can be; until
-// then the reclaimer goes on releasing the id.
+// then the reclaimer goes on releasing the id. It does so once at least: a copy may have come after the release and
+// before the answer to that.
 func (h *Hold) sweep() {
-	e := h.engine
-	if h.doubt > 0 && !e.sender.Past(h.proto.Key(), h.doubt) {
-		e.sender.Reclaim(h.asOrphan(), h.Longest())
+	if h.doubt > 0 {
+		h.engine.sender.Reclaim(h.asOrphan(), h.Longest())
 	}
 }
 

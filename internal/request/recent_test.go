@@ -33,10 +33,12 @@ func replaceable(t *testing.T) *Sender {
 	return s
 }
 
-// keyed is a protocol of which only the key is asked for.
+// keyed is a protocol of which only the key and the traits are asked for.
 type keyed struct{ store.Protocol }
 
 func (keyed) Key() string { return "k" }
+
+func (keyed) Traits() *store.Traits { return &store.Traits{} }
 
 func ids(ends []ending) (all []string) {
 	for _, end := range ends {

@@ -11,13 +11,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// maxOrphans bounds what is remembered. Whatever is forgotten ends with its lease.
-const maxOrphans = 1 << 16
+const (
+	// maxOrphans bounds what is remembered. Whatever is forgotten ends with its lease.
+	maxOrphans = 1 << 16
+	// placeLife is for how long a place in the store's queue is released in vain. It has no lease: it stands while its
+	// client is heard of, and without that as long as the queue is kept.
+	placeLife = 15 * time.Minute
+)
 
 // reclaimer releases holds of which no context says any more that they are held, but that may stand in Redis, or
 // come to stand there when a request that was given up is read late. It goes on until a reply proves that nothing
 // can be left: the release was answered at a server time beyond the request's not-after. Without an answer it ends
-// when not-after and the hold's own lease have passed.
+// when not-after and the hold's own lease have passed; where waiters have places in the store, much later.
 //
 // Each node has its own goroutine while there is something to reclaim on it, so that one that hangs
 // holds up nobody else's. While a node does not answer it is probed, by one batch at a time and ever more
@@ -103,6 +108,9 @@ func (r *reclaimer) place(o orphan, lease time.Duration) (until time.Duration) {
 	}
 	o.due, o.pause = max(now, o.due), FirstPause
 	o.end = max(late, o.due) + lease + maxLimit
+	if o.Proto.Traits().Queues {
+		o.end += placeLife
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= maxOrphans {

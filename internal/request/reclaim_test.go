@@ -27,6 +27,8 @@ type plainLock struct {
 
 func (p plainLock) Key() string { return p.key }
 
+func (plainLock) Traits() *store.Traits { return &store.Traits{} }
+
 func (p plainLock) Release(id string, sharded, wantNow bool) *lua.Call[store.ReleaseReply] {
 	return lua.Release(lua.ReleaseArgs{
 		Lock: p.key, ID: id, Channel: p.key + ":released", Sharded: sharded, WantNow: wantNow,

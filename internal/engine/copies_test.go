@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// copies is a network that is perfect but for what a test says of a kind of requests.
+type copies struct {
+	mu    sync.Mutex // guards fates
+	fates map[memstore.Kind]memstore.Fate
+}
+
+// Fate implements memstore.Network. What is said of an acquisition concerns the next one alone.
+func (c *copies) Fate(r memstore.Request) memstore.Fate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fate := c.fates[r.Kind]
+	if r.Kind == memstore.Acquire {
+		delete(c.fates, r.Kind)
+	}
+	return fate
+}
+
+func (c *copies) say(fates map[memstore.Kind]memstore.Fate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fates = fates
+}
+
+// A copy of an acquisition is carried out between its hold's release and the answer to that, which comes when no copy
+// can come any more. What it took is released all the same: it came in time, and nobody has it.
+func TestACopyThatComesBeforeTheAnswerToTheRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := new(copies)
+		server := memstore.NewServer(net)
+		defer server.Close()
+		options, err := redisclient.Options{Lease: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}.Checked()
+		require.NoError(t, err)
+		client, err := redisclient.On(options, redisclient.ByRules(server.Store(0, true)), false)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, client.Close()) }()
+		lock := rlock.New((*rlock.Client)(client), "a")
+		_, unlock, err := lock.Lock(t.Context()) // from now on the server's clock is known
+		require.NoError(t, err)
+		require.NoError(t, unlock())
+
+		const limit = 500 * time.Millisecond // of a request
+		net.say(map[memstore.Kind]memstore.Fate{
+			memstore.Acquire: {Mute: true, Again: limit / 2}, memstore.Release: {After: limit - time.Millisecond},
+		})
+		began := time.Now()
+		_, unlock, err = lock.Lock(t.Context()) // it asks again
+		require.NoError(t, err)
+		require.NoError(t, unlock())
+		require.Greater(t, time.Since(began), limit)
+		net.say(nil)
+		time.Sleep(10 * time.Millisecond)
+		held, _ := server.Holds("a")
+		require.Zero(t, held, "nobody has it")
+	})
+}
