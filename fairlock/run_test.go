@@ -3,6 +3,7 @@ package fairlock_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,11 +57,16 @@ func TestARegistrationRacesTheReleaseThatEmptiesTheQueue(t *testing.T) {
 	l.clean()
 }
 
-// lapse has a process be taken for dead that waits with two callers, between a rival's two, while a rival holds.
-func (f *faultLab) lapse() (holder hold, mine []<-chan hold, last <-chan hold) {
+// lapse has a process be taken for dead that waits with two callers, between a rival's two, while a rival holds. Before
+// that the first of the two has asked so often, and silenced is called.
+func (f *faultLab) lapse(questions int, silenced func()) (holder hold, mine []<-chan hold, last <-chan hold) {
 	f.Helper()
 	first := f.rival.take()
+	asks := faultproxy.Script(lua.SHA("fair_acquire"))
+	questions += f.proxy.Requests(asks)
 	mine = []<-chan hold{f.victim.wait(), f.victim.wait()}
+	redistest.Eventually(f, patience, func() bool { return f.proxy.Requests(asks) >= questions }, "it does not ask")
+	silenced()
 	second := f.rival.wait()
 	last = f.rival.wait()
 	ctx := context.Background()
@@ -93,18 +99,29 @@ func TestALapseIsTold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFaultLab(t)
-			script, n := "fair_acquire", int64(3)
+			script, questions := "fair_acquire", 1
 			if c.poll == never {
 				f.victim = f.peerAt(f.proxy.Addr(), rlock.ClientOptions{Lease: faultLease, MaxPoll: never})
-				script = "fair_enqueue"
+				script, questions = "fair_enqueue", 3 // for the server's time, for its place, when its subscription stands
 			}
-			holder, mine, last := f.lapse()
-			rule := f.proxy.On(faultproxy.Script(lua.SHA(script)), c.action)
+			// What would tell of the lapse is held back until that is complete: it would bring the process to life before.
+			lapsed, told := make(chan struct{}), new(atomic.Bool)
+			var rule *faultproxy.Rule
+			holder, mine, last := f.lapse(questions, func() {
+				rule = f.proxy.On(faultproxy.Script(lua.SHA(script)), func(x *faultproxy.Exchange) {
+					if <-lapsed; told.CompareAndSwap(false, true) {
+						c.action(x)
+					} else {
+						faultproxy.Pass(x)
+					}
+				}).Times(-1)
+			})
+			close(lapsed)
 			if c.poll == never {
 				mine = append(mine, f.victim.start(context.Background()))
 			}
 			rule.Wait(t, 1)
-			f.queued(int(n)) // of who asks, the place comes with its next question
+			f.queued(3) // of who asks, the place comes with its next question
 			f.inOrder(holder, append(mine[:2:2], append([]<-chan hold{last}, mine[2:]...)...)...)
 			f.clean()
 		})

@@ -30,7 +30,8 @@
 //     closes and nobody gives up, a fair lock is free for no longer than until the next question of a process, whatever
 //     holds were broken: nobody is invited whose turn is over (defect F9).
 //   - Once every call has returned, nothing is left in the store, though no client was closed. Where copies of answered
-//     requests come late, or the clock is set back, a place in a fair lock's queue may be left until that expires.
+//     requests come late, the clock is set back, or a client is closed that does not reach the server, a place in a
+//     fair lock's queue may be left until that expires.
 //
 // # What it is not
 //

@@ -64,12 +64,21 @@ func (w *worker) run() {
 		case w.kind.steady:
 			w.kind.act(w, name)
 		case n < 1:
-			_ = w.client.Close() // it may name what is held
+			w.close()
 		case n < 4:
 			w.store.Break()
 		default:
 			w.kind.act(w, name)
 		}
+	}
+}
+
+// close closes the client. What it says may name what is held.
+func (w *worker) close() {
+	began := time.Now()
+	_ = w.client.Close()
+	if time.Since(began) >= patient {
+		w.cutOff.Store(true)
 	}
 }
 

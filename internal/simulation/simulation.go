@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,7 @@ type world struct {
 	quorum    *quorum // of redlock
 	book      *book
 	told      observertest.Checker // by all clients
+	cutOff    atomic.Bool          // a client was closed and did not reach the server until its time was over
 }
 
 // Until runs schedules for a while, and prints which: those of one kind of locks, or of all if that is "". The
@@ -200,11 +202,12 @@ func (w *world) watch(done <-chan struct{}, net *network) bool {
 // end looks at what is left. What was left behind has to be cleaned up or over when what was under way has come, no
 // request can do anything any more by its not-after, and two leases are over, by the server's clock. Clients that are
 // open would renew it, and a copy that comes later must not take anything. Subscriptions linger a little. What
-// comes to life again can leave a place in a queue, which then goes with the queue.
+// comes to life again can leave a place in a queue, which then goes with the queue; so can a client that is closed
+// while it does not reach the server.
 func (w *world) end(net *network, finish func()) {
 	const over = 2*lease + patient
 	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over + net.back)
-	if w.kind.queues && net.revives() {
+	if w.kind.queues && (net.revives() || w.cutOff.Load()) {
 		time.Sleep(keeps)
 	}
 	finish()
