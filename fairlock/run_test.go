@@ -104,7 +104,7 @@ func TestALapseIsTold(t *testing.T) {
 				f.victim = f.peerAt(f.proxy.Addr(), rlock.ClientOptions{Lease: faultLease, MaxPoll: never})
 				script, questions = "fair_enqueue", 3 // for the server's time, for its place, when its subscription stands
 			}
-			// What would tell of the lapse is held back until that is complete: it would bring the process to life before.
+			// The request that reports the lapse is held back until that is complete: it would bring the process to life before.
 			lapsed, told := make(chan struct{}), new(atomic.Bool)
 			var rule *faultproxy.Rule
 			holder, mine, last := f.lapse(questions, func() {
