@@ -39,11 +39,12 @@ func doomed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, _, err := c.pool.Acquire(ctx, 2)
+	held, release, err := c.pool.Acquire(ctx, 2)
 	if err != nil {
 		return err
 	}
+	_ = release // it is renewed until the process is killed
 	fmt.Println("Cem's computer prints on two printers")
-	<-held.Done() // it is renewed until the process is killed
+	<-held.Done()
 	return context.Cause(held)
 }

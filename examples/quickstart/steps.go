@@ -92,7 +92,7 @@ func (d *demo) waits(ctx context.Context) (err error) {
 			came <- turn{err: err}
 		}
 	}()
-	if err := d.untilSomebodyWaits(ctx); err != nil {
+	if err := d.untilSomebodyWaits(held); err != nil {
 		return errors.Join(err, unlock())
 	}
 	d.say("the second client waits")
@@ -139,20 +139,20 @@ func (d *demo) loss(ctx context.Context) (err error) {
 		return errors.Join(err, unlock())
 	}
 	deleted := time.Now()
-	if err := d.redis.rdb.Del(calm, d.name).Err(); err != nil {
+	if err := d.redis.rdb.Del(context.WithoutCancel(calm), d.name).Err(); err != nil {
 		return errors.Join(err, unlock())
 	}
 	d.say("the key is deleted behind the holder's back")
 	select {
 	case <-held.Done():
 	case <-ctx.Done():
-		return ctx.Err()
+		return errors.Join(ctx.Err(), unlock())
 	}
 	var lost *rlock.LostError
 	cause := context.Cause(held)
 	if err := d.check(errors.As(cause, &lost) && lost.Reason == rlock.LossGone,
 		"its context ended %s later: %v", ms(time.Since(deleted)), cause); err != nil {
-		return err
+		return errors.Join(err, unlock())
 	}
 	err = unlock()
 	if err := d.check(errors.Is(err, rlock.ErrLost), "and unlock reports it too"); err != nil {
