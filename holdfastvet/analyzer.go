@@ -2,7 +2,9 @@ package holdfastvet
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,7 +15,7 @@ import (
 // Analyzer finds misuse of locks that compiles. The package's documentation lists what it finds.
 var Analyzer = &analysis.Analyzer{
 	Name:     "holdfast",
-	Doc:      "find misuse of holdfast locks: older contexts, dropped errors of unlock, unchecked TryLock",
+	Doc:      "find misuse of holdfast locks: missing unlocks, contexts of another time, errors that nobody looks at",
 	URL:      "https://pkg.go.dev/github.com/holdfast-go/holdfast/holdfastvet",
 	Requires: []*analysis.Analyzer{inspect.Analyzer},
 	Run:      run,
@@ -26,90 +28,139 @@ func init() {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	c := &check{
-		Pass: pass, unlocks: make(map[types.Object]bool), parents: make(map[types.Object]types.Object),
-	}
+	c := &check{Pass: pass, unlocks: make(map[types.Object]bool), told: make(map[finding]bool)}
 	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
-	var taken []*taking
-	in.WithStack([]ast.Node{(*ast.AssignStmt)(nil)}, func(n ast.Node, push bool, stack []ast.Node) bool {
-		if push {
-			c.derives(n.(*ast.AssignStmt))
-			if t := c.taking(n.(*ast.AssignStmt), stack); t != nil {
-				taken = append(taken, t)
-				if t.unlock != nil {
-					c.unlocks[t.unlock] = true
-				}
-			}
-		}
-		return true
-	})
-	for _, t := range taken {
-		c.errorOf(t)
-		c.olderThan(t)
+	c.findHolds(in)
+	if len(c.holds) == 0 {
+		return nil, nil
 	}
-	in.WithStack([]ast.Node{(*ast.DeferStmt)(nil), (*ast.CallExpr)(nil)},
-		func(n ast.Node, push bool, stack []ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.DeferStmt:
-				if push {
-					c.deferred(n, enclosing(stack))
-				}
-			case *ast.CallExpr:
-				if push {
-					c.closureOf(n)
-				}
-			}
-			return true
-		})
+	c.survey(in)
+	for _, h := range c.holds {
+		c.examine(h)
+	}
+	for cur := range in.Root().Preorder((*ast.DeferStmt)(nil)) {
+		c.deferred(cur.Node().(*ast.DeferStmt), enclosing(cur).body)
+	}
 	return nil, nil
 }
 
 // check is one run on one package.
 type check struct {
 	*analysis.Pass
-	unlocks map[types.Object]bool         // the variables that hold what unlocks
-	parents map[types.Object]types.Object // of contexts made by package context: what each was made from
+	holds   []*hold
+	unlocks map[types.Object]bool // the variables that hold what unlocks
+	told    map[finding]bool
+
+	// What survey finds, in a package that has a hold.
+	parents map[types.Object]types.Object // of contexts: what each was made from
+	selects map[ast.Stmt]*ast.SelectStmt  // of what a case waits for
+	bodies  map[*types.Func]*ast.BlockStmt
+	singles map[*types.Func]bool // of those: whether they do one piece of work
+	limits  bool                 // an option is used with which holds end by themselves
 }
 
-// derives notes a context that is made from another one.
-func (c *check) derives(a *ast.AssignStmt) {
-	if len(a.Rhs) != 1 {
-		return
-	}
-	call, ok := a.Rhs[0].(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 || pathOf(c.callee(call)) != "context" {
-		return
-	}
-	made, from := c.object(a.Lhs[0]), c.object(call.Args[0])
-	if made != nil && from != nil && made != from {
-		c.parents[made] = from
-	}
+// finding is what was reported, so that nothing is reported twice.
+type finding struct {
+	at     token.Pos
+	format string
 }
 
-// object is the variable that an expression is; nil: it is none, or the blank one.
-func (c *check) object(e ast.Expr) types.Object {
-	if id, ok := ast.Unparen(e).(*ast.Ident); ok && id.Name != "_" {
-		if v, ok := c.TypesInfo.ObjectOf(id).(*types.Var); ok {
-			return v
+// findHolds finds the places that take locks.
+func (c *check) findHolds(in *inspector.Inspector) {
+	for cur := range in.Root().Preorder((*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.CallExpr)(nil),
+		(*ast.ExprStmt)(nil), (*ast.GoStmt)(nil), (*ast.DeferStmt)(nil)) {
+		var h *hold
+		switch n := cur.Node().(type) {
+		case *ast.AssignStmt:
+			h = c.byHand(cur, n.Lhs, n.Rhs)
+		case *ast.ValueSpec:
+			h = c.byHand(cur, idents(n.Names), n.Values)
+		case *ast.CallExpr:
+			h = c.byDo(n)
+		default:
+			c.allThrownAway(n)
+		}
+		if h != nil {
+			c.holds = append(c.holds, h)
+			c.unlocks[h.unlock.obj] = true
 		}
 	}
-	return nil
+	delete(c.unlocks, nil)
 }
 
-// inTest reports that a node is in a test, which takes locks as a stranger does, and expects errors.
-func (c *check) inTest(n ast.Node) bool {
-	return !tests && strings.HasSuffix(c.Fset.Position(n.Pos()).Filename, "_test.go")
-}
-
-// enclosing is the innermost function around a node: its type and its body.
-func enclosing(stack []ast.Node) *ast.BlockStmt {
-	for i := len(stack) - 2; i >= 0; i-- {
-		switch fn := stack[i].(type) {
+// survey collects what the checks of a package's holds ask for.
+func (c *check) survey(in *inspector.Inspector) {
+	c.parents = make(map[types.Object]types.Object)
+	c.selects = make(map[ast.Stmt]*ast.SelectStmt)
+	c.bodies = make(map[*types.Func]*ast.BlockStmt)
+	c.singles = make(map[*types.Func]bool)
+	c.limits = c.namesLimit()
+	nodes := []ast.Node{(*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.SelectStmt)(nil), (*ast.FuncDecl)(nil)}
+	in.Preorder(nodes, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			c.derives(n.Lhs, n.Rhs)
+		case *ast.ValueSpec:
+			c.derives(idents(n.Names), n.Values)
+		case *ast.SelectStmt:
+			for _, clause := range n.Body.List {
+				c.selects[clause.(*ast.CommClause).Comm] = n
+			}
 		case *ast.FuncDecl:
-			return fn.Body
-		case *ast.FuncLit:
-			return fn.Body
+			if fn, ok := c.TypesInfo.Defs[n.Name].(*types.Func); ok && n.Body != nil {
+				c.bodies[fn] = n.Body
+			}
+		}
+	})
+}
+
+// examine follows one hold, and has each check look at it.
+func (c *check) examine(h *hold) {
+	if c.inTest(h.call) {
+		return
+	}
+	c.errorThrownAway(h)
+	stays := c.mayStay(h)
+	f := &flow{check: c, hold: h}
+	f.visit = func(n ast.Node, before, after state) {
+		if !stays {
+			f.neverUnlocked(n, after)
+		}
+		if n == h.stmt {
+			return
+		}
+		f.unchecked(n, before, after)
+		f.tooOld(n, before)
+		f.again(n, before)
+		f.cutOff(n, before)
+		f.afterUnlock(n, before)
+	}
+	f.follow(h.fn.body, c.begin(h))
+	f.afterUnlockInside()
+}
+
+// inTest reports that a node is in a test or in a file of helpers for tests, which take locks as strangers do, and
+// expect errors.
+func (c *check) inTest(n ast.Node) bool {
+	if tests {
+		return false
+	}
+	for _, file := range c.Files {
+		if file.FileStart <= n.Pos() && n.Pos() < file.FileEnd {
+			return strings.HasSuffix(c.Fset.Position(n.Pos()).Filename, "_test.go") ||
+				slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"testing"` })
 		}
 	}
-	return nil
+	return false
+}
+
+// report reports one thing at one place once, however many ways lead there.
+func (c *check) report(at token.Pos, format string, args ...any) { c.reportOf(at, at, format, args...) }
+
+// reportOf reports one thing of what stands at one place once, at the first place where it shows.
+func (c *check) reportOf(of, at token.Pos, format string, args ...any) {
+	if f := (finding{of, format}); !c.told[f] {
+		c.told[f] = true
+		c.Reportf(at, format, args...)
+	}
 }

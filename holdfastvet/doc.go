@@ -12,13 +12,31 @@
 //
 //	held, unlock, err := lock.Lock(ctx)
 //	...
-//	work(ctx) // ctx is older than the hold: use held, which Lock returned
+//	work(ctx)                                  // ctx is older than the hold: use held, which Lock returned
+//	short, cancel := context.WithTimeout(ctx, time.Second)
+//	work(short)                                // short is older than the hold
+//	<-ctx.Done()                               // ctx is older than the hold
 //
-// The same in the function that Do is given:
+// The same in the function that Do or an election's Run is given, and an HTTP request that still has its context:
 //
-//	lock.Do(ctx, func(held context.Context) error {
-//		return work(ctx) // ctx is older than the hold of this Do: use the context that the function is given
+//	lock.Do(r.Context(), func(held context.Context) error {
+//		next.ServeHTTP(w, r)                   // r has a context that is older than the hold
+//		return lock.Do(context.Background(), f) // this Do does not know that the lock is held
 //	})
+//
+// A lock that nothing unlocks:
+//
+//	lock.Lock(ctx)                             // all that Lock returned is thrown away
+//	held, _, err := lock.Lock(ctx)             // what unlocks is thrown away
+//	if work(held) != nil {
+//		return                                 // unlock is not called on this way out
+//	}
+//
+// Work that unlock has ended, or will end in the middle:
+//
+//	unlock()
+//	work(held)                                 // held has ended: unlock ended the hold
+//	go func() { save(held) }()                 // nothing waits for this goroutine, and held ends with the hold
 //
 // An error that nobody looks at before the work, which may then run without the lock:
 //
@@ -29,13 +47,33 @@
 //	defer unlock()                                      // the error of unlock is dropped
 //	defer func() { err = errors.Join(err, unlock()) }() // err is no named result
 //
+// All of that holds for the Campaign of package leader and its resign, and for permits, as well.
+//
 // # What it leaves alone
 //
 // It tells a lock by what its methods return, so interfaces and wrappers of the application's own are looked at too. It
 // is silent where it is not sure. An older context is right before the hold and after it, where the lock was not
-// acquired, in a go statement or a defer (which may outlive the hold), for logs, for Inspect and Break, and to make
-// another context from; and what other functions are given is not followed.
+// acquired or is known to be lost, in a go statement or a defer (which may outlive the hold), for logs and traces, for
+// Inspect and Break, to make another context from, and after context.WithoutCancel, for what must outlive the hold.
 //
-// Tests take locks as strangers and expect errors. In them only what defer loses is looked for, unless the flag
-// -holdfast.tests is given.
+// A hold may be meant to stay. So unlock may be missing in main, in a function that closes the client, on a way that
+// exports or breaks the hold, and in a package that names FixedLease or MaxHold. Elsewhere say so: _ = unlock. What is
+// called, stored, returned, sent or passed on is taken to be called at the right time.
+//
+// # What it misses
+//
+// These mistakes are not found, because correct code looks the same, or stands elsewhere:
+//
+//   - an unlock that is not deferred, and that a panic therefore skips;
+//   - an older context in a field of a struct, or in a function that a variable has;
+//   - a goroutine that is cut off in another package;
+//   - a context that is kept after Do has returned.
+//
+// Tests, and other files that import package testing, take locks as strangers and expect errors. In them only what a
+// defer loses is looked for, unless the flag -holdfast.tests is given.
+//
+// # How it knows
+//
+// Each hold is followed along the control flow of its function. What a report says is true on every way that leads to
+// its place; where ways meet of which only some hold the lock, the analyzer knows nothing and is silent.
 package holdfastvet

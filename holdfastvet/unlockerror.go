@@ -6,58 +6,10 @@ import (
 	"go/types"
 )
 
-// mentions reports that a node names a variable, outside of functions that it only makes.
-func (c *check) mentions(node ast.Node, o types.Object) (found bool) {
-	ast.Inspect(node, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncLit:
-			return false
-		case *ast.Ident:
-			found = found || o != nil && c.TypesInfo.Uses[n] == o
-		}
-		return !found
-	})
-	return found
-}
-
-// errorOf finds a lock's error that is thrown away, or looked at after the work has begun. Who hands on the hold and
-// what unlocks it hands on the error too.
-func (c *check) errorOf(t *taking) {
-	if c.inTest(t.stmt) {
-		return
-	}
-	if id, ok := t.stmt.Lhs[2].(*ast.Ident); ok && id.Name == "_" {
-		if t.held != nil || t.unlock != nil {
-			c.Reportf(id.Pos(), "the error of %s is thrown away: what follows may run without the lock", t.method)
-		}
-		return
-	}
-	if t.err == nil || t.held == nil {
-		return
-	}
-	rest, ok := following(t.stack[len(t.stack)-2], t.stmt)
-	if !ok {
-		return
-	}
-	for _, stmt := range rest {
-		if _, later := stmt.(*ast.DeferStmt); later {
-			continue
-		}
-		result, leaves := stmt.(*ast.ReturnStmt)
-		if leaves && len(result.Results) == 0 || c.mentions(stmt, t.err) || c.mentions(stmt, t.unlock) {
-			return
-		}
-		if c.mentions(stmt, t.held) {
-			c.Reportf(stmt.Pos(), "the error of %s is not looked at before this: it may run without the lock", t.method)
-			return
-		}
-	}
-}
-
 // deferred finds an unlock whose error its defer loses. Body is that of the function around it.
 func (c *check) deferred(d *ast.DeferStmt, body *ast.BlockStmt) {
 	if c.unlocking(d.Call) {
-		c.dropped(d.Pos())
+		c.dropped(d.Call)
 		return
 	}
 	lit, ok := d.Call.Fun.(*ast.FuncLit)
@@ -70,7 +22,7 @@ func (c *check) deferred(d *ast.DeferStmt, body *ast.BlockStmt) {
 			return false
 		case *ast.ExprStmt:
 			if call, ok := n.X.(*ast.CallExpr); ok && c.unlocking(call) {
-				c.dropped(n.Pos())
+				c.dropped(call)
 			}
 		case *ast.AssignStmt:
 			c.stored(n, lit, body)
@@ -79,9 +31,9 @@ func (c *check) deferred(d *ast.DeferStmt, body *ast.BlockStmt) {
 	})
 }
 
-func (c *check) dropped(at token.Pos) {
-	c.Reportf(at,
-		"the error of unlock is dropped, and with it the loss of the lock: join it to a named result, or use Do")
+func (c *check) dropped(call *ast.CallExpr) {
+	c.report(call.Pos(), "the error of %s is dropped, and with it the loss of the lock: "+
+		"join it to a named result, or use Do", nameOf(call))
 }
 
 // unlocking reports that a call is of what a lock returned.
@@ -101,7 +53,7 @@ func (c *check) stored(a *ast.AssignStmt, lit *ast.FuncLit, body *ast.BlockStmt)
 		if o == nil || !within(o.Pos(), body) || within(o.Pos(), lit.Body) || c.readLater(o, a, lit, body) {
 			continue
 		}
-		c.Reportf(a.Pos(), "%s is no named result: the function has returned when the error of unlock is stored in it",
+		c.report(a.Pos(), "%s is no named result: the function has returned when the error of unlock is stored in it",
 			o.Name())
 	}
 }
@@ -117,8 +69,6 @@ func (c *check) unlocksIn(a *ast.AssignStmt) (found bool) {
 	}
 	return found
 }
-
-func within(pos token.Pos, n ast.Node) bool { return n.Pos() <= pos && pos < n.End() }
 
 // readLater reports that a variable may be read after a deferred function has set it: by the rest of that, by another
 // function, or through its address.
