@@ -694,7 +694,7 @@ var table = append(histories, []mutant{
 		name: "a list looks for keys by the pattern of names",
 		file: "internal/redisclient/client.go",
 		old:  `return listing.Quote(c.prefix) + names`,
-		new:  `return names`,
+		new:  `return listing.Quote("") + names`,
 		in:   "rlock", by: "^TestListTellsNamesOfTheClientThatAsks$",
 	}, {
 		name: "nobody reclaims what may be held",

@@ -16,21 +16,21 @@ import (
 // firstWord is how long a run waits before it says what for. A person who sees nothing takes it for one that hangs.
 const firstWord = time.Second
 
-// tell says what a run waits for until ended is called, which the taking of the lock is followed by. The client logs
-// nothing meanwhile: what it could say is the same.
+// tell says what a run waits for, until the caller has the lock, or gives up, and calls ended. The client logs nothing
+// meanwhile: what it could say is the same.
 func (f *runFlags) tell(
 	ctx context.Context, to io.Writer, conn *connection, name string, lock lockable,
 ) (ended func()) {
+	conn.muted.Store(true)
 	if f.quiet {
-		return func() {}
+		return func() { conn.muted.Store(false) }
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	conn.muted.Store(true)
 	go func() {
 		defer close(done)
 		const looks = firstWord / 2
-		for next := time.Now().Add(firstWord); wait(ctx, time.Until(next)-looks); next = next.Add(nextWord) {
+		for next := time.Now().Add(firstWord); wait(ctx, time.Until(next)-looks); next = time.Now().Add(nextWord) {
 			text := conn.waitsFor(ctx, name, lock, looks)
 			if !wait(ctx, time.Until(next)) {
 				return
