@@ -2,6 +2,7 @@ package latch_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net"
 	"strings"
@@ -59,6 +60,7 @@ func TestADeletionOpensTheLatch(t *testing.T) {
 	require.NoError(t, l.other.Delete(t.Context()), "of nothing")
 }
 
+// The text says what a latch does that callers wait for: nobody holds it (defect F21).
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil, time.Hour)
@@ -71,6 +73,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 		err := arrives(t, first, "its context is over")
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, rlock.ErrBusy)
+		require.EqualError(t, err, fmt.Sprintf("rlock: latch %q is still counting down: context canceled", l.latch.Name()))
 	}
 	require.ErrorIs(t, l.latch.Wait(ctx), context.Canceled)
 	nothingYet(t, others, "theirs is not")

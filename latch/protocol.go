@@ -27,7 +27,13 @@ func (g *gate) Channel() string { return g.channel }
 
 func (g *gate) Traits() *store.Traits { return &traits }
 
-var traits = store.Traits{Kind: string(lock.KindLatch), Noun: "latch"}
+var traits = store.Traits{Kind: string(lock.KindLatch), Noun: "latch", Busy: counting{}}
+
+// counting is what a wait is told that ends before the latch is open.
+type counting struct{}
+
+func (counting) Error() string { return "rlock: the latch is still counting down" }
+func (counting) Unwrap() error { return lock.ErrBusy }
 
 // Excludes is false: nothing on this side blocks a wait.
 func (g *gate) Excludes(string) bool { return false }

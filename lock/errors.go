@@ -76,13 +76,14 @@ func (r LossReason) String() string {
 // and unlock then returns it.
 type LostError struct {
 	Name   string
+	Kind   Kind // of the lock
 	Reason LossReason
 	Err    error // the underlying cause if it is known, such as the error of the last renewal
 }
 
 // Error implements error.
 func (e *LostError) Error() string {
-	s := fmt.Sprintf("rlock: lock %q lost: %v", e.Name, e.Reason)
+	s := fmt.Sprintf("rlock: %s lost: %v", grant(e.Kind, e.Name), e.Reason)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -82,6 +82,24 @@ func TestBadRedisClients(t *testing.T) {
 	}
 }
 
+// The texts go on from the argument's name (defect F21).
+func TestTextsOfBadRedisClients(t *testing.T) {
+	t.Parallel()
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	t.Cleanup(func() { _ = ring.Close() })
+	for text, rdb := range map[string]redis.UniversalClient{
+		"rlock: rdb must not be a *redis.Ring, which moves a name to another shard by each client's own heartbeat, " +
+			"so that two clients hold it": ring,
+		"rlock: rdb must be a *redis.Client (single node or Sentinel) or a *redis.ClusterClient, not a *rlock_test.odd": &odd{ring},
+		"rlock: rdb must not be nil": nil,
+	} {
+		_, err := rlock.NewClient(rdb, nil)
+		require.EqualError(t, err, text)
+	}
+}
+
+type odd struct{ redis.UniversalClient }
+
 // The derived clients do not hang on the pool of the application's client.
 func TestAClientThatTheApplicationCloses(t *testing.T) {
 	t.Parallel()

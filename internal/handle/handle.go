@@ -5,6 +5,7 @@
 package handle
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -112,12 +113,13 @@ type joined struct{ first, second error }
 func (j *joined) Error() string   { return j.first.Error() + "; " + j.second.Error() }
 func (j *joined) Unwrap() []error { return []error{j.first, j.second} }
 
-// Join makes one error of two, on one line; either may be nil.
+// Join makes one error of two, on one line; either may be nil. One that is a part of the other is told once: work that
+// returns context.Cause of its context returns the loss that unlock returns too.
 func Join(first, second error) error {
 	switch {
-	case first == nil:
+	case first == nil || errors.Is(second, first):
 		return second
-	case second == nil:
+	case second == nil || errors.Is(first, second):
 		return first
 	}
 	return &joined{first, second}

@@ -88,11 +88,11 @@ func From(rdb redis.UniversalClient, limits Limits) (*Links, error) {
 	case *redis.ClusterClient:
 		return fromCluster(c.Options(), limits), nil
 	case *redis.Ring:
-		return nil, fmt.Errorf("%w: a Ring moves a name to another shard by each client's own "+
-			"heartbeat, and two clients then hold it", ErrUnsupported)
+		return nil, fmt.Errorf("%w: must not be a *redis.Ring, which moves a name to another shard by each client's "+
+			"own heartbeat, so that two clients hold it", ErrUnsupported)
 	}
-	return nil, fmt.Errorf("%w: %T; must be a *redis.Client (single node or Sentinel) or a "+
-		"*redis.ClusterClient", ErrUnsupported, rdb)
+	return nil, fmt.Errorf("%w: must be a *redis.Client (single node or Sentinel) or a *redis.ClusterClient, not a %T",
+		ErrUnsupported, rdb)
 }
 
 func newLinks(limits Limits) *Links {

@@ -22,11 +22,11 @@ func FromNode(
 	}
 	single, ok := rdb.(*redis.Client)
 	if !ok {
-		return nil, fmt.Errorf("%w: %T; must be a *redis.Client of a single server", ErrUnsupported, rdb)
+		return nil, fmt.Errorf("%w: must be a *redis.Client of a single server, not a %T", ErrUnsupported, rdb)
 	}
 	given := single.Options()
 	if given.Addr == sentinelAddr {
-		return nil, fmt.Errorf("%w: a Sentinel's client; must be a *redis.Client of a single server",
+		return nil, fmt.Errorf("%w: must be a *redis.Client of a single server, not one behind Sentinel",
 			ErrUnsupported)
 	}
 	derived := fromSingle(given, limits)

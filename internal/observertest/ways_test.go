@@ -3,6 +3,8 @@ package observertest_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -229,6 +231,37 @@ func TestWorkWhoseReleaseIsUnconfirmedIsTold(t *testing.T) {
 		s.told.Check(s)
 		_, holds := s.outcomes()
 		assert.Equal(s, outcomes{lock.OutcomeUnconfirmed, lock.OutcomeUnconfirmed}, holds)
+	})
+}
+
+// The natural thing to return from work that a loss ends is the cause of its context, which unlock returns too: the
+// text has it once, and names what was lost (defect F21).
+func TestALossIsPrintedOnce(t *testing.T) {
+	inLab(t, func(s *scene, at *lab) {
+		s.mine = s.open(nil)
+		for what, work := range map[string]func(held context.Context) error{
+			"the cause":   func(held context.Context) error { return context.Cause(held) },
+			"wrapped":     func(held context.Context) error { return fmt.Errorf("stopped: %w", context.Cause(held)) },
+			"the context": func(held context.Context) error { return held.Err() },
+		} {
+			var cause error
+			err := s.mine.lock(rlock.FixedLease(lease)).Do(s.ctx(), func(held context.Context) error {
+				<-held.Done()
+				cause = context.Cause(held)
+				return work(held)
+			})
+			require.ErrorIs(s, err, rlock.ErrLost, what)
+			if times := strings.Count(err.Error(), cause.Error()); s.kind != lock.KindMultilock || times > 0 {
+				require.Equal(s, 1, times, "%s: %v", what, err) // a set is told of another member first, perhaps
+			}
+			noun := "lock"
+			if s.kind == lock.KindSemaphore {
+				noun = "permit of semaphore"
+			}
+			require.ErrorContains(s, err, noun+` "`, what)
+			require.Equal(s, what == "the context", errors.Is(err, context.Canceled), what)
+		}
+		_ = s.mine.close()
 	})
 }
 

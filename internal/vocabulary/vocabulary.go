@@ -19,7 +19,9 @@ var Errors = engine.Errors{
 	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
 	Denied: denial{},
 	Lost: func(of store.Rules, reason hold.Reason, cause error) error {
-		return &lock.LostError{Name: of.Name(), Reason: lock.LossReason(reason), Err: cause}
+		return &lock.LostError{
+			Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Reason: lock.LossReason(reason), Err: cause,
+		}
 	},
 	Release: func(of store.Rules, until time.Time, cause error) error {
 		return &lock.ReleaseError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Until: until, Err: cause}
