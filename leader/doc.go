@@ -39,9 +39,9 @@
 //
 // Campaign returns its error. Run returns an error only if another campaign would have the same: for example that Redis
 // refuses a candidate that it has not accepted before, because its password is wrong or its user lacks a right. That
-// error matches lock.ErrUnavailable; that of a lock on one Redis is a *lua.DeniedError as well. After all other errors
-// Run campaigns again, also when Redis refuses a candidate that it accepted before. The client's Logger has a line when
-// campaigns begin to fail and another when Redis answers again. [Election.Err] is the last error until then.
+// error matches lock.ErrUnavailable and names what was refused. After all other errors Run campaigns again, also when
+// Redis refuses a candidate that it accepted before. The client's Logger has a line when campaigns begin to fail and
+// another when Redis answers again. [Election.Err] is the last error until then.
 //
 // # What it costs
 //

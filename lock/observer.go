@@ -46,7 +46,8 @@ type Observer struct {
 	Waiting func(name string)
 	// Acquired: the lock is held, after waiting this long. Re-entries are not reported.
 	Acquired func(name string, waited time.Duration)
-	// Renewed: a renewal was confirmed, or failed. A failed renewal is not yet a loss.
+	// Renewed: a renewal was confirmed, or failed. A failed renewal is not yet a loss. ReasonOf turns its error into a
+	// label.
 	Renewed func(name string, err error)
 	// Lost: the hold was lost, and why. Every loss is reported: while Lost blocks, one error for each lost hold stays
 	// in memory.
@@ -83,7 +84,7 @@ type Command struct {
 	// Took is the time from sending to the answer, or until nobody waited for it any more. It includes waiting for a
 	// connection, and making one.
 	Took time.Duration
-	// Err is what the server answered, or what happened to the connection. A server that does not know a script yet
-	// answers NOSCRIPT, and the script, which then follows in full, is another Command.
+	// Err is the error that the server answered, or what happened to the connection. ReasonOf turns it into a label.
+	// That a server does not know a script yet is no error; the script, which then follows in full, is another Command.
 	Err error
 }

@@ -3,6 +3,12 @@ package lock
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Outcome is how a call or a hold ended, in a word that is fit for a label.
@@ -80,4 +86,75 @@ func (r LossReason) Label() string {
 		return "max_hold"
 	}
 	return "unknown"
+}
+
+// codes are the errors of a Redis server that [ReasonOf] has as they are. There are others, and a script or a proxy
+// could make any number of them.
+var codes = []string{
+	"ASK", "BUSY", "CLUSTERDOWN", "CROSSSLOT", "ERR", "EXECABORT", "LOADING", "MASTERDOWN", "MISCONF", "MOVED",
+	"NOREPLICAS", "NOSCRIPT", "OOM", "READONLY", "TRYAGAIN", "UNBLOCKED", "WRONGTYPE",
+}
+
+// ReasonOf says why a renewal or a command failed, in a word that is fit for a label: the code of the server's answer,
+// such as LOADING or READONLY, or else one of
+//
+//	denied       the server refuses the credentials, or a right
+//	conflict     the key is used for something else
+//	gone         there is no such hold any more
+//	replicas     too few of them confirmed it
+//	refused      the server answered an error without a code that is known
+//	timeout      there was no answer in time
+//	unavailable  there was no connection, or it broke
+//	closed       the client was closed
+//	cancelled    the caller's context ended
+//	error        anything else
+//
+// Without an error it is "".
+func ReasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	var late interface{ Timeout() bool }
+	var short *store.ShortfallError
+	var network net.Error
+	switch {
+	case store.Denied(err):
+		return "denied"
+	case store.FaultOf(err) == store.FaultConflict, errors.Is(err, ErrKeyConflict):
+		return "conflict"
+	case errors.Is(err, watchdog.ErrGone):
+		return LossGone.Label()
+	case errors.As(err, &short):
+		return "replicas"
+	}
+	if code, answered := codeOf(err); answered {
+		return code
+	}
+	switch {
+	case errors.Is(err, ErrClosed):
+		return string(OutcomeClosed)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return string(OutcomeCancelled)
+	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		store.FaultOf(err) == store.FaultTransient, errors.Is(err, ErrUnavailable):
+		return string(OutcomeUnavailable)
+	}
+	return string(OutcomeError)
+}
+
+// codeOf is the code of what a server answered, if it answered.
+func codeOf(err error) (code string, answered bool) {
+	var known *store.Failure
+	if !errors.As(err, &known) || !known.Answered {
+		return "", false
+	}
+	said := known.Error()
+	for _, code := range codes {
+		if rest, ok := strings.CutPrefix(said, code); ok && (rest == "" || rest[0] == ' ') {
+			return code, true
+		}
+	}
+	return "refused", true
 }

@@ -68,7 +68,7 @@ func (b *Bundle) Cmd() redis.Cmder { return b.cmd }
 // Unknown reports whether the server did not know the script. Cmd then is a new command that contains the
 // script.
 func (b *Bundle) Unknown(ctx context.Context) bool {
-	if !unknownScript(b.cmd.Err()) {
+	if !Unknown(b.cmd.Err()) {
 		return false
 	}
 	full := &Call[struct{}]{script: b.script, args: b.args}

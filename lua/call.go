@@ -62,7 +62,7 @@ func (c *Call[R]) Run(ctx context.Context, conn Conn) (R, error) {
 	}
 	cmd := c.command(ctx, c.args)
 	err := conn.Process(ctx, cmd)
-	if unknownScript(err) {
+	if Unknown(err) {
 		cmd = c.command(ctx, c.full())
 		err = conn.Process(ctx, cmd)
 	}
@@ -120,7 +120,7 @@ func runPipeline[R any](
 			// Never run: a hook of the client may have ended the pipeline before.
 			err = failure
 		}
-		if !full && unknownScript(err) {
+		if !full && Unknown(err) {
 			unknown = append(unknown, c)
 			continue
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func unknownScript(err error) bool {
+// Unknown reports that a server does not know the script that it was to run. It gets it in full then.
+func Unknown(err error) bool {
 	return err != nil && redis.HasErrorPrefix(err, "NOSCRIPT")
 }
 

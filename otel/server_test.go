@@ -62,3 +62,37 @@ func TestCallsAndHoldsOnAServer(t *testing.T) {
 	assert.Equal(t, map[string]float64{"order rlock lost": 1}, values(measured["hold.duration"]))
 	assert.Equal(t, map[string]float64{"order rlock": 0}, values(measured["held"]))
 }
+
+// On a server that was just started every script is sent twice, the second time in full. None has failed (defect F22):
+// each deployment raised an alert.
+func TestAScriptThatAServerDoesNotKnowYetIsNoError(t *testing.T) {
+	t.Parallel()
+	server, l := redistest.Start(t), newLab(t, otel.Options{})
+	locks, err := rlock.NewClient(server.Client(t), &rlock.ClientOptions{Observer: l.Observer()})
+	require.NoError(t, err)
+	_, unlock, err := rlock.New(locks, "order:1").Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	require.NoError(t, locks.Close())
+	unknown, err := server.Client(t).InfoMap(t.Context(), "errorstats").Result()
+	require.NoError(t, err)
+	require.Contains(t, unknown["Errorstats"], "errorstat_NOSCRIPT")
+	measured := values(l.metrics(t)["command.duration"])
+	require.Positive(t, measured["acquire"])
+	for attributes := range measured {
+		require.NotContains(t, attributes, " ", "there is an error.type")
+	}
+}
+
+// The type of an error says what is the matter (defect F22).
+func TestTheTypeOfAnErrorOnAServer(t *testing.T) {
+	t.Parallel()
+	server, l := redistest.Start(t), newLab(t, otel.Options{})
+	locks, err := rlock.NewClient(server.Client(t), &rlock.ClientOptions{Observer: l.Observer()})
+	require.NoError(t, err)
+	require.NoError(t, server.Client(t).Do(t.Context(), "ACL", "SETUSER", "default", "-evalsha").Err())
+	_, _, err = rlock.New(locks, "order:1").TryLock(t.Context())
+	require.ErrorIs(t, err, rlock.ErrUnavailable)
+	require.NoError(t, locks.Close())
+	require.Contains(t, values(l.metrics(t)["command.duration"]), "denied acquire")
+}

@@ -125,5 +125,5 @@ func errorType(err error) []attribute.KeyValue {
 	if err == nil {
 		return nil
 	}
-	return []attribute.KeyValue{keyError.String(string(lock.OutcomeOf(err)))}
+	return []attribute.KeyValue{keyError.String(lock.ReasonOf(err))}
 }

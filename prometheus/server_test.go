@@ -69,3 +69,21 @@ func TestCallsAndHoldsOnAServer(t *testing.T) {
 	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["held"]))
 	assert.Equal(t, map[string]float64{"order rlock": 0}, values(all["waiting"]))
 }
+
+// On a server that was just started every script is sent twice, the second time in full. None has failed (defect F22):
+// each deployment raised an alert.
+func TestAScriptThatAServerDoesNotKnowYetIsNoError(t *testing.T) {
+	t.Parallel()
+	server, m := redistest.Start(t), prometheus.New(prometheus.Options{})
+	locks, err := rlock.NewClient(server.Client(t), &rlock.ClientOptions{Observer: m.Observer()})
+	require.NoError(t, err)
+	_, unlock, err := rlock.New(locks, "order:1").Lock(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	require.NoError(t, locks.Close())
+	commands := values(gather(t, m)["command_seconds"])
+	assert.NotZero(t, commands["ok acquire"])
+	for labels := range commands {
+		assert.NotContains(t, labels, "error")
+	}
+}

@@ -182,9 +182,9 @@ func TestWhatIsLogged(t *testing.T) {
 		return len(log.with("lock lost")) == 1
 	}, "the loss is logged, once")
 	require.Contains(t, log.with("lock lost")[0]["error"].String(), `"l"`)
-	renewals := log.with("renewal failed; it is retried until the leases end")
-	require.NotEmpty(t, renewals)
-	require.Equal(t, "l", renewals[0]["one"].String())
-	require.Equal(t, int64(1), renewals[0]["locks"].Int64())
-	require.NotEmpty(t, renewals[0]["error"].String())
+	outage := log.with(outageBegins)
+	require.Len(t, outage, 1)
+	require.Equal(t, "l", outage[0]["lock"].String())
+	require.Equal(t, int64(1), outage[0]["holds"].Int64())
+	require.NotEmpty(t, outage[0]["error"].String())
 }

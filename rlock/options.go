@@ -53,8 +53,9 @@ type ClientOptions struct {
 	// Observer receives events, for metrics and traces. Nil costs nothing.
 	Observer *Observer
 
-	// Logger receives what an operator should know: losses, failing renewals, waiters that wait for their own client.
-	// Nil means slog.Default().
+	// Logger receives what an operator should know: losses; when Redis begins not to answer, or to refuse renewals, and
+	// when that ends, once each and not for each call; waiters that wait for their own client. While Redis answers and
+	// nothing is lost it receives nothing. Every line begins with "holdfast: ". Nil means slog.Default().
 	Logger *slog.Logger
 
 	// Owner is what others are told of this client beside its holds, by Inspect, List and the command line, such as

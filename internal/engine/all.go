@@ -361,6 +361,6 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) 
 		sent.all, err = e.store.AcquireAll(ctx, members, id, notAfter)
 		return sent.all.Now, err
 	}
-	sent.Sent, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto.Key(), limit, take)
+	sent.Sent, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto, limit, take)
 	return sent
 }

@@ -123,7 +123,9 @@ func (e *Engine) withdraw(req Request, id string, notAfter int64) {
 // it is a primary), within the same time limit; usually it knows.
 func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (sent asked) {
 	p, limit := req.Proto, e.sender.Limit(req.Lease)
+	began := e.clock.Now()
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
+		e.sender.Noted(request.Event{Of: p, Node: e.node(p.Key()), Sent: began, Err: sent.err})
 		return sent
 	}
 	if req.Loose && !req.Shared {
@@ -134,7 +136,7 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (s
 		sent.reply, err = p.Acquire(ctx, ask)
 		return sent.reply.Now, err
 	}
-	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p.Key(), limit, take)
+	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p, limit, take)
 	if sent.err != nil || sent.reply.Status != store.Held {
 		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// Config is what an Engine is made of. All fields but Owners are set.
+// Config is what an Engine is made of. All fields but Server and Owners are set.
 type Config struct {
 	Store          store.Store // which the engine starts and closes
 	ClientID       string
@@ -26,6 +26,7 @@ type Config struct {
 	Errors         Errors
 	Events         Events
 	Logger         *slog.Logger
+	Server         string // what operators call the only node of the store; "" if it has several
 
 	// Owners adds to holders, within ctx, what their clients say of themselves. Nil: they are not asked.
 	Owners func(ctx context.Context, holders []Holder)
@@ -76,8 +77,8 @@ func New(cfg Config) *Engine {
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine = e
 	e.sender = request.New(request.Config{
-		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, Warn: e.events.warn,
-		ReleaseTimeout: cfg.ReleaseTimeout,
+		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
+		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server,
 	})
 	e.ender.Init(e.wheel)
 	e.watchdog = watchdog.New(watchdog.Config{
@@ -184,6 +185,16 @@ func (e *Engine) replaced() {
 		e.watchdog.Hurry(&h.Lease)
 	}
 	e.sender.Replaced()
+}
+
+// holdsOf is how many holds of this client a node has.
+func (e *Engine) holdsOf(node string) (n int) {
+	for _, h := range e.table.all() {
+		if h.Live() && e.node(h.proto.Key()) == node {
+			n++
+		}
+	}
+	return n
 }
 
 var errNoAnswer = errors.New("no answer from Redis yet")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -115,6 +116,9 @@ func (v *callError) Unwrap() []error {
 type opaque struct{ err error }
 
 func (o opaque) Error() string { return o.err.Error() }
+
+// Timeout tells a label what errors.Is does not.
+func (o opaque) Timeout() bool { return errors.Is(o.err, context.DeadlineExceeded) }
 
 // waitedError ends a wait that has lasted for as long as MaxWait allows.
 type waitedError time.Duration

@@ -83,7 +83,7 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 			}
 			return reply.Now, err
 		}
-		sent, err = e.sender.Send(background, crash.Register, p.Key(), limit, enter)
+		sent, err = e.sender.Send(background, crash.Register, p, limit, enter)
 		if len(batch) == 0 {
 			return nil
 		}

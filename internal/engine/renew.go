@@ -28,6 +28,7 @@ func (e *Engine) renew(
 	ctx context.Context, _ string, due []*watchdog.Lease, results []watchdog.Result,
 ) {
 	limit, _ := ctx.Deadline()
+	sent := e.clock.Now()
 	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
 	now := e.clock.Now()
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
@@ -51,22 +52,25 @@ func (e *Engine) renew(
 		}
 		results[at[i]] = watchdog.Result{Lease: one.TTL}
 	}
-	e.warn(due, results)
+	e.noteRenewals(sent, due, results)
 }
 
-// A Redis that is away for a minute fails every renewal of every client in it several times. One line for each hold
-// would bury what else there is to read.
-
-// warn logs one line for a batch, however many of its holds could not be renewed.
-func (e *Engine) warn(due []*watchdog.Lease, results []watchdog.Result) {
-	failed, sample := 0, -1
+// noteRenewals notes how many holds of a batch could be renewed. That a hold is gone is an answer.
+func (e *Engine) noteRenewals(sent time.Duration, due []*watchdog.Lease, results []watchdog.Result) {
+	confirmed, failed, sample := 0, 0, 0
 	for i, r := range results {
-		if r.Err != nil && !isGone(r.Err) && !errors.Is(r.Err, errHeldOver) {
+		switch {
+		case errors.Is(r.Err, errHeldOver):
+		case r.Err == nil, isGone(r.Err):
+			confirmed++
+		default:
 			failed, sample = failed+1, i
 		}
 	}
-	if failed > 0 && !e.sender.Closed() {
-		e.events.warn("renewal failed; it is retried until the leases end",
-			"locks", failed, "one", ownerOf(due[sample]).proto.Name(), "error", results[sample].Err)
+	if confirmed+failed == 0 {
+		return
 	}
+	p := ownerOf(due[sample]).proto
+	ev := request.Event{Of: p, Node: e.node(p.Key()), Sent: sent, Err: results[sample].Err}
+	e.sender.Renewed(ev, confirmed, failed)
 }

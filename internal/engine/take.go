@@ -170,7 +170,7 @@ func (e *Engine) sendOnce(ctx context.Context, p store.Protocol, c *change) (rep
 		return reply, err
 	}
 	ask := store.Ask{ID: c.id, Lease: e.cfg.Lease, Settled: e.sender.TakeAnswered(p.Key())}
-	_, err = e.sender.Send(ctx, crash.Once, p.Key(), limit, func(ctx context.Context, notAfter int64) (int64, error) {
+	_, err = e.sender.Send(ctx, crash.Once, p, limit, func(ctx context.Context, notAfter int64) (int64, error) {
 		ask.NotAfter = c.deadline(notAfter, e.cfg.ReleaseTimeout)
 		ask.Until = c.until
 		var err error

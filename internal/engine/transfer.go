@@ -266,7 +266,7 @@ func (e *Engine) askAdopt(
 			sent.reply, err = p.Adopt(ctx, from, ask)
 			return sent.reply.Now, err
 		}
-		sent.Sent, sent.err = e.sender.Send(ctx, x, p.Key(), limit, take)
+		sent.Sent, sent.err = e.sender.Send(ctx, x, p, limit, take)
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent adopted, err error) {

@@ -290,6 +290,14 @@ func (l *Links) Cluster() bool {
 	return ok
 }
 
+// Addr is the address of the one server; "" if there are several, or may be.
+func (l *Links) Addr() string {
+	if c, ok := l.Traffic.(*redis.Client); ok && !l.sentinel {
+		return c.Options().Addr
+	}
+	return ""
+}
+
 // Life is how long a subscription may live, 0 for no limit.
 func (l *Links) Life() time.Duration {
 	if l.sentinel {

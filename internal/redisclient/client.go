@@ -56,7 +56,7 @@ type Core struct {
 func New(o Options, conns *links.Links) (*Client, error) {
 	st := redisstore.New(conns, o.MinReplicas)
 	var tells *owner
-	c, err := on(o, st, conns.Cluster(), func(client string) func(context.Context, []engine.Holder) {
+	c, err := on(o, st, conns, func(client string) func(context.Context, []engine.Holder) {
 		if tells = newOwner(&o, conns, client); tells == nil {
 			return nil
 		}
@@ -72,12 +72,16 @@ func New(o Options, conns *links.Links) (*Client, error) {
 
 // On makes a client of checked options on a store that the client will close.
 func On(o Options, st Store, cluster bool) (*Client, error) {
-	return on(o, st, cluster, func(string) func(context.Context, []engine.Holder) { return nil })
+	c, err := on(o, st, links.Nowhere(), func(string) func(context.Context, []engine.Holder) { return nil })
+	if err == nil {
+		c.core.Cluster = cluster
+	}
+	return c, err
 }
 
 // on makes a client. Owners returns what tells who holders are, for a client with that id; nil: nobody does.
 func on(
-	o Options, st Store, cluster bool, owners func(client string) func(context.Context, []engine.Holder),
+	o Options, st Store, conns *links.Links, owners func(client string) func(context.Context, []engine.Holder),
 ) (*Client, error) {
 	id, err := uuid.NewRandom()
 	if err != nil {
@@ -94,11 +98,12 @@ func on(
 			Errors:         vocabulary.Errors,
 			Events:         vocabulary.Events(o.Observer),
 			Logger:         o.Logger,
+			Server:         conns.Addr(),
 			Owners:         owners(id.String()),
 		}),
 		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
 		FenceTTL: o.fenceTTL(), MinReplicas: o.MinReplicas,
-		Cluster: cluster, RequestLife: o.requestLife(), prefix: o.Prefix,
+		Cluster: conns.Cluster(), RequestLife: o.requestLife(), prefix: o.Prefix,
 	}}, nil
 }
 

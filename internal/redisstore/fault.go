@@ -33,16 +33,18 @@ func explained(err error) error {
 	var refused redis.Error
 	var denied *lua.DeniedError
 	var op *net.OpError
-	means := &store.Failure{Fault: store.FaultAmbiguous, Err: err, Denied: errors.As(err, &denied)}
+	means := &store.Failure{
+		Fault: store.FaultAmbiguous, Err: err, Answered: errors.As(err, &refused), Denied: errors.As(err, &denied),
+	}
 	switch {
 	case errors.Is(err, redis.ErrClosed):
 		means.Fault = store.FaultDefinite
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):
 		means.Fault = store.FaultTransient
-	case errors.As(err, &refused) && lua.Passes(err):
+	case means.Answered && lua.Passes(err):
 		means.Fault = store.FaultTransient
-	case errors.As(err, &refused):
+	case means.Answered:
 		means.Fault = store.FaultDefinite
 	case !means.Denied:
 		return err

@@ -18,8 +18,8 @@ import (
 // and ten thousand holds of a client need forty scripts in one round trip.
 const renewBatch = 256
 
-var errRefusedWrite = errors.New(
-	"redis refused to renew the lease: check min-replicas-to-write and the rights of the user")
+var errRefusedWrite = &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errors.New(
+	"redis refused to renew the lease: check min-replicas-to-write and the rights of the user")}
 
 // group is the content of one renewal script: holds of one kind, and of one slot where slots matter.
 type group struct {

@@ -16,7 +16,8 @@ import (
 // only if somebody is told, so it costs nothing otherwise.
 //
 // An exchange ends once for its hook, also if its caller has left, so each script has one event. What is sent again, to
-// another node or in full, is another script that a server answers.
+// another node or in full, is another script that a server answers. That a server does not know a script yet is
+// no error: it happens with each server that was started, and nothing is amiss.
 type timer struct {
 	clock *watchdog.Clock
 	tell  func(store.Command) // does not wait
@@ -39,7 +40,7 @@ func (t *timer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		since := t.clock.Now()
 		err := next(ctx, cmd)
-		t.tell(store.Command{Script: script, Calls: 1, Took: t.clock.Now() - since, Err: err})
+		t.tell(store.Command{Script: script, Calls: 1, Took: t.clock.Now() - since, Err: told(err)})
 		return err
 	}
 }
@@ -69,7 +70,15 @@ func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
 	}
 	for i, script := range scripts {
 		if script != "" {
-			t.tell(store.Command{Script: script, Calls: calls, Took: took, Err: cmds[i].Err()})
+			t.tell(store.Command{Script: script, Calls: calls, Took: took, Err: told(cmds[i].Err())})
 		}
 	}
+}
+
+// told is what an observer is told of an error.
+func told(err error) error {
+	if lua.Unknown(err) {
+		return nil
+	}
+	return meaning(err)
 }

@@ -304,6 +304,7 @@ func (s *Sender) reclaimAll(due []orphan) (left []orphan, answered bool) {
 	now := s.cfg.Clock.Now()
 	for i, o := range due {
 		reply, err := all[i].Reply, cmp.Or(lost, all[i].Err)
+		s.Noted(Event{Of: o.Proto, Node: s.cfg.Store.Node(o.Proto.Key()), Sent: sent, Err: err})
 		kind := store.FaultOf(err)
 		answered = answered || kind == store.FaultNone || kind == store.FaultConflict || kind == store.FaultDefinite
 		if kind == store.FaultNone {

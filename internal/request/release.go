@@ -17,12 +17,13 @@ import (
 func (s *Sender) Release(
 	ctx context.Context, p store.Protocol, id string, end time.Duration,
 ) (reply store.ReleaseReply, err error) {
-	era := s.recent.era()
+	era, sent := s.recent.era(), s.cfg.Clock.Now()
 	ctx = s.cfg.Store.WithinAll(ctx, s.Limit(s.cfg.Lease), end-s.cfg.Clock.Now())
 	err = Exchange(crash.Release, func() (err error) {
 		reply, err = p.Release(ctx, id)
 		return err
 	})
+	s.Noted(Event{Of: p, Node: s.cfg.Store.Node(p.Key()), Sent: sent, Err: err})
 	if err == nil {
 		s.recent.add(era, p, id)
 	}

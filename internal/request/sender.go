@@ -18,15 +18,18 @@ const (
 	Batch = 256
 )
 
-// Config is what a Sender is made of. All fields are set.
+// Config is what a Sender is made of. All fields but Server are set.
 type Config struct {
 	Store store.Store
 	Clock *watchdog.Clock
 	Wheel *watchdog.Wheel
 	Lease time.Duration // the client's
-	Warn  func(text string, args ...any)
 
 	ReleaseTimeout time.Duration // of the client: how long a caller of unlock waits for a node, and Close
+
+	Warn, Info func(text string, args ...any)
+	Holds      func(node string) int // how many holds of the client a node has
+	Server     string                // what operators call the store's only node; "" if it has several
 }
 
 // Sender sends the requests of one client, and cleans up after those of which the outcome is unknown. All its methods
@@ -39,6 +42,7 @@ type Sender struct {
 	recent    recent
 	withdrawn withdrawals
 	answered  answered
+	outages   outages
 
 	// All that has to end when the client closes. See calls.go.
 	closing chan struct{}  // closed when Close begins
@@ -51,6 +55,7 @@ type Sender struct {
 func New(cfg Config) *Sender {
 	s := &Sender{cfg: cfg, closing: make(chan struct{})}
 	s.reclaim.sender, s.recent.sender, s.withdrawn.sender = s, s, s
+	s.outages.cfg = &s.cfg
 	return s
 }
 
@@ -84,18 +89,24 @@ type Sent struct {
 // carry it out, and returns the server's time of the answer, 0 if there was none. A process that stops between the two
 // sends the request when its time is over, and the store refuses it.
 func (s *Sender) Send(
-	ctx context.Context, x crash.Exchange, key string, limit time.Duration,
+	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
 	send func(ctx context.Context, notAfter int64) (now int64, err error),
 ) (sent Sent, err error) {
-	node := s.cfg.Store.Node(key)
+	node := s.cfg.Store.Node(of.Key())
 	sent.Start = s.cfg.Clock.Now()
 	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
+	if sent.NotAfter == 0 {
+		defer s.expect(Event{Of: of, Node: node, Sent: sent.Start})()
+	}
 	var now int64
 	err = Exchange(x, func() (err error) {
 		now, err = send(s.Within(ctx, limit), sent.NotAfter)
 		return err
 	})
 	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
+	if err == nil || ctx.Err() == nil { // a caller that leaves says nothing about the node
+		s.Noted(Event{Of: of, Node: node, Sent: sent.Start, Err: err})
+	}
 	return sent, err
 }
 

@@ -24,6 +24,7 @@ type Clocks struct {
 type reading struct {
 	offset, slack time.Duration
 	at            time.Duration
+	heard         time.Duration // when the node answered last, whether or not this is what it said
 }
 
 // fade is how long a precise reading is preferred to a newer, less precise one.
@@ -96,12 +97,22 @@ func (c *Clocks) Observe(node string, sent, received time.Duration, server int64
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, ok := c.nodes[node]
+	fresh.heard = max(old.heard, received)
 	stepped := (fresh.offset - old.offset).Abs() > fresh.slack+old.slack
 	if ok && !stepped && old.slack < fresh.slack && received-old.at < fade {
+		old.heard = fresh.heard
+		c.nodes[node] = old
 		return
 	}
 	if c.nodes == nil {
 		c.nodes = make(map[string]reading)
 	}
 	c.nodes[node] = fresh
+}
+
+// Heard is when the node answered last; 0 if it never did.
+func (c *Clocks) Heard(node string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[node].heard
 }

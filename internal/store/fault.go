@@ -19,9 +19,10 @@ const (
 
 // Failure is an error whose meaning the store knows. Its text is that of the error it wraps.
 type Failure struct {
-	Fault  Fault
-	Denied bool // the database answers, and refuses this client
-	Err    error
+	Fault    Fault
+	Answered bool // the error is what the database answered
+	Denied   bool // that it refuses this client
+	Err      error
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
