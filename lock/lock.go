@@ -67,7 +67,8 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 
 // TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. TryLock does not ask Redis
 // if this process holds the lock, or if the last answer to a waiter of this process was "busy". While Redis does not
-// answer, the error is ErrUnavailable, whether or not others wait. Otherwise it is like Lock.
+// answer, the error is ErrUnavailable, whether or not others wait, after the time of one request at most: a sixth of
+// the lease, or 3 s if that is shorter. Otherwise it is like Lock.
 func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {

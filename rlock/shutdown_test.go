@@ -47,10 +47,13 @@ func inShutdown(t *testing.T, release time.Duration, test func(t *testing.T, s *
 		for i := range 3 {
 			s.unlock = timeLock(t, t.Context(), rlock.New(s.client, fmt.Sprint("l", i))).unlock
 		}
+		defer func() {
+			s.refuses.Store(false)
+			s.server.Thaw()
+			time.Sleep(time.Minute)
+			_ = s.client.Close()
+		}()
 		test(t, s)
-		s.refuses.Store(false)
-		s.server.Thaw()
-		time.Sleep(time.Minute)
 	})
 }
 

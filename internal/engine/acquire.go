@@ -120,12 +120,16 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 // reply was lost: then the caller would be told "unavailable" though a second look, by the same id, tells for certain
 // whether the first attempt took the lock. It never waits for the lock to become free. Whatever it ends with,
 // abandon sees to what its attempts may have left.
+//
+// All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
+// that hangs takes all of it, and a caller that does not want to wait is told so.
 func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	l := e.newLeader(w)
+	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
-	for range 3 {
+	for n := range 3 {
 		var h *Hold
-		h, _, err = l.attempt(limited)
+		h, err = l.attemptUntil(limited, n > 0, end)
 		if h != nil {
 			return h, nil
 		}
@@ -137,15 +141,29 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 			l.abandon()
 			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
 		}
-		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) {
+		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) || e.clock.Now() >= end {
 			break
 		}
 	}
 	l.abandon()
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil, e.busy(w.req.Proto, l.why)
+	case l.last != nil: // which says more than that a repetition was left, or not sent
+		err = l.last
 	}
 	return nil, e.unavailable(w.req.Proto, err)
+}
+
+// attemptUntil is an attempt that, if it is a repetition, is left at end: the first one has that limit by itself.
+func (l *leader) attemptUntil(ctx context.Context, again bool, end time.Duration) (*Hold, error) {
+	if again {
+		left, cancel := context.WithTimeout(ctx, end-l.engine.clock.Now())
+		defer cancel()
+		ctx = left
+	}
+	h, _, err := l.attempt(ctx)
+	return h, err
 }
 
 // answer is what Redis said last to this waiter; nil if it said nothing.

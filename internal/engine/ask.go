@@ -107,8 +107,13 @@ func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask, before 
 
 // undo has Redis take back what may stand there for an id of which nobody here knows that it holds.
 func (e *Engine) undo(req Request, id string, notAfter int64) {
+	e.undoSince(e.clock.Now(), req, id, notAfter)
+}
+
+// undoSince is undo where the store has not answered since an instant.
+func (e *Engine) undoSince(since time.Duration, req Request, id string, notAfter int64) {
 	if !req.Shared { // which only looks
-		e.sender.Reclaim(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
+		e.sender.Resume(since, request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
 	}
 }
 

@@ -159,7 +159,7 @@ func (l *leader) renounce() {
 	if l.doubt.any {
 		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))
 		for _, req := range l.all() {
-			l.engine.undo(req, l.ID, late)
+			l.engine.undoSince(l.doubt.since, req, l.ID, late)
 		}
 		l.doubt, l.denied = doubt{}, denial{}
 		l.engine.table.rename(l.waiter, l.engine.newID())

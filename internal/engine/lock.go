@@ -72,7 +72,8 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 	}
 }
 
-// TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait. Without a request it is
+// TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait or the time that one
+// request may take. Without a request it is
 // refused by a hold of this process that excludes it, and by a waiter of this process that Redis has told "busy": that
 // one came first. A waiter that has not been answered yet does not refuse it; the two ask beside one another, and Redis
 // decides.
@@ -81,7 +82,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) 
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	l, under, err := e.known(ctx, req, 2*e.sender.Limit(req.Lease))
+	l, under, err := e.known(ctx, req, e.sender.Limit(req.Lease))
 	if l != nil || err != nil {
 		return l, err
 	}

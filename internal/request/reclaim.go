@@ -39,7 +39,7 @@ type reclaimer struct {
 type chore struct {
 	orphans []orphan
 	asked   []orphan      // those that are being released, and so are not in orphans
-	since   time.Duration // when a release was first sent that the node has not answered; see until
+	since   time.Duration // when a request was first sent that the node has not answered; see until
 	most    int           // how many go into one pipeline: fewer after one that broke
 	due     time.Duration // the node is left alone until then, since it does not answer
 	pause   time.Duration // and for how long after the next failure
@@ -50,7 +50,7 @@ type orphan struct {
 	Orphan
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
-	since    time.Duration // when its release was first sent
+	since    time.Duration // when a request for it was first sent that was not answered
 	again    bool          // it was released before, and is remembered for that
 }
 
@@ -77,8 +77,8 @@ func (s *Sender) ReclaimFrom(due time.Duration, o Orphan, lease time.Duration) {
 	s.reclaim.place(orphan{Orphan: o, due: due, since: max(due, s.cfg.Clock.Now())}, lease)
 }
 
-// Resume is Reclaim for a hold of which the release was first sent at an instant, and was not answered. It returns
-// until when it goes on without an answer: by then the lease has ended.
+// Resume is Reclaim for a hold of which a request, its release perhaps, was first sent at an instant, and was not
+// answered. It returns until when it goes on without an answer: by then the lease has ended.
 func (s *Sender) Resume(since time.Duration, o Orphan, lease time.Duration) (until time.Duration) {
 	return s.reclaim.place(orphan{Orphan: o, due: s.cfg.Clock.Now(), since: since}, lease)
 }
