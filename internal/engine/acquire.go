@@ -122,7 +122,7 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 // abandon sees to what its attempts may have left.
 //
 // All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
-// that hangs takes all of it, and a caller that does not want to wait is told so.
+// that hangs takes all of it, and the call fails.
 func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	l := e.newLeader(w)
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
