@@ -55,10 +55,10 @@ func conductCompile(t *testing.T) context.Context {
 	return ctx
 }
 
-const misuseText = "waited 1s for a lock this process already holds; " +
+const misuseText = "waited 5s behind one hold of this process; " +
 	"if the caller is inside that hold, it is passing an outer context (self-deadlock)"
 
-// Rule 1 of the package comment: with an older context a nested Lock waits for itself. That is told,
+// Rule 1 of the package comment (and defect F24): with an older context a nested Lock waits for itself. That is told,
 // once, with the lock's name and how long the hold that is in the way has been held.
 func TestSelfDeadlockIsLogged(t *testing.T) {
 	t.Parallel()
@@ -79,12 +79,14 @@ func TestSelfDeadlockIsLogged(t *testing.T) {
 	line := log.with(misuseText)[0]
 	require.Equal(t, lock.Name(), line["lock"].String())
 	require.Equal(t, hold.ID, line["hold"].String())
-	require.GreaterOrEqual(t, line["held"].Duration(), 900*time.Millisecond, "a second, by a coarse timer")
+	require.Equal(t, hold.Fence, line["fence"].Int64())
+	require.GreaterOrEqual(t, line["held"].Duration(), 4900*time.Millisecond, "five seconds, by a coarse timer")
 	require.NoError(t, held.Err(), "nothing is taken from anybody")
 	cancel()
 	err = conductAwait(t, nested, "the waiter is let go by its context")
 	require.ErrorIs(t, err, rlock.ErrBusy)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "hold "+hold.ID+" of this process has it, for ", "the error names it too (defect F24)")
 	require.Len(t, log.with(misuseText), 1)
 	require.NoError(t, unlock())
 }

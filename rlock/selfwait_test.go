@@ -38,6 +38,41 @@ func TestHealthyContentionIsNotLogged(t *testing.T) {
 	})
 }
 
+// Defect F24: work that takes longer than a second while others of its process wait is ordinary, as are a hold that is
+// ending for long, because Redis does not confirm its release, and one of which Redis does not say that it has it.
+func TestOrdinaryWaitsBehindOneHoldAreNotLogged(t *testing.T) {
+	t.Parallel()
+	for name, work := range map[string]func(sim *timeSim){
+		"contention": func(*timeSim) { time.Sleep(1100 * time.Millisecond) },
+		"an outage": func(sim *timeSim) {
+			sim.Freeze()
+			time.Sleep(8 * time.Second)
+			sim.Thaw()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				log := &observerLog{}
+				lock := rlock.New(sim.client(t, rlock.ClientOptions{Logger: slog.New(log)}), "report")
+				var all sync.WaitGroup
+				for range 4 {
+					all.Go(func() {
+						for range 3 {
+							err := lock.Do(t.Context(), func(context.Context) error { work(sim); return nil })
+							if err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				all.Wait()
+				require.Empty(t, log.with(misuseText))
+			})
+		})
+	}
+}
+
 // defect D1: one line for a hold, however many wait behind it.
 func TestAHoldThatManyWaitForIsLoggedOnce(t *testing.T) {
 	t.Parallel()

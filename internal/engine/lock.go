@@ -216,7 +216,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 		case <-limited.Done():
 		case <-e.sender.Closing():
 		}
-		trouble := e.table.trouble(w)
+		trouble, behind := e.table.trouble(w), e.table.obstacle(w)
 		left := e.quit(w)
 		if w.lockSet == nil {
 			e.leaveRedis(w, left)
@@ -225,7 +225,11 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 		if trouble == nil {
 			answer = w.answer(e)
 		}
-		return nil, e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
+		err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
+		if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
+			v.cause = ownHold{behind.id(), e.clock.Now() - behind.Start()}
+		}
+		return nil, err
 	}
 }
 
@@ -265,26 +269,4 @@ func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, 
 		v.ended = context.Cause(limited)
 	}
 	return v
-}
-
-// selfWait is how long a waiter may stand behind one hold of its own client before that is logged.
-const selfWait = time.Second
-
-// The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
-// the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that a hold of
-// this very process has been in the way for the whole wait; so that is logged, once for each hold.
-
-// noteStale logs a waiter that has waited selfWait for one and the same hold of its own client. The usual cause is a
-// caller that passes an older context than the one Lock returned, and so waits for itself. A hold that many wait for is
-// logged once.
-func (e *Engine) noteStale(w *waiter) {
-	w.stale.Init(func(arg any) {
-		w := arg.(*waiter)
-		if h := e.table.obstacle(w); h != nil {
-			e.events.warn("waited 1s for a lock this process already holds; "+
-				"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
-				"lock", w.req.Proto.Name(), "held", e.clock.Now()-h.Start(), "hold", h.id())
-		}
-	}, w)
-	e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait)
 }

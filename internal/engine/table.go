@@ -64,8 +64,10 @@ type waiter struct {
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
 
-	stale watchdog.Timer // notes that it stands behind its own client for long
-	polls watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
+	stale  watchdog.Timer // notes that it stands behind its own client for long
+	behind *Hold          // that it stood behind when that was looked at first; the wheel's
+	valid  time.Duration  // until when that could be relied on then; the wheel's
+	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
 }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
@@ -328,20 +330,6 @@ func (t *table) held(proto store.Protocol) bool {
 		}
 	}
 	return false
-}
-
-// obstacle is a hold of this process that was in w's way for all of its wait, if that was not asked of the
-// hold before: nil otherwise. A waiter that waits for itself stands behind one that is older than its call.
-func (t *table) obstacle(w *waiter) *Hold {
-	p := t.lock(w.key())
-	defer p.mu.Unlock()
-	for h := range p.keys[w.key()].holds() {
-		if h.Start() <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) && !h.waitedFor {
-			h.waitedFor = true
-			return h
-		}
-	}
-	return nil
 }
 
 // all returns every hold there is, part by part: not all at one instant. Its callers (Close, and a change of the

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
+// the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that one hold of
+// this very process has been in the way for the whole wait, that it is not ending, and that Redis still has it. That is
+// logged, once for each hold. Work that takes longer than selfWait while others of its process wait is logged too, so
+// the line names the hold instead of accusing anybody.
+
+const (
+	// selfWait is how long a waiter may stand behind one hold of its own client before that is logged: longer than most
+	// work, and shorter than the time limit of most tests.
+	selfWait = 5 * time.Second
+	// selfAsk is when the hold is renewed for that, so that the answer of Redis is there in time.
+	selfAsk = selfWait - time.Second
+)
+
+// noteStale has a waiter looked at that waits for one and the same hold of its own client.
+func (e *Engine) noteStale(w *waiter) {
+	w.stale.Init(func(arg any) { e.stands(arg.(*waiter)) }, w)
+	e.wheel.Schedule(&w.stale, e.clock.Now()+selfAsk)
+}
+
+// stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks Redis whether it is
+// there. The second time it is logged if Redis has said so since. A hold that is not renewed ends by itself.
+func (e *Engine) stands(w *waiter) {
+	h := e.table.obstacle(w)
+	switch {
+	case h == nil:
+	case w.behind == nil:
+		w.behind, w.valid = h, h.Lease.ValidUntil()
+		e.watchdog.Hurry(&h.Lease)
+		e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait-selfAsk)
+	case w.behind == h && h.Lease.ValidUntil() > w.valid && e.table.tellOnce(h):
+		e.events.warn("waited 5s behind one hold of this process; "+
+			"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
+			"lock", w.req.Proto.Name(), "hold", h.id(), "fence", h.fence, "held", e.clock.Now()-h.Start())
+	}
+}
+
+// obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A waiter that
+// waits for itself stands behind one that is older than its call.
+func (t *table) obstacle(w *waiter) *Hold {
+	var old []*Hold
+	p := t.lock(w.key())
+	for h := range p.keys[w.key()].holds() {
+		if h.Start() <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) {
+			old = append(old, h)
+		}
+	}
+	p.mu.Unlock()
+	for _, h := range old {
+		if h.Live() {
+			return h
+		}
+	}
+	return nil
+}
+
+// tellOnce reports that it was not logged before that somebody waits for a hold.
+func (t *table) tellOnce(h *Hold) bool {
+	defer t.lock(h.proto.Key()).mu.Unlock()
+	told := h.waitedFor
+	h.waitedFor = true
+	return !told
+}
+
+// ownHold is what a caller is told that gives up behind a hold of its own process. Nobody matches it.
+type ownHold struct {
+	id  string
+	age time.Duration
+}
+
+func (o ownHold) Error() string {
+	return fmt.Sprintf("hold %s of this process has it, for %v", o.id, o.age.Round(time.Millisecond))
+}
