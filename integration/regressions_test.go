@@ -31,7 +31,7 @@ var regressionTables = []struct {
 		numbered("A", 8), numbered("B", 23), numbered("C", 7), numbered("D", 16), numbered("E", 4))},
 	{"## Defects of the second version", "defect", []string{
 		"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11", "F12", "F13", "F14", "F15",
-		"F16", "F17", "F18", "F19", "F20", "F21", "F22", "F23", "F24", "F26", "F27", "F28", "F29",
+		"F16", "F17", "F18", "F19", "F20", "F21", "F22", "F23", "F24", "F25", "F26", "F27", "F28", "F29",
 	}},
 }
 

@@ -61,9 +61,10 @@ for i = 1, n do
     if type(expires) ~= 'number' then
       for j = 1, i do
         if not held[j] then
-          redis.call('DEL', KEYS[j])
+          redis.call('HDEL', KEYS[j], id)
         end
       end
+      redis.call('PEXPIRE', KEYS[i], ARGV[3 + i])
       return expires
     end
   end

@@ -29,7 +29,7 @@ for i = 1, #KEYS, 2 do
     began = false
     ok, answer = pcall(take, lock, KEYS[i + 1], id, ARGV[at + 1], tonumber(ARGV[at + 3]))
     if not ok and began then
-      redis.pcall('DEL', lock)
+      redis.pcall('HDEL', lock, id)
     end
   end
   if not ok or answer.err or answer[1] == 2 or type(answer[2]) ~= 'number' then

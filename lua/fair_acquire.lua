@@ -172,6 +172,7 @@ local function give(to, count, ttl)
   local expires = redis.pcall('PEXPIRE', lock, ttl)
   if type(expires) ~= 'number' then
     redis.call('DEL', lock)
+    redis.call('PEXPIRE', lock, ttl) -- raises the error, with its line
     return expires
   end
 end

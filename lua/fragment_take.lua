@@ -30,10 +30,13 @@ end
 began = true
 redis.call('HSET', lock, id, '1')
 -- The only call after a first write that can fail: an administrator may have forbidden the
--- command to this user. A lock without expiry would be held for ever.
+-- command to this user. A lock without expiry would be held for ever, and a user who takes
+-- locks need not have the right to DEL. The error that is raised the second time has the
+-- line, by which some servers' refusals are understood; that of a pcall has not.
 local expires = redis.pcall('PEXPIRE', lock, lease)
 if type(expires) ~= 'number' then
-  redis.call('DEL', lock)
+  redis.call('HDEL', lock, id)
+  redis.call('PEXPIRE', lock, lease)
   return expires
 end
 --!include fence_mint

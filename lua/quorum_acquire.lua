@@ -71,7 +71,8 @@ if not mine then
   -- would be held for ever.
   local expires = redis.pcall('PEXPIRE', lock, ARGV[2])
   if type(expires) ~= 'number' then
-    redis.call('DEL', lock)
+    redis.call('HDEL', lock, id)
+    redis.call('PEXPIRE', lock, ARGV[2])
     return expires
   end
 end
@@ -79,7 +80,7 @@ if accepted then
   --!include quorum_raise
   if raised.err then
     if not mine then
-      redis.call('DEL', lock)
+      redis.call('HDEL', lock, id)
     end
     return raised
   end

@@ -96,6 +96,7 @@ end
 local expires = redis.pcall('PEXPIRE', lock, lease)
 if type(expires) ~= 'number' then
   redis.call('DEL', lock)
+  redis.call('PEXPIRE', lock, lease) -- raises the error, with its line
   return expires
 end
 if gate then

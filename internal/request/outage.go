@@ -120,7 +120,7 @@ func (o *outages) begin(s *Sender, ev Event) (told bool) {
 	return true
 }
 
-// note notes that something is out of order since an instant, and reports that the caller is to tell of it now.
+// note notes that something is out of order since an instant, and reports whether that is to be logged now.
 func (o *outages) note(what subject, since, now time.Duration, atOnce bool) (tell bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
