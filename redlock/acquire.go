@@ -93,7 +93,7 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
 		c.again(h.id)
-		return lua.AcquireReply{}, c.noQuorum(yes, failed)
+		return lua.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
 	}
 	slices.Sort(h.busy)
 	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
@@ -165,7 +165,7 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 	reply := lua.ReleaseReply{Status: lua.Done, Now: c.middle(began)}
 	switch {
 	case !h.settled:
-		return lua.ReleaseReply{}, c.noQuorum(h.countLocked(absent), h.failed)
+		return lua.ReleaseReply{}, c.noQuorum(h.countLocked(absent), 0, h.failed)
 	case h.lost:
 		reply.Status = lua.Gone
 	case h.yes > 0:

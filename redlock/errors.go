@@ -69,14 +69,21 @@ func (s silent) blame(failed map[*node]error) {
 // attempt left behind.
 type quorumError struct {
 	yes, need, nodes int
+	busy             int     // nodes that answered that another has it
 	why              []error // *NodeError
 }
 
 func (e *quorumError) Error() string {
 	s := fmt.Sprintf("no quorum: %d of %d nodes agreed, need %d", e.yes, e.nodes, e.need)
-	parts := make([]string, 0, len(e.why))
+	parts := make([]string, 0, len(e.why)+2)
 	for _, err := range e.why {
 		parts = append(parts, err.Error())
+	}
+	if e.busy > 0 {
+		parts = append(parts, fmt.Sprintf("%d hold it for another", e.busy))
+	}
+	if rest := e.nodes - e.yes - len(e.why) - e.busy; rest > 0 && len(parts) > 0 {
+		parts = append(parts, fmt.Sprintf("%d had not answered when these had decided it", rest))
 	}
 	if len(parts) > 0 {
 		s += " (" + strings.Join(parts, "; ") + ")"
@@ -87,9 +94,10 @@ func (e *quorumError) Error() string {
 func (e *quorumError) Unwrap() []error { return e.why }
 
 // noQuorum makes the error of a call. A conflict or a wrong set-up decides only if it alone makes a quorum
-// impossible; if a minority of the nodes has it, only the text mentions it.
-func (c *Client) noQuorum(yes int, failed map[*node]error) error {
-	e := &quorumError{yes: yes, need: c.quorum, nodes: len(c.nodes)}
+// impossible; if a minority of the nodes has it, only the text mentions it. Busy is how many nodes answered that
+// another has the lock.
+func (c *Client) noQuorum(yes, busy int, failed map[*node]error) error {
+	e := &quorumError{yes: yes, need: c.quorum, nodes: len(c.nodes), busy: busy}
 	conflicts, denied, hopeless := 0, 0, 0
 	for _, err := range failed {
 		if errors.Is(err, lua.ErrConflict) {

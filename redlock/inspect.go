@@ -67,7 +67,7 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, 
 		return at.Inspect(l.key, l.token, l.channel)
 	})
 	if len(replies) < c.quorum {
-		return lua.InspectReply{}, c.noQuorum(len(replies), failed)
+		return lua.InspectReply{}, c.noQuorum(len(replies), 0, failed)
 	}
 	seen := lua.InspectReply{PTTL: -2 * time.Millisecond, Subscribers: -1}
 	standing := make(map[string][]lua.Holder)
@@ -115,7 +115,7 @@ func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (
 		return at.Release(lua.ReleaseArgs{Lock: l.key, ID: id, Channel: l.channel, WantNow: true})
 	})
 	if len(replies) < c.quorum {
-		return lua.ReleaseReply{}, c.noQuorum(len(replies), failed)
+		return lua.ReleaseReply{}, c.noQuorum(len(replies), 0, failed)
 	}
 	reply := lua.ReleaseReply{Status: lua.Gone, Now: c.middle(began)}
 	for _, r := range replies {

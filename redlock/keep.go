@@ -194,7 +194,7 @@ func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
 		}
 	}
 	if failed > 0 && failed == len(said) {
-		return nil, r.client.noQuorum(most, r.failed)
+		return nil, r.client.noQuorum(most, 0, r.failed)
 	}
 	return said, nil
 }
@@ -302,7 +302,7 @@ func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) 
 		h.giveUp()
 		return lua.StepReply{Status: lua.Gone}, nil
 	}
-	return lua.StepReply{}, c.noQuorum(r.yes[0], r.failed)
+	return lua.StepReply{}, c.noQuorum(r.yes[0], 0, r.failed)
 }
 
 func (r *round) stepAt(at int, s store.Step, leave bool) *command {

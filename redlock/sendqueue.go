@@ -308,6 +308,10 @@ func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*comma
 	q.mu.Lock()
 	q.inFlight = false
 	before := q.why
+	var refused *refusal
+	if errors.As(link, &refused) {
+		link = refused // what go-redis has made of it has a text that does not change
+	}
 	q.why = link
 	if link == nil {
 		q.failures = 0
@@ -315,8 +319,7 @@ func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*comma
 	} else {
 		q.failures++
 		q.retryAt = now + min(firstPause<<min(q.failures-1, 10), lastPause)
-		var refused *refusal
-		if errors.As(link, &refused) {
+		if refused != nil {
 			q.retryAt = max(refused.until, now+firstPause)
 		}
 		failed = append(giveUp(&q.urgent), giveUp(&q.normal)...)
@@ -325,7 +328,7 @@ func (q *sendQueue) linked(now, took time.Duration, link error) (failed []*comma
 	switch {
 	case link == nil && before != nil:
 		q.node.client.notice("node answers again", q.node, nil)
-	case link != nil && (before == nil || before.Error() != link.Error()):
+	case link != nil && (before == nil || reason(before) != reason(link)):
 		q.node.client.notice("node has no vote", q.node, link)
 	}
 	return failed, &unsentError{link}

@@ -12,16 +12,35 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // refusal is why a connection was refused, and until when retrying is pointless.
 type refusal struct {
 	err   error
-	until time.Duration // by the client's clock
+	until time.Duration   // by the clock
+	clock *watchdog.Clock // the client's; nil: when it ends is nobody's business
 }
 
-func (r *refusal) Error() string { return r.err.Error() }
+// Error says how much time is left when it is read: the refusal is the error of all calls until then.
+func (r *refusal) Error() string {
+	if r.clock == nil {
+		return r.err.Error()
+	}
+	left := max(r.until-r.clock.Now(), 0)
+	return fmt.Sprintf("%v (%v left)", r.err, (left + time.Second - 1).Truncate(time.Second))
+}
+
+// Unwrap returns why.
 func (r *refusal) Unwrap() error { return r.err }
+
+// reason is the text of an error without the time that is left.
+func reason(err error) string {
+	if refused, ok := err.(*refusal); ok {
+		err = refused.err
+	}
+	return err.Error()
+}
 
 // recheck is how soon a server that is not an independent primary is checked again: somebody may fix it.
 const recheck = 5 * time.Second
@@ -115,7 +134,7 @@ func (n *node) check(read func() (quorum.About, error)) error {
 	}
 	if up < c.leastUptime {
 		wait := time.Duration(c.leastUptime-up) * time.Second
-		return n.refuse(fmt.Errorf("%w (%v left)", ErrRestarted, wait), now+wait)
+		return &refusal{err: ErrRestarted, until: now + wait, clock: c.clock}
 	}
 	return nil
 }

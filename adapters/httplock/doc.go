@@ -28,6 +28,9 @@
 // [Status] has the same table for handlers that lock by themselves. 423 and not 409: a conflict is one with the
 // state of the resource, which a client has to resolve before it tries again; here it only has to wait.
 //
+// No answer says why, since texts of errors name locks. [OnRefusal] tells it; without it slog's default logger has it,
+// but for 423.
+//
 // A loss ends the handler's context at once, and is answered when the handler has returned: until then it could
 // still write. A handler that looks at its context before it answers never reports work that it did without the
 // lock.

@@ -3,6 +3,7 @@ package httplock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -11,7 +12,13 @@ import (
 
 // Middleware returns a function that wraps a handler: each request takes the lock that key returns for it, and waits
 // for it as long as the request's context and the lock's MaxWait allow. With a nil lock the request takes none.
-func Middleware(key func(r *http.Request) lock.Locker) func(next http.Handler) http.Handler {
+func Middleware(key func(r *http.Request) lock.Locker, opts ...Option) func(next http.Handler) http.Handler {
+	o := options{refused: logRefusal}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&o)
+		}
+	}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			l := key(r)
@@ -19,12 +26,36 @@ func Middleware(key func(r *http.Request) lock.Locker) func(next http.Handler) h
 				next.ServeHTTP(w, r)
 				return
 			}
-			serve(l, next, w, r)
+			o.serve(l, next, w, r)
 		})
 	}
 }
 
-func serve(l lock.Locker, next http.Handler, w http.ResponseWriter, r *http.Request) {
+// Option adjusts a middleware.
+type Option func(*options)
+
+type options struct {
+	refused func(r *http.Request, status int, err error)
+}
+
+// OnRefusal has fn told of each request that the middleware answers in the handler's place: with which status, and
+// why. It runs in the request's goroutine, before the answer. Without it, or with nil, slog's default logger gets a
+// warning for each answer but 423, which needs no cause.
+func OnRefusal(fn func(r *http.Request, status int, err error)) Option {
+	return func(o *options) {
+		if fn != nil {
+			o.refused = fn
+		}
+	}
+}
+
+func logRefusal(r *http.Request, status int, err error) {
+	if status != http.StatusLocked {
+		slog.WarnContext(r.Context(), "holdfast: httplock: a request was refused", "status", status, "error", err)
+	}
+}
+
+func (o *options) serve(l lock.Locker, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w}
 	ran := false
 	err := l.Do(lock.WithoutHolds(r.Context()), func(ctx context.Context) error {
@@ -38,16 +69,17 @@ func serve(l lock.Locker, next http.Handler, w http.ResponseWriter, r *http.Requ
 		// The handler's answer stands: the hold was valid to its end. Only its release is unconfirmed.
 	case out.wrote: // the handler's answer stands; it has seen its context end
 	default:
-		refuse(w, r, err)
+		o.refuse(w, r, err)
 	}
 }
 
 // refuse answers a request whose handler did not run, or ran without a valid lock and wrote nothing.
-func refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (o *options) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the client left; net/http would answer 200 to nobody
 	}
 	status := Status(err)
+	o.refused(r, status, err)
 	if status == http.StatusLocked || status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}

@@ -1,10 +1,13 @@
 package httplock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -102,6 +105,63 @@ func TestWhenTheLockIsNotToBeHad(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, served(h, request(t.Context())).Code)
 	})
 }
+
+// OnRefusal tells why a request was refused, which its answer does not say (defect F23).
+func TestTheCauseOfARefusalIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lab := holdfasttest.New(t)
+		l := rlock.New(lab.Client(nil), "a", rlock.MaxWait(time.Second))
+		var told []error
+		var statuses []int
+		h := httplock.Middleware(func(*http.Request) lock.Locker { return l }, nil,
+			httplock.OnRefusal(func(r *http.Request, status int, err error) {
+				require.Equal(t, "/", r.URL.Path)
+				statuses, told = append(statuses, status), append(told, err)
+			}))(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		require.Equal(t, http.StatusOK, served(h, request(t.Context())).Code)
+		require.Empty(t, told)
+		release := lab.HoldElsewhere("a")
+		require.Equal(t, http.StatusLocked, served(h, request(t.Context())).Code)
+		release()
+		lab.Freeze()
+		w := served(h, request(t.Context()))
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.NotContains(t, w.Body.String(), "rlock")
+		lab.Thaw()
+		require.Equal(t, []int{http.StatusLocked, http.StatusServiceUnavailable}, statuses)
+		require.ErrorIs(t, told[0], lock.ErrBusy)
+		require.ErrorIs(t, told[1], lock.ErrUnavailable)
+	})
+}
+
+// Without OnRefusal the default logger has the cause, but not of what is merely busy.
+func TestTheDefaultLoggerHasTheCauseOfARefusal(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	var log bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for err, status := range map[error]int{lock.ErrBusy: http.StatusLocked, lock.ErrClosed: http.StatusServiceUnavailable} {
+		l := refusing{err}
+		h := httplock.Middleware(func(*http.Request) lock.Locker { return l })(http.NotFoundHandler())
+		require.Equal(t, status, served(h, request(t.Context())).Code)
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "\n"))
+	require.Contains(t, log.String(), "holdfast: httplock: a request was refused")
+	require.Contains(t, log.String(), lock.ErrClosed.Error())
+}
+
+// refusing is a lock that nobody gets.
+type refusing struct{ err error }
+
+func (r refusing) Lock(ctx context.Context) (context.Context, func() error, error) {
+	return ctx, func() error { return lock.ErrNotHeld }, r.err
+}
+
+func (r refusing) TryLock(ctx context.Context) (context.Context, func() error, error) {
+	return r.Lock(ctx)
+}
+func (r refusing) Do(context.Context, func(context.Context) error) error { return r.err }
 
 // The loss ends the handler's context. What it has written stands; if it wrote nothing, the answer is 503.
 func TestALossWhileTheHandlerRuns(t *testing.T) {
