@@ -37,7 +37,7 @@ func ExampleLab_Lose() {
 	run(test)
 	// Output:
 	// true
-	// rlock: lock "nightly" lost: key is gone from Redis; rlock: lock "nightly" lost: key is gone from Redis
+	// rlock: lock "nightly" lost: key is gone from Redis
 }
 
 // The job leaves the work to the process that has the lock.

@@ -109,7 +109,7 @@ func (s *lossStuck) Handle(_ context.Context, r slog.Record) error {
 // at the same time as what is being logged must not wait for that.
 func TestLossDoesNotWaitForTheLog(t *testing.T) {
 	t.Parallel()
-	for _, on := range []string{"lost", "renewal"} {
+	for _, on := range []string{"lost", "unavailable"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
 			l := newLossLab(t, 0, lossShort)

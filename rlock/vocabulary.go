@@ -141,6 +141,7 @@ const (
 	OutcomeReleased    = lock.OutcomeReleased
 	OutcomeExported    = lock.OutcomeExported
 	OutcomeLost        = lock.OutcomeLost
+	OutcomeUnconfirmed = lock.OutcomeUnconfirmed
 )
 
 // OutcomeOf is how a call ended that returned err. See [lock.OutcomeOf].
@@ -148,3 +149,6 @@ func OutcomeOf(err error) Outcome { return lock.OutcomeOf(err) }
 
 // OutcomeOfHold is how a hold ended with err, which Observer.Ended was told. See [lock.OutcomeOfHold].
 func OutcomeOfHold(err error) Outcome { return lock.OutcomeOfHold(err) }
+
+// ReasonOf says why a renewal or a command failed, in a word that is fit for a label. See [lock.ReasonOf].
+func ReasonOf(err error) string { return lock.ReasonOf(err) }
