@@ -52,7 +52,9 @@ func fair() []Scenario {
 	return []Scenario{
 		{
 			ID: "fair1x64", Title: "64 goroutines of one process, one name, fair lock and plain lock",
-			Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true, Columns: columns,
+			Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true,
+			Columns: append(append([]Column{}, columns...), Column{measure.TurnRatio, "most/fewest turns"}),
+			Goals:   []Goal{{Figure: measure.TurnRatio, Of: contender.OursFair, AtMost: 1.2}},
 			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
 		},
 		{
