@@ -55,7 +55,7 @@ func fair() []Scenario {
 			Contenders: []string{contender.OursFair, contender.Ours}, Rounds: 3, Far: true,
 			Columns: append(append([]Column{}, columns...), Column{measure.TurnRatio, "most/fewest turns"}),
 			Goals:   []Goal{{Figure: measure.TurnRatio, Of: contender.OursFair, AtMost: 1.2}},
-			Open: func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
+			Open:    func(lab *Lab) (Subject, error) { return openLoad(lab, 1, 64, "fair") },
 		},
 		{
 			ID: "fair8x8", Title: "64 goroutines over 8 clients, one name, fair lock",
