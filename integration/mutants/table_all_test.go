@@ -30,7 +30,7 @@ func init() {
 		}, {
 			name: "what was taken of several locks stays when one may not be given an expiry",
 			file: "lua/acquire_all.lua",
-			old:  `redis.call('DEL', KEYS[j])`,
+			old:  `redis.call('HDEL', KEYS[j], id)`,
 			new:  `redis.call('EXISTS', KEYS[j])`,
 			in:   "lua", by: "^TestAcquireAllWithoutPermissionToExpire$",
 		}, {

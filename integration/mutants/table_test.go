@@ -380,7 +380,7 @@ var table = append(histories, []mutant{
 		file: "internal/memstore/fairend.go",
 		old:  `l.id == id || slices.Contains(f.served, l.id)`,
 		new:  `l.id == id || slices.Contains(f.served, id)`,
-		in:   "internal/simulation", by: "^TestRunSchedules$", says: "has been free for",
+		in:   "internal/memstore", by: "^TestFairInMemoryIsFairInRedis$",
 	}, {
 		name: "a release leaves what one that was served was given",
 		file: "lua/fair_release.lua",
@@ -700,8 +700,9 @@ var table = append(histories, []mutant{
 		name: "nobody reclaims what may be held",
 		file: "internal/request/reclaim.go",
 		old: `	r.addLocked(node, o)
+	return o.end
 }`,
-		new: `	_ = node
+		new: `	return o.end
 }`,
 		in: "internal/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
