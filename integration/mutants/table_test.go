@@ -461,8 +461,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a client that closes leaves permits taken that nobody owns",
 		file: "internal/request/release.go",
-		old:  `append(s.reclaim.rest(), s.withdrawn.loose()...)`,
-		new:  `s.reclaim.rest()`,
+		old:  `s.ReleaseAll(s.withdrawn.loose(), end)`,
+		new:  `s.ReleaseAll(nil, end)`,
 		in:   "internal/memstore", by: "^TestClosingCancelsWhatACopyTook$",
 	}, {
 		name: "a read that outlives its write has the end of its range for a token",
