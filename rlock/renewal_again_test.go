@@ -29,7 +29,7 @@ func TestANameTakenAgainAfterFailedRenewalsIsRenewed(t *testing.T) {
 	for what, fault := range faults {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			const lease, periods = 1200 * time.Millisecond, 10
+			const lease, periods = 3 * time.Second, 4
 			l := newLossLab(t, 1, lease)
 			lock := rlock.New(l.clients[0], "job")
 			failing := l.proxy.On(lossRenewal, fault).Times(-1)

@@ -75,6 +75,9 @@ func (w *worker) count(name string) {
 		err = s.TryAcquire(ctx, n)
 	}
 	if err != nil {
+		if errors.Is(err, rlock.ErrClosed) {
+			tally.adds(-n, 0) // Close gives a server up that does not answer, and these permits have no lease
+		}
 		w.book.fail(call)
 		w.mayFail(name, err)
 		return
