@@ -20,6 +20,10 @@ export GOGC="${GOGC:-400}"
 go build -buildvcs=false -o "$scratch/suite" ./scripts/suite
 failed=0
 
+# What the race detector needs is built for it alone. Without debug information that is a quarter smaller on the disk,
+# and built sooner.
+race="-race -gcflags=all=-dwarf=false"
+
 # tests PART FLAGS... runs a part. Vet runs with make lint. These programs are not debugged, and link faster without
 # debug information.
 tests() {
@@ -37,14 +41,14 @@ fast)
 	(renice -n 15 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true; tests beside -p 1 -timeout 5m; exit $failed) \
 		>"$scratch/beside.log" 2>&1 &
 	beside=$!
-	tests fast -race -p 3 -parallel 4 -timeout 15m
+	tests fast $race -p 3 -parallel 4 -timeout 15m
 	wait $beside || failed=1
 	cat "$scratch/beside.log"
 	;;
 slow)
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
-	tests slow -race -p 2 -timeout 20m
+	tests slow $race -p 2 -timeout 20m
 	# If a server was chosen, use that one.
 	if [ -z "${HOLDFAST_REDIS_SERVER:-}${HOLDFAST_REDIS_IMAGE:-}" ]; then
 		HOLDFAST_EVENTS=$events scripts/test-servers.sh || failed=1
