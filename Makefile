@@ -33,7 +33,7 @@ nightly: ## run what takes hours: the longest histories, and the tests of make t
 SCHEDULES ?= 1000000
 
 simulate: ## run SCHEDULES random schedules (a million) of whole clients, of one KIND or all; needs nothing but Go
-	HOLDFAST_SCHEDULES=$(SCHEDULES) HOLDFAST_KIND=$(KIND) go test -count=1 -v -timeout 0 -run '^TestSchedules$$' ./internal/simulation
+	HOLDFAST_SCHEDULES=$(SCHEDULES) HOLDFAST_KIND=$(KIND) go test -count=1 -v -timeout 0 -run '^TestSchedules$$' ./internal/testkit/simulation
 
 lint: ## check format, vet, staticcheck, our own budgets and our own words
 	@scripts/setup-cc.sh

@@ -17,10 +17,12 @@ import (
 func TestExamplesCompileWhenPasted(t *testing.T) {
 	files, err := filepath.Glob("../*/example*_test.go")
 	require.NoError(t, err)
-	adapters, err := filepath.Glob("../adapters/*/example*_test.go")
-	require.NoError(t, err)
-	require.NotEmpty(t, adapters)
-	files = append(files, adapters...)
+	for _, group := range []string{"adapters", "observe"} {
+		more, err := filepath.Glob("../" + group + "/*/example*_test.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, more, group)
+		files = append(files, more...)
+	}
 	require.Greater(t, len(files), 10)
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)

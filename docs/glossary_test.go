@@ -48,7 +48,8 @@ func declared(t *testing.T, name string) bool {
 	t.Helper()
 	parts := strings.Split(name, ".")
 	var sources []string
-	for _, pattern := range []string{"../" + parts[0] + "/*.go", "../internal/" + parts[0] + "/*.go"} {
+	for _, folder := range []string{"../", "../internal/", "../internal/redisstore/", "../observe/"} {
+		pattern := folder + parts[0] + "/*.go"
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		sources = append(sources, files...)

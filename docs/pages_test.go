@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/frames"
+	"github.com/holdfast-go/holdfast/internal/redisstore/frames"
 )
 
 // pages are all pages in Markdown that a user or a contributor reads, by their path from the root.

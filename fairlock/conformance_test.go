@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/fairlock"
-	"github.com/holdfast-go/holdfast/internal/conformance"
-	"github.com/holdfast-go/holdfast/internal/conformance/onredis"
-	"github.com/holdfast-go/holdfast/internal/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance/onredis"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/malformed"
+	"github.com/holdfast-go/holdfast/internal/testkit/malformed"
 )
 
 // Whatever a server answers, the process goes on, calls end in their time, and nothing is taken for a reply (defect

@@ -18,7 +18,7 @@ func TestNoDatabaseIsImported(t *testing.T) {
 		for dep := range strings.FieldsSeq(string(out)) {
 			require.NotContains(t, dep, "go-redis", of)
 			for _, redis := range []string{
-				"lua", "rlock", "internal/links", "internal/pipeline", "internal/wake", "internal/redisstore",
+				"lua", "rlock", "internal/redisstore/links", "internal/redisstore/pipeline", "internal/redisstore/wake", "internal/redisstore",
 				"internal/redisclient",
 			} {
 				require.NotEqual(t, module+redis, dep, of)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/opendefect"
+	"github.com/holdfast-go/holdfast/internal/testkit/opendefect"
 	"github.com/holdfast-go/holdfast/lua"
 )
 

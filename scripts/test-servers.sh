@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
-	./internal/faulttest ./internal/scaletest ./internal/wake ./internal/links"
+	./internal/testkit/faulttest ./internal/testkit/scaletest ./internal/redisstore/wake ./internal/redisstore/links"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

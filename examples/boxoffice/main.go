@@ -25,7 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
-	lockmetrics "github.com/holdfast-go/holdfast/prometheus"
+	lockmetrics "github.com/holdfast-go/holdfast/observe/prometheus"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

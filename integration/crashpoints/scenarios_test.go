@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

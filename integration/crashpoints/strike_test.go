@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
 
 // refusal is an error reply of Redis.

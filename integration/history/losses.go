@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
-	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
 
 // losses make Redis forget: holds, tokens, or all data.

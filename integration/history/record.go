@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
 
 // record merges the reports of the client processes. All methods are safe for concurrent use.

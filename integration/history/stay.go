@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

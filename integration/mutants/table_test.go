@@ -56,19 +56,19 @@ var table = append(histories, []mutant{
 		file: "internal/engine/lose.go",
 		old:  "\t\te.events.ended(ended.Owners, err)\n",
 		new:  "",
-		in:   "internal/observertest", by: "^TestEveryWayIsToldOnce$",
+		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
 		name: "a hold that Close ends has no end for an observer",
 		file: "internal/engine/close.go",
 		old:  "\t\te.events.ended(ended.Owners, ended.Cause)\n",
 		new:  "",
-		in:   "internal/observertest", by: "^TestEveryWayIsToldOnce$",
+		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
 		name: "a hold that is lost while an observer is told that it began has no end",
 		file: "internal/engine/hold.go",
 		old:  `Ended(owner, h.overCause())`,
 		new:  `_ = owner`,
-		in:   "internal/observertest", by: "^TestAHoldThatIsLostWhileItIsToldOf$",
+		in:   "internal/testkit/observertest", by: "^TestAHoldThatIsLostWhileItIsToldOf$",
 	}, {
 		name: "a registration brings nobody to life",
 		file: "lua/fair_enqueue.lua",
@@ -173,7 +173,7 @@ var table = append(histories, []mutant{
 		file: "internal/memstore/fair.go",
 		old:  `client(l.id) == client(ask.ID)`,
 		new:  `l.id != ""`,
-		in:   "internal/simulation", by: "^TestInvitationSchedules$", says: "and was served after client",
+		in:   "internal/testkit/simulation", by: "^TestInvitationSchedules$", says: "and was served after client",
 	}, {
 		name: "invitations follow one another for ever",
 		file: "lua/fair_release.lua",
@@ -317,10 +317,10 @@ var table = append(histories, []mutant{
 		in:   "internal/localqueue", by: "^TestASeriesIsBoundedByTime$",
 	}, {
 		name: "a writer's release counts twice",
-		file: "internal/wake/listen.go",
+		file: "internal/redisstore/wake/listen.go",
 		old:  `if payload != "0" || t.last != "1" {`,
 		new:  `if payload != "" {`,
-		in:   "internal/wake", by: "^TestAWritersReleaseCountsOnce$",
+		in:   "internal/redisstore/wake", by: "^TestAWritersReleaseCountsOnce$",
 	}, {
 		name: "nobody else has a turn where memory is not enough",
 		file: "internal/engine/pass.go",
@@ -338,13 +338,13 @@ var table = append(histories, []mutant{
 		file: "internal/hold/host.go",
 		old:  `return start + lease - watchdog.Margin(lease, Tick)`,
 		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, Tick)`,
-		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
+		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
 		name: "a lock that is to be kept is free when it is unlocked",
 		file: "internal/engine/keep.go",
 		old:  `if d > 0 {`,
 		new:  `if d < 0 {`,
-		in:   "internal/simulation", by: "^TestSchedules$", says: "before it may, after a hold that is kept",
+		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "before it may, after a hold that is kept",
 	}, {
 		name: "a semaphore that nobody uses takes the permits of a longer lease along",
 		file: "lua/fragment_permit_unused.lua",
@@ -356,25 +356,25 @@ var table = append(histories, []mutant{
 		file: "internal/memstore/bound.go",
 		old:  `return now > ask.NotAfter`,
 		new:  `return now > 0 && ask.NotAfter == 0`,
-		in:   "internal/simulation", by: "^TestSchedules$", says: "to see it again",
+		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "to see it again",
 	}, {
 		name: "a store gives a writer what readers have",
 		file: "internal/memstore/rwlock.go",
 		old:  `longest = max(longest, s.leftLocked(r.expires))`,
 		new:  `_ = r`,
-		in:   "internal/simulation", by: "^TestSchedules$", says: "is held twice",
+		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
 		name: "a store has whoever comes to a queue stand before all others",
 		file: "internal/memstore/fairqueue.go",
 		old:  `return max(now, l.places[n-1].ticket+1)`,
 		new:  `return l.places[0].ticket - 1`,
-		in:   "internal/simulation", by: "^TestFairSchedules$", says: "and was served after client",
+		in:   "internal/testkit/simulation", by: "^TestFairSchedules$", says: "and was served after client",
 	}, {
 		name: "a store leaves the places of those who were served",
 		file: "internal/memstore/fairend.go",
 		old:  `t.remove(append([]string{id}, f.served...)...)`,
 		new:  `t.remove(id)`,
-		in:   "internal/simulation", by: "^TestFairSchedules$", says: "to see it again",
+		in:   "internal/testkit/simulation", by: "^TestFairSchedules$", says: "to see it again",
 	}, {
 		name: "a store leaves what one that was served was given",
 		file: "internal/memstore/fairend.go",
@@ -398,25 +398,25 @@ var table = append(histories, []mutant{
 		file: "multilock/take.go",
 		old:  `if err := h.takeOne(g, true, false, wait); err != nil {`,
 		new:  `if err := h.takeOne(g, true, false, wait); err != nil && !errors.Is(err, rlock.ErrBusy) {`,
-		in:   "internal/simulation", by: "^TestSetSchedules$", says: "has the set without",
+		in:   "internal/testkit/simulation", by: "^TestSetSchedules$", says: "has the set without",
 	}, {
 		name: "a set keeps what was taken first",
 		file: "multilock/take.go",
 		old:  `errs[0] = engine.UnlockAll(h.sets[0])`,
 		new:  `errs[0] = nil`,
-		in:   "internal/simulation", by: "^TestSetSchedules$", says: "to see it again",
+		in:   "internal/testkit/simulation", by: "^TestSetSchedules$", says: "to see it again",
 	}, {
 		name: "a store gives a set what another has",
 		file: "internal/memstore/batch.go",
 		old:  `case l.id != id:`,
 		new:  `case l.id != id && i == 0:`,
-		in:   "internal/simulation", by: "^TestSetSchedules$", says: "to see it again",
+		in:   "internal/testkit/simulation", by: "^TestSetSchedules$", says: "to see it again",
 	}, {
 		name: "a server that was restarted has a vote at once",
 		file: "redlock/vet.go",
 		old:  `if up < c.leastUptime {`,
 		new:  `if up < 0*c.leastUptime {`,
-		in:   "internal/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
+		in:   "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "to see it again",
 	}, {
 		name: "a node that did not accept the token counts for it",
 		file: "redlock/hold.go",
@@ -424,7 +424,7 @@ var table = append(histories, []mutant{
 `,
 		new: `		if reply.Status != lua.Young {
 `,
-		in: "internal/simulation", by: "^TestRedlockSchedules$", says: "token [0-9]+ of client",
+		in: "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "token [0-9]+ of client",
 	}, {
 		name: "a store says who stands next though one may come back to its place",
 		file: "internal/memstore/fairturn.go",
@@ -481,7 +481,7 @@ var table = append(histories, []mutant{
 		file: "internal/engine/pass.go",
 		old:  `doubt: h.doubt,`,
 		new:  ``,
-		in:   "internal/faulttest", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
+		in:   "internal/testkit/faulttest", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
 	}, {
 		name: "a hold whose count is on its way is passed on",
 		file: "internal/hold/pass.go",
@@ -677,13 +677,13 @@ var table = append(histories, []mutant{
 		file: "internal/engine/*.go",
 		old:  `sent.reply.Fence, start, `,
 		new:  `sent.reply.Fence, e.clock.Now(), `,
-		in:   "internal/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+		in:   "internal/testkit/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "an acquisition that had to be sent twice is valid from the second time",
 		file: "internal/engine/*.go",
 		old:  "store.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
 		new:  "store.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
-		in:   "internal/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
+		in:   "internal/testkit/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
@@ -704,6 +704,6 @@ var table = append(histories, []mutant{
 }`,
 		new: `	return o.end
 }`,
-		in: "internal/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
+		in: "internal/testkit/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},
 }...)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/simulation"
+	"github.com/holdfast-go/holdfast/internal/testkit/simulation"
 )
 
 // Random schedules. A failure prints its seed, and the command that runs it again.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/internal/embedded"
+	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 

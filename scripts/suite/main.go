@@ -37,8 +37,8 @@ const (
 var parts = []part{fast, beside, slow, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone.
-var longest = []string{module + "/rlock", module + "/internal/faulttest", module + "/internal/scaletest",
-	module + "/lua", module + "/redlock"}
+var longest = []string{module + "/rlock", module + "/internal/testkit/faulttest",
+	module + "/internal/testkit/scaletest", module + "/lua", module + "/redlock"}
 
 // rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {

@@ -1,0 +1,171 @@
+package conformance
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
+	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/semaphore"
+)
+
+// Clients are two clients on one store, for what nobody holds: numbers that are counted, and waited for.
+type Clients [2]*rlock.Client
+
+// RunNumbers checks what latches and counting semaphores promise.
+func RunNumbers(t *testing.T, open func(t testing.TB) Clients) {
+	runNumbers(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
+}
+
+// RunNumbersVirtually is RunNumbers for a store in memory; see [RunVirtually].
+func RunNumbersVirtually(t *testing.T, open func(t testing.TB) Clients) {
+	runNumbers(t, open, synctest.Test)
+}
+
+func runNumbers(t *testing.T, open func(t testing.TB) Clients, in func(*testing.T, func(*testing.T))) {
+	for name, check := range map[string]func(t *testing.T, clients Clients){
+		"CountingPermitsAreTakenAndComeBack": countingIsANumber,
+		"CountingWakesWhoWaits":              countingWakes,
+		"CountingServesItsProcessInOrder":    countingInOrder,
+		"LatchOpensWithTheLastCountDown":     latchOpens,
+		"LatchThatCountsIsNotSetAgain":       latchIsSetOnce,
+		"LatchIsOpenedByItsDeletion":         latchIsDeleted,
+		"LatchWaitEndsWithItsContext":        latchWaitEnds,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in(t, func(t *testing.T) { check(t, open(t)) })
+		})
+	}
+}
+
+func countingIsANumber(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	one, other := semaphore.NewCounting(clients[0], n), semaphore.NewCounting(clients[1], n)
+	left := func(want int64, why string) {
+		t.Helper()
+		for _, s := range []*semaphore.Counting{one, other} {
+			free, err := s.Available(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, free, why)
+		}
+	}
+	left(0, "there is none")
+	require.ErrorIs(t, one.TryAcquire(ctx, 1), rlock.ErrBusy)
+	require.NoError(t, one.Set(ctx, 3))
+	require.ErrorIs(t, other.Set(ctx, 5), rlock.ErrBusy)
+	require.NoError(t, other.TryAcquire(ctx, 2))
+	require.ErrorIs(t, one.TryAcquire(ctx, 2), rlock.ErrBusy)
+	left(1, "two were taken, and a refusal takes none")
+	require.NoError(t, one.Release(ctx, 4))
+	left(5, "whoever took them")
+	drained, err := other.Drain(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int64(5), drained)
+	drained, err = one.Drain(ctx)
+	require.NoError(t, err)
+	require.Zero(t, drained)
+	left(0, "all are taken")
+	require.NoError(t, one.Delete(ctx))
+	require.NoError(t, other.Set(ctx, 1), "there is none")
+	var bad *rlock.ArgumentError
+	require.ErrorAs(t, one.Release(ctx, 1<<31-1), &bad)
+	require.Equal(t, "must be at most 2147483646 now", bad.Problem)
+	left(1, "more than can be counted were refused")
+}
+
+func countingWakes(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	one, other := semaphore.NewCounting(clients[0], n), semaphore.NewCounting(clients[1], n)
+	require.NoError(t, one.Set(ctx, 1))
+	in := make(chan error, 1)
+	go func() { in <- other.Acquire(ctx, 3) }()
+	require.NoError(t, one.Release(ctx, 1))
+	select {
+	case err := <-in:
+		t.Fatalf("there are two, and three were asked for: %v", err)
+	default:
+	}
+	require.NoError(t, one.Release(ctx, 1))
+	require.NoError(t, await(t, in, "the waiter has its permits"))
+}
+
+// Whoever was refused goes before those who come later, also if it wants more than they.
+func countingInOrder(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	s := semaphore.NewCounting(clients[0], n)
+	require.NoError(t, s.Set(ctx, 1))
+	in := make(chan error, 1)
+	go func() { in <- s.Acquire(ctx, 2) }()
+	require.Eventually(t, func() bool {
+		err := s.TryAcquire(ctx, 1)
+		if err == nil { // it came before the waiter was refused
+			require.NoError(t, s.Release(ctx, 1))
+		}
+		return err != nil
+	}, limit, time.Millisecond)
+	require.NoError(t, s.Release(ctx, 1))
+	require.NoError(t, await(t, in, "the one that waited first"))
+}
+
+func latchOpens(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
+	require.NoError(t, one.Wait(ctx), "it was never set")
+	require.NoError(t, one.Set(ctx, 2))
+	in := make(chan error, 2)
+	for _, l := range []*latch.Latch{one, other} {
+		go func() { in <- l.Wait(ctx) }()
+	}
+	require.NoError(t, other.CountDown(ctx))
+	select {
+	case err := <-in:
+		t.Fatalf("one is left: %v", err)
+	default:
+	}
+	left, err := one.Count(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), left)
+	require.NoError(t, one.CountDown(ctx))
+	require.NoError(t, await(t, in, "it is open"))
+	require.NoError(t, await(t, in, "for both"))
+	require.NoError(t, one.CountDown(ctx), "there is nothing to count")
+	require.NoError(t, other.Wait(ctx))
+}
+
+func latchIsSetOnce(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
+	require.NoError(t, one.Set(ctx, 1))
+	require.ErrorIs(t, other.Set(ctx, 2), rlock.ErrBusy)
+	require.NoError(t, other.CountDown(ctx))
+	require.NoError(t, other.Set(ctx, 2), "that count is over")
+	left, err := one.Count(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), left)
+}
+
+func latchIsDeleted(t *testing.T, clients Clients) {
+	ctx, n := within(t), name(t)
+	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
+	require.NoError(t, one.Set(ctx, 7))
+	in := make(chan error, 1)
+	go func() { in <- other.Wait(ctx) }()
+	require.NoError(t, one.Delete(ctx))
+	require.NoError(t, await(t, in, "the latch is open"))
+}
+
+func latchWaitEnds(t *testing.T, clients Clients) {
+	l := latch.New(clients[0], name(t))
+	require.NoError(t, l.Set(within(t), 1))
+	err := answered(func(d time.Duration) error {
+		ctx, cancel := context.WithTimeout(within(t), d)
+		defer cancel()
+		return l.Wait(ctx)
+	})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, rlock.ErrBusy)
+}

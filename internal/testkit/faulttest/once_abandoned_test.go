@@ -1,0 +1,148 @@
+package faulttest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// onceAbandonments are the faults under which a call hangs until its caller gives it up. In all of them
+// Redis carries the request out, before the end of the call or after it.
+var onceAbandonments = []onceFault{
+	{name: "reply lost", times: 1, action: onceAlways(faultproxy.DropReply)},
+	{name: "reply late", times: 1, when: []onceMoment{whenFree},
+		action: func(g onceGates) faultproxy.Action { return faultproxy.HoldReply(g[whenFree]) }},
+	{name: "request late", times: 1, when: []onceMoment{whenFree, underOwn, underRival}, late: true,
+		action: onceLate(faultproxy.DropRequest)},
+}
+
+// abandon makes a call, ends its context when the fault has struck, and checks that the call returns
+// then, and does not wait for the reply.
+func (l *onceLab) abandon(
+	parent context.Context, s *onceShot,
+	call func(ctx context.Context) (context.Context, func() error, error),
+) {
+	l.Helper()
+	ctx, giveUp := context.WithCancel(parent)
+	defer giveUp()
+	returned := make(chan error, 1)
+	go func() {
+		_, unlock, err := call(ctx)
+		if err == nil {
+			err = unlock()
+		}
+		returned <- err
+	}()
+	s.struck(l)
+	giveUp()
+	select {
+	case err := <-returned:
+		require.ErrorIs(l, err, context.Canceled)
+		require.ErrorIs(l, err, rlock.ErrUnavailable)
+	case <-time.After(oncePatience):
+		require.Fail(l, "it does not return")
+	}
+}
+
+// G3, G4: an acquisition that is given up in flight, whether Redis grants it before or after that,
+// leaves nothing behind and touches nobody (bug 11; interleaving 14).
+func TestAbandonedAcquisitionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range onceAbandonments {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			l := newOnceLab(t)
+			s := l.inject(fault, lua.SHA("acquire"))
+			l.abandon(t.Context(), s, l.lock.Lock)
+			s.deliver(t, whenFree)
+			l.free(true)
+			l.later(s, l.lock, underOwn)
+			l.later(s, l.rival, underRival)
+			l.nothingLeft()
+		})
+	}
+}
+
+// The same where the reclaimer looks first and the request comes after that: it goes on to look, until
+// nothing can come any more (interleaving 14c).
+func TestAbandonedAcquisitionThatComesAfterAFirstLook(t *testing.T) {
+	t.Parallel()
+	l := newOnceLab(t)
+	before := l.released()
+	s := l.inject(onceFault{
+		times: 1, when: []onceMoment{whenFree, underRival}, action: onceLate(faultproxy.CutBefore),
+	}, lua.SHA("acquire"))
+	acquire := faultproxy.Script(lua.SHA("acquire"))
+	again := l.proxy.On(acquire, faultproxy.CutBefore).Times(-1) // so that it does not succeed instead
+	l.abandon(t.Context(), s, l.lock.Lock)
+	l.releases(before + 1)
+	s.deliver(t, whenFree)
+	l.free(true)
+	again.Times(0)
+	l.later(s, l.lock, underOwn)
+	l.later(s, l.rival, underRival)
+	l.nothingLeft()
+}
+
+// The same for an import. What it took over and nobody learned of is released, not left to its lease.
+func TestAbandonedImportLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, fault := range onceAbandonments {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			l := newOnceLab(t)
+			from := l.take(l.rival)
+			passport, err := l.rival.Export(from.ctx)
+			require.NoError(t, err)
+			s := l.inject(fault, lua.SHA("adopt"))
+			l.abandon(t.Context(), s,
+				func(ctx context.Context) (context.Context, func() error, error) {
+					return l.lock.Import(ctx, passport)
+				})
+			s.deliver(t, whenFree)
+			l.free(true)
+			l.later(s, l.lock, underOwn)
+			l.later(s, l.rival, underRival)
+			l.nothingLeft()
+		})
+	}
+}
+
+// Interleavings 4 and 13: a re-entry that is given up in flight does not count, and costs the outer hold
+// nothing: its id is never reclaimed, and the next change of the hold writes the right count, whatever
+// an old copy does.
+func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
+	t.Parallel()
+	for _, fault := range onceAbandonments {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			l := newOnceLab(t)
+			h := l.take(l.lock)
+			s := l.inject(fault, lua.SHA("reenter"))
+			l.abandon(h.ctx, s, rlock.New(l.own, l.name, rlock.FixedLease(onceInner)).Lock)
+			l.passed() // any cleanup would have happened by now
+			held, err := l.lock.Held(h.ctx)
+			require.NoError(t, err)
+			require.Equal(t, 1, held.Count)
+			require.True(t, l.direct.HExists(t.Context(), l.name, held.ID).Val())
+
+			s.deliver(t, whenFree)
+			inner := l.takeOnly(l.lock, h.ctx)
+			l.stands(inner, 2)
+			require.NoError(t, inner.unlock())
+			l.stands(h, 1)
+			s.deliver(t, underOwn)
+			l.stands(h, 1)
+			require.NoError(t, h.unlock())
+			l.free(false)
+			l.later(s, l.rival, underRival)
+			l.nothingLeft()
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package debuglocks_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/observe/debuglocks"
+	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/rwlock"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// newClient makes a client that is told when somebody waits.
+func newClient(t *testing.T, addr string, waiting func(name string)) *rlock.Client {
+	t.Helper()
+	rdb := redis.NewClient(&redis.Options{Addr: addr})
+	t.Cleanup(func() { _ = rdb.Close() })
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{Waiting: waiting}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func get(t *testing.T, h http.Handler, url, accept string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, url, nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code)
+	return w
+}
+
+func page(t *testing.T, h http.Handler, url string) (p debuglocks.Page) {
+	t.Helper()
+	w := get(t, h, url, "application/json")
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &p))
+	return p
+}
+
+func TestThePageTellsHoldsAndWaiters(t *testing.T) {
+	t.Parallel()
+	addr, name := redistest.Shared(t).Addr(), redistest.Key(t)
+	waits := make(chan string, 1)
+	client := newClient(t, addr, func(name string) { waits <- name })
+	h := debuglocks.Handler(client)
+	empty := page(t, h, "/debug/locks")
+	assert.NotNil(t, empty.Holds)
+	assert.Empty(t, empty.Holds)
+
+	lock := rlock.New(client, name+"<b>")
+	held, unlock, err := lock.Lock(t.Context())
+	require.NoError(t, err)
+	hold, err := lock.Held(held)
+	require.NoError(t, err)
+	_, leave, err := rwlock.New(client, name+":rw").Read().Lock(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, _, err := lock.Lock(ctx); done <- err }()
+	<-waits
+
+	p := page(t, h, "/debug/locks")
+	require.Len(t, p.Holds, 2)
+	assert.Equal(t, hold.ID, p.Holds[1].ID)
+	assert.Equal(t, hold.Fence, p.Holds[1].Fence)
+	assert.Equal(t, "rlock", p.Holds[1].Kind)
+	assert.Equal(t, "read", p.Holds[0].Kind)
+	assert.True(t, p.Holds[1].ValidUntil.After(p.Time))
+	require.Len(t, p.Waiters, 1)
+	assert.Equal(t, name+"<b>", p.Waiters[0].Name)
+	assert.Empty(t, p.Redis, "nobody asked")
+
+	text := get(t, h, "/debug/locks", "text/html").Body.String()
+	assert.Contains(t, text, hold.ID)
+	assert.Contains(t, text, "&lt;b&gt;", "names are text")
+	assert.NotContains(t, text, "<b>")
+	assert.Contains(t, get(t, h, "/?format=json", "text/html").Body.String(), `"holds"`)
+
+	cancel()
+	<-done
+	require.NoError(t, unlock())
+	require.NoError(t, leave())
+	assert.Empty(t, page(t, h, "/debug/locks").Holds)
+}
+
+func TestThePageTellsLocksInRedisWhenAsked(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	_, _, err := rlock.New(newClient(t, server.Addr(), nil), "elsewhere").Lock(t.Context())
+	require.NoError(t, err)
+	h := debuglocks.Handler(newClient(t, server.Addr(), nil))
+	p := page(t, h, "/?redis=else*")
+	require.Len(t, p.Redis, 1)
+	assert.Equal(t, "elsewhere", p.Redis[0].Name)
+	assert.Equal(t, 1, p.Redis[0].Held)
+	assert.Empty(t, p.Holds)
+	assert.Contains(t, get(t, h, "/?redis=else*", "text/html").Body.String(), "elsewhere")
+	assert.Contains(t, get(t, h, "/?redis=none", "text/html").Body.String(), "none match")
+}
+
+func TestThePageOnlyReads(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	debuglocks.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	assert.Equal(t, http.StatusMethodNotAllowed, w.Code)
+}

@@ -1,0 +1,280 @@
+package otel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/observe/lockclass"
+	"github.com/holdfast-go/holdfast/observe/otel"
+)
+
+// lab is a telemetry whose metrics and spans stay in memory.
+type lab struct {
+	*otel.Telemetry
+	reader *metric.ManualReader
+	spans  *tracetest.SpanRecorder
+	tracer *trace.TracerProvider
+}
+
+func newLab(t *testing.T, opts otel.Options) *lab {
+	t.Helper()
+	l := &lab{reader: metric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
+	l.tracer = trace.NewTracerProvider(trace.WithSpanProcessor(l.spans))
+	opts.MeterProvider = metric.NewMeterProvider(metric.WithReader(l.reader))
+	opts.TracerProvider = l.tracer
+	var err error
+	l.Telemetry, err = otel.New(opts)
+	require.NoError(t, err)
+	return l
+}
+
+// metrics returns what was measured, by the metrics' names without their prefix.
+func (l *lab) metrics(t *testing.T) map[string]metricdata.Metrics {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(t, l.reader.Collect(t.Context(), &all))
+	byName := make(map[string]metricdata.Metrics)
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			byName[strings.TrimPrefix(m.Name, "holdfast.lock.")] = m
+		}
+	}
+	return byName
+}
+
+// values returns the values of a metric by its attributes; of a histogram, how much was observed.
+func values(m metricdata.Metrics) map[string]float64 {
+	found := make(map[string]float64)
+	switch data := m.Data.(type) {
+	case metricdata.Histogram[float64]:
+		for _, p := range data.DataPoints {
+			found[labels(p.Attributes)] = float64(p.Count)
+		}
+	case metricdata.Sum[int64]:
+		for _, p := range data.DataPoints {
+			found[labels(p.Attributes)] = float64(p.Value)
+		}
+	case metricdata.Gauge[int64]:
+		for _, p := range data.DataPoints {
+			found[labels(p.Attributes)] = float64(p.Value)
+		}
+	case metricdata.Gauge[float64]:
+		for _, p := range data.DataPoints {
+			found[labels(p.Attributes)] = p.Value
+		}
+	}
+	return found
+}
+
+func labels(set attribute.Set) string {
+	var all []string
+	for _, pair := range set.ToSlice() {
+		all = append(all, pair.Value.String())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestCallsAreMeasuredByTheirOutcome(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{})
+	o := l.Observer()
+	call := lock.Call{Name: "order:1", Kind: lock.KindLock}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, err := range []error{nil, lock.ErrBusy, lock.ErrUnavailable, context.Canceled, errors.New("odd")} {
+		begun := o.Begin(ctx, call)
+		if errors.Is(err, context.Canceled) {
+			cancel()
+		}
+		o.End(begun, call, time.Second, err)
+	}
+	measured := l.metrics(t)
+	assert.Equal(t, map[string]float64{
+		"order:* rlock held": 1, "order:* rlock busy": 1, "order:* rlock unavailable": 1, "order:* rlock cancelled": 1,
+		"order:* rlock error": 1,
+	}, values(measured["wait.duration"]))
+	assert.Equal(t, "s", measured["wait.duration"].Unit)
+	assert.Equal(t, map[string]float64{"order:* rlock": 0}, values(measured["waiting"]), "with an ended context too")
+}
+
+func TestHoldsAreMeasuredByTheirOutcome(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{})
+	o := l.Observer()
+	call := lock.Call{Name: "order:1", Kind: lock.KindLock}
+	held := o.Held(t.Context(), call)
+	assert.Equal(t, map[string]float64{"order:* rlock": 1}, values(l.metrics(t)["held"]))
+	assert.Equal(t, map[string]float64{
+		"order:* rlock expired": 0, "order:* rlock gone": 0, "order:* rlock max_hold": 0,
+	}, values(l.metrics(t)["losses"]), "they begin at zero")
+	o.Ended(held, call, time.Second, &lock.LostError{Name: "order:1", Reason: lock.LossGone})
+	o.Ended(o.Held(t.Context(), call), call, time.Second, nil)
+	o.Ended(o.Held(t.Context(), call), call, time.Second, &lock.ReleaseError{Name: "order:1"})
+	measured := l.metrics(t)
+	assert.Equal(t, map[string]float64{"order:* rlock": 0}, values(measured["held"]))
+	assert.Equal(t, map[string]float64{"order:* rlock lost": 1, "order:* rlock released": 1,
+		"order:* rlock unconfirmed": 1}, values(measured["hold.duration"]))
+	assert.InDelta(t, 1, values(measured["losses"])["order:* rlock gone"], 0)
+	assert.Empty(t, l.spans.Started(), "a hold is no span")
+}
+
+func TestRenewalsAndCommands(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{})
+	o := l.Observer()
+	o.Renewed("order:1", nil)
+	o.Renewed("order:2", lock.ErrUnavailable)
+	o.Command(lock.Command{Script: "acquire", Took: time.Millisecond})
+	measured := l.metrics(t)
+	assert.Equal(t, map[string]float64{"order:*": 1, "unavailable order:*": 1}, values(measured["renewals"]))
+	assert.Equal(t, map[string]float64{"acquire": 1}, values(measured["command.duration"]))
+}
+
+type stats lock.Stats
+
+func (s stats) Stats() lock.Stats { return lock.Stats(s) }
+
+func TestAClientIsTracked(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{})
+	untrack, err := l.Track(stats{Holds: 2, LeastValidity: 5 * time.Second, RenewalsDue: 1, ReleasesOwed: 3, Coalesced: 4})
+	require.NoError(t, err)
+	measured := l.metrics(t)
+	for name, want := range map[string]float64{
+		"least_validity": 5, "renewals.due": 1, "releases.owed": 3, "events.dropped": 4,
+	} {
+		assert.Equal(t, map[string]float64{"": want}, values(measured[name]), name)
+	}
+	untrack()
+	assert.Empty(t, values(l.metrics(t)["renewals.due"]))
+}
+
+func TestNamesAreNeverAttributesOfMetrics(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{Class: func(name string) string { return name }})
+	o := l.Observer()
+	for i := range 1000 {
+		call := lock.Call{Name: fmt.Sprint("order:", i), Kind: lock.KindLock}
+		o.Ended(o.Held(o.Begin(t.Context(), call), call), call, 0, nil)
+		o.End(t.Context(), call, 0, nil)
+		o.Renewed(call.Name, nil)
+	}
+	for name, m := range l.metrics(t) {
+		most := lockclass.DefaultMost + 1
+		if name == "losses" {
+			most *= 3 // reasons
+		}
+		assert.LessOrEqual(t, len(values(m)), most, name)
+	}
+}
+
+// attributes returns the attributes of a span or of an event, by their names.
+func attributes(pairs []attribute.KeyValue) map[string]string {
+	all := make(map[string]string)
+	for _, pair := range pairs {
+		all[strings.TrimPrefix(string(pair.Key), "holdfast.lock.")] = pair.Value.String()
+	}
+	return all
+}
+
+func TestTheWaitIsOneSpan(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, otel.Options{})
+	o := l.Observer()
+	ctx, parent := l.tracer.Tracer("test").Start(t.Context(), "request")
+	call := lock.Call{Name: "order:1001", Kind: lock.KindSemaphore, Permits: 2}
+	granted := call
+	granted.HoldID, granted.Fence = "id", 7
+	o.End(o.Begin(ctx, call), granted, time.Second, nil)
+	o.End(o.Begin(ctx, call), call, time.Second, fmt.Errorf("%w: no answer", lock.ErrUnavailable))
+	o.End(o.Begin(ctx, call), call, time.Second, lock.ErrBusy)
+	spans := l.spans.Ended()
+	require.Len(t, spans, 3)
+	for i, want := range []struct {
+		status codes.Code
+		text   map[string]string
+	}{
+		{codes.Unset, map[string]string{"outcome": "held", "hold.id": "id", "fence": "7"}},
+		{codes.Error, map[string]string{"outcome": "unavailable", "error.type": "unavailable"}},
+		{codes.Unset, map[string]string{"outcome": "busy"}},
+	} {
+		for key, value := range map[string]string{
+			"name": "order:1001", "kind": "semaphore", "permits": "2", "try": "false",
+		} {
+			want.text[key] = value
+		}
+		assert.Equal(t, "holdfast.lock.wait", spans[i].Name())
+		assert.Equal(t, parent.SpanContext().SpanID(), spans[i].Parent().SpanID())
+		assert.Equal(t, want.text, attributes(spans[i].Attributes()))
+		assert.Equal(t, want.status, spans[i].Status().Code)
+	}
+	exemplars := 0
+	data, ok := l.metrics(t)["wait.duration"].Data.(metricdata.Histogram[float64])
+	require.True(t, ok)
+	for _, p := range data.DataPoints {
+		exemplars += len(p.Exemplars)
+	}
+	assert.Positive(t, exemplars, "they lead from the histogram to the span")
+}
+
+func TestALossIsAnEventOfTheSpanThatHolds(t *testing.T) {
+	t.Parallel()
+	call := lock.Call{Name: "order:1001", Kind: lock.KindLock, HoldID: "id", Fence: 7}
+	lost := &lock.LostError{Name: call.Name, Reason: lock.LossExpired}
+	for _, holdSpans := range []bool{false, true} {
+		l := newLab(t, otel.Options{HoldSpans: holdSpans})
+		o := l.Observer()
+		ctx, span := l.tracer.Tracer("test").Start(t.Context(), "request")
+		held := o.Held(ctx, call)
+		_, work := l.tracer.Tracer("test").Start(held, "work")
+		o.Ended(held, call, time.Second, lost)
+		work.End()
+		span.End()
+		names := map[string]trace.ReadOnlySpan{}
+		for _, s := range l.spans.Ended() {
+			names[s.Name()] = s
+		}
+		bearer := "request"
+		if holdSpans {
+			bearer = "holdfast.lock.hold"
+			assert.Equal(t, codes.Error, names[bearer].Status().Code)
+			assert.Equal(t, "lost", attributes(names[bearer].Attributes())["outcome"])
+		}
+		assert.Len(t, names, 2+map[bool]int{true: 1}[holdSpans])
+		assert.Equal(t, names[bearer].SpanContext().SpanID(), names["work"].Parent().SpanID())
+		require.Len(t, names[bearer].Events(), 1)
+		event := names[bearer].Events()[0]
+		assert.Equal(t, "holdfast.lock.lost", event.Name)
+		assert.Equal(t, map[string]string{
+			"name": "order:1001", "kind": "rlock", "hold.id": "id", "fence": "7", "loss.reason": "expired",
+		}, attributes(event.Attributes))
+	}
+}
+
+// A program that sets no provider pays for the global ones, which do nothing.
+func TestWithoutProvidersNothingHappens(t *testing.T) {
+	t.Parallel()
+	telemetry, err := otel.New(otel.Options{})
+	require.NoError(t, err)
+	o := telemetry.Observer()
+	call := lock.Call{Name: "a", Kind: lock.KindLock}
+	o.End(o.Begin(t.Context(), call), call, 0, nil)
+	o.Ended(o.Held(t.Context(), call), call, 0, nil)
+	untrack, err := telemetry.Track(stats{})
+	require.NoError(t, err)
+	untrack()
+}
