@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -37,8 +37,8 @@ func TestAWaiterThatNeverAskedIsInvited(t *testing.T) {
 			taking, registering := faultproxy.NewGate(), faultproxy.NewGate()
 			defer taking.Open()
 			defer registering.Open()
-			take := proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.HoldReply(taking))
-			register := proxy.On(faultproxy.Script(lua.SHA("fair_enqueue")), faultproxy.HoldReply(registering))
+			take := proxy.On(faultproxy.Script(luacall.SHA("fair_acquire")), faultproxy.HoldReply(taking))
+			register := proxy.On(faultproxy.Script(luacall.SHA("fair_enqueue")), faultproxy.HoldReply(registering))
 			first := p.start(context.Background())
 			take.Wait(t, 1)
 			second := p.start(context.Background())
@@ -55,7 +55,7 @@ func TestAWaiterThatNeverAskedIsInvited(t *testing.T) {
 			invited := l.rdb.HKeys(context.Background(), l.name).Val()
 			require.Len(t, invited, 1, "nobody is invited")
 			require.True(t, strings.HasPrefix(invited[0], client+":"), "one that came later is invited")
-			asks := proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.Pass).Times(-1)
+			asks := proxy.On(faultproxy.Script(luacall.SHA("fair_acquire")), faultproxy.Pass).Times(-1)
 			registering.Open()
 			h := l.arrives(second)
 			asks.Wait(t, 1)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -24,7 +24,7 @@ func New(client *rlock.Client, name string, opts ...rlock.Option) *rlock.Lock {
 }
 
 func newQueue(client *redisclient.Client, name string) (*queue, error) {
-	p := &queue{name: name, keys: lua.Fair{Lock: name}}
+	p := &queue{name: name, keys: luacall.Fair{Lock: name}}
 	core, err := client.Core()
 	if err != nil {
 		return p, err
@@ -35,7 +35,7 @@ func newQueue(client *redisclient.Client, name string) (*queue, error) {
 	}
 	p.core, p.times = core, timesFor(core.MaxPoll)
 	plain := keys.Prefix("redisson_lock__channel", key)
-	p.keys = lua.Fair{
+	p.keys = luacall.Fair{
 		Lock:   key,
 		Token:  keys.Prefix("redisson_lock_token", key),
 		Queue:  keys.Own("fair_queue", key),
@@ -58,10 +58,10 @@ func newQueue(client *redisclient.Client, name string) (*queue, error) {
 }
 
 // timesFor are the times of a queue whose clients ask every poll.
-func timesFor(poll time.Duration) lua.FairTimes {
+func timesFor(poll time.Duration) luacall.FairTimes {
 	// After a stop of the server, clients are heard of within half a second or a poll.
 	unit := max(poll, 500*time.Millisecond)
-	t := lua.FairTimes{
+	t := luacall.FairTimes{
 		Life: (4 * unit).Milliseconds(),
 		Step: unit.Milliseconds(),
 		// Whose message was lost is to come with its next question.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -131,7 +131,7 @@ func operations() []operation {
 			ctx, cancel := context.WithCancel(context.Background())
 			gone, last := f.victim.waitWith(ctx), f.rival.wait()
 			held := faultproxy.NewGate()
-			claim := f.proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.HoldRequest(held))
+			claim := f.proxy.On(faultproxy.Script(luacall.SHA("fair_acquire")), faultproxy.HoldRequest(held))
 			first.frees(f)
 			claim.Wait(f.T, 1)
 			fail()
@@ -155,7 +155,7 @@ func TestACallGoesWrong(t *testing.T) {
 				fault := faults()[i] // with a gate of its own
 				var rule *faultproxy.Rule
 				op.run(f, func() {
-					rule = f.proxy.On(faultproxy.Script(lua.SHA(op.script)), fault.action)
+					rule = f.proxy.On(faultproxy.Script(luacall.SHA(op.script)), fault.action)
 				})
 				rule.Wait(t, 1)
 				if fault.gate != nil {
@@ -225,7 +225,7 @@ func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
 				if at == "its turn" {
 					c = f.victim.waitWith(ctx)
 				}
-				rule := f.proxy.On(faultproxy.Script(lua.SHA(script)), keep(gate))
+				rule := f.proxy.On(faultproxy.Script(luacall.SHA(script)), keep(gate))
 				if at == "its turn" {
 					first.frees(t)
 					first = hold{}

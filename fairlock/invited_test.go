@@ -12,9 +12,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -45,7 +45,7 @@ func newInviteLab(t *testing.T, poll time.Duration) *inviteLab {
 
 // questions is how often the victim has asked for the lock.
 func (l *inviteLab) questions() int {
-	return l.proxy.Requests(faultproxy.Script(lua.SHA("fair_acquire")))
+	return l.proxy.Requests(faultproxy.Script(luacall.SHA("fair_acquire")))
 }
 
 // asked waits until the victim has asked for the lock so often.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -117,7 +117,7 @@ func TestABreakDuringARunLeavesNothingToThoseWhoHadTheirTurns(t *testing.T) {
 		h.frees(t)
 		h = l.arrives(rest[0])
 		gate := faultproxy.NewGate()
-		proxy.On(faultproxy.Script(lua.SHA("fair_release")), faultproxy.HoldRequest(gate)).Times(-1)
+		proxy.On(faultproxy.Script(luacall.SHA("fair_release")), faultproxy.HoldRequest(gate)).Times(-1)
 		served := l.places()
 		if len(served) != 2 {
 			gate.Open()

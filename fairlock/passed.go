@@ -2,7 +2,7 @@ package fairlock
 
 import (
 	"github.com/holdfast-go/holdfast/internal/redisstore"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // passed is the protocol of a hold that was passed on to waiters that have places in the queue.
@@ -28,6 +28,6 @@ func (p *passed) Serving(id string) redisstore.Protocol {
 func (p *passed) Served() string { return p.served[0] }
 
 // Release takes away the places of those who were served, too.
-func (p *passed) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (p *passed) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	return p.release(id, p.served, sharded, wantNow)
 }

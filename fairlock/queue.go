@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -19,8 +19,8 @@ import (
 type queue struct {
 	name  string
 	core  redisclient.Core
-	keys  lua.Fair
-	times lua.FairTimes
+	keys  luacall.Fair
+	times luacall.FairTimes
 }
 
 var (
@@ -60,9 +60,9 @@ func under(_, _ string) (bool, error) {
 
 // Acquire falls back to scripts of one key where the slot is being moved. Then there is no order.
 func (q *queue) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
-	reply, err := lua.FairAcquire(q.keys, q.times, lua.FairArgs{
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
+	reply, err := luacall.FairAcquire(q.keys, q.times, luacall.FairArgs{
 		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
 		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Store.Sharded(),
 	}).Run(ctx, conn)
@@ -77,23 +77,23 @@ func (q *queue) Acquire(
 
 // take takes the lock key by key. If the id stands there already it may have been invited only, for less
 // than a lease; so the lease is set in any case, and the token counts that is minted after it.
-func (q *queue) take(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.AcquireReply, error) {
+func (q *queue) take(ctx context.Context, conn luacall.Conn, ask store.Ask) (luacall.AcquireReply, error) {
 	lease := ask.Lease.Milliseconds()
-	reply, err := lua.Acquire(lua.AcquireArgs{
+	reply, err := luacall.Acquire(luacall.AcquireArgs{
 		Lock: q.keys.Lock, ID: ask.ID, Lease: lease, NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
 	}).Run(ctx, conn)
-	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
 		return reply, err
 	}
-	if reply.Status == lua.Already {
-		kept, err := lua.Renew([]string{q.keys.Lock}, []string{ask.ID}, []int64{lease}).Run(ctx, conn)
-		if err != nil || kept[0] != lua.Renewed {
-			return lua.AcquireReply{}, &halfTaken{errors.Join(err, errGone)}
+	if reply.Status == luacall.Already {
+		kept, err := luacall.Renew([]string{q.keys.Lock}, []string{ask.ID}, []int64{lease}).Run(ctx, conn)
+		if err != nil || kept[0] != luacall.Renewed {
+			return luacall.AcquireReply{}, &halfTaken{errors.Join(err, errGone)}
 		}
 	}
-	minted, err := lua.Mint(q.keys.Token, q.core.FenceTTL).Run(ctx, conn)
+	minted, err := luacall.Mint(q.keys.Token, q.core.FenceTTL).Run(ctx, conn)
 	if err != nil {
-		return lua.AcquireReply{}, &halfTaken{err}
+		return luacall.AcquireReply{}, &halfTaken{err}
 	}
 	q.forget(ctx, conn, ask.ID)
 	reply.Fence = minted.Fence
@@ -111,7 +111,7 @@ func (h *halfTaken) Error() string {
 }
 
 // forget takes places out of the queue. One that stays is invited one day and does not come.
-func (q *queue) forget(ctx context.Context, conn lua.Conn, ids ...string) {
+func (q *queue) forget(ctx context.Context, conn luacall.Conn, ids ...string) {
 	args := []any{"zrem", q.keys.Queue}
 	for _, id := range ids {
 		args = append(args, id)
@@ -121,62 +121,62 @@ func (q *queue) forget(ctx context.Context, conn lua.Conn, ids ...string) {
 
 // Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
 func (q *queue) Enqueue(
-	ctx context.Context, conn lua.Conn, asks []store.Ask,
-) (lua.EnqueueReply, error) {
-	places := make([]lua.Place, len(asks))
+	ctx context.Context, conn luacall.Conn, asks []store.Ask,
+) (luacall.EnqueueReply, error) {
+	places := make([]luacall.Place, len(asks))
 	for i, ask := range asks {
-		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
+		places[i] = luacall.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
 	notAfter := asks[0].NotAfter
-	return lua.FairEnqueue(q.keys, q.times, notAfter, places).
-		OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, error) { // seldom needed
-			return lua.FairEnqueueOnly(q.keys, q.times, notAfter, places).Run(ctx, conn)
+	return luacall.FairEnqueue(q.keys, q.times, notAfter, places).
+		OrElse(luacall.With(func(ctx context.Context, conn luacall.Conn) (luacall.EnqueueReply, error) {
+			return luacall.FairEnqueueOnly(q.keys, q.times, notAfter, places).Run(ctx, conn)
 		})).Run(ctx, conn)
 }
 
 func (q *queue) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.AdoptReply, error) {
-	return lua.Adopt(lua.AdoptArgs{
+	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
+) (luacall.AdoptReply, error) {
+	return luacall.Adopt(luacall.AdoptArgs{
 		Lock: q.keys.Lock, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
 func (q *queue) Reenter(
-	ctx context.Context, conn lua.Conn, s store.Step,
-) (lua.StepReply, error) {
-	return lua.Reenter(lua.ReenterArgs{
+	ctx context.Context, conn luacall.Conn, s store.Step,
+) (luacall.StepReply, error) {
+	return luacall.Reenter(luacall.ReenterArgs{
 		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
-func (q *queue) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.Leave(lua.LeaveArgs{
+func (q *queue) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.Leave(luacall.LeaveArgs{
 		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
 // Inspect looks at the hash alone where the slot is being moved.
 func (q *queue) Inspect(
-	ctx context.Context, conn lua.Conn, sharded bool,
-) (lua.InspectReply, error) {
-	return lua.FairInspect(q.keys, q.times, sharded).
-		OrElse(lua.Inspect(q.keys.Lock, "", q.keys.Channel, sharded)).Run(ctx, conn)
+	ctx context.Context, conn luacall.Conn, sharded bool,
+) (luacall.InspectReply, error) {
+	return luacall.FairInspect(q.keys, q.times, sharded).
+		OrElse(luacall.Inspect(q.keys.Lock, "", q.keys.Channel, sharded)).Run(ctx, conn)
 }
 
 // Release falls back to the release of the hash where the slot is being moved; the queue is asked for
 // what is left there afterwards.
-func (q *queue) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (q *queue) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	return q.release(id, nil, sharded, wantNow)
 }
 
-func (q *queue) release(id string, served []string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
-	plain := lua.Release(lua.ReleaseArgs{
+func (q *queue) release(id string, served []string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
+	plain := luacall.Release(luacall.ReleaseArgs{
 		Lock: q.keys.Lock, ID: id, Channel: q.keys.Channel, Sharded: sharded, WantNow: wantNow,
 	})
-	return lua.FairRelease(q.keys, q.times, lua.FairReleaseArgs{
+	return luacall.FairRelease(q.keys, q.times, luacall.FairReleaseArgs{
 		ID: id, Served: served, Sharded: sharded, WantNow: wantNow, Unsure: q.core.Cluster && !sharded,
-	}).OrElse(lua.With(func(ctx context.Context, conn lua.Conn) (lua.ReleaseReply, error) {
+	}).OrElse(luacall.With(func(ctx context.Context, conn luacall.Conn) (luacall.ReleaseReply, error) {
 		q.forget(ctx, conn, append([]string{id}, served...)...)
 		return plain.Run(ctx, conn)
 	}))
@@ -187,8 +187,8 @@ func (q *queue) Renewer() redisstore.Renewer { return renewer{} }
 // renewer renews holds that are fields of a hash.
 type renewer struct{}
 
-func (renewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
-	return lua.Renew(keys, ids, ttls)
+func (renewer) Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.Renew(keys, ids, ttls)
 }
 
 // NoteKey implements [redisstore.Noting].

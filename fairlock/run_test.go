@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -40,13 +40,13 @@ func TestARegistrationRacesTheReleaseThatEmptiesTheQueue(t *testing.T) {
 	defer asking.Open()
 	first := p.take()
 	second := p.wait()
-	register := proxy.On(faultproxy.Script(lua.SHA("fair_enqueue")), faultproxy.HoldRequest(registering))
+	register := proxy.On(faultproxy.Script(luacall.SHA("fair_enqueue")), faultproxy.HoldRequest(registering))
 	third := p.start(context.Background())
 	register.Wait(t, 1)
 	first.frees(t)
 	l.arrives(second).frees(t)
 	require.Empty(t, l.left(), "the queue is gone")
-	asks := proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.HoldRequest(asking)).Times(-1)
+	asks := proxy.On(faultproxy.Script(luacall.SHA("fair_acquire")), faultproxy.HoldRequest(asking)).Times(-1)
 	registering.Open()
 	asks.Wait(t, 1)
 	rival.busy()
@@ -62,7 +62,7 @@ func TestARegistrationRacesTheReleaseThatEmptiesTheQueue(t *testing.T) {
 func (f *faultLab) lapse(questions int, silenced func()) (holder hold, mine []<-chan hold, last <-chan hold) {
 	f.Helper()
 	first := f.rival.take()
-	asks := faultproxy.Script(lua.SHA("fair_acquire"))
+	asks := faultproxy.Script(luacall.SHA("fair_acquire"))
 	questions += f.proxy.Requests(asks)
 	mine = []<-chan hold{f.victim.wait(), f.victim.wait()}
 	redistest.Eventually(f, patience, func() bool { return f.proxy.Requests(asks) >= questions }, "it does not ask")
@@ -108,7 +108,7 @@ func TestALapseIsTold(t *testing.T) {
 			lapsed, told := make(chan struct{}), new(atomic.Bool)
 			var rule *faultproxy.Rule
 			holder, mine, last := f.lapse(questions, func() {
-				rule = f.proxy.On(faultproxy.Script(lua.SHA(script)), func(x *faultproxy.Exchange) {
+				rule = f.proxy.On(faultproxy.Script(luacall.SHA(script)), func(x *faultproxy.Exchange) {
 					if <-lapsed; told.CompareAndSwap(false, true) {
 						c.action(x)
 					} else {
@@ -157,7 +157,7 @@ func TestALateCopyOfAPollThatWasServed(t *testing.T) {
 		first := f.run(before, line...) // which has tokens for those behind it
 		polled := line[1]
 		gate := faultproxy.NewGate()
-		rule := f.proxy.On(faultproxy.Script(lua.SHA("fair_acquire")), faultproxy.DuplicateLater(gate))
+		rule := f.proxy.On(faultproxy.Script(luacall.SHA("fair_acquire")), faultproxy.DuplicateLater(gate))
 		rule.Wait(t, 1)
 		last := f.victim.wait() // its registration says who stands next
 		id := first.known(t).ID

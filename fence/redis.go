@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // Client sends a command to Redis: a *redis.Client, a *redis.ClusterClient, or any of the like.
-type Client = lua.Conn
+type Client = luacall.Conn
 
 // Redis guards keys of a Redis database. It is safe for concurrent use.
 type Redis struct {
@@ -47,7 +47,7 @@ func (g *Redis) Do(ctx context.Context, key string, token int64, command string,
 	if err := errors.Join(checkToken(token), checkName(key)); err != nil {
 		return nil, err
 	}
-	reply, err := lua.Guard(lua.GuardArgs{
+	reply, err := luacall.Guard(luacall.GuardArgs{
 		Key: key, Token: keys.Own("fence", key), Fence: token, TTL: g.ttl.Milliseconds(), Command: command, Args: args,
 	}).Run(ctx, g.client)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/keys"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/latch"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -224,12 +224,12 @@ func aclCounting(a *aclTrial) {
 	// A Drain whose reply was lost, and which is sent again.
 	a.ok(here.Delete(a.within()))
 	a.ok(here.Set(a.within(), 2))
-	counter := lua.Counter{Free: a.name, Channel: keys.Prefix("redisson_sc", a.name)}
-	request := func(id string) lua.Request {
-		return lua.Request{ID: aclDead + id, Key: keys.Own("request", a.name),
+	counter := luacall.Counter{Free: a.name, Channel: keys.Prefix("redisson_sc", a.name)}
+	request := func(id string) luacall.Request {
+		return luacall.Request{ID: aclDead + id, Key: keys.Own("request", a.name),
 			NotAfter: time.Now().Add(time.Minute).UnixMicro()}
 	}
-	drain := lua.CountDrain(counter, request("1"))
+	drain := luacall.CountDrain(counter, request("1"))
 	for range 2 {
 		_, err = drain.Run(a.within(), a.rdbs[0])
 		a.ok(err)
@@ -237,9 +237,9 @@ func aclCounting(a *aclTrial) {
 	// One that is given up after it took.
 	a.ok(here.Delete(a.within()))
 	a.ok(here.Set(a.within(), 2))
-	_, err = lua.CountAcquire(counter, 1, false, request("2")).Run(a.within(), a.rdbs[0])
+	_, err = luacall.CountAcquire(counter, 1, false, request("2")).Run(a.within(), a.rdbs[0])
 	a.ok(err)
-	_, err = lua.CountCancel(counter, 1, request("2"), 60_000).Run(a.within(), a.rdbs[0])
+	_, err = luacall.CountCancel(counter, 1, request("2"), 60_000).Run(a.within(), a.rdbs[0])
 	a.ok(err)
 	a.ok(here.Delete(a.within()))
 	a.quiet()

@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -48,7 +48,7 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 		redistest.Eventually(t, limit, func() bool { return events.waits("crowded") == waiters }, "not all wait")
 	}
 	subscribed(t, server, "crowded")
-	count := func(script string) int { return proxy.Requests(faultproxy.Script(lua.SHA(script))) }
+	count := func(script string) int { return proxy.Requests(faultproxy.Script(luacall.SHA(script))) }
 	before := crowd{0, count("acquire"), count("release")}
 	require.NoError(t, unlock())
 	all.Wait()

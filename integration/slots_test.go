@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/fairlock"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/latch"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
@@ -36,7 +36,7 @@ func TestEveryPrimitiveWhereKeysMustBeLiteral(t *testing.T) {
 		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "permit_keep", "rw_write_renew",
 		"rw_read_renew",
 	} {
-		forbidden[lua.SHA(name)] = true
+		forbidden[luacall.SHA(name)] = true
 	}
 	proxy := faultproxy.Start(t, redistest.Start(t).Addr())
 	refused := proxy.On(func(r faultproxy.Request) bool { return forbidden[r.SHA()] },

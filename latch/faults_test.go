@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/latch"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // faults are what happens to one request of a script.
@@ -47,7 +47,7 @@ func underFaults(
 			}
 			gate := faultproxy.NewGate()
 			t.Cleanup(gate.Open)
-			rule := l.proxy.On(faultproxy.Script(lua.SHA(script)), fault(gate))
+			rule := l.proxy.On(faultproxy.Script(luacall.SHA(script)), fault(gate))
 			require.NoError(t, op(l.latch, l.bounded()))
 			after(l)
 			rule.Wait(t, 1)
@@ -100,7 +100,7 @@ func TestAWaitUnderFaultsEnds(t *testing.T) {
 			require.NoError(t, l.other.Set(t.Context(), 1))
 			gate := faultproxy.NewGate()
 			t.Cleanup(gate.Open)
-			rule := l.proxy.On(faultproxy.Nth(3, faultproxy.Script(lua.SHA("latch_wait"))), fault(gate))
+			rule := l.proxy.On(faultproxy.Nth(3, faultproxy.Script(luacall.SHA("latch_wait"))), fault(gate))
 			waits := l.waits(l.bounded(), l.latch, 3)
 			rule.Wait(t, 1) // by a poll
 			nothingYet(t, waits, "the count is still running")

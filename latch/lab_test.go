@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/latch"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -86,13 +86,13 @@ func newLab(t *testing.T, server *redistest.Server, poll time.Duration) *lab {
 // loadScripts has Redis know every script, so that none is sent twice for being unknown.
 func (l *lab) loadScripts() {
 	l.Helper()
-	at, ctx := lua.Latch{Count: l.name + ":s", Channel: "x"}, l.Context()
-	past := lua.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
-	_, err := lua.LatchSet(at, 1, past).Run(ctx, l.direct)
+	at, ctx := luacall.Latch{Count: l.name + ":s", Channel: "x"}, l.Context()
+	past := luacall.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
+	_, err := luacall.LatchSet(at, 1, past).Run(ctx, l.direct)
 	require.NoError(l, err)
-	_, err = lua.LatchDown(at, past).Run(ctx, l.direct)
+	_, err = luacall.LatchDown(at, past).Run(ctx, l.direct)
 	require.NoError(l, err)
-	_, err = lua.LatchWait(at.Count).Run(ctx, l.direct)
+	_, err = luacall.LatchWait(at.Count).Run(ctx, l.direct)
 	require.NoError(l, err)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -68,13 +68,13 @@ func (l *Latch) set(ctx context.Context, n int64, life time.Duration) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	if n < 1 || n > lua.MaxCount {
+	if n < 1 || n > luacall.MaxCount {
 		return &rlock.ArgumentError{
-			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(lua.MaxCount)),
+			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(luacall.MaxCount)),
 		}
 	}
 	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n, Life: life})
-	if err == nil && reply.Status == lua.Busy {
+	if err == nil && reply.Status == luacall.Busy {
 		return &busyError{l.gate.name, reply.Value}
 	}
 	return err

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/latch"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -48,7 +48,7 @@ func TestACopyOfACallThatChangedNothingChangesNothing(t *testing.T) {
 			c.before(l, l.other)
 			gate := faultproxy.NewGate()
 			t.Cleanup(gate.Open)
-			l.proxy.On(faultproxy.Script(lua.SHA(c.script)), faultproxy.DuplicateLater(gate)).Times(1)
+			l.proxy.On(faultproxy.Script(luacall.SHA(c.script)), faultproxy.DuplicateLater(gate)).Times(1)
 			c.call(l, late)
 			c.after(l, l.other)
 			gate.Open()

@@ -6,9 +6,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // gate is the protocol of a wait: a waiter that finds the latch open is done, and leaves nothing behind.
@@ -44,14 +44,14 @@ func (g *gate) Follows(string) bool { return true }
 // Inherits is false: a wait holds nothing that could be passed on.
 func (g *gate) Inherits(string) bool { return false }
 
-func (g *gate) Acquire(ctx context.Context, conn lua.Conn, _ store.Ask) (lua.AcquireReply, error) {
-	return lua.LatchWait(g.key).Run(ctx, conn)
+func (g *gate) Acquire(ctx context.Context, conn luacall.Conn, _ store.Ask) (luacall.AcquireReply, error) {
+	return luacall.LatchWait(g.key).Run(ctx, conn)
 }
 
 // Release undoes nothing: asking changes nothing.
-func (g *gate) Release(string, bool, bool) *lua.Call[lua.ReleaseReply] {
-	return lua.Func(func(context.Context) (lua.ReleaseReply, error) {
-		return lua.ReleaseReply{Status: lua.Gone}, nil
+func (g *gate) Release(string, bool, bool) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.Func(func(context.Context) (luacall.ReleaseReply, error) {
+		return luacall.ReleaseReply{Status: luacall.Gone}, nil
 	})
 }
 
@@ -60,25 +60,25 @@ var errVerb = errors.New("latch: there is no such change")
 
 // Change starts, counts or ends a count, or looks at it.
 func (g *gate) Change(
-	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
-) (lua.CountReply, error) {
-	at := lua.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
-	r := lua.Request{
+	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+) (luacall.CountReply, error) {
+	at := luacall.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
+	r := luacall.Request{
 		Key: g.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 	}
 	switch what.Verb {
 	case store.Look:
-		return lua.CountLook(g.key).Run(ctx, conn)
+		return luacall.CountLook(g.key).Run(ctx, conn)
 	case store.Set:
 		if what.Life > 0 {
-			return lua.LatchSetFor(at, what.N, what.Life.Milliseconds(), r).Run(ctx, conn)
+			return luacall.LatchSetFor(at, what.N, what.Life.Milliseconds(), r).Run(ctx, conn)
 		}
-		return lua.LatchSet(at, what.N, r).Run(ctx, conn)
+		return luacall.LatchSet(at, what.N, r).Run(ctx, conn)
 	case store.Down:
-		return lua.LatchDown(at, r).Run(ctx, conn)
+		return luacall.LatchDown(at, r).Run(ctx, conn)
 	case store.Delete:
-		return lua.LatchDelete(at, r).Run(ctx, conn)
+		return luacall.LatchDelete(at, r).Run(ctx, conn)
 	default:
-		return lua.CountReply{}, &store.Refused{Err: errVerb}
+		return luacall.CountReply{}, &store.Refused{Err: errVerb}
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/leader"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -78,7 +78,7 @@ func TestRunOfACandidateThatRedisRefuses(t *testing.T) {
 		err := e.Run(ctx, idle)
 		require.ErrorIs(t, err, rlock.ErrUnavailable)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
-		var denied *lua.DeniedError
+		var denied *luacall.DeniedError
 		require.ErrorAs(t, err, &denied)
 		require.ErrorContains(t, err, "redis denies access: redis refused the credentials: WRONGPASS")
 		require.Equal(t, err, e.Err())
@@ -137,7 +137,7 @@ func TestACandidateThatIsRefusedLater(t *testing.T) {
 
 	rights(t, server, "-evalsha", "-eval")
 	redistest.Eventually(t, time.Minute, func() bool { return e.Err() != nil }, "the refusal is told")
-	var denied *lua.DeniedError
+	var denied *luacall.DeniedError
 	require.ErrorAs(t, e.Err(), &denied)
 	redistest.Eventually(t, time.Minute, func() bool { return log.count(fails) == 1 }, "it is logged")
 	first := e.Err()

@@ -1,6 +1,7 @@
-// Package lua holds the scripts that work on locks in Redis, and for each a function that makes its call and reads
-// its answer. It is the lowest layer of this module. It can be imported but is not a stable API: arguments and
-// replies of a script may change with any version.
+// Package lua holds the scripts that work on locks in Redis: one file each, whose header says what KEYS and ARGV are,
+// what it returns and what it publishes. Whoever reads a trace of a server's commands finds by [Script] which digest is
+// which. The package can be imported but is not a stable API: arguments and replies of a script may change with any
+// version. Package internal/redisstore/luacall makes the calls and reads the answers.
 //
 // # Model
 //
@@ -37,9 +38,6 @@
 //   - Renew creates nothing and only lengthens.
 //   - A repeated Mint makes a higher token. A lost token is a gap in the sequence.
 //
-// go-redis makes no copies behind the caller's back either: commands are marked so that it sends each only once. The
-// caller sends again, and knows which attempt answered.
-//
 // # Why a failure leaves nothing half done
 //
 // What a script wrote before it failed stays written. So every script reads everything it needs, and refuses what is
@@ -53,15 +51,15 @@
 //
 // # Bundles
 //
-// [Bundles] combines acquisitions, or releases, of different locks into one call, for a server that accepts keys of
-// any slots. Each of them has the same effect as by itself, with the same order of checks and writes. A call that
-// fails is caught, leaves nothing, and is sent again by itself, which yields the reason. A server that wants the
-// keys of a script in one slot refuses a bundle before any of it runs ([Crossed]).
+// acquire_many and release_many do the work of several acquisitions, or releases, of different locks, for a server that
+// accepts keys of any slots. Each of them has the same effect as by itself, with the same order of checks and writes. A
+// call that fails is caught, leaves nothing, and is sent again by itself, which yields the reason. A server that wants
+// the keys of a script in one slot refuses a bundle before any of it runs.
 //
 // # Cluster
 //
 // All keys of a call lie in one slot. While a slot migrates only scripts of one key are sure to run. Therefore the
-// channel is an argument and not a key, [Acquire] works without a token key, and [Mint] adds the token.
+// channel is an argument and not a key, acquire works without a token key, and mint adds the token.
 //
 // # Keys
 //
@@ -80,6 +78,6 @@
 // # Servers
 //
 // Redis from 6.2 on, Valkey, and miniredis, which applications use in tests. Without sharded channels (Redis 6,
-// miniredis) no call should ask for them; if one does, Release releases and Inspect inspects, and the number of
+// miniredis) no call should ask for them; if one does, release releases and inspect inspects, and the number of
 // receivers or subscribers is -1.
 package lua

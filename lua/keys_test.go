@@ -5,7 +5,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,12 +55,9 @@ func TestScriptsNameTheirKeysLiterally(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	found := make(map[string][]string)
-	for file := range sources(t) {
-		name := strings.TrimSuffix(file, ".lua")
-		if strings.HasPrefix(name, "fragment_") {
-			continue
-		}
-		if exprs := indirect(newScript(name).source.(string)); len(exprs) > 0 {
+	for _, name := range Names() {
+		source, _ := Script(name)
+		if exprs := indirect(source); len(exprs) > 0 {
 			found[name] = exprs
 			require.Contains(t, string(text), name, "it is documented")
 		}
@@ -72,11 +68,10 @@ func TestScriptsNameTheirKeysLiterally(t *testing.T) {
 // The scripts that stand in for one lock, where a script for many is refused, use only literals.
 func TestScriptsOfOneNameTheirKeyLiterally(t *testing.T) {
 	t.Parallel()
-	for name, one := range map[string]*script{
-		"renew": renewOneScript, "permit_renew": permitRenewOneScript, "rw_write_renew": renewWriteOneScript,
-	} {
-		require.Empty(t, indirect(one.source.(string)), name)
-		require.NotContains(t, one.source, "KEYS[i]", name)
+	for _, name := range []string{"renew", "permit_renew", "rw_write_renew"} {
+		source, _ := ScriptOfOne(name)
+		require.Empty(t, indirect(source), name)
+		require.NotContains(t, source, "KEYS[i]", name)
 	}
 }
 

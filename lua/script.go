@@ -14,29 +14,35 @@ var files embed.FS
 // include starts the line of a script that is replaced by a fragment.
 const include = "--!include "
 
-// script is the text of one Lua script and the digest by which Redis knows it. Both are
-// kept as any: they go into argument lists, and boxing them once saves an allocation per
-// call.
-type script struct {
-	source any
-	sha    any
+// Script returns the script of that name, "acquire" for acquire.lua: its text as it is sent, and the digest by which
+// Redis knows it, as SCRIPT EXISTS expects it and a trace of a server's commands shows it. It panics if there is none.
+func Script(name string) (source, sha string) { return sent(expand(name + ".lua")) }
+
+// ScriptOfOne is the script of that name, written for any number of keys, adapted to one key.
+func ScriptOfOne(name string) (source, sha string) {
+	return sent(strings.ReplaceAll(expand(name+".lua"), "KEYS[i]", "KEYS[1]"))
 }
 
-// newScript reads the script of that name. It panics if there is none: the files are part of the program, so the
-// first test that imports the package detects it.
-func newScript(name string) script {
-	return scriptOf(literalKeys(expand(name + ".lua")))
+// Names are the names of all scripts, in order.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	var names []string
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), "fragment_") {
+			names = append(names, strings.TrimSuffix(entry.Name(), ".lua"))
+		}
+	}
+	return names
 }
 
-// newScriptOfOne is the script of that name, written for any number of keys, adapted to one key.
-func newScriptOfOne(name string) *script {
-	one := scriptOf(literalKeys(strings.ReplaceAll(expand(name+".lua"), "KEYS[i]", "KEYS[1]")))
-	return &one
-}
-
-func scriptOf(source string) script {
+// sent is what is sent of an expanded text.
+func sent(text string) (source, sha string) {
+	source = literalKeys(text)
 	digest := sha1.Sum([]byte(source))
-	return script{source: source, sha: hex.EncodeToString(digest[:])}
+	return source, hex.EncodeToString(digest[:])
 }
 
 // literalKeys replaces the names that a script gives to its keys by KEYS[n], and drops the assignments. Some

@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -120,7 +120,7 @@ func TestALossBeforeAllAreHeldNamesTheLockThatWasLost(t *testing.T) {
 	t.Parallel()
 	x := onTwoNodes(t)
 	gate := faultproxy.NewGate()
-	asked := x.second.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.HoldRequest(gate))
+	asked := x.second.On(faultproxy.Script(luacall.SHA("acquire")), faultproxy.HoldRequest(gate))
 	got := make(chan error, 1)
 	go func() {
 		_, _, err := x.set.TryLock(within(t))
@@ -221,11 +221,11 @@ func TestALaterNodeThatRefusesIsNotWaitedFor(t *testing.T) {
 			require.NoError(t, x.server.Client(t).Set(within(t), x.names[1], "mine", 0).Err())
 		}, rlock.ErrKeyConflict},
 		"no permission": {func(_ *testing.T, x *twoNodes) {
-			x.second.On(faultproxy.Script(lua.SHA("acquire")),
+			x.second.On(faultproxy.Script(luacall.SHA("acquire")),
 				faultproxy.AnswerError("NOPERM this user has no permissions to run the 'evalsha' command")).Times(-1)
 		}, rlock.ErrUnavailable},
 		"a script that Redis does not have": {func(_ *testing.T, x *twoNodes) {
-			x.second.On(faultproxy.Script(lua.SHA("acquire")),
+			x.second.On(faultproxy.Script(luacall.SHA("acquire")),
 				faultproxy.AnswerError("ERR unknown command 'EVALSHA'")).Times(-1)
 		}, rlock.ErrUnavailable},
 	} {
@@ -233,11 +233,11 @@ func TestALaterNodeThatRefusesIsNotWaitedFor(t *testing.T) {
 			t.Parallel()
 			x := onTwoNodes(t)
 			refusal.begin(t, x)
-			asked := x.second.Requests(faultproxy.Script(lua.SHA("acquire")))
+			asked := x.second.Requests(faultproxy.Script(luacall.SHA("acquire")))
 			_, _, err := x.set.Lock(within(t))
 			require.ErrorIs(t, err, refusal.is)
 			require.NotErrorIs(t, err, context.DeadlineExceeded)
-			require.Equal(t, 1, x.second.Requests(faultproxy.Script(lua.SHA("acquire")))-asked)
+			require.Equal(t, 1, x.second.Requests(faultproxy.Script(luacall.SHA("acquire")))-asked)
 			free(t, x.here, x.names[0])
 		})
 	}

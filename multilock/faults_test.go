@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -35,7 +35,7 @@ func TestEveryRequestTakesEffectOnce(t *testing.T) {
 				n := names(t, 3)
 				m := multilock.New(locks(c, n...))
 				free(t, c, n...)
-				struck := proxy.On(faultproxy.Script(lua.SHA(script)), action)
+				struck := proxy.On(faultproxy.Script(luacall.SHA(script)), action)
 				held, unlock, err := m.Lock(ctx)
 				require.NoError(t, err)
 				holds, err := m.Held(held)
@@ -65,7 +65,7 @@ func TestACallThatIsGivenUpInMidAir(t *testing.T) {
 	free(t, c, n...)
 	gate := faultproxy.NewGate()
 	t.Cleanup(gate.Open)
-	late := proxy.On(faultproxy.Script(lua.SHA("acquire_all")), faultproxy.HoldReply(gate))
+	late := proxy.On(faultproxy.Script(luacall.SHA("acquire_all")), faultproxy.HoldReply(gate))
 	ctx, cancel := context.WithCancel(context.Background())
 	failed := make(chan error, 1)
 	go func() {

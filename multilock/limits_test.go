@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -62,7 +62,7 @@ func TestCancelledThoughANodeHangs(t *testing.T) {
 	slices.Sort(n)
 	all := []*rlock.Lock{rlock.New(a, n[0]), rlock.New(b, n[1])}
 	require.NoError(t, multilock.New(all).Do(within(t), func(context.Context) error { return nil }))
-	asked := proxy.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.HoldReply(gate))
+	asked := proxy.On(faultproxy.Script(luacall.SHA("acquire")), faultproxy.HoldReply(gate))
 	ctx, cancel := context.WithCancel(within(t))
 	defer cancel()
 	got := lockBeside(ctx, multilock.New(all))
@@ -131,7 +131,7 @@ func TestAWaitThatEndsOnItsWayToAnotherLine(t *testing.T) {
 	_, unlock, err := rlock.New(rival, n[1]).Lock(within(t))
 	require.NoError(t, err)
 	// The first answer is that the second name is busy; the second answer does not come.
-	proxy.On(faultproxy.Nth(2, faultproxy.Script(lua.SHA("acquire_all"))), faultproxy.HoldReply(gate))
+	proxy.On(faultproxy.Nth(2, faultproxy.Script(luacall.SHA("acquire_all"))), faultproxy.HoldReply(gate))
 	_, _, err = multilock.New(locks(c, n...), rlock.MaxWait(300*time.Millisecond)).Lock(within(t))
 	require.ErrorIs(t, err, rlock.ErrBusy)
 	gate.Open()

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -24,7 +24,7 @@ func partly(
 	t.Helper()
 	server := redistest.Shared(t)
 	proxy := faultproxy.Start(t, server.Addr())
-	ctx, script := within(t), faultproxy.Script(lua.SHA("acquire_all"))
+	ctx, script := within(t), faultproxy.Script(luacall.SHA("acquire_all"))
 	c, rival = clientAt(t, proxy.Addr(), nil), clientAt(t, server.Addr(), nil)
 	n = names(t, 2)
 	slices.Sort(n) // the order in which they are asked for

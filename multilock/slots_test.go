@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -75,10 +75,10 @@ func TestSlotsAreEnforcedFromSomeMomentOn(t *testing.T) {
 			free(t, c, n...)
 			var enforced atomic.Bool
 			refused := proxy.On(func(r faultproxy.Request) bool {
-				return enforced.Load() && (r.SHA() == lua.SHA("acquire_all") || r.SHA() == lua.SHA("release_many"))
+				return enforced.Load() && (r.SHA() == luacall.SHA("acquire_all") || r.SHA() == luacall.SHA("release_many"))
 			}, faultproxy.AnswerError(says)).Times(-1)
 			if lost {
-				proxy.On(faultproxy.Script(lua.SHA("acquire_all")), func(x *faultproxy.Exchange) {
+				proxy.On(faultproxy.Script(luacall.SHA("acquire_all")), func(x *faultproxy.Exchange) {
 					enforced.Store(true) // before the connection ends, by which the client learns
 					faultproxy.CutAfter(x)
 				})

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // acquire asks all nodes at once and returns as soon as a quorum agreed or none is possible. The engine computes the
@@ -25,14 +25,14 @@ import (
 //
 // The mutex is held over all the submissions: a vote that comes at once waits in onAnswer until every node was
 // asked, so it is not counted against a hold half of whose nodes look absent.
-func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (lua.AcquireReply, error) {
+func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (luacall.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
-		return lua.AcquireReply{Status: lua.Late, Now: now}, nil // gives the engine our time; no node is asked
+		return luacall.AcquireReply{Status: luacall.Late, Now: now}, nil // gives the engine our time; no node is asked
 	}
 	if h := c.find(ask.ID); h != nil {
 		if fence, ok := h.standing(); ok {
-			return lua.AcquireReply{Status: lua.Already, Fence: fence, Now: virtual(began)}, nil
+			return luacall.AcquireReply{Status: luacall.Already, Fence: fence, Now: virtual(began)}, nil
 		}
 		c.again(ask.ID)
 	}
@@ -72,12 +72,12 @@ func (h *hold) await(ctx context.Context) {
 // A vote may arrive between the end of await and the mutex. It counts, because only the phase under mu decides:
 // if the vote completed the quorum, the hold is live. Once this function has set done and has freed the hold, a
 // late vote finds the phase over, and is released.
-func (h *hold) outcome() (lua.AcquireReply, error) {
+func (h *hold) outcome() (luacall.AcquireReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.client
 	if h.phase == held {
-		return lua.AcquireReply{Status: lua.Held, Fence: h.fence, Spare: h.spare}, nil
+		return luacall.AcquireReply{Status: luacall.Held, Fence: h.fence, Spare: h.spare}, nil
 	}
 	if !h.done { // the answers did not decide it
 		h.done = true
@@ -93,7 +93,7 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
 		c.again(h.id)
-		return lua.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
+		return luacall.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
 	}
 	slices.Sort(h.busy)
 	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
@@ -102,9 +102,9 @@ func (h *hold) outcome() (lua.AcquireReply, error) {
 	// 0.
 	left := h.busy[max(len(h.busy)-spare-1, 0)]
 	if yes == 0 {
-		return lua.AcquireReply{Status: lua.Busy, PTTL: left, Ticket: 1}, nil
+		return luacall.AcquireReply{Status: luacall.Busy, PTTL: left, Ticket: 1}, nil
 	}
-	return lua.AcquireReply{Status: lua.Busy, PTTL: min(left, h.splitPause()), Ticket: h.split + 2}, nil
+	return luacall.AcquireReply{Status: luacall.Busy, PTTL: min(left, h.splitPause()), Ticket: h.split + 2}, nil
 }
 
 // mark records, for the error's text, that nodes in these states did not answer.
@@ -149,7 +149,7 @@ func (c *Client) wait(ctx context.Context, event <-chan struct{}) bool {
 // The engine repeats it after an error. The second call finds the releases of the first one under way, or
 // answered: freeLocked then does nothing, and the wait is for the same result. The hold is forgotten only once its
 // result is known to a call, so a repetition does not mistake it for one that is gone.
-func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
+func (c *Client) free(ctx context.Context, h *hold) (luacall.ReleaseReply, error) {
 	began := c.clock.Now()
 	h.mu.Lock()
 	h.awaited = true // the answer is kept for this call, or the next one
@@ -162,12 +162,12 @@ func (c *Client) free(ctx context.Context, h *hold) (lua.ReleaseReply, error) {
 		h.mark(leaving, asked)
 		h.tallyLocked()
 	}
-	reply := lua.ReleaseReply{Status: lua.Done, Now: c.middle(began)}
+	reply := luacall.ReleaseReply{Status: luacall.Done, Now: c.middle(began)}
 	switch {
 	case !h.settled:
-		return lua.ReleaseReply{}, c.noQuorum(h.countLocked(absent), 0, h.failed)
+		return luacall.ReleaseReply{}, c.noQuorum(h.countLocked(absent), 0, h.failed)
 	case h.lost:
-		reply.Status = lua.Gone
+		reply.Status = luacall.Gone
 	case h.yes > 0:
 		reply.Receivers = h.others
 	}
@@ -225,16 +225,16 @@ func (h *hold) releaseLocked(i int) {
 	at.stand = leaving
 	now, live := c.clock.Now(), h.live
 	cmd := &command{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
-	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
-		return c.nodes[i].server.Release(lua.ReleaseArgs{
+	cmd.make = func(time.Duration) *luacall.Call[luacall.QuorumReply] {
+		return c.nodes[i].server.Release(luacall.ReleaseArgs{
 			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true, Silent: !live,
 		})
 	}
 	first := true // no copy of this request can have been carried out before
-	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool {
+	cmd.onAnswer = func(_ *command, reply luacall.QuorumReply, err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if err != nil && !errors.Is(err, lua.ErrConflict) {
+		if err != nil && !errors.Is(err, luacall.ErrConflict) {
 			h.failed[c.nodes[i]] = err
 			first = first && (unsent(err) || answered(err))
 			if c.clock.Now() < cmd.end && !isHopeless(err) {
@@ -243,10 +243,10 @@ func (h *hold) releaseLocked(i int) {
 			}
 			h.awaited = false // no caller waits that long
 		}
-		if err == nil && reply.Status == lua.Done {
+		if err == nil && reply.Status == luacall.Done {
 			h.others = max(h.others, c.nodes[i].others(h.lock.channel, reply.Receivers))
 		}
-		if at.counted && err == nil && (reply.Status == lua.Done || !first) {
+		if at.counted && err == nil && (reply.Status == luacall.Done || !first) {
 			h.yes++
 		}
 		at.counted = false

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -44,7 +44,7 @@ func TestErrorsBlameTheNodesThatDidNotAnswer(t *testing.T) {
 		script  func(faultproxy.Request) bool
 		failing func(l *lab, lock *rlock.Lock, silence func()) error
 	}{
-		"Inspect": {faultproxy.Script(lua.SHA("inspect")), func(_ *lab, lock *rlock.Lock, silence func()) error {
+		"Inspect": {faultproxy.Script(luacall.SHA("inspect")), func(_ *lab, lock *rlock.Lock, silence func()) error {
 			silence()
 			_, err := lock.Inspect(within(t))
 			return err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -100,7 +100,7 @@ func (c *Client) noQuorum(yes, busy int, failed map[*node]error) error {
 	e := &quorumError{yes: yes, need: c.quorum, nodes: len(c.nodes), busy: busy}
 	conflicts, denied, hopeless := 0, 0, 0
 	for _, err := range failed {
-		if errors.Is(err, lua.ErrConflict) {
+		if errors.Is(err, luacall.ErrConflict) {
 			conflicts++
 		}
 		if isDenied(err) {
@@ -116,7 +116,7 @@ func (c *Client) noQuorum(yes, busy int, failed map[*node]error) error {
 		if err == nil {
 			continue
 		}
-		if conflicts <= spare || !errors.Is(err, lua.ErrConflict) {
+		if conflicts <= spare || !errors.Is(err, luacall.ErrConflict) {
 			err = plainly(err)
 		}
 		e.why = append(e.why, &NodeError{Addr: n.addr, Err: err})
@@ -138,10 +138,10 @@ func isHopeless(err error) bool { return errors.Is(err, ErrNotIndependent) || is
 // isDenied reports that the node refuses this client.
 func isDenied(err error) bool { return redis.IsPermissionError(err) || redis.IsAuthError(err) }
 
-// conflictError is a quorumError that matches lua.ErrConflict and must not be retried.
+// conflictError is a quorumError that matches luacall.ErrConflict and must not be retried.
 type conflictError struct{ *quorumError }
 
-func (e *conflictError) Is(target error) bool { return target == lua.ErrConflict }
+func (e *conflictError) Is(target error) bool { return target == luacall.ErrConflict }
 
 // plainly hides from errors.Is the errors that are facts about one node but would look like facts about the call.
 //
@@ -149,7 +149,7 @@ func (e *conflictError) Is(target error) bool { return target == lua.ErrConflict
 // context.DeadlineExceeded, the caller would conclude that its own context had ended.
 func plainly(err error) error {
 	for _, hidden := range []error{
-		lua.ErrConflict, redis.ErrClosed, context.DeadlineExceeded, context.Canceled,
+		luacall.ErrConflict, redis.ErrClosed, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, hidden) {
 			return errors.New(err.Error())
@@ -161,7 +161,7 @@ func plainly(err error) error {
 // answered reports that the server itself answered, with an error or not.
 func answered(err error) bool {
 	var reply redis.Error
-	return err == nil || errors.As(err, &reply) || errors.Is(err, lua.ErrConflict)
+	return err == nil || errors.As(err, &reply) || errors.Is(err, luacall.ErrConflict)
 }
 
 // unsent reports that a request that ended with err was not written to the server.

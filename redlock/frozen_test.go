@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -53,7 +53,7 @@ func TestAFrozenNodeIsNotWaitedFor(t *testing.T) {
 	for _, line := range seen.Lines() {
 		switch {
 		case !strings.Contains(line, `"evalsha"`) || !strings.Contains(line, `"frozen"`):
-		case strings.Contains(line, lua.SHA("quorum_acquire")):
+		case strings.Contains(line, luacall.SHA("quorum_acquire")):
 			probes++
 		default:
 			others++

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // stand is what is known of a hold at one node.
@@ -161,10 +161,10 @@ func (h *hold) countLocked(as stand) (n int) {
 func (h *hold) askLocked(i int, seed bool, leaseMS, until int64) {
 	c, n := h.client, h.client.nodes[i]
 	cmd := &command{}
-	cmd.make = func(now time.Duration) *lua.Call[lua.QuorumReply] {
+	cmd.make = func(now time.Duration) *luacall.Call[luacall.QuorumReply] {
 		return h.prepare(i, cmd, seed, leaseMS, until, now)
 	}
-	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool { return h.vote(i, cmd, reply, err) }
+	cmd.onAnswer = func(_ *command, reply luacall.QuorumReply, err error) bool { return h.vote(i, cmd, reply, err) }
 	h.spots[i].stand, h.spots[i].ask = asked, cmd
 	if err := c.nodes[i].submit(cmd); err != nil {
 		h.spots[i].stand = absent
@@ -191,7 +191,7 @@ func (h *hold) insistLocked() {
 // prepare makes the request when it is sent. It returns nil if the vote is no longer needed.
 func (h *hold) prepare(
 	i int, cmd *command, seed bool, leaseMS, until int64, now time.Duration,
-) *lua.Call[lua.QuorumReply] {
+) *luacall.Call[luacall.QuorumReply] {
 	c, n := h.client, h.client.nodes[i]
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,7 +204,7 @@ func (h *hold) prepare(
 	}
 	left := time.Duration(until-virtual(now)) * time.Microsecond
 	at.notAfter = max(at.notAfter, c.clocks.NotAfter(n.addr, now, left))
-	args := lua.QuorumAcquireArgs{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, Lease: leaseMS,
+	args := luacall.QuorumAcquireArgs{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, Lease: leaseMS,
 		NotAfter: c.clocks.NotAfter(n.addr, now, left), Fence: h.wish, Window: c.window(),
 		FenceTTL: c.core.FenceTTL}
 	if seed {
@@ -225,7 +225,7 @@ func (h *hold) prepare(
 //
 // A node whose clock was not known refuses the first request (its not-after was 0), and says its time. It is
 // asked once more, and cmd.urgent marks that as done.
-func (h *hold) vote(i int, cmd *command, reply lua.QuorumReply, err error) (again bool) {
+func (h *hold) vote(i int, cmd *command, reply luacall.QuorumReply, err error) (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, n := &h.spots[i], h.client.nodes[i]
@@ -239,15 +239,15 @@ func (h *hold) vote(i int, cmd *command, reply lua.QuorumReply, err error) (agai
 		if !unsent(err) && !answered(err) {
 			at.stand, at.unsure = doubtful, true
 		}
-	case reply.Status == lua.Late:
+	case reply.Status == luacall.Late:
 		if h.phase != over && !cmd.urgent { // its clock is known by now
 			cmd.urgent = true
 			return true
 		}
 		h.failed[n], at.stand = errLate, absent
-	case reply.Status == lua.Young:
+	case reply.Status == luacall.Young:
 		h.failed[n], at.stand = ErrRestarted, absent
-	case reply.Status == lua.Busy:
+	case reply.Status == luacall.Busy:
 		h.busy = append(h.busy, reply.PTTL)
 		h.client.checkGuard(n, reply.PTTL)
 		at.stand = absent
@@ -265,7 +265,7 @@ func (h *hold) vote(i int, cmd *command, reply lua.QuorumReply, err error) (agai
 
 // grantLocked records a grant. A node that grants after the quorum was found becomes a member when it has the token
 // of the hold; it may first have to be told.
-func (h *hold) grantLocked(i int, reply lua.QuorumReply) {
+func (h *hold) grantLocked(i int, reply luacall.QuorumReply) {
 	h.offer = max(h.offer, reply.Fence)
 	h.spots[i].stand = granted
 	switch h.phase {
@@ -338,22 +338,22 @@ func (h *hold) decideLocked() {
 func (h *hold) raiseLocked(i int) {
 	n := h.client.nodes[i]
 	cmd := &command{urgent: true}
-	cmd.make = func(time.Duration) *lua.Call[lua.QuorumReply] {
+	cmd.make = func(time.Duration) *luacall.Call[luacall.QuorumReply] {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.phase == over {
 			return nil
 		}
-		return n.server.Keep([]lua.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
+		return n.server.Keep([]luacall.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
 	}
-	cmd.onAnswer = func(_ *command, reply lua.QuorumReply, err error) bool {
+	cmd.onAnswer = func(_ *command, reply luacall.QuorumReply, err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		switch {
 		case err != nil:
 			h.failed[n] = err
 			h.unraisedLocked(i)
-		case reply.Kept[0] == lua.Renewed:
+		case reply.Kept[0] == luacall.Renewed:
 			h.keptLocked(i)
 		default:
 			h.missingLocked(i)

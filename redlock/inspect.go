@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // survey asks every node one question, for operators. It waits for all nodes that answer in time.
@@ -18,7 +18,7 @@ import (
 // so that happens once, and possibly after the operator's call has returned: the maps it gets are copies.
 type survey struct {
 	mu      sync.Mutex // guards all below
-	replies []lua.QuorumReply
+	replies []luacall.QuorumReply
 	failed  map[*node]error
 	silent  silent
 	done    chan struct{}
@@ -26,9 +26,9 @@ type survey struct {
 
 func (c *Client) survey(
 	ctx context.Context, question func(at quorum.Server) *quorum.Call,
-) ([]lua.QuorumReply, map[*node]error) {
+) ([]luacall.QuorumReply, map[*node]error) {
 	s := &survey{failed: make(map[*node]error), silent: c.silent(), done: make(chan struct{})}
-	answer := func(n *node, reply lua.QuorumReply, err error) {
+	answer := func(n *node, reply luacall.QuorumReply, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err != nil {
@@ -43,13 +43,13 @@ func (c *Client) survey(
 	for _, n := range c.nodes {
 		err := n.submit(&command{
 			make: func(time.Duration) *quorum.Call { return question(n.server) },
-			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
+			onAnswer: func(_ *command, reply luacall.QuorumReply, err error) bool {
 				answer(n, reply, err)
 				return false
 			},
 		})
 		if err != nil {
-			answer(n, lua.QuorumReply{}, err)
+			answer(n, luacall.QuorumReply{}, err)
 		}
 	}
 	c.wait(ctx, s.done)
@@ -62,15 +62,15 @@ func (c *Client) survey(
 
 // inspect merges the answers of the nodes. A hold counts if, as far as is known, a quorum may have it; a hold on
 // fewer nodes is an attempt that failed or is about to.
-func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, error) {
+func (c *Client) inspect(ctx context.Context, l *quorumLock) (luacall.InspectReply, error) {
 	replies, failed := c.survey(ctx, func(at quorum.Server) *quorum.Call {
 		return at.Inspect(l.key, l.token, l.channel)
 	})
 	if len(replies) < c.quorum {
-		return lua.InspectReply{}, c.noQuorum(len(replies), 0, failed)
+		return luacall.InspectReply{}, c.noQuorum(len(replies), 0, failed)
 	}
-	seen := lua.InspectReply{PTTL: -2 * time.Millisecond, Subscribers: -1}
-	standing := make(map[string][]lua.Holder)
+	seen := luacall.InspectReply{PTTL: -2 * time.Millisecond, Subscribers: -1}
+	standing := make(map[string][]luacall.Holder)
 	for _, r := range replies {
 		seen.Fence = max(seen.Fence, r.Seen.Fence)
 		for _, h := range r.Seen.Holders {
@@ -84,8 +84,8 @@ func (c *Client) inspect(ctx context.Context, l *quorumLock) (lua.InspectReply, 
 			continue
 		}
 		// It has a quorum until the last node but q - 1 drops it.
-		slices.SortFunc(at, func(a, b lua.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
-		holder := lua.Holder{ID: c.known(id), TTL: at[min(c.quorum, len(at))-1].TTL}
+		slices.SortFunc(at, func(a, b luacall.Holder) int { return cmp.Compare(b.TTL, a.TTL) })
+		holder := luacall.Holder{ID: c.known(id), TTL: at[min(c.quorum, len(at))-1].TTL}
 		for _, h := range at {
 			holder.Count = max(holder.Count, h.Count)
 		}
@@ -109,18 +109,18 @@ func (c *Client) known(nodeID string) string {
 
 // releaseForeign takes a hold of another client from its holder. It is enough that a quorum of nodes does not have it
 // afterwards: nobody can renew it then.
-func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (lua.ReleaseReply, error) {
+func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (luacall.ReleaseReply, error) {
 	began := c.clock.Now()
 	replies, failed := c.survey(ctx, func(at quorum.Server) *quorum.Call {
-		return at.Release(lua.ReleaseArgs{Lock: l.key, ID: id, Channel: l.channel, WantNow: true})
+		return at.Release(luacall.ReleaseArgs{Lock: l.key, ID: id, Channel: l.channel, WantNow: true})
 	})
 	if len(replies) < c.quorum {
-		return lua.ReleaseReply{}, c.noQuorum(len(replies), 0, failed)
+		return luacall.ReleaseReply{}, c.noQuorum(len(replies), 0, failed)
 	}
-	reply := lua.ReleaseReply{Status: lua.Gone, Now: c.middle(began)}
+	reply := luacall.ReleaseReply{Status: luacall.Gone, Now: c.middle(began)}
 	for _, r := range replies {
-		if r.Status == lua.Done {
-			reply.Status = lua.Done
+		if r.Status == luacall.Done {
+			reply.Status = luacall.Done
 		}
 	}
 	return reply, nil

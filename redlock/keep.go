@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // round is one call that asks every node about many holds, until a quorum has answered for each.
@@ -46,7 +46,7 @@ func (r *round) weighLocked() {
 	}
 	if len(r.silent) > 0 {
 		for i, h := range r.holds {
-			if h != nil && r.sayLocked(i) == lua.RenewFailed {
+			if h != nil && r.sayLocked(i) == luacall.RenewFailed {
 				return
 			}
 		}
@@ -60,22 +60,22 @@ func (r *round) weighLocked() {
 // With five nodes: three that have the hold keep it. Three that do not have it leave two, which are no quorum,
 // so it is gone. Two of each and one silent node decide nothing: the renewal has failed, the lease goes on, and
 // the watchdog tries again.
-func (r *round) sayLocked(i int) lua.RenewStatus {
+func (r *round) sayLocked(i int) luacall.RenewStatus {
 	switch q, n := r.client.quorum, len(r.client.nodes); {
 	case r.holds[i] == nil || r.no[i] > n-q:
-		return lua.RenewGone
+		return luacall.RenewGone
 	case r.yes[i] >= q:
-		return lua.Renewed
+		return luacall.Renewed
 	}
-	return lua.RenewFailed
+	return luacall.RenewFailed
 }
 
 // renewer renews the holds of one client, at all nodes.
 type renewer struct{ client *Client }
 
 // Renew implements redisstore.Renewer.
-func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
-	return lua.Func(func(ctx context.Context) ([]lua.RenewStatus, error) {
+func (r renewer) Renew(_, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.Func(func(ctx context.Context) ([]luacall.RenewStatus, error) {
 		return r.client.keep(ctx, ids, ttls)
 	})
 }
@@ -87,7 +87,7 @@ func (r renewer) Renew(_, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatu
 // A quorum that has the hold now may consist of other nodes than the one that granted it. The others got it by a
 // request of the acquisition, which no node carries out after its not-after, or by a seed, which is sent only after a
 // round in which a quorum had the hold.
-func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.RenewStatus, error) {
+func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]luacall.RenewStatus, error) {
 	r := c.newRound(make([]*hold, len(ids)))
 	for i, id := range ids {
 		r.holds[i] = c.find(id)
@@ -102,7 +102,7 @@ func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]lua.Re
 // send asks one node about the holds that it may have.
 func (r *round) send(at int, ttls []int64) {
 	c := r.client
-	var asks []lua.QuorumHold
+	var asks []luacall.QuorumHold
 	var of []int
 	for i, h := range r.holds {
 		if h == nil {
@@ -119,13 +119,13 @@ func (r *round) send(at int, ttls []int64) {
 	err := error(nil)
 	if len(asks) > 0 {
 		err = c.nodes[at].submit(&command{urgent: true,
-			make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
+			make: func(now time.Duration) *luacall.Call[luacall.QuorumReply] {
 				if r.stale(now) {
 					return nil
 				}
 				return c.nodes[at].server.Keep(asks, c.core.FenceTTL)
 			},
-			onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
+			onAnswer: func(_ *command, reply luacall.QuorumReply, err error) bool {
 				r.onAnswer(at, of, ttls, reply, err)
 				return false
 			},
@@ -147,7 +147,7 @@ func (r *round) send(at int, ttls []int64) {
 //
 // The hold's mutex is taken before the round's here, and released in between: keptAt returns first. seed is
 // called with the round's mutex held, in the order that Client names.
-func (r *round) onAnswer(at int, of []int, ttls []int64, reply lua.QuorumReply, err error) {
+func (r *round) onAnswer(at int, of []int, ttls []int64, reply luacall.QuorumReply, err error) {
 	for k, i := range of {
 		if err == nil {
 			r.holds[i].keptAt(at, reply.Kept[k])
@@ -159,35 +159,35 @@ func (r *round) onAnswer(at int, of []int, ttls []int64, reply lua.QuorumReply, 
 		switch {
 		case err != nil:
 			r.failed[r.client.nodes[at]] = err
-		case reply.Kept[k] == lua.Renewed:
+		case reply.Kept[k] == luacall.Renewed:
 			r.yes[i]++
-		case reply.Kept[k] != lua.RenewFailed:
+		case reply.Kept[k] != luacall.RenewFailed:
 			r.no[i]++
 		}
 	}
 	delete(r.silent, r.client.nodes[at])
 	r.weighLocked()
 	for _, i := range of {
-		if r.closed && r.sayLocked(i) == lua.Renewed {
+		if r.closed && r.sayLocked(i) == luacall.Renewed {
 			r.holds[i].seed(ttls[i])
 		}
 	}
 }
 
 // conclude returns the results of the holds. A hold that a quorum has is given to the nodes that lack it.
-func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
+func (r *round) conclude(ttls []int64) ([]luacall.RenewStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.silent.blame(r.failed)
-	said := make([]lua.RenewStatus, len(r.holds))
+	said := make([]luacall.RenewStatus, len(r.holds))
 	failed, most := 0, 0
 	for i, h := range r.holds {
 		said[i] = r.sayLocked(i)
 		switch {
-		case said[i] == lua.Renewed:
+		case said[i] == luacall.Renewed:
 			h.seed(ttls[i])
-		case said[i] == lua.RenewFailed:
+		case said[i] == luacall.RenewFailed:
 			failed, most = failed+1, max(most, r.yes[i])
 		case h != nil:
 			h.giveUp()
@@ -200,24 +200,24 @@ func (r *round) conclude(ttls []int64) ([]lua.RenewStatus, error) {
 }
 
 // keepAt is the question for node i about the hold. It reports false if the node cannot have it.
-func (h *hold) keepAt(i int, ttl int64) (lua.QuorumHold, bool) {
+func (h *hold) keepAt(i int, ttl int64) (luacall.QuorumHold, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.keepLocked(ttl), h.phase == held && h.spots[i].stand != absent
 }
 
-func (h *hold) keepLocked(ttl int64) lua.QuorumHold {
-	return lua.QuorumHold{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, TTL: ttl, Fence: h.fence}
+func (h *hold) keepLocked(ttl int64) luacall.QuorumHold {
+	return luacall.QuorumHold{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, TTL: ttl, Fence: h.fence}
 }
 
 // keptAt records node i's answer.
-func (h *hold) keptAt(i int, said lua.RenewStatus) {
+func (h *hold) keptAt(i int, said luacall.RenewStatus) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case said == lua.Renewed:
+	case said == luacall.Renewed:
 		h.keptLocked(i)
-	case said != lua.RenewFailed:
+	case said != luacall.RenewFailed:
 		h.missingLocked(i)
 	}
 }
@@ -278,16 +278,16 @@ func (h *hold) giveUp() {
 //
 // Every step carries its operation number, so a node that gets it twice counts it once. A node that was not
 // reached has an older count until the next step; nothing depends on a count alone.
-func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) (lua.StepReply, error) {
+func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) (luacall.StepReply, error) {
 	h := c.find(id)
 	if h == nil {
-		return lua.StepReply{Status: lua.Gone}, nil
+		return luacall.StepReply{Status: luacall.Gone}, nil
 	}
 	r := c.newRound([]*hold{h})
 	for at, n := range c.nodes {
 		err := n.submit(r.stepAt(at, s, leave))
 		if err != nil {
-			r.stepped(at, lua.QuorumReply{}, err)
+			r.stepped(at, luacall.QuorumReply{}, err)
 		}
 	}
 	c.wait(ctx, r.decided)
@@ -296,27 +296,27 @@ func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) 
 	r.closed = true
 	r.silent.blame(r.failed)
 	switch r.sayLocked(0) {
-	case lua.Renewed:
-		return lua.StepReply{Status: lua.Done}, nil
-	case lua.RenewGone:
+	case luacall.Renewed:
+		return luacall.StepReply{Status: luacall.Done}, nil
+	case luacall.RenewGone:
 		h.giveUp()
-		return lua.StepReply{Status: lua.Gone}, nil
+		return luacall.StepReply{Status: luacall.Gone}, nil
 	}
-	return lua.StepReply{}, c.noQuorum(r.yes[0], 0, r.failed)
+	return luacall.StepReply{}, c.noQuorum(r.yes[0], 0, r.failed)
 }
 
 func (r *round) stepAt(at int, s store.Step, leave bool) *command {
 	h := r.holds[0]
 	return &command{
-		make: func(now time.Duration) *lua.Call[lua.QuorumReply] {
+		make: func(now time.Duration) *luacall.Call[luacall.QuorumReply] {
 			if r.stale(now) {
 				return nil
 			}
 			k, _ := h.keepAt(at, s.TTL.Milliseconds())
-			return r.client.nodes[at].server.Step(lua.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID,
+			return r.client.nodes[at].server.Step(luacall.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID,
 				Count: s.Count, Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
 		},
-		onAnswer: func(_ *command, reply lua.QuorumReply, err error) bool {
+		onAnswer: func(_ *command, reply luacall.QuorumReply, err error) bool {
 			r.stepped(at, reply, err)
 			return false
 		},
@@ -324,12 +324,12 @@ func (r *round) stepAt(at int, s store.Step, leave bool) *command {
 }
 
 // stepped handles a node's answer to a step.
-func (r *round) stepped(at int, reply lua.QuorumReply, err error) {
+func (r *round) stepped(at int, reply luacall.QuorumReply, err error) {
 	h := r.holds[0]
 	if err == nil {
-		said := lua.Renewed
-		if reply.Status == lua.Gone {
-			said = lua.RenewGone
+		said := luacall.Renewed
+		if reply.Status == luacall.Gone {
+			said = luacall.RenewGone
 		}
 		h.keptAt(at, said)
 	}
@@ -338,7 +338,7 @@ func (r *round) stepped(at int, reply lua.QuorumReply, err error) {
 	switch {
 	case err != nil:
 		r.failed[r.client.nodes[at]] = err
-	case reply.Status == lua.Gone:
+	case reply.Status == luacall.Gone:
 		r.no[0]++
 	default:
 		r.yes[0]++

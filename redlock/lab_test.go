@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -22,10 +22,10 @@ const patience = 20 * time.Second
 
 // scripts of the nodes, as a proxy sees them.
 var (
-	acquires = faultproxy.Script(lua.SHA("quorum_acquire"))
-	keeps    = faultproxy.Script(lua.SHA("quorum_keep"))
-	steps    = faultproxy.Script(lua.SHA("quorum_step"))
-	releases = faultproxy.Script(lua.SHA("release"))
+	acquires = faultproxy.Script(luacall.SHA("quorum_acquire"))
+	keeps    = faultproxy.Script(luacall.SHA("quorum_keep"))
+	steps    = faultproxy.Script(luacall.SHA("quorum_step"))
+	releases = faultproxy.Script(luacall.SHA("release"))
 )
 
 // lab is some independent servers, and a proxy in front of each.

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -76,37 +76,37 @@ func (c *Client) checkLease(lease time.Duration) error {
 func (l *quorumLock) Renewer() redisstore.Renewer { return renewer{l.client} }
 
 func (l *quorumLock) Acquire(
-	ctx context.Context, _ lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
+	ctx context.Context, _ luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
 	return l.client.acquire(ctx, l, ask)
 }
 
 func (l *quorumLock) Reenter(
-	ctx context.Context, _ lua.Conn, s store.Step,
-) (lua.StepReply, error) {
+	ctx context.Context, _ luacall.Conn, s store.Step,
+) (luacall.StepReply, error) {
 	return l.client.step(ctx, s.ID, s, false)
 }
 
-func (l *quorumLock) Leave(ctx context.Context, _ lua.Conn, s store.Step) (lua.StepReply, error) {
+func (l *quorumLock) Leave(ctx context.Context, _ luacall.Conn, s store.Step) (luacall.StepReply, error) {
 	return l.client.step(ctx, s.ID, s, true)
 }
 
 // Release ends a hold of this client, or any hold that an operator breaks.
-func (l *quorumLock) Release(id string, _, _ bool) *lua.Call[lua.ReleaseReply] {
+func (l *quorumLock) Release(id string, _, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	c := l.client
-	return lua.Func(func(ctx context.Context) (lua.ReleaseReply, error) {
+	return luacall.Func(func(ctx context.Context) (luacall.ReleaseReply, error) {
 		if h := c.find(id); h != nil {
 			return c.free(ctx, h)
 		}
 		if strings.HasPrefix(id, c.core.ClientID+":") {
 			// A hold that this client does not know is nowhere, or already being released.
-			return lua.ReleaseReply{Status: lua.Gone, Now: virtual(c.clock.Now())}, nil
+			return luacall.ReleaseReply{Status: luacall.Gone, Now: virtual(c.clock.Now())}, nil
 		}
 		return c.releaseForeign(ctx, l, id)
 	})
 }
 
-func (l *quorumLock) Inspect(ctx context.Context, _ lua.Conn, _ bool) (lua.InspectReply, error) {
+func (l *quorumLock) Inspect(ctx context.Context, _ luacall.Conn, _ bool) (luacall.InspectReply, error) {
 	return l.client.inspect(ctx, l)
 }
 

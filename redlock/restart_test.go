@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -52,11 +52,11 @@ func crash(t *testing.T, o, rival redlock.Options) *crashed {
 	c.servers[1].Restart()
 	require.Empty(t, c.fields(1, "guarded"), "it forgot")
 	foreign := c.servers[1].Client(t)
-	_, err := lua.QuorumAcquire(lua.QuorumAcquireArgs{
+	_, err := luacall.QuorumAcquire(luacall.QuorumAcquireArgs{
 		Lock: "theirs", Token: "theirs:token", ID: "f:1", Lease: 1, NotAfter: 1 << 60, FenceTTL: -1,
 	}).Run(within(t), foreign)
 	require.NoError(t, err)
-	known, err := foreign.ScriptExists(within(t), lua.SHA("quorum_acquire")).Result()
+	known, err := foreign.ScriptExists(within(t), luacall.SHA("quorum_acquire")).Result()
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, known)
 	return c
@@ -232,10 +232,10 @@ func TestBehindAProxyEveryVoteIsGuarded(t *testing.T) {
 		once(t, lock)
 		redistest.Eventually(t, patience, func() bool { return s.Calls(t, "info") > infos }, "INFO by the script")
 	}
-	young, err := lua.QuorumAcquire(lua.QuorumAcquireArgs{
+	young, err := luacall.QuorumAcquire(luacall.QuorumAcquireArgs{
 		Lock: "k", Token: "t", ID: "a:1", Lease: 1000, NotAfter: 1 << 60, FenceTTL: -1, LeastUptime: 1 << 40,
 	}).Run(within(t), l.servers[0].Client(t))
 	require.NoError(t, err)
-	require.Equal(t, lua.Young, young.Status)
+	require.Equal(t, luacall.Young, young.Status)
 	require.ErrorIs(t, l.servers[0].Client(t).Get(within(t), "t").Err(), redis.Nil)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 const (
@@ -33,10 +33,10 @@ type command struct {
 	end     time.Duration // for onAnswer: nothing can be left to do then
 
 	// make prepares the call when it is sent; nil: there is nothing left to send.
-	make func(now time.Duration) *lua.Call[lua.QuorumReply]
+	make func(now time.Duration) *luacall.Call[luacall.QuorumReply]
 	// onAnswer handles the answer. It is called once for every sending, and for a command that is given up unsent,
 	// never under a send queue's mutex. If it returns true the command is sent again.
-	onAnswer func(cmd *command, reply lua.QuorumReply, err error) (again bool)
+	onAnswer func(cmd *command, reply luacall.QuorumReply, err error) (again bool)
 
 	// Guarded by sendQueue.mu.
 	queued bool
@@ -243,7 +243,7 @@ func (q *sendQueue) send(batch []*command) {
 	c := q.node.client
 	sent := c.clock.Now()
 	asked := batch[:0]
-	var calls []*lua.Call[lua.QuorumReply]
+	var calls []*luacall.Call[luacall.QuorumReply]
 	for _, cmd := range batch {
 		if call := cmd.make(sent); call != nil {
 			asked, calls = append(asked, cmd), append(calls, call)
@@ -268,12 +268,12 @@ func (q *sendQueue) send(batch []*command) {
 		q.settle(cmd, reply, calls[i].Err)
 	}
 	for _, cmd := range failed {
-		q.settle(cmd, lua.QuorumReply{}, why)
+		q.settle(cmd, luacall.QuorumReply{}, why)
 	}
 }
 
 // broken returns the error that shows that the link to the server failed, rather than a script.
-func broken(calls []*lua.Call[lua.QuorumReply]) error {
+func broken(calls []*luacall.Call[luacall.QuorumReply]) error {
 	for _, call := range calls {
 		if !answered(call.Err) {
 			return call.Err
@@ -283,7 +283,7 @@ func broken(calls []*lua.Call[lua.QuorumReply]) error {
 }
 
 // settle passes an answer to onAnswer, and sends the command again if onAnswer asks for it.
-func (q *sendQueue) settle(cmd *command, reply lua.QuorumReply, err error) {
+func (q *sendQueue) settle(cmd *command, reply luacall.QuorumReply, err error) {
 	if !cmd.onAnswer(cmd, reply, err) {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // link makes the way to the node's server. Nothing is sent.
@@ -36,20 +36,22 @@ func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
 // implementation outside of tests.
 type redisServer struct{ rdb *redis.Client }
 
-func (redisServer) Acquire(a lua.QuorumAcquireArgs) *quorum.Call { return lua.QuorumAcquire(a) }
+func (redisServer) Acquire(a luacall.QuorumAcquireArgs) *quorum.Call { return luacall.QuorumAcquire(a) }
 
-func (redisServer) Keep(holds []lua.QuorumHold, fenceTTL int64) *quorum.Call {
-	return lua.QuorumKeep(holds, fenceTTL)
+func (redisServer) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
+	return luacall.QuorumKeep(holds, fenceTTL)
 }
 
-func (redisServer) Step(a lua.QuorumStepArgs) *quorum.Call { return lua.QuorumStep(a) }
+func (redisServer) Step(a luacall.QuorumStepArgs) *quorum.Call { return luacall.QuorumStep(a) }
 
-func (redisServer) Release(a lua.ReleaseArgs) *quorum.Call { return lua.QuorumRelease(a) }
+func (redisServer) Release(a luacall.ReleaseArgs) *quorum.Call { return luacall.QuorumRelease(a) }
 
 func (redisServer) Inspect(lock, token, channel string) *quorum.Call {
-	return lua.QuorumInspect(lock, token, channel)
+	return luacall.QuorumInspect(lock, token, channel)
 }
 
-func (s redisServer) Send(ctx context.Context, calls []*quorum.Call) { lua.RunAll(ctx, s.rdb, calls) }
+func (s redisServer) Send(ctx context.Context, calls []*quorum.Call) {
+	luacall.RunAll(ctx, s.rdb, calls)
+}
 
 func (s redisServer) Close() error { return s.rdb.Close() }

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // BenchmarkBareScripts is what BenchmarkPair is to be compared with: go-redis running the two scripts of an
@@ -13,17 +13,17 @@ import (
 func BenchmarkBareScripts(b *testing.B) {
 	rdb := redistest.Start(b).Client(b)
 	ctx := b.Context()
-	take := lua.AcquireArgs{
+	take := luacall.AcquireArgs{
 		Lock: "bare", Token: "redisson_lock_token:{bare}", ID: "bare:1",
 		Lease: 30_000, NotAfter: math.MaxInt64, FenceTTL: 600_000,
 	}
-	free := lua.ReleaseArgs{Lock: "bare", ID: "bare:1", Channel: "redisson_lock__channel:{bare}"}
+	free := luacall.ReleaseArgs{Lock: "bare", ID: "bare:1", Channel: "redisson_lock__channel:{bare}"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if got, err := lua.Acquire(take).Run(ctx, rdb); err != nil || got.Status != lua.Held {
+		if got, err := luacall.Acquire(take).Run(ctx, rdb); err != nil || got.Status != luacall.Held {
 			b.Fatal(got, err)
 		}
-		if got, err := lua.Release(free).Run(ctx, rdb); err != nil || got.Status != lua.Done {
+		if got, err := luacall.Release(free).Run(ctx, rdb); err != nil || got.Status != luacall.Done {
 			b.Fatal(got, err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -223,7 +223,7 @@ func TestANestedHoldIsPassedOnWhenItsCountIsSettled(t *testing.T) {
 				count := func() string { return sim.Miniredis().HGet("order", granted.ID) }
 				require.Equal(t, "1", count())
 				if stay[0] > 0 {
-					_, err := lua.Reenter(lua.ReenterArgs{Lock: "order", ID: granted.ID, Count: 2, Op: 1}).
+					_, err := luacall.Reenter(luacall.ReenterArgs{Lock: "order", ID: granted.ID, Count: 2, Op: 1}).
 						Run(t.Context(), sim.Client())
 					require.NoError(t, err)
 					require.Equal(t, "1", count(), "a copy of an old step")

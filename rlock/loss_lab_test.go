@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -21,7 +21,7 @@ import (
 const lossPatience = 20 * time.Second
 
 var (
-	lossRenewal = faultproxy.Script(lua.SHA("renew"))
+	lossRenewal = faultproxy.Script(luacall.SHA("renew"))
 	lossQuiet   = slog.New(slog.DiscardHandler)
 )
 

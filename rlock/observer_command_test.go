@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -74,7 +74,7 @@ func TestEachCommandIsToldOnce(t *testing.T) {
 			lock := rlock.New(client, redistest.Key(t))
 			conductTakeOnce(t, lock) // the server knows the scripts, and the connection stands
 			before := len(log.of("acquire"))
-			proxy.On(faultproxy.Script(lua.SHA("acquire")), way.action).Times(1)
+			proxy.On(faultproxy.Script(luacall.SHA("acquire")), way.action).Times(1)
 			if _, unlock, err := lock.TryLock(conductCtx(t)); err == nil {
 				require.NoError(t, unlock())
 			}
@@ -118,7 +118,7 @@ func TestACommandWhoseCallerLeftIsTold(t *testing.T) {
 	lock := rlock.New(client, redistest.Key(t))
 	conductTakeOnce(t, lock)
 	gate := faultproxy.NewGate()
-	stuck := proxy.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.HoldReply(gate)).Times(1)
+	stuck := proxy.On(faultproxy.Script(luacall.SHA("acquire")), faultproxy.HoldReply(gate)).Times(1)
 	ctx, cancel := context.WithCancel(conductCtx(t))
 	left := make(chan error, 1)
 	go func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -70,7 +70,7 @@ func conductTake(
 }
 
 // conductScript matches every run of a script of package lua.
-func conductScript(name string) faultproxy.Match { return faultproxy.Script(lua.SHA(name)) }
+func conductScript(name string) faultproxy.Match { return faultproxy.Script(luacall.SHA(name)) }
 
 // conductLine is a client whose waiters are counted as they queue: the Observer is called in the goroutine that
 // waits, after it took its place.

@@ -9,9 +9,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // Redisson's prefixes of the keys and channels beside the lock's own key.
@@ -29,8 +29,8 @@ type plain struct {
 	fenceTTL                  int64 // ms; negative: the token never expires
 
 	// The prepared scripts of an uncontended lock, made once.
-	acquire *lua.Acquirer
-	release *lua.Releaser
+	acquire *luacall.Acquirer
+	release *luacall.Releaser
 }
 
 func newPlain(client *redisclient.Client, name string) (*plain, error) {
@@ -46,10 +46,10 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 		return p, err
 	}
 	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
-	p.acquire = lua.PrepareAcquire(lua.AcquireArgs{
+	p.acquire = luacall.PrepareAcquire(luacall.AcquireArgs{
 		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
 	})
-	p.release = lua.PrepareRelease(lua.ReleaseArgs{Lock: p.key, Channel: p.channel})
+	p.release = luacall.PrepareRelease(luacall.ReleaseArgs{Lock: p.key, Channel: p.channel})
 	if core.Cluster && !keys.SameSlot(p.key, p.token, p.channel) {
 		return p, &ArgumentError{Name: "name", Value: fmt.Sprintf("%q", p.key), Problem: "must have balanced " +
 			"braces or none on a cluster, so that what Redisson derives from it falls into one slot"}
@@ -78,23 +78,23 @@ var plainTraits = store.Traits{
 // keys, one of them absent, with TRYAGAIN for as long as that takes. The second script mints the token, inside the
 // hold; a late copy of it only raises the stored token.
 func (p *plain) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
 	reply, err := p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if !redis.IsTryAgainError(err) {
 		return reply, err
 	}
-	reply, err = lua.Acquire(lua.AcquireArgs{
+	reply, err = luacall.Acquire(luacall.AcquireArgs{
 		Lock: p.key, ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 		FenceTTL: p.fenceTTL,
 	}).Run(ctx, conn)
-	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
 		return reply, err
 	}
-	minted, err := lua.Mint(p.token, p.fenceTTL).Run(ctx, conn)
+	minted, err := luacall.Mint(p.token, p.fenceTTL).Run(ctx, conn)
 	if err != nil {
 		// The key is taken: the caller must not conclude that Redis refused.
-		return lua.AcquireReply{}, &halfTaken{err}
+		return luacall.AcquireReply{}, &halfTaken{err}
 	}
 	reply.Fence = minted.Fence
 	return reply, nil
@@ -108,42 +108,42 @@ func (h *halfTaken) Error() string {
 }
 
 // Scripts implements [redisstore.Joiner].
-func (p *plain) Scripts() (*lua.Acquirer, *lua.Releaser) { return p.acquire, p.release }
+func (p *plain) Scripts() (*luacall.Acquirer, *luacall.Releaser) { return p.acquire, p.release }
 
 func (p *plain) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.AdoptReply, error) {
-	return lua.Adopt(lua.AdoptArgs{
+	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
+) (luacall.AdoptReply, error) {
+	return luacall.Adopt(luacall.AdoptArgs{
 		Lock: p.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
 func (p *plain) Reenter(
-	ctx context.Context, conn lua.Conn, s store.Step,
-) (lua.StepReply, error) {
-	return lua.Reenter(lua.ReenterArgs{
+	ctx context.Context, conn luacall.Conn, s store.Step,
+) (luacall.StepReply, error) {
+	return luacall.Reenter(luacall.ReenterArgs{
 		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
-func (p *plain) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.Leave(lua.LeaveArgs{
+func (p *plain) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.Leave(luacall.LeaveArgs{
 		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
 	}).Run(ctx, conn)
 }
 
 // Inspect reads only the hash while the slot is being migrated.
 func (p *plain) Inspect(
-	ctx context.Context, conn lua.Conn, sharded bool,
-) (lua.InspectReply, error) {
-	reply, err := lua.Inspect(p.key, p.token, p.channel, sharded).Run(ctx, conn)
+	ctx context.Context, conn luacall.Conn, sharded bool,
+) (luacall.InspectReply, error) {
+	reply, err := luacall.Inspect(p.key, p.token, p.channel, sharded).Run(ctx, conn)
 	if redis.IsTryAgainError(err) {
-		return lua.Inspect(p.key, "", p.channel, sharded).Run(ctx, conn)
+		return luacall.Inspect(p.key, "", p.channel, sharded).Run(ctx, conn)
 	}
 	return reply, err
 }
 
-func (p *plain) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (p *plain) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	return p.release.Call(id, sharded, wantNow)
 }
 
@@ -160,8 +160,8 @@ type kept struct {
 	as    string
 }
 
-func (k *kept) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
-	return lua.Keep(lua.KeepArgs{
+func (k *kept) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.Keep(luacall.KeepArgs{
 		Lock: k.key, ID: id, As: k.as, Until: k.until, Channel: k.channel, Sharded: sharded,
 	})
 }
@@ -171,6 +171,6 @@ func (p *plain) Renewer() redisstore.Renewer { return hashRenewer{} }
 // hashRenewer renews holds that are fields of a hash.
 type hashRenewer struct{}
 
-func (hashRenewer) Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
-	return lua.Renew(keys, ids, ttls)
+func (hashRenewer) Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.Renew(keys, ids, ttls)
 }

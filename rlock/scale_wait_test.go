@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -30,7 +30,7 @@ func TestManyWaitersCostRedisAsMuchAsOne(t *testing.T) {
 	}
 	inspectSees(t, lock, waiters)
 	inspectSees(t, rlock.New(holder, "order"), 1) // the first one was answered, and listens
-	acquired := faultproxy.Script(lua.SHA("acquire"))
+	acquired := faultproxy.Script(luacall.SHA("acquire"))
 	// Once to learn the script and once the clock, then before and after subscribing.
 	require.LessOrEqual(t, lab.proxy.Requests(acquired), 4)
 	cancel()

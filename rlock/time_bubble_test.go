@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -50,7 +50,7 @@ var timeScripts = func() map[string]string {
 	for _, name := range []string{
 		"acquire", "reenter", "leave", "release", "keep", "adopt", "renew", "inspect",
 	} {
-		names[lua.SHA(name)] = name
+		names[luacall.SHA(name)] = name
 	}
 	return names
 }()

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -67,7 +67,7 @@ func (l *timeLab) outside(t testing.TB, opts rlock.ClientOptions) *rlock.Client 
 
 // on adds a rule for runs of one of our scripts.
 func (l *timeLab) on(script string, action faultproxy.Action) *faultproxy.Rule {
-	return l.proxy.On(faultproxy.Script(lua.SHA(script)), action)
+	return l.proxy.On(faultproxy.Script(luacall.SHA(script)), action)
 }
 
 // timeHold is a level that a test holds.

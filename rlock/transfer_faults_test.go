@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -111,7 +111,7 @@ func TestUnconfirmedExportIsTakenBackByBothIDs(t *testing.T) {
 // knowsAdopt has the server know the script, so that it is not sent twice for being unknown.
 func knowsAdopt(t *testing.T, lab *timeLab) {
 	t.Helper()
-	_, err := lua.Adopt(lua.AdoptArgs{Lock: "warm", From: "a:1", To: "a:2", Lease: 1000}).Run(t.Context(), lab.direct)
+	_, err := luacall.Adopt(luacall.AdoptArgs{Lock: "warm", From: "a:1", To: "a:2", Lease: 1000}).Run(t.Context(), lab.direct)
 	require.NoError(t, err)
 }
 
@@ -275,7 +275,7 @@ func TestLateAcquisitionOfAnExportedHoldLeavesNoOrphan(t *testing.T) {
 	require.NoError(t, timeLock(t, t.Context(), rlock.New(a, "clock")).unlock())
 	stuck := make(chan []any, 1)
 	keep := func(r faultproxy.Request) bool {
-		if r.SHA() != lua.SHA("acquire") || len(stuck) > 0 {
+		if r.SHA() != luacall.SHA("acquire") || len(stuck) > 0 {
 			return false
 		}
 		var args []any

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -180,7 +180,7 @@ func TestEveryStepCountsOnce(t *testing.T) {
 				}
 				var rule *faultproxy.Rule
 				h := s.run(p, func() {
-					rule = p.proxy.On(faultproxy.Script(lua.SHA(s.script)), action).Times(1)
+					rule = p.proxy.On(faultproxy.Script(luacall.SHA(s.script)), action).Times(1)
 				})
 				rule.Wait(t, 1)
 				p.standsOnce(s.mode, h)
@@ -273,7 +273,7 @@ func TestACallThatIsGivenUpLeavesNothing(t *testing.T) {
 						faultproxy.DropRequest(x)
 					}
 				}
-				rule := p.proxy.On(faultproxy.Script(lua.SHA(script)), fault).Times(1)
+				rule := p.proxy.On(faultproxy.Script(luacall.SHA(script)), fault).Times(1)
 				ctx, cancel := context.WithCancel(base)
 				done := make(chan error, 1)
 				go func() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestInspectAndBreakOfVeryManyReaders(t *testing.T) {
 	t.Parallel()
 	l, ctx := newLab(t), context.Background()
-	const readers = lua.MaxInspected + 200
+	const readers = luacall.MaxInspected + 200
 	fields := []any{"mode", "read"}
 	pipe := l.rdb.Pipeline()
 	for i := range readers {
@@ -33,7 +33,7 @@ func TestInspectAndBreakOfVeryManyReaders(t *testing.T) {
 	info, err := p.Read().Inspect(ctx)
 	require.NoError(t, err)
 	require.True(t, info.Truncated)
-	require.InDelta(t, lua.MaxInspected, len(info.Holders), 1)
+	require.InDelta(t, luacall.MaxInspected, len(info.Holders), 1)
 	require.Equal(t, readers, info.Held)
 	require.NoError(t, p.Read().Break(ctx))
 	info, err = p.Read().Inspect(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -42,7 +42,7 @@ var joinScripts = func() map[string]string {
 		"rw_read", "rw_read_reenter", "rw_read_leave", "rw_read_release", "rw_read_renew", "rw_read_adopt",
 		"rw_write", "rw_write_reenter", "rw_write_leave", "rw_write_release", "rw_write_renew",
 	} {
-		names[lua.SHA(name)] = name
+		names[luacall.SHA(name)] = name
 	}
 	return names
 }()

@@ -7,9 +7,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // reader is the protocol of the read side.
@@ -35,69 +35,69 @@ var readTraits = store.Traits{
 // Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes
 // first, since a reader without one is dead; by itself it holds nothing.
 func (r reader) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
-	args := lua.AcquireReadArgs{
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
+	args := luacall.AcquireReadArgs{
 		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
 		ID: ask.ID, Under: ask.Under, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}
-	reply, err := lua.AcquireRead(args).Run(ctx, conn)
+	reply, err := luacall.AcquireRead(args).Run(ctx, conn)
 	if !redis.IsTryAgainError(err) {
 		return reply, err
 	}
-	made, err := lua.MakeReadHold(args.Hold, args.Lease, args.NotAfter).Run(ctx, conn)
-	if err != nil || made.Status == lua.Late {
-		return lua.AcquireReply{Status: made.Status, Now: made.Now}, err
+	made, err := luacall.MakeReadHold(args.Hold, args.Lease, args.NotAfter).Run(ctx, conn)
+	if err != nil || made.Status == luacall.Late {
+		return luacall.AcquireReply{Status: made.Status, Now: made.Now}, err
 	}
 	args.Hold, args.Gate, args.Token = "", "", ""
-	reply, err = lua.AcquireRead(args).Run(ctx, conn)
-	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+	reply, err = luacall.AcquireRead(args).Run(ctx, conn)
+	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
 		return reply, err
 	}
-	if reply.Fence, err = lua.Fence(r.token).Run(ctx, conn); err != nil {
-		return lua.AcquireReply{}, &halfTaken{err}
+	if reply.Fence, err = luacall.Fence(r.token).Run(ctx, conn); err != nil {
+		return luacall.AcquireReply{}, &halfTaken{err}
 	}
 	return reply, nil
 }
 
 func (r reader) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.AdoptReply, error) {
-	return lua.AdoptRead(r.base, lua.AdoptArgs{
+	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
+) (luacall.AdoptReply, error) {
+	return luacall.AdoptRead(r.base, luacall.AdoptArgs{
 		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 		Stays: ask.Beside,
 	}).Run(ctx, conn)
 }
 
-func (r reader) Reenter(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.ReenterRead(r.base, stepArgs(r.shape, s)).Run(ctx, conn)
+func (r reader) Reenter(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.ReenterRead(r.base, stepArgs(r.shape, s)).Run(ctx, conn)
 }
 
-func (r reader) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.LeaveRead(r.base, lua.LeaveArgs(stepArgs(r.shape, s))).Run(ctx, conn)
+func (r reader) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.LeaveRead(r.base, luacall.LeaveArgs(stepArgs(r.shape, s))).Run(ctx, conn)
 }
 
-func (r reader) Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error) {
+func (r reader) Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error) {
 	return inspect(ctx, conn, r.shape, false, sharded)
 }
 
 // Release leaves the hold keys to their expiry where the slot is being moved: nobody looks at one whose
 // field is gone, and no later hold has its id.
-func (r reader) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (r reader) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	args := releaseArgs(r.shape, id, sharded, wantNow)
-	alone := lua.ReleaseRead(args)
+	alone := luacall.ReleaseRead(args)
 	args.Other = r.hold(id)
-	return lua.ReleaseRead(args).OrElse(alone)
+	return luacall.ReleaseRead(args).OrElse(alone)
 }
 
 type readRenewer struct{}
 
-func (readRenewer) Renew(locks, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+func (readRenewer) Renew(locks, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
 	holds := make([]string, len(ids))
 	for i, id := range ids {
-		holds[i] = lua.HoldKey(keys.Suffix(locks[i], ""), id, 1)
+		holds[i] = luacall.HoldKey(keys.Suffix(locks[i], ""), id, 1)
 	}
-	call := lua.RenewRead(locks, holds, ids, ttls)
+	call := luacall.RenewRead(locks, holds, ids, ttls)
 	if len(ids) == 1 {
 		call.OrElse(renewApart(locks[0], holds[0], ids[0], ttls[0]))
 	}
@@ -106,12 +106,12 @@ func (readRenewer) Renew(locks, ids []string, ttls []int64) *lua.Call[[]lua.Rene
 
 // renewApart renews hold key and lock by a script each. The hold key comes first: while it lives, and only
 // then, the field counts.
-func renewApart(lock, hold, id string, ttl int64) *lua.Call[[]lua.RenewStatus] {
-	return lua.With(func(ctx context.Context, conn lua.Conn) ([]lua.RenewStatus, error) {
-		status, err := lua.ExtendRead(hold, "", ttl).Run(ctx, conn)
-		if err != nil || status[0] != lua.Renewed {
+func renewApart(lock, hold, id string, ttl int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.With(func(ctx context.Context, conn luacall.Conn) ([]luacall.RenewStatus, error) {
+		status, err := luacall.ExtendRead(hold, "", ttl).Run(ctx, conn)
+		if err != nil || status[0] != luacall.Renewed {
 			return status, err
 		}
-		return lua.ExtendRead(lock, id, ttl).Run(ctx, conn)
+		return luacall.ExtendRead(lock, id, ttl).Run(ctx, conn)
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -103,4 +103,4 @@ func (s *shape) Channel() string { return s.channel }
 func (s *shape) GateLife() time.Duration { return s.shut }
 
 // hold is hold key 1 of a reader.
-func (s *shape) hold(id string) string { return lua.HoldKey(s.base, id, 1) }
+func (s *shape) hold(id string) string { return luacall.HoldKey(s.base, id, 1) }

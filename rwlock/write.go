@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 const (
@@ -48,10 +48,10 @@ func upgrade(name, mode string) (pass bool, err error) {
 // Acquire falls back to two scripts of one key each where the slot is being moved, as the reentrant lock
 // does.
 func (w writer) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
-	args := lua.AcquireWriteArgs{
-		AcquireArgs: lua.AcquireArgs{
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
+	args := luacall.AcquireWriteArgs{
+		AcquireArgs: luacall.AcquireArgs{
 			Lock: w.key, Token: w.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
 			NotAfter: ask.NotAfter, FenceTTL: w.fenceTTL,
 		},
@@ -60,7 +60,7 @@ func (w writer) Acquire(
 	if ask.Once {
 		args.GateTTL = 0
 	}
-	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
+	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
 	if err == nil && reply.Dead != nil {
 		args.Dead = reply.Dead
 		reply, err = w.acquireOver(ctx, conn, args, reply)
@@ -77,9 +77,9 @@ func (w writer) Acquire(
 // acquireOver names readers who look dead. If their slot is being moved, they may live: it is busy for as
 // long as that is not known.
 func (w writer) acquireOver(
-	ctx context.Context, conn lua.Conn, args lua.AcquireWriteArgs, before lua.AcquireWriteReply,
-) (lua.AcquireWriteReply, error) {
-	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
+	ctx context.Context, conn luacall.Conn, args luacall.AcquireWriteArgs, before luacall.AcquireWriteReply,
+) (luacall.AcquireWriteReply, error) {
+	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
 	if redis.IsTryAgainError(err) {
 		before.PTTL = time.Second
 		return before, nil
@@ -88,15 +88,15 @@ func (w writer) acquireOver(
 }
 
 func (w writer) acquireAlone(
-	ctx context.Context, conn lua.Conn, args lua.AcquireWriteArgs,
-) (lua.AcquireReply, error) {
-	reply, err := lua.AcquireWrite(args).Run(ctx, conn)
-	if err != nil || (reply.Status != lua.Held && reply.Status != lua.Already) {
+	ctx context.Context, conn luacall.Conn, args luacall.AcquireWriteArgs,
+) (luacall.AcquireReply, error) {
+	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
+	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
 		return reply.AcquireReply, err
 	}
-	minted, err := lua.Mint(w.token, w.fenceTTL).Run(ctx, conn)
+	minted, err := luacall.Mint(w.token, w.fenceTTL).Run(ctx, conn)
 	if err != nil {
-		return lua.AcquireReply{}, &halfTaken{err}
+		return luacall.AcquireReply{}, &halfTaken{err}
 	}
 	reply.Fence = minted.Fence
 	return reply.AcquireReply, nil
@@ -110,53 +110,53 @@ func (h *halfTaken) Error() string {
 }
 
 func (w writer) Adopt(
-	ctx context.Context, conn lua.Conn, from string, ask store.Ask,
-) (lua.AdoptReply, error) {
-	return lua.AdoptWrite(lua.AdoptArgs{
+	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
+) (luacall.AdoptReply, error) {
+	return luacall.AdoptWrite(luacall.AdoptArgs{
 		Lock: w.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 	}).Run(ctx, conn)
 }
 
-func (w writer) Reenter(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.ReenterWrite(stepArgs(w.shape, s)).Run(ctx, conn)
+func (w writer) Reenter(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.ReenterWrite(stepArgs(w.shape, s)).Run(ctx, conn)
 }
 
-func (w writer) Leave(ctx context.Context, conn lua.Conn, s store.Step) (lua.StepReply, error) {
-	return lua.LeaveWrite(lua.LeaveArgs(stepArgs(w.shape, s))).Run(ctx, conn)
+func (w writer) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
+	return luacall.LeaveWrite(luacall.LeaveArgs(stepArgs(w.shape, s))).Run(ctx, conn)
 }
 
-func stepArgs(s *shape, step store.Step) lua.ReenterArgs {
-	return lua.ReenterArgs{
+func stepArgs(s *shape, step store.Step) luacall.ReenterArgs {
+	return luacall.ReenterArgs{
 		Lock: s.key, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
 	}
 }
 
-func (w writer) Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error) {
+func (w writer) Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error) {
 	return inspect(ctx, conn, w.shape, true, sharded)
 }
 
 // inspect looks at the hash alone where the slot is being moved.
 func inspect(
-	ctx context.Context, conn lua.Conn, s *shape, write, sharded bool,
-) (lua.InspectReply, error) {
-	args := lua.InspectRWArgs{
+	ctx context.Context, conn luacall.Conn, s *shape, write, sharded bool,
+) (luacall.InspectReply, error) {
+	args := luacall.InspectRWArgs{
 		Lock: s.key, Token: s.token, Channel: s.channel, Base: s.base, Write: write, Sharded: sharded,
 	}
 	alone := args
 	alone.Token = ""
-	return lua.InspectRW(args).OrElse(lua.InspectRW(alone)).Run(ctx, conn)
+	return luacall.InspectRW(args).OrElse(luacall.InspectRW(alone)).Run(ctx, conn)
 }
 
-func (w writer) Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply] {
+func (w writer) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	args := releaseArgs(w.shape, id, sharded, wantNow)
-	alone := lua.ReleaseWrite(args)
+	alone := luacall.ReleaseWrite(args)
 	args.Other = w.gate
-	return lua.ReleaseWrite(args).OrElse(alone)
+	return luacall.ReleaseWrite(args).OrElse(alone)
 }
 
-func releaseArgs(s *shape, id string, sharded, wantNow bool) lua.ReleaseRWArgs {
-	return lua.ReleaseRWArgs{
-		ReleaseArgs: lua.ReleaseArgs{
+func releaseArgs(s *shape, id string, sharded, wantNow bool) luacall.ReleaseRWArgs {
+	return luacall.ReleaseRWArgs{
+		ReleaseArgs: luacall.ReleaseArgs{
 			Lock: s.key, ID: id, Channel: s.channel, Sharded: sharded, WantNow: wantNow,
 		},
 		Base: s.base,
@@ -167,6 +167,6 @@ func (w writer) Renewer() redisstore.Renewer { return writeRenewer{} }
 
 type writeRenewer struct{}
 
-func (writeRenewer) Renew(locks, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
-	return lua.RenewWrite(locks, ids, ttls)
+func (writeRenewer) Renew(locks, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
+	return luacall.RenewWrite(locks, ids, ttls)
 }

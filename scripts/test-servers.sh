@@ -7,7 +7,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-packages="./lua ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
+packages="./internal/redisstore/luacall ./rlock ./rwlock ./fairlock ./semaphore ./latch ./multilock ./redlock \
 	./internal/testkit/faulttest ./internal/testkit/scaletest ./internal/redisstore/wake ./internal/redisstore/links"
 
 scratch=$(mktemp -d)

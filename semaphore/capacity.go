@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // Available returns how many permits are free, those whose leases have ended included: 0 if none are, if more are held
@@ -43,7 +43,7 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
+	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return err
 	}
 	_, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
@@ -57,7 +57,7 @@ func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity 
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
+	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return 0, err
 	}
 	return told(s.once(ctx, store.Change{Verb: store.Begin, N: n}))
@@ -73,7 +73,7 @@ func (s *Semaphore) AddCapacity(ctx context.Context, n int64) (capacity int64, e
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	if err := checkNumber(n, -lua.MaxCount, lua.MaxCount); err != nil {
+	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {
 		return 0, err
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Add, N: n})

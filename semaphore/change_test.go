@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/holdfasttest"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -294,13 +294,13 @@ func TestACountingCapacityIsChanged(t *testing.T) {
 		available, err := s.Available(ctx)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), available)
-		require.NoError(t, s.AddCapacity(ctx, -lua.MaxCount), "below zero")
+		require.NoError(t, s.AddCapacity(ctx, -luacall.MaxCount), "below zero")
 		err = s.AddCapacity(ctx, -2)
 		refused(t, err, "too far below zero")
 		require.ErrorContains(t, err, "must be at least -1 now")
 		waiter := make(chan error, 1)
 		go func() { waiter <- s.Acquire(ctx, 1) }()
-		require.NoError(t, other.AddCapacity(ctx, lua.MaxCount-1))
+		require.NoError(t, other.AddCapacity(ctx, luacall.MaxCount-1))
 		nothingYet(t, waiter, "none is free")
 		require.NoError(t, other.AddCapacity(ctx, 1))
 		require.NoError(t, arrives(t, waiter, "one is free"))

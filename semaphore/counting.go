@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -42,11 +42,11 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if err := checkNumber(n, 0, lua.MaxCount); err != nil {
+	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return err
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
-	if err == nil && reply.Status == lua.Busy {
+	if err == nil && reply.Status == luacall.Busy {
 		return busyError(fmt.Sprintf("rlock: semaphore %q already exists, with %d permits left", s.name, reply.Value))
 	}
 	return err
@@ -80,7 +80,7 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if err := checkNumber(n, 1, lua.MaxCount); err != nil {
+	if err := checkNumber(n, 1, luacall.MaxCount); err != nil {
 		return err
 	}
 	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
@@ -95,7 +95,7 @@ func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	if err := checkNumber(n, -lua.MaxCount, lua.MaxCount); err != nil {
+	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {
 		return err
 	}
 	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
@@ -135,7 +135,7 @@ func (s *Counting) request(ctx context.Context, n int64) (engine.Request, error)
 	if err := s.check(ctx); err != nil {
 		return engine.Request{}, err
 	}
-	if err := checkNumber(n, 1, lua.MaxCount); err != nil {
+	if err := checkNumber(n, 1, luacall.MaxCount); err != nil {
 		return engine.Request{}, err
 	}
 	req, err := s.client.Request(s.opts)

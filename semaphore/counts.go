@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -45,21 +45,21 @@ func (*counts) TooMany(n, most int64) error {
 	return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf("must be at most %d now", most)}
 }
 
-func (c *counts) at(sharded bool) lua.Counter {
-	return lua.Counter{Free: c.key, Channel: c.channel(), Sharded: sharded}
+func (c *counts) at(sharded bool) luacall.Counter {
+	return luacall.Counter{Free: c.key, Channel: c.channel(), Sharded: sharded}
 }
 
 func (c *counts) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
 	r := c.remember(ask)
 	r.Until = ask.NotAfter + 1000*c.core.RequestLife
-	return lua.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
+	return luacall.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
 
 // Release cancels a request. Once a request is answered, nobody holds the permits that it took.
-func (c *counts) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
-	return lua.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
+func (c *counts) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
 }
 
 // errVerb is never seen: the handles make no other changes.
@@ -67,25 +67,25 @@ var errVerb = errors.New("semaphore: there is no such change")
 
 // Change sets, changes or deletes the number, or looks at it.
 func (c *counts) Change(
-	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
-) (lua.CountReply, error) {
+	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+) (luacall.CountReply, error) {
 	at, r := c.at(c.core.Store.Sharded()), c.remember(ask)
 	switch what.Verb {
 	case store.Look:
-		return lua.CountLook(c.key).Run(ctx, conn)
+		return luacall.CountLook(c.key).Run(ctx, conn)
 	case store.Set:
-		return lua.CountSet(at, what.N, r).Run(ctx, conn)
+		return luacall.CountSet(at, what.N, r).Run(ctx, conn)
 	case store.Add:
-		reply, err := lua.CountRelease(at, what.N, r).Run(ctx, conn)
-		if most, refused := lua.Capacity(err); refused {
+		reply, err := luacall.CountRelease(at, what.N, r).Run(ctx, conn)
+		if most, refused := luacall.Capacity(err); refused {
 			err = &store.Refused{Err: c.TooMany(what.N, most)}
 		}
 		return reply, err
 	case store.Drain:
-		return lua.CountDrain(at, r).Run(ctx, conn)
+		return luacall.CountDrain(at, r).Run(ctx, conn)
 	case store.Delete:
-		return lua.CountDelete(at, r).Run(ctx, conn)
+		return luacall.CountDelete(at, r).Run(ctx, conn)
 	default:
-		return lua.CountReply{}, &store.Refused{Err: errVerb}
+		return luacall.CountReply{}, &store.Refused{Err: errVerb}
 	}
 }

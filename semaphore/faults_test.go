@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -23,28 +23,28 @@ func (l *lab) loadScripts() {
 		"permit_adjust", "permit_look",
 		"count_acquire", "count_cancel", "count_release", "count_set", "count_drain", "count_look", "count_delete",
 	} {
-		known := l.direct.ScriptExists(l.Context(), lua.SHA(name)).Val()
+		known := l.direct.ScriptExists(l.Context(), luacall.SHA(name)).Val()
 		if len(known) == 1 && known[0] {
 			continue
 		}
-		scratch := lua.Permits{Free: l.name + ":s", Leases: l.name + ":sl", Channel: "x"}
-		counter := lua.Counter{Free: l.name + ":s", Channel: "x"}
-		hold, ctx := lua.PermitHold{ID: "a:1", Count: 1}, l.Context()
-		past := lua.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
-		_, _ = lua.PermitAcquire(scratch, hold, 1000, 1).Run(ctx, l.direct)
-		_, _ = lua.PermitRelease(scratch, hold).Run(ctx, l.direct)
-		_, _ = lua.PermitRenew([]string{l.name + ":sl"}, []string{"a:1"}, 1, []int64{1000}).Run(ctx, l.direct)
-		_, _ = lua.PermitCapacity(scratch, 1, past).Run(ctx, l.direct)
-		_, _ = lua.PermitAdd(scratch, 1, past).Run(ctx, l.direct)
-		_, _ = lua.PermitLook(scratch, true).Run(ctx, l.direct)
-		_, _ = lua.CountAcquire(counter, 1, false, past).Run(ctx, l.direct)
-		_, _ = lua.CountCancel(counter, 1, past, 1000).Run(ctx, l.direct)
-		_, _ = lua.CountRelease(counter, 1, past).Run(ctx, l.direct)
-		_, _ = lua.CountSet(counter, 1, past).Run(ctx, l.direct)
-		_, _ = lua.CountDrain(counter, past).Run(ctx, l.direct)
-		_, _ = lua.CountDelete(counter, past).Run(ctx, l.direct)
-		_, _ = lua.PermitDelete(scratch, past).Run(ctx, l.direct)
-		_, _ = lua.CountLook(counter.Free).Run(ctx, l.direct)
+		scratch := luacall.Permits{Free: l.name + ":s", Leases: l.name + ":sl", Channel: "x"}
+		counter := luacall.Counter{Free: l.name + ":s", Channel: "x"}
+		hold, ctx := luacall.PermitHold{ID: "a:1", Count: 1}, l.Context()
+		past := luacall.Request{Key: l.name + ":sr", ID: "r:1", NotAfter: 1}
+		_, _ = luacall.PermitAcquire(scratch, hold, 1000, 1).Run(ctx, l.direct)
+		_, _ = luacall.PermitRelease(scratch, hold).Run(ctx, l.direct)
+		_, _ = luacall.PermitRenew([]string{l.name + ":sl"}, []string{"a:1"}, 1, []int64{1000}).Run(ctx, l.direct)
+		_, _ = luacall.PermitCapacity(scratch, 1, past).Run(ctx, l.direct)
+		_, _ = luacall.PermitAdd(scratch, 1, past).Run(ctx, l.direct)
+		_, _ = luacall.PermitLook(scratch, true).Run(ctx, l.direct)
+		_, _ = luacall.CountAcquire(counter, 1, false, past).Run(ctx, l.direct)
+		_, _ = luacall.CountCancel(counter, 1, past, 1000).Run(ctx, l.direct)
+		_, _ = luacall.CountRelease(counter, 1, past).Run(ctx, l.direct)
+		_, _ = luacall.CountSet(counter, 1, past).Run(ctx, l.direct)
+		_, _ = luacall.CountDrain(counter, past).Run(ctx, l.direct)
+		_, _ = luacall.CountDelete(counter, past).Run(ctx, l.direct)
+		_, _ = luacall.PermitDelete(scratch, past).Run(ctx, l.direct)
+		_, _ = luacall.CountLook(counter.Free).Run(ctx, l.direct)
 	}
 }
 
@@ -76,7 +76,7 @@ func (l *lab) strike(script string, fault func(*faultproxy.Gate) faultproxy.Acti
 	l.Helper()
 	gate := faultproxy.NewGate()
 	l.Cleanup(gate.Open)
-	return &shot{l.proxy.On(faultproxy.Script(lua.SHA(script)), fault(gate)), gate}
+	return &shot{l.proxy.On(faultproxy.Script(luacall.SHA(script)), fault(gate)), gate}
 }
 
 // underFaults runs a test for each fault, on the script's next request.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -28,7 +28,7 @@ func (l *lab) lateCopy(script string) *faultproxy.Gate {
 	l.Helper()
 	gate := faultproxy.NewGate()
 	l.Cleanup(gate.Open)
-	l.proxy.On(faultproxy.Script(lua.SHA(script)), faultproxy.DuplicateLater(gate)).Times(1)
+	l.proxy.On(faultproxy.Script(luacall.SHA(script)), faultproxy.DuplicateLater(gate)).Times(1)
 	return gate
 }
 
@@ -60,10 +60,10 @@ func TestACopyOfACallThatChangedNothingChangesNothing(t *testing.T) {
 			require.NoError(l, l.direct.Del(l.Context(), l.name).Err())
 			require.NoError(l, l.direct.Del(l.Context(), l.name+":x").Err())
 		}, -1},
-		"a release of too many": {"count_release", lua.MaxCount - 1, func(l *lab, late *semaphore.Counting) {
+		"a release of too many": {"count_release", luacall.MaxCount - 1, func(l *lab, late *semaphore.Counting) {
 			refused(l.T, late.Release(l.bounded(), 2), "the number would be too great")
 		}, func(l *lab, other *semaphore.Counting) {
-			require.NoError(l, other.Acquire(l.bounded(), lua.MaxCount-1))
+			require.NoError(l, other.Acquire(l.bounded(), luacall.MaxCount-1))
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

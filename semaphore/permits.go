@@ -10,8 +10,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -38,25 +38,25 @@ func (p *permits) Inherits(held string) bool { return held == p.Mode() }
 
 func (p *permits) Traits() *store.Traits { return &p.traits }
 
-func (p *permits) at(sharded bool) lua.Permits {
-	return lua.Permits{
+func (p *permits) at(sharded bool) luacall.Permits {
+	return luacall.Permits{
 		Free: p.key, Leases: p.leases(), Channel: p.channel(), Sharded: sharded, Unused: p.own.Unused.Milliseconds(),
 	}
 }
 
 func (p *permits) Acquire(
-	ctx context.Context, conn lua.Conn, ask store.Ask,
-) (lua.AcquireReply, error) {
-	hold := lua.PermitHold{ID: ask.ID, Count: p.count}
-	reply, err := lua.PermitAcquire(
+	ctx context.Context, conn luacall.Conn, ask store.Ask,
+) (luacall.AcquireReply, error) {
+	hold := luacall.PermitHold{ID: ask.ID, Count: p.count}
+	reply, err := luacall.PermitAcquire(
 		p.at(p.core.Store.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
-	if most, refused := lua.Capacity(err); refused {
+	if most, refused := luacall.Capacity(err); refused {
 		if p.patient {
-			return lua.AcquireReply{Status: lua.Busy, PTTL: unknownTime, Why: p.Short(most)}, nil
+			return luacall.AcquireReply{Status: luacall.Busy, PTTL: unknownTime, Why: p.Short(most)}, nil
 		}
 		err = &store.Refused{Err: p.TooMany(most, ask.Waited)}
 	}
-	if reply.Status == lua.Busy && reply.Fence == lua.NoCapacity {
+	if reply.Status == luacall.Busy && reply.Fence == luacall.NoCapacity {
 		reply.Fence, reply.Why = 0, p.Unset()
 	}
 	return reply, err
@@ -87,12 +87,12 @@ func (p *permits) Short(capacity int64) error {
 // Unset is why permits are refused for which no capacity was set.
 func (*permits) Unset() error { return ErrNoCapacity }
 
-func (p *permits) Release(id string, sharded, _ bool) *lua.Call[lua.ReleaseReply] {
+func (p *permits) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	if !ours(id) {
 		permit, _ := hex.DecodeString(id) // checked by Break; nobody else knows such ids
-		return lua.PermitReleaseOne(p.at(sharded), string(permit))
+		return luacall.PermitReleaseOne(p.at(sharded), string(permit))
 	}
-	return lua.PermitRelease(p.at(sharded), lua.PermitHold{ID: id, Count: p.count})
+	return luacall.PermitRelease(p.at(sharded), luacall.PermitHold{ID: id, Count: p.count})
 }
 
 // Unused is how long after its last use the semaphore expires; 0: it does not.
@@ -101,40 +101,40 @@ func (p *permits) Unused() time.Duration { return p.own.Unused }
 // Misfit is the error of a change of the capacity by n, which is more or fewer than it can be changed by.
 func (*permits) Misfit(n, capacity int64) error {
 	return &rlock.ArgumentError{Name: "n", Value: n, Problem: fmt.Sprintf(
-		"must be between %d and %d now: the capacity is %d", -capacity, lua.MaxCount-capacity, capacity)}
+		"must be between %d and %d now: the capacity is %d", -capacity, luacall.MaxCount-capacity, capacity)}
 }
 
 // Change sets or changes the capacity, deletes the semaphore, or looks at it.
 func (p *permits) Change(
-	ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask,
-) (lua.CountReply, error) {
+	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+) (luacall.CountReply, error) {
 	at, r := p.at(p.core.Store.Sharded()), p.remember(ask)
 	switch what.Verb {
 	case store.Set:
-		return lua.PermitCapacity(at, what.N, r).Run(ctx, conn)
+		return luacall.PermitCapacity(at, what.N, r).Run(ctx, conn)
 	case store.Begin:
-		return lua.PermitCapacityIfAbsent(at, what.N, r).Run(ctx, conn)
+		return luacall.PermitCapacityIfAbsent(at, what.N, r).Run(ctx, conn)
 	case store.Add:
-		reply, err := lua.PermitAdd(at, what.N, r).Run(ctx, conn)
-		if capacity, refused := lua.Capacity(err); refused {
+		reply, err := luacall.PermitAdd(at, what.N, r).Run(ctx, conn)
+		if capacity, refused := luacall.Capacity(err); refused {
 			err = &store.Refused{Err: p.Misfit(what.N, capacity)}
 		}
 		return reply, err
 	case store.Look, store.Size:
-		return lua.PermitLook(at, what.Verb == store.Size).Run(ctx, conn)
+		return luacall.PermitLook(at, what.Verb == store.Size).Run(ctx, conn)
 	case store.Delete:
-		return lua.PermitDelete(at, r).Run(ctx, conn)
+		return luacall.PermitDelete(at, r).Run(ctx, conn)
 	default:
-		return lua.CountReply{}, &store.Refused{Err: errVerb}
+		return luacall.CountReply{}, &store.Refused{Err: errVerb}
 	}
 }
 
 // Inspect groups the permits by hold.
 func (p *permits) Inspect(
-	ctx context.Context, conn lua.Conn, sharded bool,
-) (lua.InspectReply, error) {
-	reply, err := lua.PermitInspect(p.at(sharded)).Run(ctx, conn)
-	var holders []lua.Holder
+	ctx context.Context, conn luacall.Conn, sharded bool,
+) (luacall.InspectReply, error) {
+	reply, err := luacall.PermitInspect(p.at(sharded)).Run(ctx, conn)
+	var holders []luacall.Holder
 	at := make(map[string]int)
 	for _, permit := range reply.Holders {
 		id := holdOf(permit.ID)
@@ -143,7 +143,7 @@ func (p *permits) Inspect(
 			continue
 		}
 		at[id] = len(holders)
-		holders = append(holders, lua.Holder{ID: id, Count: 1, TTL: permit.TTL})
+		holders = append(holders, luacall.Holder{ID: id, Count: 1, TTL: permit.TTL})
 	}
 	reply.Holders = holders
 	return reply, err
@@ -182,13 +182,13 @@ type renewer struct {
 	unused time.Duration // see ExpireUnused
 }
 
-func (r renewer) Renew(names, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus] {
+func (r renewer) Renew(names, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
 	sets := make([]string, len(names))
 	for i, name := range names {
 		sets[i] = keys.Suffix(name, leasesSuffix)
 	}
 	if r.unused > 0 {
-		return lua.PermitKeep(names, sets, ids, r.count, ttls, r.unused.Milliseconds())
+		return luacall.PermitKeep(names, sets, ids, r.count, ttls, r.unused.Milliseconds())
 	}
-	return lua.PermitRenew(sets, ids, r.count, ttls)
+	return luacall.PermitRenew(sets, ids, r.count, ttls)
 }

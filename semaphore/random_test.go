@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
@@ -88,7 +88,7 @@ func (l *lab) life(end time.Time) (stays []stay) {
 	}
 	for _, script := range []string{"permit_acquire", "permit_release", "permit_renew"} {
 		for range 4 {
-			nth := faultproxy.Nth(1+rand.IntN(60), faultproxy.Script(lua.SHA(script)))
+			nth := faultproxy.Nth(1+rand.IntN(60), faultproxy.Script(luacall.SHA(script)))
 			proxy.On(nth, actions[rand.IntN(len(actions))])
 		}
 	}

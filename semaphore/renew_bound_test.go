@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/opendefect"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // defect B16: a renewal script is bounded by holds and not by permits, so that holds of many permits stop
@@ -22,7 +22,7 @@ func TestPermitsInOneRenewal(t *testing.T) {
 	l := newLab(t, nil)
 	var most atomic.Int64 // permits in one script
 	l.proxy.On(func(r faultproxy.Request) bool {
-		if r.SHA() == lua.SHA("permit_renew") {
+		if r.SHA() == luacall.SHA("permit_renew") {
 			many, _ := strconv.ParseInt(string(r.Args[2]), 10, 64) // keys, one for each hold
 			most.Store(max(most.Load(), each*many))
 		}

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -40,7 +40,7 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 		return err
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Delete})
-	if err == nil && reply.Status == lua.Busy {
+	if err == nil && reply.Status == luacall.Busy {
 		return busyError(fmt.Sprintf("rlock: cannot delete semaphore %q: %d permits are held", s.name, reply.Value))
 	}
 	return err
@@ -120,7 +120,7 @@ func (s *Semaphore) once(ctx context.Context, what store.Change) (store.ChangeRe
 func (s *Semaphore) lock(n int64) *rlock.Lock {
 	err := s.check(s)
 	if err == nil {
-		err = checkNumber(n, 1, lua.MaxPermits)
+		err = checkNumber(n, 1, luacall.MaxPermits)
 	}
 	return s.client.LockAnew(s.permits(n), s.opts, err)
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
@@ -15,7 +15,7 @@ func (l *lab) held(script string, times int) (*faultproxy.Rule, func()) {
 	l.Helper()
 	gate := faultproxy.NewGate()
 	l.Cleanup(gate.Open)
-	return l.proxy.On(faultproxy.Script(lua.SHA(script)), faultproxy.HoldReply(gate)).Times(times), gate.Open
+	return l.proxy.On(faultproxy.Script(luacall.SHA(script)), faultproxy.HoldReply(gate)).Times(times), gate.Open
 }
 
 // defect B5: where permits are free, nobody stands behind another one's round trip.

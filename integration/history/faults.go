@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // fault is a kind of fault. inject returns how often it happened: a lost reply needs a request, which a
@@ -56,7 +56,7 @@ var stops = []fault{
 }
 
 // releases matches the requests whose late copies could do the most harm.
-func releases(r faultproxy.Request) bool { return faultproxy.Script(lua.SHA("release"))(r) }
+func releases(r faultproxy.Request) bool { return faultproxy.Script(luacall.SHA("release"))(r) }
 
 // between returns a duration from a to b tenths of the lease.
 func (r *run) between(random *rand.Rand, a, b int) time.Duration {
@@ -137,7 +137,7 @@ func blackhole(r *run, random *rand.Rand) int {
 // client off for longer than a lease: so its last confirmation was a late one.
 func fade(r *run, random *rand.Rand) int {
 	s, gate := r.seats[random.IntN(len(r.seats))], faultproxy.NewGate()
-	rule := s.proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.HoldReply(gate))
+	rule := s.proxy.On(faultproxy.Script(luacall.SHA("renew")), faultproxy.HoldReply(gate))
 	if r.fired(rule, 1) == 0 {
 		gate.Open()
 		return 0

@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -28,7 +28,7 @@ func TestContextEndsBeforeTheReleaseIsSent(t *testing.T) {
 	held, unlock, err := rlock.New(client, "order").Lock(t.Context())
 	require.NoError(t, err)
 	gate := faultproxy.NewGate()
-	release := proxy.On(faultproxy.Script(lua.SHA("release")), faultproxy.HoldRequest(gate))
+	release := proxy.On(faultproxy.Script(luacall.SHA("release")), faultproxy.HoldRequest(gate))
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- unlock() }()
 	release.Wait(t, 1)

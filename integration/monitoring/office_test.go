@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -77,5 +77,5 @@ func obstruct(t *testing.T, addr string) {
 // the lease ends.
 func cutRenewals(t *testing.T, proxy *faultproxy.Proxy, n int) {
 	t.Helper()
-	proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.CutBefore).Times(n).Wait(t, n)
+	proxy.On(faultproxy.Script(luacall.SHA("renew")), faultproxy.CutBefore).Times(n).Wait(t, n)
 }

@@ -25,13 +25,13 @@ var table = append(histories, []mutant{
 		file: "lua/fragment_fair_next.lua",
 		old:  `if client_of(some[i]) ~= client then`,
 		new:  `if client == nil then`,
-		in:   "lua", by: "^TestFairLockSaysWhoStandsNext$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockSaysWhoStandsNext$",
 	}, {
 		name: "a client that was alone in a fair lock's queue does not see others come",
 		file: "lua/fragment_fair_next.lua",
 		old:  `if known[7] and (known[7] ~= client or before and client_of(before) ~= client) then`,
 		new:  `if not client then`,
-		in:   "lua", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
 	}, {
 		name: "a waiter that has to be heard of is not told",
 		file: "internal/localqueue/turn.go",
@@ -92,19 +92,19 @@ var table = append(histories, []mutant{
 		file: "lua/fair_acquire.lua",
 		old:  `if invited and client_of(holder) == client then`,
 		new:  `if invited then`,
-		in:   "lua", by: "^TestFairLockGoesFromOneToTheNext$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockGoesFromOneToTheNext$",
 	}, {
 		name: "a claim costs another waiter of its client its place",
 		file: "lua/fair_acquire.lua",
 		old:  `redis.call('ZADD', queue, 'XX', place(score), holder)`,
 		new:  `redis.call('ZREM', queue, holder)`,
-		in:   "lua", by: "^TestFairLockComesToAClient$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockComesToAClient$",
 	}, {
 		name: "a claim does not say that another was meant",
 		file: "lua/fair_acquire.lua",
 		old:  `    swapped = 1`,
 		new:  `    swapped = 0`,
-		in:   "lua", by: "^TestFairLockSaysThatAnotherWasMeant$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockSaysThatAnotherWasMeant$",
 	}, {
 		name: "a hold passes to a waiter that has another place than it was told",
 		file: "internal/localqueue/turn.go",
@@ -117,14 +117,14 @@ var table = append(histories, []mutant{
 		old: `  redis.call('ZREM', queue, id)
   local next = entered(known[5])`,
 		new: `  local next = entered(known[5])`,
-		in:  "lua", by: "^TestFairLockSaysWhoStandsNext$",
+		in:  "internal/redisstore/luacall", by: "^TestFairLockSaysWhoStandsNext$",
 	}, {
 		name: "a claim has the lease of an invitation",
 		file: "lua/fair_acquire.lua",
 		old: `  redis.call('PEXPIRE', lock, lease)
   redis.call('HSET', lock, id, 1)`,
 		new: `  redis.call('HSET', lock, id, 1)`,
-		in:  "lua", by: "^TestFairLockNestedHoldEndsWhole$",
+		in:  "internal/redisstore/luacall", by: "^TestFairLockNestedHoldEndsWhole$",
 	}, {
 		name: "a waiter that a message has asked takes the lock, whoever holds it",
 		file: "lua/fair_acquire.lua",
@@ -138,7 +138,7 @@ var table = append(histories, []mutant{
   redis.pcall(publish`,
 		new: `if not first then
   redis.pcall(publish`,
-		in: "lua", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
+		in: "internal/redisstore/luacall", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
 	}, {
 		name: "a store has all clients ask that wait",
 		file: "internal/memstore/fair.go",
@@ -155,19 +155,19 @@ var table = append(histories, []mutant{
 		file: "lua/fair_release.lua",
 		old:  `'PEXPIRE', lock, grant)`,
 		new:  `'PEXPIRE', lock, keep)`,
-		in:   "lua", by: "^TestFairLockClientsDieWithTime$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockClientsDieWithTime$",
 	}, {
 		name: "whoever leaves keeps its invitation",
 		file: "lua/fair_release.lua",
 		old:  `if standing[1] then`,
 		new:  `if standing[1] and standing[1] ~= '1000000000' then`,
-		in:   "lua", by: "^TestFairLockLeftFromAnyPlace$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockLeftFromAnyPlace$",
 	}, {
 		name: "an invitation counts as a hold",
 		file: "lua/fragment_fair_holder.lua",
 		old:  `fields[2] == '1000000000'`,
 		new:  `false`,
-		in:   "lua", by: "^TestFairLockLapsedInvitationIsWorthNothing$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockLapsedInvitationIsWorthNothing$",
 	}, {
 		name: "a store gives whoever asks what another was invited to",
 		file: "internal/memstore/fair.go",
@@ -179,13 +179,13 @@ var table = append(histories, []mutant{
 		file: "lua/fair_release.lua",
 		old:  `clock - run >= tonumber(ARGV[10])`,
 		new:  `clock < run`,
-		in:   "lua", by: "^TestFairLockRunEnds$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockRunEnds$",
 	}, {
 		name: "a waiter in the queue takes the lock while that is kept free for others",
 		file: "lua/fair_acquire.lua",
 		old:  `elseif out > clock then`,
 		new:  `elseif out < 0 then`,
-		in:   "lua", by: "^TestFairLockRunEnds$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockRunEnds$",
 	}, {
 		name: "a hold passes however long ago Redis said who stands next",
 		file: "internal/localqueue/turn.go",
@@ -211,37 +211,37 @@ var table = append(histories, []mutant{
 		file: "lua/release.lua",
 		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,
 		new:  `redis.call('DEL', KEYS[1]) == 0`,
-		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
+		in:   "internal/redisstore/luacall", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
 		name: "release in a bundle does not look whose hold it is",
 		file: "lua/release_many.lua",
 		old:  `redis.pcall('HDEL', KEYS[i], id, id .. ':n')`,
 		new:  `redis.pcall('DEL', KEYS[i])`,
-		in:   "lua", by: "^TestReleaseOfAHoldThatIsGone$",
+		in:   "internal/redisstore/luacall", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
 		name: "acquisition in a bundle may come late",
 		file: "lua/acquire_many.lua",
 		old:  `now <= tonumber(ARGV[at + 2])`,
 		new:  `true`,
-		in:   "lua", by: "^TestAcquireLate$",
+		in:   "internal/redisstore/luacall", by: "^TestAcquireLate$",
 	}, {
 		name: "release wakes nobody",
 		file: "lua/release.lua",
 		old:  `receivers = redis.pcall(ARGV[3], ARGV[2], '0')`,
 		new:  `receivers = 0`,
-		in:   "lua", by: "^TestRelease$",
+		in:   "internal/redisstore/luacall", by: "^TestRelease$",
 	}, {
 		name: "renewal does not look whose hold it is",
 		file: "lua/renew.lua",
 		old:  `elseif not hold[1] then`,
 		new:  `elseif redis.call('EXISTS', lock) == 0 then`,
-		in:   "lua", by: "^TestRenewCreatesNothing$",
+		in:   "internal/redisstore/luacall", by: "^TestRenewCreatesNothing$",
 	}, {
 		name: "adoption does not look whose hold it is",
 		file: "lua/adopt.lua",
 		old:  `if not holds[1] or holds[1] == '1000000000' then`,
 		new:  `if redis.call('EXISTS', lock) == 0 then`,
-		in:   "lua", by: "^TestAdopt$",
+		in:   "internal/redisstore/luacall", by: "^TestAdopt$",
 	}, {
 		name: "the id of a passage does not say its token",
 		file: "internal/engine/transfer.go",
@@ -265,13 +265,13 @@ var table = append(histories, []mutant{
 		file: "lua/fragment_fence_judge.lua",
 		old:  `if not ahead and value * 2 > now then`,
 		new:  `if not ahead then`,
-		in:   "lua", by: "^TestNoTokenIsGivenTwice$",
+		in:   "internal/redisstore/luacall", by: "^TestNoTokenIsGivenTwice$",
 	}, {
 		name: "the numbers to spare begin with the stored one",
 		file: "lua/fragment_fence_judge.lua",
 		old:  `math.min(now - value - 1, 1023)`,
 		new:  `math.min(now - value, 1023)`,
-		in:   "lua", by: "^TestNoTokenIsGivenTwice$",
+		in:   "internal/redisstore/luacall", by: "^TestNoTokenIsGivenTwice$",
 	}, {
 		name: "whoever may ask is not told",
 		file: "internal/localqueue/queue.go",
@@ -386,13 +386,13 @@ var table = append(histories, []mutant{
 		file: "lua/fair_release.lua",
 		old:  `id, held = ARGV[11 + i], true`,
 		new:  `held = false`,
-		in:   "lua", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockIsNotKeptForOneThatWasServed$",
 	}, {
 		name: "the client of a holder whose lease ran out is invited",
 		file: "lua/fair_acquire.lua",
 		old:  `(not holder or redis.call('ZSCORE', queue, last))`,
 		new:  `redis.call('ZSCORE', queue, last)`,
-		in:   "lua", by: "^TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut$",
 	}, {
 		name: "a set does without a member that is busy",
 		file: "multilock/take.go",
@@ -422,7 +422,7 @@ var table = append(histories, []mutant{
 		file: "redlock/hold.go",
 		old: `		if reply.Accepted {
 `,
-		new: `		if reply.Status != lua.Young {
+		new: `		if reply.Status != luacall.Young {
 `,
 		in: "internal/testkit/simulation", by: "^TestRedlockSchedules$", says: "token [0-9]+ of client",
 	}, {
@@ -436,7 +436,7 @@ var table = append(histories, []mutant{
 		file: "lua/adopt.lua",
 		old:  ` or holds[1] == '1000000000'`,
 		new:  ``,
-		in:   "lua", by: "^TestFairLockInvitationIsNoHoldThatCanMove$",
+		in:   "internal/redisstore/luacall", by: "^TestFairLockInvitationIsNoHoldThatCanMove$",
 	}, {
 		name: "an export that finds its hold gone leaves the places of those who were served",
 		file: "internal/engine/transfer.go",
@@ -511,7 +511,7 @@ var table = append(histories, []mutant{
 		file: "lua/reenter.lua",
 		old:  `ttl ~= '0' and `,
 		new:  ``,
-		in:   "lua", by: "^TestACountWithoutATTL$",
+		in:   "internal/redisstore/luacall", by: "^TestACountWithoutATTL$",
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/suspect.go",
@@ -547,13 +547,13 @@ var table = append(histories, []mutant{
 		file: "lua/quorum_acquire.lua",
 		old:  `if stored * 2 > now and least > stored then`,
 		new:  `if least > stored then`,
-		in:   "lua", by: "^TestQuorumAcquireSparesWhatNobodyHad$",
+		in:   "internal/redisstore/luacall", by: "^TestQuorumAcquireSparesWhatNobodyHad$",
 	}, {
 		name: "a redlock's copy is accepted",
 		file: "lua/quorum_acquire.lua",
 		old:  `(window < 0 and wish > 0 and not newer)`,
 		new:  `((window < 0 or mine) and wish > 0 and not newer)`,
-		in:   "lua", by: "^TestQuorumAcquireBusyLateAndResent$",
+		in:   "internal/redisstore/luacall", by: "^TestQuorumAcquireBusyLateAndResent$",
 	}, {
 		name: "after a run a redlock's process goes on at once",
 		file: "redlock/acquire.go",
@@ -629,25 +629,25 @@ var table = append(histories, []mutant{
 		file: "lua/acquire.lua",
 		old:  `if now > tonumber(ARGV[3]) then`,
 		new:  `if false then`,
-		in:   "lua", by: "^TestAcquireLate$",
+		in:   "internal/redisstore/luacall", by: "^TestAcquireLate$",
 	}, {
 		name: "an acquisition that is resent mints again",
 		file: "lua/fragment_take.lua",
 		old:  `if pttl ~= -2 then`,
 		new:  `if pttl ~= -2 and redis.call('HEXISTS', lock, id) == 0 then`,
-		in:   "lua", by: "^TestAcquireResend$",
+		in:   "internal/redisstore/luacall", by: "^TestAcquireResend$",
 	}, {
 		name: "a token is the clock's, though a greater one was given out",
 		file: "lua/fragment_fence_judge.lua",
 		old:  `ahead = value >= now`,
 		new:  `ahead = false`,
-		in:   "lua", by: "^TestTokenAheadOfTheClock$",
+		in:   "internal/redisstore/luacall", by: "^TestTokenAheadOfTheClock$",
 	}, {
 		name: "a re-entry that is late counts",
 		file: "lua/reenter.lua",
 		old:  `if hold[2] and tonumber(hold[2]) >= tonumber(op) then`,
 		new:  `if false then`,
-		in:   "lua", by: "^TestStepsResentOrLate$",
+		in:   "internal/redisstore/luacall", by: "^TestStepsResentOrLate$",
 	}, {
 		name: "validity counts from the reply to a renewal",
 		file: "watchdog/*.go",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/internal/quorum"
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // The kinds of what goes over a [Link].
@@ -67,33 +67,33 @@ func (l *Link) Close() error {
 }
 
 // Acquire implements [quorum.Server].
-func (l *Link) Acquire(a lua.QuorumAcquireArgs) *quorum.Call {
-	return call(func() lua.QuorumReply { return l.server.acquireLocked(a) })
+func (l *Link) Acquire(a luacall.QuorumAcquireArgs) *quorum.Call {
+	return call(func() luacall.QuorumReply { return l.server.acquireLocked(a) })
 }
 
 // Keep implements [quorum.Server].
-func (l *Link) Keep(holds []lua.QuorumHold, fenceTTL int64) *quorum.Call {
-	return call(func() lua.QuorumReply { return l.server.keepLocked(holds, fenceTTL) })
+func (l *Link) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
+	return call(func() luacall.QuorumReply { return l.server.keepLocked(holds, fenceTTL) })
 }
 
 // Step implements [quorum.Server].
-func (l *Link) Step(a lua.QuorumStepArgs) *quorum.Call {
-	return call(func() lua.QuorumReply { return l.server.stepLocked(a) })
+func (l *Link) Step(a luacall.QuorumStepArgs) *quorum.Call {
+	return call(func() luacall.QuorumReply { return l.server.stepLocked(a) })
 }
 
 // Release implements [quorum.Server].
-func (l *Link) Release(a lua.ReleaseArgs) *quorum.Call {
-	return call(func() lua.QuorumReply { return l.server.releaseLocked(a) })
+func (l *Link) Release(a luacall.ReleaseArgs) *quorum.Call {
+	return call(func() luacall.QuorumReply { return l.server.releaseLocked(a) })
 }
 
 // Inspect implements [quorum.Server].
 func (l *Link) Inspect(lock, token, _ string) *quorum.Call {
-	return call(func() lua.QuorumReply { return l.server.inspectLocked(lock, token) })
+	return call(func() luacall.QuorumReply { return l.server.inspectLocked(lock, token) })
 }
 
 // call is carried out by Run, under the server's mutex.
-func call(do func() lua.QuorumReply) *quorum.Call {
-	return lua.Func(func(context.Context) (lua.QuorumReply, error) { return do(), nil })
+func call(do func() luacall.QuorumReply) *quorum.Call {
+	return luacall.Func(func(context.Context) (luacall.QuorumReply, error) { return do(), nil })
 }
 
 // Send implements [quorum.Server]. One batch at a time is under way, as a send queue of package redlock sends them.
@@ -106,18 +106,18 @@ func (l *Link) Send(ctx context.Context, calls []*quorum.Call) {
 	}
 }
 
-func (l *Link) send(ctx context.Context, calls []*quorum.Call) ([]lua.QuorumReply, error) {
+func (l *Link) send(ctx context.Context, calls []*quorum.Call) ([]luacall.QuorumReply, error) {
 	if l.run == 0 {
 		if err := l.connect(ctx); err != nil {
 			return nil, err
 		}
 	}
 	run := l.run
-	replies, err := exchange(ctx, l, Ask, func() ([]lua.QuorumReply, error) {
+	replies, err := exchange(ctx, l, Ask, func() ([]luacall.QuorumReply, error) {
 		if l.server.run != run && !l.proxied {
 			return nil, errBroken
 		}
-		var replies []lua.QuorumReply
+		var replies []luacall.QuorumReply
 		for _, c := range calls {
 			reply, _ := c.Run(ctx, nil)
 			replies = append(replies, reply)

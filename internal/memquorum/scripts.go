@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // lock is a hold. Its times are those of Redis, in ms by the server's clock.
@@ -73,28 +73,28 @@ func (s *Server) raiseLocked(key string, to, fenceTTL int64) {
 }
 
 // acquireLocked is quorum_acquire.lua.
-func (s *Server) acquireLocked(a lua.QuorumAcquireArgs) (r lua.QuorumReply) {
+func (s *Server) acquireLocked(a luacall.QuorumAcquireArgs) (r luacall.QuorumReply) {
 	const most, room = 1023, 64
 	now := s.nowLocked().UnixMicro()
 	r.Now = now
 	if now > a.NotAfter {
-		r.Status = lua.Late
+		r.Status = luacall.Late
 		return r
 	}
 	if a.LeastUptime > 0 && s.uptimeLocked() < a.LeastUptime {
-		r.Status = lua.Young
+		r.Status = luacall.Young
 		return r
 	}
 	l := s.lockLocked(a.Lock)
 	r.PTTL = s.pttlLocked(l)
 	switch {
 	case l == nil:
-		r.Status = lua.Held
+		r.Status = luacall.Held
 		s.locks[a.Lock] = &lock{id: a.ID, count: 1, expires: s.millisLocked() + a.Lease}
 	case l.id == a.ID:
-		r.Status = lua.Already
+		r.Status = luacall.Already
 	default:
-		r.Status = lua.Busy
+		r.Status = luacall.Busy
 		return r
 	}
 	stored := s.tokenLocked(a.Token).newest
@@ -118,11 +118,11 @@ func (s *Server) acquireLocked(a lua.QuorumAcquireArgs) (r lua.QuorumReply) {
 }
 
 // keepLocked is quorum_keep.lua.
-func (s *Server) keepLocked(holds []lua.QuorumHold, fenceTTL int64) (r lua.QuorumReply) {
+func (s *Server) keepLocked(holds []luacall.QuorumHold, fenceTTL int64) (r luacall.QuorumReply) {
 	for _, h := range holds {
 		l := s.ownLocked(h.Lock, h.ID)
 		if l == nil {
-			r.Kept = append(r.Kept, lua.RenewGone)
+			r.Kept = append(r.Kept, luacall.RenewGone)
 			continue
 		}
 		if until := s.millisLocked() + h.TTL; l.op == 0 || l.expires < until {
@@ -131,22 +131,22 @@ func (s *Server) keepLocked(holds []lua.QuorumHold, fenceTTL int64) (r lua.Quoru
 		if s.tokenLocked(h.Token).newest < h.Fence {
 			s.raiseLocked(h.Token, h.Fence, fenceTTL)
 		}
-		r.Kept = append(r.Kept, lua.Renewed)
+		r.Kept = append(r.Kept, luacall.Renewed)
 	}
 	return r
 }
 
 // stepLocked is quorum_step.lua.
-func (s *Server) stepLocked(a lua.QuorumStepArgs) (r lua.QuorumReply) {
+func (s *Server) stepLocked(a luacall.QuorumStepArgs) (r luacall.QuorumReply) {
 	r.Now = s.nowLocked().UnixMicro()
 	l := s.ownLocked(a.Lock, a.ID)
 	if l == nil {
-		r.Status = lua.Gone
+		r.Status = luacall.Gone
 		return r
 	}
-	r.Status, r.Accepted, r.Fence = lua.Done, true, a.Fence
+	r.Status, r.Accepted, r.Fence = luacall.Done, true, a.Fence
 	if l.op >= a.Op {
-		r.Status = lua.Already
+		r.Status = luacall.Already
 	} else {
 		l.count, l.op = a.Count, a.Op
 		if until := s.millisLocked() + a.TTL; a.Leave || l.expires < until {
@@ -160,24 +160,24 @@ func (s *Server) stepLocked(a lua.QuorumStepArgs) (r lua.QuorumReply) {
 }
 
 // releaseLocked is release.lua, without its message: nobody listens.
-func (s *Server) releaseLocked(a lua.ReleaseArgs) (r lua.QuorumReply) {
+func (s *Server) releaseLocked(a luacall.ReleaseArgs) (r luacall.QuorumReply) {
 	if a.WantNow {
 		r.Now = s.nowLocked().UnixMicro()
 	}
-	r.Status = lua.Gone
+	r.Status = luacall.Gone
 	if s.ownLocked(a.Lock, a.ID) != nil {
-		r.Status = lua.Done
+		r.Status = luacall.Done
 		delete(s.locks, a.Lock)
 	}
 	return r
 }
 
 // inspectLocked is inspect.lua.
-func (s *Server) inspectLocked(key, fence string) (r lua.QuorumReply) {
+func (s *Server) inspectLocked(key, fence string) (r luacall.QuorumReply) {
 	l := s.lockLocked(key)
-	r.Seen = lua.InspectReply{PTTL: s.pttlLocked(l), Fence: s.tokenLocked(fence).newest}
+	r.Seen = luacall.InspectReply{PTTL: s.pttlLocked(l), Fence: s.tokenLocked(fence).newest}
 	if l != nil {
-		r.Seen.Holders = []lua.Holder{{ID: l.id, Count: l.count}}
+		r.Seen.Holders = []luacall.Holder{{ID: l.id, Count: l.count}}
 	}
 	return r
 }

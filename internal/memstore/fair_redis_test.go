@@ -13,21 +13,21 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // inRedis is a fair lock as the scripts keep it.
 type inRedis struct {
 	*testing.T
 	rdb  *redis.Client
-	keys lua.Fair
+	keys luacall.Fair
 	sub  *redis.PubSub
 }
 
 func newInRedis(t *testing.T, rdb *redis.Client, name string) *inRedis {
 	in := func(what string) string { return what + ":{" + name + "}" }
-	r := &inRedis{T: t, rdb: rdb, keys: lua.Fair{
+	r := &inRedis{T: t, rdb: rdb, keys: luacall.Fair{
 		Lock: name, Token: in("token"), Queue: in("queue"), Alive: in("alive"), State: in("state"),
 		Client: in("client") + ":", Channel: in("strangers"),
 		JavaQueue: in("java_queue"), JavaTimes: in("java_times"), JavaChannel: in("java") + ":",
@@ -49,7 +49,7 @@ func (r *inRedis) confirmed(n int) {
 	}
 }
 
-func sent[R any](r *inRedis, call *lua.Call[R]) R {
+func sent[R any](r *inRedis, call *luacall.Call[R]) R {
 	reply, err := call.Run(r.Context(), r.rdb)
 	require.NoError(r, err)
 	return reply
@@ -58,7 +58,7 @@ func sent[R any](r *inRedis, call *lua.Call[R]) R {
 const always = 1 << 52 // a not-after
 
 func (r *inRedis) acquire(ask store.Ask) store.AcquireReply {
-	reply := sent(r, lua.FairAcquire(r.keys, twinTimes, lua.FairArgs{
+	reply := sent(r, luacall.FairAcquire(r.keys, twinTimes, luacall.FairArgs{
 		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: always, FenceTTL: -1, Ticket: ask.Ticket, Once: ask.Once,
 	}))
 	if reply.Foreign {
@@ -68,45 +68,45 @@ func (r *inRedis) acquire(ask store.Ask) store.AcquireReply {
 }
 
 func (r *inRedis) enqueue(asks []store.Ask) store.EnqueueReply {
-	places := make([]lua.Place, len(asks))
+	places := make([]luacall.Place, len(asks))
 	for i, ask := range asks {
-		places[i] = lua.Place{ID: ask.ID, Ticket: ask.Ticket}
+		places[i] = luacall.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	return sent(r, lua.FairEnqueue(r.keys, twinTimes, always, places))
+	return sent(r, luacall.FairEnqueue(r.keys, twinTimes, always, places))
 }
 
 func (r *inRedis) release(id string, served []string) store.ReleaseReply {
-	return sent(r, lua.FairRelease(r.keys, twinTimes, lua.FairReleaseArgs{ID: id, Served: served}))
+	return sent(r, luacall.FairRelease(r.keys, twinTimes, luacall.FairReleaseArgs{ID: id, Served: served}))
 }
 
 func (r *inRedis) come(id string, lease time.Duration) store.Status {
-	return sent(r, lua.Acquire(lua.AcquireArgs{
+	return sent(r, luacall.Acquire(luacall.AcquireArgs{
 		Lock: r.keys.Lock, Token: r.keys.Token, ID: id, Lease: lease.Milliseconds(), NotAfter: always, FenceTTL: -1,
 	})).Status
 }
 
 func (r *inRedis) leave(id string) store.ReleaseReply {
-	return sent(r, lua.Release(lua.ReleaseArgs{Lock: r.keys.Lock, ID: id, Channel: r.keys.Channel}))
+	return sent(r, luacall.Release(luacall.ReleaseArgs{Lock: r.keys.Lock, ID: id, Channel: r.keys.Channel}))
 }
 
 func (r *inRedis) adopt(from, to string, lease time.Duration) store.Status {
-	return sent(r, lua.Adopt(lua.AdoptArgs{
+	return sent(r, luacall.Adopt(luacall.AdoptArgs{
 		Lock: r.keys.Lock, From: from, To: to, Lease: lease.Milliseconds(), NotAfter: always,
 	})).Status
 }
 
 func (r *inRedis) nest(step store.Step) store.Status {
-	return sent(r, lua.Reenter(lua.ReenterArgs{
+	return sent(r, luacall.Reenter(luacall.ReenterArgs{
 		Lock: r.keys.Lock, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
 	})).Status
 }
 
 func (r *inRedis) keep(id string, ttl time.Duration) bool {
-	return sent(r, lua.Renew([]string{r.keys.Lock}, []string{id}, []int64{ttl.Milliseconds()}))[0] == lua.Renewed
+	return sent(r, luacall.Renew([]string{r.keys.Lock}, []string{id}, []int64{ttl.Milliseconds()}))[0] == luacall.Renewed
 }
 
 func (r *inRedis) waiters() (ids []string) {
-	for _, one := range sent(r, lua.FairInspect(r.keys, twinTimes, false)).Queue {
+	for _, one := range sent(r, luacall.FairInspect(r.keys, twinTimes, false)).Queue {
 		ids = append(ids, one.ID)
 	}
 	return ids

@@ -7,18 +7,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // Call is one request to a server.
-type Call = lua.Call[lua.QuorumReply]
+type Call = luacall.Call[luacall.QuorumReply]
 
-// Server makes requests and sends them. See package lua for what each does.
+// Server makes requests and sends them. See package luacall for what each does.
 type Server interface {
-	Acquire(a lua.QuorumAcquireArgs) *Call
-	Keep(holds []lua.QuorumHold, fenceTTL int64) *Call
-	Step(a lua.QuorumStepArgs) *Call
-	Release(a lua.ReleaseArgs) *Call
+	Acquire(a luacall.QuorumAcquireArgs) *Call
+	Keep(holds []luacall.QuorumHold, fenceTTL int64) *Call
+	Step(a luacall.QuorumStepArgs) *Call
+	Release(a luacall.ReleaseArgs) *Call
 	Inspect(lock, token, channel string) *Call
 
 	// Send sends calls that this Server made, all at once, and stores in each its Reply and Err.

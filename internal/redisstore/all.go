@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // A client of one address may still talk to a server that wants the keys of a script in one slot: a cluster of one
@@ -23,7 +23,7 @@ func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
 // Two goroutines may learn it at the same time, and a third may already send another script of several slots.
 // That one is refused too, and served one by one.
 func (s *Store) learnSlots(err error) {
-	if lua.Crossed(err) {
+	if luacall.Crossed(err) {
 		s.bySlot.Store(true)
 	}
 }
@@ -33,7 +33,7 @@ func (s *Store) learnSlots(err error) {
 // Proxies have their own wording, and one lock may be forbidden where others are not. Scripts that find their own
 // ways handle this themselves.
 func (s *Store) refusesMany(err error) bool {
-	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || lua.Refused(err))
+	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || luacall.Refused(err))
 }
 
 // AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, just as when they
@@ -45,15 +45,15 @@ func (s *Store) refusesMany(err error) bool {
 // unknown proxy may come after a part of it.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, notAfter int64,
-) (lua.AcquireAllReply, error) {
-	all := make([]lua.Member, len(members))
+) (luacall.AcquireAllReply, error) {
+	all := make([]luacall.Member, len(members))
 	for i, m := range members {
 		take, _ := Unbind(m.Proto).(Joiner).Scripts()
-		all[i] = lua.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
+		all[i] = luacall.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
 	key := members[0].Proto.Key()
-	reply, err := exec(ctx, s, key, func(ctx context.Context, conn lua.Conn) (lua.AcquireAllReply, bool, error) {
-		reply, err := lua.AcquireAll(all, id, notAfter).Run(ctx, conn)
+	reply, err := exec(ctx, s, key, func(ctx context.Context, conn luacall.Conn) (store.AcquireAllReply, bool, error) {
+		reply, err := luacall.AcquireAll(all, id, notAfter).Run(ctx, conn)
 		s.noteUse(err == nil && reply.Status.Wrote())
 		return reply, reply.Status.Wrote(), err
 	})
@@ -73,12 +73,12 @@ func (s *Store) AcquireAll(
 // If it fails, none of the replies is set. After a lost answer the members may be released all the same; a release
 // that is repeated is then answered "gone".
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
-	partings := make([]lua.Parting, len(all))
+	partings := make([]luacall.Parting, len(all))
 	for i, one := range all {
 		_, release := Unbind(one.Proto).(Joiner).Scripts()
-		partings[i] = lua.Parting{Releaser: release, ID: one.ID}
+		partings[i] = luacall.Parting{Releaser: release, ID: one.ID}
 	}
-	replies, err := lua.ReleaseAll(partings, s.Sharded()).Run(ctx, s.traffic)
+	replies, err := luacall.ReleaseAll(partings, s.Sharded()).Run(ctx, s.traffic)
 	if err == nil {
 		for i, one := range all {
 			one.Reply = replies[i]
@@ -87,7 +87,7 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 		return nil
 	}
 	s.learnSlots(err)
-	if lua.Crossed(err) {
+	if luacall.Crossed(err) {
 		return &store.Failure{Fault: store.FaultDefinite, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
 	}
 	return meaning(err) // while the slot is being migrated, some may have been released one by one
@@ -97,11 +97,11 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 //
 // The releases share pipelines but are independent: each has its own reply or error.
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
-	calls := make([]*lua.Call[lua.ReleaseReply], len(all))
+	calls := make([]*luacall.Call[luacall.ReleaseReply], len(all))
 	for i, one := range all {
 		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.WantNow)
 	}
-	lua.RunAll(ctx, s.links.Traffic, calls)
+	luacall.RunAll(ctx, s.links.Traffic, calls)
 	for i, one := range all {
 		one.Reply, one.Err = calls[i].Reply, meaning(calls[i].Err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // A Protocol is one primitive at one name in Redis: the requests of [store.Protocol] as scripts. A protocol leaves
@@ -15,10 +15,10 @@ import (
 type Protocol interface {
 	store.Rules
 
-	Acquire(ctx context.Context, conn lua.Conn, ask store.Ask) (lua.AcquireReply, error)
+	Acquire(ctx context.Context, conn luacall.Conn, ask store.Ask) (luacall.AcquireReply, error)
 
 	// Release prepares the last release of a hold, which may be sent among others.
-	Release(id string, sharded, wantNow bool) *lua.Call[lua.ReleaseReply]
+	Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply]
 }
 
 // A Keeper is a protocol whose holds are renewed. Holds with equal renewers share a script.
@@ -26,28 +26,28 @@ type Keeper interface{ Renewer() Renewer }
 
 // A Renewer prepares one script call that renews many holds. Implementations are comparable.
 type Renewer interface {
-	Renew(keys, ids []string, ttls []int64) *lua.Call[[]lua.RenewStatus]
+	Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus]
 }
 
 // A Stepper is a protocol whose holds have levels.
 type Stepper interface {
-	Reenter(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
-	Leave(ctx context.Context, conn lua.Conn, step store.Step) (lua.StepReply, error)
+	Reenter(ctx context.Context, conn luacall.Conn, step store.Step) (luacall.StepReply, error)
+	Leave(ctx context.Context, conn luacall.Conn, step store.Step) (luacall.StepReply, error)
 }
 
 // An Adopter is a protocol whose holds can move to another process.
 type Adopter interface {
-	Adopt(ctx context.Context, conn lua.Conn, from string, ask store.Ask) (lua.AdoptReply, error)
+	Adopt(ctx context.Context, conn luacall.Conn, from string, ask store.Ask) (luacall.AdoptReply, error)
 }
 
 // An Inspector is a protocol that supports Inspect.
 type Inspector interface {
-	Inspect(ctx context.Context, conn lua.Conn, sharded bool) (lua.InspectReply, error)
+	Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error)
 }
 
 // A Queuer is a protocol whose waiters have a queue in Redis.
 type Queuer interface {
-	Enqueue(ctx context.Context, conn lua.Conn, asks []store.Ask) (lua.EnqueueReply, error)
+	Enqueue(ctx context.Context, conn luacall.Conn, asks []store.Ask) (luacall.EnqueueReply, error)
 }
 
 // A Server is a protocol whose holds pass to others that have places in a queue in Redis; see [store.Protocol].
@@ -63,13 +63,13 @@ type Keeping interface {
 
 // A Changer is a protocol with a number that is changed by what nobody holds.
 type Changer interface {
-	Change(ctx context.Context, conn lua.Conn, what store.Change, ask store.Ask) (lua.CountReply, error)
+	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask) (luacall.CountReply, error)
 }
 
 // A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
 // if their keys are in one slot.
 type Joiner interface {
-	Scripts() (*lua.Acquirer, *lua.Releaser)
+	Scripts() (*luacall.Acquirer, *luacall.Releaser)
 }
 
 // errUnsupported is never seen: the packages of the primitives do not offer what their protocols lack.
@@ -93,8 +93,8 @@ func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 // A protocol of another store is a mistake of this module, never of a user, so it panics.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
-func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, error) {
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AcquireReply, bool, error) {
+func (b *bound) Acquire(ctx context.Context, ask store.Ask) (luacall.AcquireReply, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (store.AcquireReply, bool, error) {
 		reply, err := b.Protocol.Acquire(ctx, conn, ask)
 		b.store.noteUse(err == nil && reply.Status.Wrote())
 		return reply, reply.Status.Wrote(), err
@@ -103,12 +103,12 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (lua.AcquireReply, e
 
 // Adopt moves a hold to a new id. Minimum replicas must have the new id before anybody relies on it, as at an
 // acquisition.
-func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (lua.AdoptReply, error) {
+func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (luacall.AdoptReply, error) {
 	p, ok := b.Protocol.(Adopter)
 	if !ok {
-		return lua.AdoptReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.AdoptReply{}, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.AdoptReply, bool, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.AdoptReply, bool, error) {
 		reply, err := p.Adopt(ctx, conn, from, ask)
 		return reply, reply.Status.Wrote(), err
 	})
@@ -116,34 +116,34 @@ func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (lua.Adop
 
 // Reenter writes a deeper level. A step with a TTL extends the lease, on which its caller relies. One without a
 // TTL writes only the count.
-func (b *bound) Reenter(ctx context.Context, step store.Step) (lua.StepReply, error) {
+func (b *bound) Reenter(ctx context.Context, step store.Step) (luacall.StepReply, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
-		return lua.StepReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.StepReply{}, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.StepReply, bool, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.StepReply, bool, error) {
 		reply, err := p.Reenter(ctx, conn, step)
-		return reply, reply.Status == lua.Done && step.TTL > 0, err // nothing depends on a count alone
+		return reply, reply.Status == luacall.Done && step.TTL > 0, err // nothing depends on a count alone
 	})
 }
 
-func (b *bound) Leave(ctx context.Context, step store.Step) (lua.StepReply, error) {
+func (b *bound) Leave(ctx context.Context, step store.Step) (luacall.StepReply, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
-		return lua.StepReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.StepReply{}, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.StepReply, bool, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.StepReply, bool, error) {
 		reply, err := p.Leave(ctx, conn, step)
 		return reply, false, err // nobody relies on fewer levels
 	})
 }
 
-func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (lua.EnqueueReply, error) {
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (luacall.EnqueueReply, error) {
 	p, ok := b.Protocol.(Queuer)
 	if !ok {
-		return lua.EnqueueReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.EnqueueReply{}, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.EnqueueReply, bool, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (store.EnqueueReply, bool, error) {
 		reply, err := p.Enqueue(ctx, conn, asks)
 		return reply, false, err // a lost place is registered again
 	})
@@ -172,10 +172,10 @@ func (b *bound) Served() string {
 }
 
 // Inspect only reads, so no replicas are waited for.
-func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
+func (b *bound) Inspect(ctx context.Context) (luacall.InspectReply, error) {
 	p, ok := b.Protocol.(Inspector)
 	if !ok {
-		return lua.InspectReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.InspectReply{}, &store.Refused{Err: errUnsupported}
 	}
 	reply, err := p.Inspect(ctx, b.store.traffic, b.store.Sharded())
 	return reply, meaning(err)
@@ -183,7 +183,7 @@ func (b *bound) Inspect(ctx context.Context) (lua.InspectReply, error) {
 
 // Release waits for no replicas. If the primary fails before they have the release, the promoted one still has
 // the hold, which then ends with its lease: a delay, and no second holder.
-func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error) {
+func (b *bound) Release(ctx context.Context, id string) (luacall.ReleaseReply, error) {
 	reply, err := b.Protocol.Release(id, b.store.Sharded(), false).Run(ctx, b.store.traffic)
 	if err != nil {
 		return reply, meaning(err)
@@ -194,12 +194,12 @@ func (b *bound) Release(ctx context.Context, id string) (lua.ReleaseReply, error
 
 // Change alters a number that nobody holds, such as a latch's count. A change that was carried out is relied on
 // like an acquisition.
-func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (lua.CountReply, error) {
+func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (luacall.CountReply, error) {
 	p, ok := b.Protocol.(Changer)
 	if !ok {
-		return lua.CountReply{}, &store.Refused{Err: errUnsupported}
+		return luacall.CountReply{}, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn lua.Conn) (lua.CountReply, bool, error) {
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.CountReply, bool, error) {
 		reply, err := p.Change(ctx, conn, what, ask)
 		return reply, reply.Status.Wrote(), err
 	})

@@ -7,12 +7,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // script sends one script on conn and reports whether it wrote.
-type script[R any] func(ctx context.Context, conn lua.Conn) (reply R, wrote bool, err error)
+type script[R any] func(ctx context.Context, conn luacall.Conn) (reply R, wrote bool, err error)
 
 // exec runs one script for key.
 //
@@ -99,7 +99,7 @@ type asking struct {
 	ask bool
 }
 
-// Process implements lua.Conn.
+// Process implements luacall.Conn.
 func (a *asking) Process(ctx context.Context, cmd redis.Cmder) error {
 	if !a.ask {
 		return a.Conn.Process(ctx, cmd)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // meaning wraps err with its meaning for the script's sender, if Redis or the connection says it.
@@ -20,7 +20,7 @@ func meaning(err error) error {
 	if err == nil {
 		return nil // before the variables below are made
 	}
-	return explained(lua.Explain(err)) // the error may come from a connection that was being made
+	return explained(luacall.Explain(err)) // the error may come from a connection that was being made
 }
 
 // Meaning is what an error means of commands that are no scripts of ours.
@@ -31,7 +31,7 @@ func explained(err error) error {
 		return err
 	}
 	var refused redis.Error
-	var denied *lua.DeniedError
+	var denied *luacall.DeniedError
 	var op *net.OpError
 	means := &store.Failure{
 		Fault: store.FaultAmbiguous, Err: err, Answered: errors.As(err, &refused), Denied: errors.As(err, &denied),
@@ -42,7 +42,7 @@ func explained(err error) error {
 	case errors.As(err, &op) && op.Op == "dial", errors.Is(err, redis.ErrPoolTimeout),
 		errors.Is(err, redis.ErrPoolExhausted):
 		means.Fault = store.FaultTransient
-	case means.Answered && lua.Passes(err):
+	case means.Answered && luacall.Passes(err):
 		means.Fault = store.FaultTransient
 	case means.Answered:
 		means.Fault = store.FaultDefinite

@@ -3,8 +3,8 @@ package redisstore
 import (
 	"context"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // A Noting is a protocol whose holds are fields of a hash, beside which there is a key for a note of the holder; see
@@ -14,12 +14,12 @@ type Noting interface {
 }
 
 // Note waits for no replicas: nobody's exclusion depends on it.
-func (b *bound) Note(ctx context.Context, note store.Note, take bool) (lua.Status, error) {
+func (b *bound) Note(ctx context.Context, note store.Note, take bool) (luacall.Status, error) {
 	p, ok := b.Protocol.(Noting)
 	if !ok {
 		return 0, &store.Refused{Err: errUnsupported}
 	}
-	status, err := lua.Note(b.Key(), p.NoteKey(), note, take).Run(ctx, b.store.traffic)
+	status, err := luacall.Note(b.Key(), p.NoteKey(), note, take).Run(ctx, b.store.traffic)
 	return status, meaning(err)
 }
 
@@ -29,6 +29,6 @@ func (b *bound) Noted(ctx context.Context) (store.Note, error) {
 	if !ok {
 		return store.Note{}, &store.Refused{Err: errUnsupported}
 	}
-	note, err := lua.Noted(b.Key(), p.NoteKey()).Run(ctx, b.store.traffic)
+	note, err := luacall.Noted(b.Key(), p.NoteKey()).Run(ctx, b.store.traffic)
 	return note, meaning(err)
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -78,15 +78,15 @@ func (s *Store) renewApart(ctx context.Context, refused []refusedGroup, all []st
 	for _, g := range refused {
 		own := calls[:len(g.at)]
 		calls = calls[len(g.at):]
-		fine := !slices.ContainsFunc(own, func(c *lua.Call[[]lua.RenewStatus]) bool { return c.Err != nil })
-		if s.learnSlots(g.err); fine && lua.Refused(g.err) {
+		fine := !slices.ContainsFunc(own, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
+		if s.learnSlots(g.err); fine && luacall.Refused(g.err) {
 			s.bySlot.Store(true)
 		}
 	}
 }
 
-func prepare(groups []*group) []*lua.Call[[]lua.RenewStatus] {
-	calls := make([]*lua.Call[[]lua.RenewStatus], len(groups))
+func prepare(groups []*group) []*luacall.Call[[]luacall.RenewStatus] {
+	calls := make([]*luacall.Call[[]luacall.RenewStatus], len(groups))
 	for i, g := range groups {
 		calls[i] = g.renewer.Renew(g.keys, g.ids, g.ttls)
 	}
@@ -157,7 +157,7 @@ func (g *group) singles() []*group {
 // sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
 // With MinReplicas each goes over a connection of its own, on which WAIT can follow.
 func (s *Store) sendRenewals(
-	ctx context.Context, groups []*group, calls []*lua.Call[[]lua.RenewStatus],
+	ctx context.Context, groups []*group, calls []*luacall.Call[[]luacall.RenewStatus],
 ) {
 	switch {
 	case s.minReplicas > 0:
@@ -167,33 +167,33 @@ func (s *Store) sendRenewals(
 	case len(calls) == 1:
 		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, s.links.Renewal)
 	default:
-		lua.RunAll(ctx, s.links.Renewal, calls)
+		luacall.RunAll(ctx, s.links.Renewal, calls)
 	}
 }
 
 func (s *Store) renewReplicated(
-	ctx context.Context, g *group, c *lua.Call[[]lua.RenewStatus],
-) ([]lua.RenewStatus, error) {
+	ctx context.Context, g *group, c *luacall.Call[[]luacall.RenewStatus],
+) ([]luacall.RenewStatus, error) {
 	return replicated(ctx, s, s.links.Renewal, g.keys[0],
-		func(ctx context.Context, conn lua.Conn) ([]lua.RenewStatus, bool, error) {
+		func(ctx context.Context, conn luacall.Conn) ([]luacall.RenewStatus, bool, error) {
 			reply, err := c.Run(ctx, conn)
 			return reply, true, err
 		})
 }
 
 // report translates the answers.
-func (g *group) report(c *lua.Call[[]lua.RenewStatus], all []store.Renewal) {
+func (g *group) report(c *luacall.Call[[]luacall.RenewStatus], all []store.Renewal) {
 	for i, at := range g.at {
 		one := &all[at]
 		switch {
 		case c.Err != nil:
 			one.Err = meaning(c.Err)
-		case c.Reply[i] == lua.Renewed:
+		case c.Reply[i] == luacall.Renewed:
 			one.TTL, one.Err = time.Duration(g.ttls[i])*time.Millisecond, nil
-		case c.Reply[i] == lua.RenewGone:
+		case c.Reply[i] == luacall.RenewGone:
 			one.Err = watchdog.ErrGone
-		case c.Reply[i] == lua.RenewConflict:
-			one.Err = fmt.Errorf("%w: %w", watchdog.ErrGone, lua.ErrConflict)
+		case c.Reply[i] == luacall.RenewConflict:
+			one.Err = fmt.Errorf("%w: %w", watchdog.ErrGone, luacall.ErrConflict)
 		default:
 			one.Err = errRefusedWrite
 		}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/redisstore/pipeline"
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // linger is how long a subscription without waiters lasts.
@@ -192,7 +192,7 @@ func (s *Store) Others(channel string, receivers int64) int {
 
 // noteUnheard logs, once, that releases are not published. A released lock is free all the same, but a waiter in
 // another process notices it only by its poll, every MaxPoll.
-func (s *Store) noteUnheard(p Protocol, reply lua.ReleaseReply) {
+func (s *Store) noteUnheard(p Protocol, reply luacall.ReleaseReply) {
 	if reply.Receivers >= 0 || s.unheard.Swap(true) {
 		return
 	}

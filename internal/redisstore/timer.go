@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -34,7 +34,7 @@ func (t *timer) DialHook(next redis.DialHook) redis.DialHook { return next }
 // ProcessHook implements [redis.Hook].
 func (t *timer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		script := lua.ScriptName(cmd.Args())
+		script := luacall.ScriptName(cmd.Args())
 		if script == "" { // WAIT, and what a client asks about the server
 			return next(ctx, cmd)
 		}
@@ -64,7 +64,7 @@ func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
 	scripts := make([]string, len(cmds))
 	calls := 0
 	for i, cmd := range cmds {
-		if scripts[i] = lua.ScriptName(cmd.Args()); scripts[i] != "" {
+		if scripts[i] = luacall.ScriptName(cmd.Args()); scripts[i] != "" {
 			calls++
 		}
 	}
@@ -77,7 +77,7 @@ func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
 
 // told is what an observer is told of an error.
 func told(err error) error {
-	if lua.Unknown(err) {
+	if luacall.Unknown(err) {
 		return nil
 	}
 	return meaning(err)

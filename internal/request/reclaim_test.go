@@ -13,9 +13,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -29,8 +29,8 @@ func (p plainLock) Key() string { return p.key }
 
 func (plainLock) Traits() *store.Traits { return &store.Traits{} }
 
-func (p plainLock) Release(id string, sharded, wantNow bool) *lua.Call[store.ReleaseReply] {
-	return lua.Release(lua.ReleaseArgs{
+func (p plainLock) Release(id string, sharded, wantNow bool) *luacall.Call[store.ReleaseReply] {
+	return luacall.Release(luacall.ReleaseArgs{
 		Lock: p.key, ID: id, Channel: p.key + ":released", Sharded: sharded, WantNow: wantNow,
 	})
 }
@@ -92,7 +92,7 @@ func newHalves(t *testing.T) *halves {
 func (c *halves) hold(t *testing.T, key string) Orphan {
 	t.Helper()
 	id := "client:" + key
-	got, err := lua.Acquire(lua.AcquireArgs{
+	got, err := luacall.Acquire(luacall.AcquireArgs{
 		Lock: key, ID: id, FenceTTL: -1,
 		Lease: time.Minute.Milliseconds(), NotAfter: time.Now().Add(time.Minute).UnixMicro(),
 	}).Run(context.Background(), c.conns.Traffic)

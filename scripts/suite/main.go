@@ -38,7 +38,7 @@ var parts = []part{fast, beside, slow, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone.
 var longest = []string{module + "/rlock", module + "/internal/testkit/faulttest",
-	module + "/internal/testkit/scaletest", module + "/lua", module + "/redlock"}
+	module + "/internal/testkit/scaletest", module + "/internal/redisstore/luacall", module + "/redlock"}
 
 // rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // text is one of our scripts as go-redis wants it.
@@ -20,9 +20,9 @@ type text struct {
 	args        []any
 }
 
-// take finds out what a call of package lua sends, by answering its first sending as a server does that
+// take finds out what a call of package luacall sends, by answering its first sending as a server does that
 // does not know the script.
-func take[R any](call *lua.Call[R]) text {
+func take[R any](call *luacall.Call[R]) text {
 	var got text
 	_, _ = call.Run(context.Background(), (*eavesdropper)(&got))
 	return got
@@ -111,22 +111,23 @@ func (c *floorClient) Lock(names ...string) Lock {
 			sha: free.Hash(), source: compareAndDelete, keys: []string{name}, args: []any{id},
 		}}
 	}
-	members, partings := make([]lua.Member, len(names)), make([]lua.Parting, len(names))
+	members, partings := make([]luacall.Member, len(names)), make([]luacall.Parting, len(names))
 	for i, name := range names {
-		acquire := lua.AcquireArgs{
+		acquire := luacall.AcquireArgs{
 			Lock: name, Token: "redisson_lock_token:{" + name + "}", ID: id,
 			Lease: c.lease.Milliseconds(), NotAfter: math.MaxInt64, FenceTTL: (7 * 24 * time.Hour).Milliseconds(),
 		}
-		release := lua.ReleaseArgs{Lock: name, ID: id, Channel: "redisson_lock__channel:{" + name + "}"}
+		release := luacall.ReleaseArgs{Lock: name, ID: id, Channel: "redisson_lock__channel:{" + name + "}"}
 		if len(names) == 1 {
-			return &scriptsLock{conn: c.conn, take: take(lua.Acquire(acquire)), free: take(lua.Release(release))}
+			taking, freeing := take(luacall.Acquire(acquire)), take(luacall.Release(release))
+			return &scriptsLock{conn: c.conn, take: taking, free: freeing}
 		}
-		members[i] = lua.Member{Acquirer: lua.PrepareAcquire(acquire), Lease: acquire.Lease}
-		partings[i] = lua.Parting{Releaser: lua.PrepareRelease(release), ID: id}
+		members[i] = luacall.Member{Acquirer: luacall.PrepareAcquire(acquire), Lease: acquire.Lease}
+		partings[i] = luacall.Parting{Releaser: luacall.PrepareRelease(release), ID: id}
 	}
 	return &scriptsLock{
-		conn: c.conn, take: take(lua.AcquireAll(members, id, math.MaxInt64)),
-		free: take(lua.ReleaseAll(partings, false)),
+		conn: c.conn, take: take(luacall.AcquireAll(members, id, math.MaxInt64)),
+		free: take(luacall.ReleaseAll(partings, false)),
 	}
 }
 

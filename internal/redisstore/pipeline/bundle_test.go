@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // Calls that gather are sent in bundles, and each has the same result as by itself, whatever is at the keys of the
@@ -45,22 +45,22 @@ func TestCallsThatGatherAreBundled(t *testing.T) {
 			}
 			for turn := range 100 {
 				id := fmt.Sprintf("client:%d:%d", i, turn)
-				got, err := lua.Acquire(lua.AcquireArgs{
+				got, err := luacall.Acquire(luacall.AcquireArgs{
 					Lock: name, Token: "token" + name, ID: id, Lease: 30_000, NotAfter: 1 << 60, FenceTTL: 1000,
 				}).Run(context.Background(), l.pipe)
 				if stranger {
-					if !errors.Is(err, lua.ErrConflict) {
+					if !errors.Is(err, luacall.ErrConflict) {
 						t.Error(err)
 					}
 					continue
 				}
-				if err != nil || got.Status != lua.Held {
+				if err != nil || got.Status != luacall.Held {
 					t.Errorf("%v, %v", got, err)
 					return
 				}
 				held.Add(1)
-				gone, err := lua.Release(lua.ReleaseArgs{Lock: name, ID: id, Channel: "c"}).Run(context.Background(), l.pipe)
-				if err != nil || gone.Status != lua.Done {
+				gone, err := luacall.Release(luacall.ReleaseArgs{Lock: name, ID: id, Channel: "c"}).Run(context.Background(), l.pipe)
+				if err != nil || gone.Status != luacall.Done {
 					t.Errorf("%v, %v", gone, err)
 					return
 				}
@@ -71,6 +71,6 @@ func TestCallsThatGatherAreBundled(t *testing.T) {
 	close(stop)
 	flushes.Wait()
 	require.Equal(t, int64(56*100), held.Load())
-	require.Positive(t, l.proxy.Requests(func(r faultproxy.Request) bool { return r.SHA() == lua.SHA("acquire_many") }))
-	require.Positive(t, l.proxy.Requests(func(r faultproxy.Request) bool { return r.SHA() == lua.SHA("release_many") }))
+	require.Positive(t, l.proxy.Requests(func(r faultproxy.Request) bool { return r.SHA() == luacall.SHA("acquire_many") }))
+	require.Positive(t, l.proxy.Requests(func(r faultproxy.Request) bool { return r.SHA() == luacall.SHA("release_many") }))
 }

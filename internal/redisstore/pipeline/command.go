@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // command is a command that waits to be sent with others.
@@ -175,7 +175,7 @@ func (p *Pipe) exchange(ctx context.Context, cmds []redis.Cmder) (failure error)
 	if !p.cfg.Bundle || p.apart.Load() {
 		return p.pipeline(ctx, cmds)
 	}
-	bundles, rest := lua.Bundles(ctx, cmds)
+	bundles, rest := luacall.Bundles(ctx, cmds)
 	for _, b := range bundles {
 		rest = append(rest, b.Cmd())
 	}

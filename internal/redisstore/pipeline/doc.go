@@ -32,7 +32,7 @@
 // # Bundles
 //
 // On a server that is no cluster, one script carries out the acquisitions that share a pipeline, and another one
-// the releases (see [lua.Bundles]). That costs Redis, whose single thread serves everybody, about half. Each is
+// the releases (see [luacall.Bundles]). That costs Redis, whose single thread serves everybody, about half. Each is
 // as independent of the others as before. A call whose answer a script cannot give in numbers, above all an
 // error, is sent again by itself; nothing was done for it before. If a server refuses a bundle as a whole but
 // carries out the single calls, for instance because it wants the keys of a script in one slot, it gets no more

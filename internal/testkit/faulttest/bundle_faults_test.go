@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -37,7 +37,7 @@ func TestFaultsOfBundlesMeetEachCallAlone(t *testing.T) {
 				t.Parallel()
 				p, client := newBundlingPath(t)
 				before := p.server.Calls(t, "hset")
-				met := p.proxy.On(faultproxy.Script(lua.SHA(script)), action).Times(3)
+				met := p.proxy.On(faultproxy.Script(luacall.SHA(script)), action).Times(3)
 				turns := p.turnsUntil(client, func() bool { return met.Fired() == 3 })
 				require.Equal(t, before+turns, p.server.Calls(t, "hset"), "a call took its lock not once")
 				p.cleansUp(faultSoon)
@@ -97,7 +97,7 @@ func TestABundleThatNobodyWaitsForIsGivenBack(t *testing.T) {
 	t.Parallel()
 	p, client := newBundlingPath(t)
 	gate := faultproxy.NewGate()
-	granted := p.proxy.On(faultproxy.Script(lua.SHA("acquire_many")), faultproxy.HoldReply(gate)).Times(-1)
+	granted := p.proxy.On(faultproxy.Script(luacall.SHA("acquire_many")), faultproxy.HoldReply(gate)).Times(-1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var callers sync.WaitGroup
@@ -133,7 +133,7 @@ func TestALateBundleTakesNothingForGood(t *testing.T) {
 	t.Parallel()
 	p, client := newBundlingPath(t)
 	gate := faultproxy.NewGate()
-	late := p.proxy.On(faultproxy.Script(lua.SHA("acquire_many")), faultproxy.Late(gate))
+	late := p.proxy.On(faultproxy.Script(luacall.SHA("acquire_many")), faultproxy.Late(gate))
 	p.turnsUntil(client, func() bool { return late.Fired() == 1 })
 	gate.Open()
 	<-gate.Delivered()

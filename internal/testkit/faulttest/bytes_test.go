@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // bytesCuts are the two directions in which a connection is cut at one byte.
@@ -121,7 +121,7 @@ type bytesShot struct {
 }
 
 func (b bytesLab) shoot(action faultproxy.Action) *bytesShot {
-	script := faultproxy.Script(lua.SHA(b.op.script))
+	script := faultproxy.Script(luacall.SHA(b.op.script))
 	s := &bytesShot{before: b.proxy.Requests(script)}
 	s.onceShot = onceShot{fault: onceFault{times: 1}, rule: b.proxy.On(func(r faultproxy.Request) bool {
 		if !script(r) {
@@ -135,7 +135,7 @@ func (b bytesLab) shoot(action faultproxy.Action) *bytesShot {
 
 // sent is how often the request was sent since.
 func (b bytesLab) sent(s *bytesShot) int {
-	return b.proxy.Requests(faultproxy.Script(lua.SHA(b.op.script))) - s.before
+	return b.proxy.Requests(faultproxy.Script(luacall.SHA(b.op.script))) - s.before
 }
 
 // bytesRenewal is a hold whose next renewal is cut.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -59,7 +59,7 @@ func (l *lateLab) copied() *faultproxy.Gate {
 	l.Helper()
 	gate := faultproxy.NewGate()
 	l.Cleanup(gate.Open)
-	l.proxy.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.DuplicateLater(gate)).Times(1)
+	l.proxy.On(faultproxy.Script(luacall.SHA("acquire")), faultproxy.DuplicateLater(gate)).Times(1)
 	return gate
 }
 

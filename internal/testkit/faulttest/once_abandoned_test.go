@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -58,7 +58,7 @@ func TestAbandonedAcquisitionLeavesNothing(t *testing.T) {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
 			l := newOnceLab(t)
-			s := l.inject(fault, lua.SHA("acquire"))
+			s := l.inject(fault, luacall.SHA("acquire"))
 			l.abandon(t.Context(), s, l.lock.Lock)
 			s.deliver(t, whenFree)
 			l.free(true)
@@ -77,8 +77,8 @@ func TestAbandonedAcquisitionThatComesAfterAFirstLook(t *testing.T) {
 	before := l.released()
 	s := l.inject(onceFault{
 		times: 1, when: []onceMoment{whenFree, underRival}, action: onceLate(faultproxy.CutBefore),
-	}, lua.SHA("acquire"))
-	acquire := faultproxy.Script(lua.SHA("acquire"))
+	}, luacall.SHA("acquire"))
+	acquire := faultproxy.Script(luacall.SHA("acquire"))
 	again := l.proxy.On(acquire, faultproxy.CutBefore).Times(-1) // so that it does not succeed instead
 	l.abandon(t.Context(), s, l.lock.Lock)
 	l.releases(before + 1)
@@ -100,7 +100,7 @@ func TestAbandonedImportLeavesNothing(t *testing.T) {
 			from := l.take(l.rival)
 			passport, err := l.rival.Export(from.ctx)
 			require.NoError(t, err)
-			s := l.inject(fault, lua.SHA("adopt"))
+			s := l.inject(fault, luacall.SHA("adopt"))
 			l.abandon(t.Context(), s,
 				func(ctx context.Context) (context.Context, func() error, error) {
 					return l.lock.Import(ctx, passport)
@@ -124,7 +124,7 @@ func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
 			t.Parallel()
 			l := newOnceLab(t)
 			h := l.take(l.lock)
-			s := l.inject(fault, lua.SHA("reenter"))
+			s := l.inject(fault, luacall.SHA("reenter"))
 			l.abandon(h.ctx, s, rlock.New(l.own, l.name, rlock.FixedLease(onceInner)).Lock)
 			l.passed() // any cleanup would have happened by now
 			held, err := l.lock.Held(h.ctx)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -97,15 +97,15 @@ func (l *onceLab) loadScripts() {
 	l.Helper()
 	ctx, key := l.Context(), l.name+":scratch"
 	var errs []error
-	_, err := lua.Adopt(lua.AdoptArgs{Lock: key, From: "a:1", To: "a:2", Lease: 1000}).Run(ctx, l.direct)
+	_, err := luacall.Adopt(luacall.AdoptArgs{Lock: key, From: "a:1", To: "a:2", Lease: 1000}).Run(ctx, l.direct)
 	errs = append(errs, err)
-	_, err = lua.Reenter(lua.ReenterArgs{Lock: key, ID: "a:1", Count: 2, Op: 1, TTL: 1000}).
+	_, err = luacall.Reenter(luacall.ReenterArgs{Lock: key, ID: "a:1", Count: 2, Op: 1, TTL: 1000}).
 		Run(ctx, l.direct)
 	errs = append(errs, err)
-	_, err = lua.Leave(lua.LeaveArgs{Lock: key, ID: "a:1", Count: 1, Op: 2, TTL: 1000}).
+	_, err = luacall.Leave(luacall.LeaveArgs{Lock: key, ID: "a:1", Count: 1, Op: 2, TTL: 1000}).
 		Run(ctx, l.direct)
 	errs = append(errs, err)
-	_, err = lua.Renew([]string{key}, []string{"a:1"}, []int64{1000}).Run(ctx, l.direct)
+	_, err = luacall.Renew([]string{key}, []string{"a:1"}, []int64{1000}).Run(ctx, l.direct)
 	for _, err := range append(errs, err) {
 		require.NoError(l, err)
 	}
@@ -262,5 +262,5 @@ func (l *onceLab) releases(n int) {
 }
 
 func (l *onceLab) released() int {
-	return l.proxy.Requests(faultproxy.Script(lua.SHA("release")))
+	return l.proxy.Requests(faultproxy.Script(luacall.SHA("release")))
 }

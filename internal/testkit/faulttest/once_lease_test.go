@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -25,7 +25,7 @@ func TestInnerLeaseOfAResentReentry(t *testing.T) {
 			innerLock := rlock.New(l.own, l.name, rlock.FixedLease(long))
 			outer := l.take(outerLock)
 			fault.times = min(fault.times, 1) // or it would take longer than the outer lease
-			s := l.inject(fault, lua.SHA("reenter"))
+			s := l.inject(fault, luacall.SHA("reenter"))
 			sent := time.Now()
 			inner := l.takeOnly(innerLock, outer.ctx)
 			s.struck(t)
@@ -70,7 +70,7 @@ func TestValidityWhenChangesOfOneHoldCross(t *testing.T) {
 				levels = 1
 			}
 			gate := faultproxy.NewGate()
-			held := l.proxy.On(faultproxy.Script(lua.SHA(script)), faultproxy.HoldReply(gate))
+			held := l.proxy.On(faultproxy.Script(luacall.SHA(script)), faultproxy.HoldReply(gate))
 			changed := make(chan onceStood, 1)
 			go func() {
 				h, err := change()

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 )
 
 // Waiters are served one after the other though the replies of releases are lost: each gets a turn of
@@ -17,7 +17,7 @@ func TestALineWithLostRepliesOfReleases(t *testing.T) {
 	l := newOnceLab(t)
 	fault := onceFaults(false)[1] // cut after
 	fault.times = 3
-	s := l.inject(fault, lua.SHA("release"))
+	s := l.inject(fault, luacall.SHA("release"))
 	h := l.take(l.lock)
 	var line []<-chan onceStood
 	for range 3 {
@@ -51,7 +51,7 @@ func TestTheNextLeavesDuringARelease(t *testing.T) {
 			from := l.take(l.lock)
 			ctx, leave := context.WithCancel(t.Context())
 			target, second := l.stand(ctx), l.stand(t.Context())
-			s := l.inject(fault, lua.SHA("release"))
+			s := l.inject(fault, luacall.SHA("release"))
 			freed := make(chan error, 1)
 			go func() { freed <- from.unlock() }()
 			s.rule.Wait(t, 1)
@@ -95,7 +95,7 @@ func TestACopyOfTheAcquisitionThatBeganARunTakesNothing(t *testing.T) {
 				return l.direct.PubSubNumSub(t.Context(), "redisson_lock__channel:{"+l.name+"}").
 					Val()["redisson_lock__channel:{"+l.name+"}"] > 0
 			}, "the first of them listens")
-			s := l.inject(fault, lua.SHA("acquire"))
+			s := l.inject(fault, luacall.SHA("acquire"))
 			require.NoError(t, blocker.unlock())
 			for _, next := range line {
 				got := <-next

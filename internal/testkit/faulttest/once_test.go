@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/lua"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -198,7 +198,7 @@ func TestEveryRequestTakesEffectOnce(t *testing.T) {
 
 func (l *onceLab) play(op onceOp, fault onceFault) {
 	before := l.released()
-	h, s := op.run(l, func() *onceShot { return l.inject(fault, lua.SHA(op.script)) })
+	h, s := op.run(l, func() *onceShot { return l.inject(fault, luacall.SHA(op.script)) })
 	if op.held {
 		l.live(h, s)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -174,7 +174,7 @@ func (p *faultyPath) warmUp(client *rlock.Client, n int) {
 func (p *faultyPath) warm(client *rlock.Client, n int) bool {
 	p.t.Helper()
 	gate := faultproxy.NewGate()
-	sent := p.proxy.On(faultproxy.Script(lua.SHA("acquire")), faultproxy.HoldRequest(gate)).Times(n)
+	sent := p.proxy.On(faultproxy.Script(luacall.SHA("acquire")), faultproxy.HoldRequest(gate)).Times(n)
 	var pending []<-chan faultGrant
 	for i := range n {
 		lock := rlock.New(client, fmt.Sprintf("warm:%d", i))
@@ -199,7 +199,7 @@ func (p *faultyPath) warm(client *rlock.Client, n int) bool {
 func orphanCarriedOut(monitor *redistest.Monitor, script string) int {
 	runs := 0
 	for _, line := range monitor.Lines() {
-		if strings.Contains(strings.ToLower(line), `"evalsha" "`+lua.SHA(script)) {
+		if strings.Contains(strings.ToLower(line), `"evalsha" "`+luacall.SHA(script)) {
 			runs++
 		}
 	}

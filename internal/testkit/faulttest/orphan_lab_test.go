@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -121,7 +121,7 @@ func (p *faultyPath) queued(lock *rlock.Lock, n int) {
 // scripts counts the runs of a script that came to the proxy.
 func (p *faultyPath) scripts(name string) int {
 	p.t.Helper()
-	return p.proxy.Requests(faultproxy.Script(lua.SHA(name)))
+	return p.proxy.Requests(faultproxy.Script(luacall.SHA(name)))
 }
 
 func faultChannel(name string) string { return "redisson_lock__channel:{" + name + "}" }

@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-func acquisition() faultproxy.Match { return faultproxy.Script(lua.SHA("acquire")) }
+func acquisition() faultproxy.Match { return faultproxy.Script(luacall.SHA("acquire")) }
 
 // G4, need 8, bug 11: the context ends exactly between the server's grant and its reply. The caller gets its
 // error at once, the hold goes soon, and the waiter behind it, in another client or in the same one, gets

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -32,7 +32,7 @@ func TestAWorkerThatCouldNotReleaseLocksAnew(t *testing.T) {
 			held, unlock := p.hold(lock)
 			first, err := lock.Held(held)
 			require.NoError(t, err)
-			lost := p.proxy.On(faultproxy.Script(lua.SHA("release")), action).Times(-1)
+			lost := p.proxy.On(faultproxy.Script(luacall.SHA("release")), action).Times(-1)
 			releaseBounded(t, unlock, timeout)
 			again := faultCall(t.Context(), lock.Lock)
 			if fault == "request lost" {

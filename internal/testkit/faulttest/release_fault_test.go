@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -123,7 +123,7 @@ func TestReleaseThatReachesNobodyLetsAWaiterOfTheProcessIn(t *testing.T) {
 			held, unlock := p.hold(lock)
 			waiting := faultCall(t.Context(), lock.Lock)
 			p.queued(lock, 1)
-			releasing := faultproxy.Script(lua.SHA("release"))
+			releasing := faultproxy.Script(luacall.SHA("release"))
 			var lost *faultproxy.Rule
 			switch fault {
 			case "request lost":
@@ -160,7 +160,7 @@ func TestHoldIsNotRenewedAfterAnUnlockThatFailed(t *testing.T) {
 	})
 	_, unlock := p.hold(rlock.New(client, "unrenewed"))
 	redistest.Eventually(t, faultSoon, func() bool { return renewed.Load() > 0 }, "no renewal")
-	lost := p.proxy.On(faultproxy.Script(lua.SHA("release")), faultproxy.DropRequest).Times(-1)
+	lost := p.proxy.On(faultproxy.Script(luacall.SHA("release")), faultproxy.DropRequest).Times(-1)
 	renewals := p.scripts("renew")
 	releaseBounded(t, unlock, 200*time.Millisecond)
 	// A renewal may have been on its way when unlock was called.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -29,7 +29,7 @@ type renewalEnd struct {
 
 // release has a fault strike every release from now on.
 func (r *renewalEnd) release(fault faultproxy.Action) {
-	r.proxy.On(faultproxy.Script(lua.SHA("release")), fault).Times(-1)
+	r.proxy.On(faultproxy.Script(luacall.SHA("release")), fault).Times(-1)
 }
 
 // kept takes the lock, and returns when it was renewed.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -183,7 +183,7 @@ func TestWaitersBehindALocalHolderLearnOfItsLoss(t *testing.T) {
 		"fixed lease over": {[]rlock.Option{rlock.FixedLease(lease)}, func(*faultyPath) {}, rlock.LossExpired},
 		"held too long":    {[]rlock.Option{rlock.MaxHold(lease / 2)}, func(*faultyPath) {}, rlock.LossMaxHold},
 		"renewals lost": {nil, func(p *faultyPath) {
-			p.proxy.On(faultproxy.Script(lua.SHA("renew")), faultproxy.DropRequest).Times(-1)
+			p.proxy.On(faultproxy.Script(luacall.SHA("renew")), faultproxy.DropRequest).Times(-1)
 		}, rlock.LossExpired},
 	}
 	for loss, c := range losses {

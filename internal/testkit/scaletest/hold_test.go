@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/scaletest"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
-	"github.com/holdfast-go/holdfast/lua"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -35,7 +35,7 @@ func keptInFewCalls(t *testing.T) {
 	inBubble(t, rlock.ClientOptions{Lease: 3 * period}, func(t *testing.T, sim *simredis.Server, client *rlock.Client) {
 		var renewals atomic.Int64
 		sim.SetFault(func(_ int, args []string) simredis.Verdict {
-			if len(args) > 1 && args[1] == lua.SHA("renew") {
+			if len(args) > 1 && args[1] == luacall.SHA("renew") {
 				renewals.Add(1)
 			}
 			return simredis.Pass

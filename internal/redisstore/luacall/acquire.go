@@ -1,0 +1,113 @@
+package luacall
+
+import "github.com/holdfast-go/holdfast/internal/store"
+
+var (
+	acquireScript = newScript("acquire")
+	mintScript    = newScript("mint")
+)
+
+// AcquireArgs are the arguments of [Acquire].
+type AcquireArgs struct {
+	Lock     string // key of the lock
+	Token    string // key of the fencing token, in the lock's slot; "": none is minted
+	ID       string // hold id; of this acquisition only
+	Lease    int64  // hold id, used only for this acquisition
+	NotAfter int64  // server time in µs, after which the call has no effect
+	FenceTTL int64  // ms for which an unused token is kept at least; negative: no expiry
+}
+
+// AcquireReply is the answer to [Acquire] and its like.
+type AcquireReply = store.AcquireReply
+
+// Acquirer makes calls of [Acquire] that differ only in the hold id, the lease and the not-after. It
+// checks and prepares the rest once.
+type Acquirer struct {
+	lock, token, lease, fenceTTL any
+	leaseTTL                     int64 // the lease that the field lease was made of
+	keys                         int
+	invalid                      error
+}
+
+// PrepareAcquire uses Lock, Token, Lease and FenceTTL. Calls with that lease are the cheapest.
+func PrepareAcquire(a AcquireArgs) *Acquirer {
+	p := &Acquirer{
+		lock: a.Lock, token: a.Token, lease: a.Lease, leaseTTL: a.Lease, fenceTTL: a.FenceTTL, keys: 2,
+		invalid: check("acquire", checkKey("lock", a.Lock), checkFenceTTL(a.FenceTTL)),
+	}
+	if a.Token == "" {
+		p.keys = 1
+	}
+	return p
+}
+
+// Call takes the lock if it is free. Times are in ms, and in µs of the server's clock.
+func (p *Acquirer) Call(id string, lease, notAfter int64) *Call[AcquireReply] {
+	err := p.invalid
+	if err == nil {
+		err = check("acquire", checkID(id), checkTTL("lease", lease))
+	}
+	if err != nil {
+		return refuse[AcquireReply](err)
+	}
+	args := make([]any, 0, 9)
+	args = append(args, "evalsha", acquireScript.sha, p.keys, p.lock)
+	if p.keys == 2 {
+		args = append(args, p.token)
+	}
+	args = append(args, id, p.ttl(lease), notAfter, p.fenceTTL)
+	return &Call[AcquireReply]{script: &acquireScript, args: args, ints: acquireReply}
+}
+
+// ttl is a lease in the form in which it is sent.
+func (p *Acquirer) ttl(lease int64) any {
+	if lease == p.leaseTTL {
+		return p.lease
+	}
+	return lease
+}
+
+// Acquire takes the lock if it is free.
+func Acquire(a AcquireArgs) *Call[AcquireReply] {
+	return PrepareAcquire(a).Call(a.ID, a.Lease, a.NotAfter)
+}
+
+// acquireNumbers is how many numbers an acquisition returns.
+const acquireNumbers = 5
+
+func acquireReply(v []int64) (AcquireReply, error) {
+	if len(v) != acquireNumbers {
+		return AcquireReply{}, wrongLength(v, acquireNumbers)
+	}
+	status, err := acquired.of(v[0])
+	return AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3], Spare: v[4]}, err
+}
+
+// decodeAcquire is acquireReply for scripts of other primitives, which may also return text.
+func decodeAcquire(value any) (AcquireReply, error) {
+	r := newReader(value, 4)
+	reply := AcquireReply{Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
+	return reply, r.err
+}
+
+// MintReply is the answer to [Mint].
+type MintReply struct {
+	Fence int64
+	Now   int64 // server time in µs
+}
+
+// Mint makes a new fencing token, for a hold that [Acquire] took without one because the two keys could
+// not be used by one script. A second copy makes another, higher token. After a resent Mint the answer
+// that arrived counts, and any number lost on the way is below the next.
+func Mint(token string, fenceTTL int64) *Call[MintReply] {
+	if err := check("mint", checkKey("token", token), checkFenceTTL(fenceTTL)); err != nil {
+		return refuse[MintReply](err)
+	}
+	return newCall(&mintScript, 1, decodeMint, token, fenceTTL)
+}
+
+func decodeMint(value any) (MintReply, error) {
+	r := newReader(value, 2)
+	reply := MintReply{Fence: r.fence(0), Now: r.int(1)}
+	return reply, r.err
+}

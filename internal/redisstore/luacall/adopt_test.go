@@ -1,0 +1,57 @@
+package luacall_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+)
+
+const carol = "6f1d2c1e-cccc-4b6e-8b6f-000000000003:1"
+
+// startServer is for tests that count, limit, flush or stop.
+func startServer(t testing.TB, args ...string) *redistest.Server {
+	t.Helper()
+	return redistest.Start(t, redistest.WithArgs(args...))
+}
+
+func TestAdopt(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		heard := p.listen(false)
+		run(p, p.acquire(alice))
+		run(p, p.reenter(alice, 2, 1, 10*lease))
+		token := p.stored()
+		call := p.adopt(alice, bob)
+		got := run(p, call)
+		require.Equal(t, luacall.Done, got.Status)
+		require.Positive(t, got.Now)
+		p.heldOnce(bob)
+
+		p.unchanged(func() {
+			require.Equal(t, luacall.Already, run(p, call).Status)
+			require.Equal(t, luacall.Gone, run(p, p.reenter(alice, 3, 2, lease)).Status)
+			require.Equal(t, luacall.Gone, run(p, p.adopt(alice, carol)).Status)
+			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status, "the exporter is out")
+		})
+		require.Equal(t, token, p.stored())
+		run(p, p.release(bob))
+		require.Equal(t, luacall.Gone, run(p, call).Status)
+		p.free()
+		require.Equal(t, []string{"0"}, heard(), "bob's release alone")
+	})
+}
+
+func TestAdoptBeyondNotAfter(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		run(p, p.acquire(alice))
+		p.unchanged(func() {
+			got := run(p, luacall.Adopt(luacall.AdoptArgs{
+				Lock: p.lock, From: alice, To: bob, Lease: lease, NotAfter: p.now() - 1,
+			}))
+			require.Equal(t, luacall.Late, got.Status)
+			require.Positive(t, got.Now)
+		})
+	})
+}

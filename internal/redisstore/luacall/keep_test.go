@@ -1,0 +1,81 @@
+package luacall_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+)
+
+func (p *place) keep(id, as string, until int64) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.Keep(luacall.KeepArgs{Lock: p.lock, ID: id, As: as, Until: until, Channel: p.channel})
+}
+
+// The hold is over and the lock is not free: whatever its owner sent before changes nothing any more.
+func TestKeep(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		heard := p.listen(false)
+		run(p, p.acquire(alice))
+		run(p, p.reenter(alice, 7, 6, 10*lease))
+		token := p.stored()
+		got := run(p, p.keep(alice, carol, p.now()+10_000_000))
+		require.Equal(t, luacall.Done, got.Status)
+		require.Equal(t, int64(1), got.Receivers)
+		require.Positive(t, got.Now)
+		p.holds(map[string]string{carol: "1"}, 10_000)
+
+		p.unchanged(func() {
+			require.Equal(t, luacall.Gone, run(p, p.keep(alice, bob, p.now()+20_000_000)).Status, "a copy")
+			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status)
+			require.Equal(t, luacall.Gone, run(p, p.reenter(alice, 3, 8, 10*lease)).Status)
+			require.NotEqual(t, luacall.Renewed, run(p, p.renew(alice, 10*lease))[0])
+			require.Equal(t, luacall.Busy, run(p, p.acquire(bob)).Status)
+		})
+		require.Equal(t, token, p.stored())
+		run(p, p.release(carol)) // as Break does
+		p.free()
+		require.Equal(t, []string{"0", "0"}, heard(), "waiters learn how little is left, and that it was broken")
+	})
+}
+
+func TestKeepUntilATimeThatIsOver(t *testing.T) {
+	everywhere(t, func(t *testing.T, p *place) {
+		heard := p.listen(false)
+		run(p, p.acquire(alice))
+		require.Equal(t, luacall.Done, run(p, p.keep(alice, carol, p.now()-1)).Status)
+		p.free()
+		require.Equal(t, []string{"0"}, heard())
+		require.Equal(t, luacall.Gone, run(p, p.keep(alice, carol, p.now()+10_000_000)).Status)
+		p.free()
+	})
+}
+
+// The lock ends by itself.
+func TestKeptLockEnds(t *testing.T) {
+	onRedis(t, func(t *testing.T, p *place) {
+		run(p, p.acquire(alice))
+		until := p.now() + 50_000
+		run(p, p.keep(alice, carol, until))
+		require.Eventually(t, func() bool {
+			now := p.now()
+			if p.do("EXISTS %s", p.lock) == int64(1) {
+				return false
+			}
+			return now >= until-1_000
+		}, 10*time.Second, time.Millisecond)
+		require.Equal(t, luacall.Held, run(p, p.acquire(bob)).Status)
+	})
+}
+
+func TestKeepRefusesArguments(t *testing.T) {
+	p := newPlace(t, nil)
+	for _, call := range []*luacall.Call[luacall.ReleaseReply]{
+		p.keep(alice, alice, 1), p.keep(alice, "x", 1), p.keep("x", alice, 1), p.keep(alice, bob, 0),
+		p.keep(alice, bob, 1<<54),
+	} {
+		_, err := call.Run(t.Context(), nil)
+		require.ErrorContains(t, err, "lua: keep: ")
+	}
+}

@@ -1,9 +1,0 @@
-package lua_test
-
-import (
-	"testing"
-
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.Main(m) }
