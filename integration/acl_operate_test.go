@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/fence"
 	"github.com/holdfast-go/holdfast/leader"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -70,7 +71,7 @@ func aclList(a *aclTrial) {
 	aclOneOfEach(a)
 	client := a.client()
 	found := 0
-	for entry, err := range rlock.List(a.within(), client, a.name+"*") {
+	for entry, err := range operate.List(a.within(), client, a.name+"*") {
 		a.ok(err)
 		if !entry.Free() {
 			found++
@@ -78,7 +79,7 @@ func aclList(a *aclTrial) {
 	}
 	require.Equal(a, 4, found)
 	leaks := 0
-	for _, err := range rlock.Leaks(a.within(), client, a.name+"*") {
+	for _, err := range operate.Leaks(a.within(), client, a.name+"*") {
 		a.ok(err)
 		leaks++
 	}
@@ -88,19 +89,19 @@ func aclList(a *aclTrial) {
 func aclFree(a *aclTrial) {
 	aclOneOfEach(a)
 	client := a.client()
-	for leak, err := range rlock.Leaks(a.within(), client, a.name+"*") {
+	for leak, err := range operate.Leaks(a.within(), client, a.name+"*") {
 		a.ok(err)
-		freed, err := rlock.Free(a.within(), client, leak)
+		freed, err := operate.Free(a.within(), client, leak)
 		a.ok(err)
 		require.True(a, freed)
-		freed, err = rlock.Free(a.within(), client, rlock.Leak{Key: a.name + ":plain"}) // which expires
+		freed, err = operate.Free(a.within(), client, rlock.Leak{Key: a.name + ":plain"}) // which expires
 		a.ok(err)
 		require.False(a, freed)
 	}
 }
 
 func aclCheck(a *aclTrial) {
-	for _, finding := range a.client().Check(a.within(), a.name) {
+	for _, finding := range operate.Check(a.within(), a.client(), a.name) {
 		require.NotEqual(a, rlock.LevelFailure, finding.Level, finding.Text)
 	}
 }

@@ -40,7 +40,7 @@ type ClientOptions struct {
 
 	// Prefix stands before a lock's name in its Redis key. Empty means that the name is the key. All processes that
 	// contend use the same one: the command line has it as --prefix, and Redisson as the NameMapper that puts it there.
-	// List and Leaks tell only what has it, by the name without it. At most 1,023 bytes.
+	// operate.List and operate.Leaks tell only what has it, by the name without it. At most 1,023 bytes.
 	Prefix string
 
 	// FenceTTL is the minimum time for which an unused fencing token's key is kept. When the key is gone, new tokens

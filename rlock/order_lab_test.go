@@ -40,6 +40,15 @@ func conductClient(t testing.TB, addr string, opts *rlock.ClientOptions) *rlock.
 	return client
 }
 
+// clientOn makes a client that is closed with the test.
+func clientOn(t *testing.T, rdb redis.UniversalClient, opts *rlock.ClientOptions) *rlock.Client {
+	t.Helper()
+	client, err := rlock.NewClient(rdb, conductQuiet(opts))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // conductCtx bounds what has to succeed, so that a failure is a failure and not a hang.
 func conductCtx(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), conductLimit)

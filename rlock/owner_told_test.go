@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -30,9 +31,9 @@ func TestOthersAreToldWhoHolds(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	rdb, ctx := server.Client(t), conductCtx(t)
-	silent := listClient(t, rdb, nil)
-	client := listClient(t, rdb, &rlock.ClientOptions{Owner: "web-1 pid 7 shop"})
-	asking := listClient(t, rdb, &rlock.ClientOptions{Owner: rlock.ThisProcess()})
+	silent := clientOn(t, rdb, nil)
+	client := clientOn(t, rdb, &rlock.ClientOptions{Owner: "web-1 pid 7 shop"})
+	asking := clientOn(t, rdb, &rlock.ClientOptions{Owner: rlock.ThisProcess()})
 	require.Empty(t, ownerKeys(t, server), "nothing is held")
 	conductTake(t, ctx, rlock.New(silent, "silent"))
 	for _, name := range []string{"a", "b", "c"} {
@@ -52,7 +53,10 @@ func TestOthersAreToldWhoHolds(t *testing.T) {
 	assert.Equal(t, "web-1 pid 7 shop", inspect(asking, "b"))
 	assert.Empty(t, inspect(asking, "silent"))
 	assert.Empty(t, inspect(silent, "b"), "who does not tell is not told")
-	assert.Equal(t, "web-1 pid 7 shop", listed(t, silent, "*")["c"].Holders[0].Owner, "List tells everybody")
+	for entry, err := range operate.List(ctx, silent, "c") {
+		require.NoError(t, err)
+		assert.Equal(t, "web-1 pid 7 shop", entry.Holders[0].Owner, "List tells everybody")
+	}
 	require.ErrorContains(t, client.Close(), "still held")
 	assert.Empty(t, ownerKeys(t, server))
 }
@@ -62,7 +66,7 @@ func TestTheOwnerIsToldAsLongAsSomethingIsHeld(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	rdb, ctx := server.Client(t), conductCtx(t)
-	client := listClient(t, rdb, &rlock.ClientOptions{Owner: "me", Lease: 600 * time.Millisecond})
+	client := clientOn(t, rdb, &rlock.ClientOptions{Owner: "me", Lease: 600 * time.Millisecond})
 	_, unlock := conductTake(t, ctx, rlock.New(client, "l"))
 	redistest.Eventually(t, conductLimit, func() bool { return len(ownerKeys(t, server)) == 1 }, "no key tells who holds")
 	require.NoError(t, rdb.Del(ctx, ownerKeys(t, server)...).Err())
@@ -79,7 +83,7 @@ func TestAUserWhoMayNotTell(t *testing.T) {
 	client := deniedClient(t, redis.NewClient(opts))
 	rdb := redis.NewClient(opts)
 	t.Cleanup(func() { _ = rdb.Close() })
-	told := listClient(t, rdb, &rlock.ClientOptions{Owner: "me"})
+	told := clientOn(t, rdb, &rlock.ClientOptions{Owner: "me"})
 	_, unlock := conductTake(t, conductCtx(t), rlock.New(told, "l"))
 	info, err := rlock.New(told, "l").Inspect(conductCtx(t))
 	require.NoError(t, err)

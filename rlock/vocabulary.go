@@ -109,8 +109,8 @@ const (
 	LossMaxHold = lock.LossMaxHold
 )
 
-// Kind is what a lock is. An Observer is told of each kind below, but of none of those that only [List] tells. See
-// [lock.Kind].
+// Kind is what a lock is. An Observer is told of each kind below, but of none of those that only operate.List
+// tells. See [lock.Kind].
 type Kind = lock.Kind
 
 // The kinds of locks. See [lock.Kind].
@@ -124,6 +124,28 @@ const (
 	KindLatch     = lock.KindLatch
 	KindMultilock = lock.KindMultilock
 	KindRedlock   = lock.KindRedlock
+	KindReadWrite = lock.KindReadWrite
+	KindNumber    = lock.KindNumber
+	KindUnknown   = lock.KindUnknown
+)
+
+// Entry is one lock that operate.List tells, held by whomever. See [lock.Entry].
+type Entry = lock.Entry
+
+// Leak is a key that should expire and never will. See [lock.Leak].
+type Leak = lock.Leak
+
+// Finding is one thing that operate.Check looked at. See [lock.Finding].
+type Finding = lock.Finding
+
+// Level is how bad a Finding is. See [lock.Level].
+type Level = lock.Level
+
+// The levels of findings. See [lock.Level].
+const (
+	LevelOK      = lock.LevelOK
+	LevelWarning = lock.LevelWarning
+	LevelFailure = lock.LevelFailure
 )
 
 // Outcome is how a call or a hold ended, in a word that is fit for a label. See [lock.Outcome].

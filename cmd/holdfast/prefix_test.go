@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -35,7 +36,7 @@ func TestAProgramWithAPrefixAndTheCommandLineContend(t *testing.T) {
 	_, _, err := lock.TryLock(ctx)
 	require.ErrorIs(t, err, rlock.ErrBusy)
 	broken := 0
-	for entry, err := range rlock.List(ctx, client, "*") {
+	for entry, err := range operate.List(ctx, client, "*") {
 		require.NoError(t, err)
 		assert.Equal(t, "order:1", entry.Name)
 		require.NoError(t, rlock.New(client, entry.Name).Break(ctx))

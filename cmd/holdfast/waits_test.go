@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/operate"
 )
 
 // awaitErr waits until holdfast has said something on standard error.
@@ -38,7 +38,7 @@ func TestARunSaysWhoHasTheLock(t *testing.T) {
 	owner := fmt.Sprintf("%s pid %d ", host, first.Process.Pid)
 	second.awaitErr("\n")
 	assert.Contains(t, second.err.String(), "holdfast: waiting for "+name+", held by "+owner)
-	list := prepare(t, addr(t), "list", "--match", rlock.Quote(name))
+	list := prepare(t, addr(t), "list", "--match", operate.Quote(name))
 	assert.Zero(t, list.run(), list.err.String())
 	assert.Contains(t, list.out.String(), owner)
 	require.NoError(t, os.WriteFile(first.pids+".end", nil, 0o600))

@@ -692,10 +692,10 @@ var table = append(histories, []mutant{
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "a list looks for keys by the pattern of names",
-		file: "internal/redisclient/client.go",
-		old:  `return listing.Quote(c.prefix) + names`,
+		file: "operate/place.go",
+		old:  `return listing.Quote(p.Prefix) + names`,
 		new:  `return listing.Quote("") + names`,
-		in:   "rlock", by: "^TestListTellsNamesOfTheClientThatAsks$",
+		in:   "operate", by: "^TestListTellsNamesOfTheClientThatAsks$",
 	}, {
 		name: "nobody reclaims what may be held",
 		file: "internal/request/reclaim.go",

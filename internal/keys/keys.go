@@ -23,6 +23,9 @@ func Own(what, name string) string {
 	return Prefix("holdfast_"+what, name)
 }
 
+// Owner returns the key that tells who a client is.
+func Owner(client string) string { return "holdfast_owner:" + client }
+
 // Suffix returns the key or channel that belongs to the object name and ends with suffix: {name}:suffix,
 // or name:suffix if the name contains an opening brace.
 func Suffix(name, suffix string) string {

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
-	"github.com/holdfast-go/holdfast/internal/listing"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
@@ -49,7 +47,7 @@ type Core struct {
 	// that takes it back finds it.
 	RequestLife int64
 
-	prefix string // of the keys of locks
+	Prefix string // of the keys of locks
 }
 
 // New makes a client of checked options, over connections that the client will close.
@@ -103,7 +101,7 @@ func on(
 		}),
 		Store: st, ClientID: id.String(), Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait,
 		FenceTTL: o.fenceTTL(), MinReplicas: o.MinReplicas,
-		Cluster: conns.Cluster(), RequestLife: o.requestLife(), prefix: o.Prefix,
+		Cluster: conns.Cluster(), RequestLife: o.requestLife(), Prefix: o.Prefix,
 	}}, nil
 }
 
@@ -180,24 +178,15 @@ const maxName = 1024 // bytes, of a key
 
 // Key checks a name and returns its Redis key.
 func (c *Core) Key(name string) (string, error) {
-	key, problem := c.prefix+name, ""
+	key, problem := c.Prefix+name, ""
 	switch {
 	case name == "":
 		return key, &lock.ArgumentError{Name: "name", Problem: "must not be empty"}
 	case len(key) <= maxName:
 		return key, nil
-	case c.prefix != "":
+	case c.Prefix != "":
 		problem = ", with ClientOptions.Prefix before it"
 	}
 	return key, &lock.ArgumentError{Name: "name", Value: fmt.Sprintf("%d", len(key)),
 		Problem: fmt.Sprintf("must be at most %d bytes long%s", maxName, problem)}
-}
-
-// Pattern is what the keys of names match that match a pattern.
-func (c *Core) Pattern(names string) string { return listing.Quote(c.prefix) + names }
-
-// Name is the name that has a key, the opposite of Key, if there is one.
-func (c *Core) Name(key string) (name string, ours bool) {
-	name, ours = strings.CutPrefix(key, c.prefix)
-	return name, ours && (name != "" || c.prefix == "")
 }

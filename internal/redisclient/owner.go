@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/listing"
+	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/request"
 )
@@ -46,7 +46,7 @@ func newOwner(o *Options, conns *links.Links, client string) *owner {
 		return nil
 	}
 	return &owner{
-		conns: conns, key: listing.OwnerPrefix + client, text: o.Owner, life: o.Lease + o.Lease/2, every: o.Lease / 6,
+		conns: conns, key: keys.Owner(client), text: o.Owner, life: o.Lease + o.Lease/2, every: o.Lease / 6,
 		limit: request.CommandLimit(o.Lease), start: time.Now(),
 	}
 }
@@ -105,7 +105,7 @@ func (o *owner) tell(ctx context.Context, holders []engine.Holder) {
 	pipe := o.conns.Traffic.Pipeline()
 	for _, h := range holders {
 		if client, _, _ := strings.Cut(h.ID, ":"); asked[client] == nil {
-			asked[client] = pipe.Get(ctx, listing.OwnerPrefix+client)
+			asked[client] = pipe.Get(ctx, keys.Owner(client))
 		}
 	}
 	if len(asked) == 0 {

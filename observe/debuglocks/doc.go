@@ -5,7 +5,7 @@
 //
 // The page refreshes itself, keeps meanwhile what is typed or selected, and says so when it gets no answer. It is JSON
 // with Accept: application/json, or with ?format=json. With ?redis=order:* it also tells the locks in Redis whose names
-// match the pattern, which walks the database as rlock.List does. Without it Redis is not asked, so the page works
+// match the pattern, which walks the database as operate.List does. Without it Redis is not asked, so the page works
 // while Redis does not.
 //
 // The page changes nothing. It tells names and hold ids, so serve it where you serve pprof, and not to everybody.

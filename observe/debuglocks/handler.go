@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -139,7 +140,7 @@ func newLocal(l engine.Local) Local {
 func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
 	ctx, cancel := context.WithTimeout(ctx, listLimit)
 	defer cancel()
-	for e, err := range rlock.List(ctx, client, pattern) {
+	for e, err := range operate.List(ctx, client, pattern) {
 		if err != nil {
 			p.Error = err.Error()
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/multilock"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
@@ -211,14 +212,14 @@ func others() []call {
 	})
 	mapped.match, mapped.cluster = anything, true
 	listed := taking("List", func(l *lab, ctx context.Context) (err error) {
-		for _, bad := range rlock.List(ctx, l.client, "*") {
+		for _, bad := range operate.List(ctx, l.client, "*") {
 			err = errors.Join(err, bad)
 		}
 		return err
 	})
 	listed.match, listed.mayPass = anything, true
 	checked := taking("Check", func(l *lab, ctx context.Context) error {
-		return fmt.Errorf("%v", l.client.Check(ctx, l.name))
+		return fmt.Errorf("%v", operate.Check(ctx, l.client, l.name))
 	})
 	checked.match, checked.mayPass, checked.limit = anything, true, 2*slack
 	nested := call{

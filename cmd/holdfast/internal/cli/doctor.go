@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -59,7 +60,7 @@ func (g *globals) doctor(cmd *cobra.Command, c *connection, name string) error {
 		found, worst = append(found, findingView(f)), max(worst, f.Level)
 	}
 	reached := true
-	for _, f := range c.client.Check(cmd.Context(), name) {
+	for _, f := range operate.Check(cmd.Context(), c.client, name) {
 		add(f)
 		reached = reached && (f.Name != "connection" || f.Level == rlock.LevelOK)
 	}

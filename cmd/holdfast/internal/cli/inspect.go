@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -36,7 +37,7 @@ the name, the exit code is 1.`,
 
 // find looks up one name.
 func find(ctx context.Context, client *rlock.Client, name string) (rlock.Entry, error) {
-	for entry, err := range rlock.List(ctx, client, rlock.Quote(name)) {
+	for entry, err := range operate.List(ctx, client, operate.Quote(name)) {
 		return entry, err
 	}
 	return rlock.Entry{}, codeError{exitFailed, fmt.Errorf("no lock %q in Redis", name)}

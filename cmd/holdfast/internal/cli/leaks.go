@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/operate"
 )
 
 // leakView is a leak as leaks tells it.
@@ -45,13 +45,13 @@ The exit code is 1 if leaks were found and not fixed.`,
 
 func (g *globals) leaks(cmd *cobra.Command, c *connection, match string, fix bool) error {
 	found, left := []leakView{}, 0
-	for leak, err := range rlock.Leaks(cmd.Context(), c.client, match) {
+	for leak, err := range operate.Leaks(cmd.Context(), c.client, match) {
 		if err != nil {
 			return err
 		}
 		view := leakView{Key: leak.Key, Name: leak.Name, What: leak.What, Holders: leak.Holders}
 		if fix {
-			if view.Freed, err = rlock.Free(cmd.Context(), c.client, leak); err != nil {
+			if view.Freed, err = operate.Free(cmd.Context(), c.client, leak); err != nil {
 				return err
 			}
 		}

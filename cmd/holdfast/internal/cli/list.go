@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -74,7 +75,7 @@ func (g *globals) list(cmd *cobra.Command, f *listFlags) error {
 func collect(ctx context.Context, client *rlock.Client, f *listFlags) (locks []lockView, unknown int, err error) {
 	now := time.Now()
 	locks = []lockView{} // not null in JSON
-	for entry, err := range rlock.List(ctx, client, f.match) {
+	for entry, err := range operate.List(ctx, client, f.match) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -122,7 +123,7 @@ func (g *globals) completeNames(cmd *cobra.Command, args []string, begun string)
 	_ = g.with(func(c *connection) error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
-		for entry, err := range rlock.List(ctx, c.client, rlock.Quote(begun)+"*") {
+		for entry, err := range operate.List(ctx, c.client, operate.Quote(begun)+"*") {
 			if err != nil || len(names) == 100 {
 				break
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/operate"
 )
 
 type watchFlags struct {
@@ -43,7 +43,7 @@ does not answer the first time, watch ends.`,
 		ValidArgsFunction: g.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				f.match = rlock.Quote(args[0])
+				f.match = operate.Quote(args[0])
 			}
 			if f.interval < 100*time.Millisecond {
 				return usageError{errors.New("--interval must be at least 100ms")}

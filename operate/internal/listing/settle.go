@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/keys"
 )
 
 // settle says what the answers mean.
@@ -173,7 +175,7 @@ func (l *lister) owners(ctx context.Context, all []*looked) error {
 		for _, e := range all {
 			for _, h := range e.Holders {
 				if client := clientOf(h.ID); client != "" && asked[client] == nil {
-					asked[client] = pipe.Get(ctx, OwnerPrefix+client)
+					asked[client] = pipe.Get(ctx, keys.Owner(client))
 				}
 			}
 		}

@@ -36,7 +36,7 @@ func transient(key string) (what, name string) {
 	case readerKey.MatchString(key):
 		name = key[:readerKey.FindStringIndex(key)[0]]
 		return leakedReader, nameOf(name)
-	case strings.HasPrefix(key, OwnerPrefix):
+	case strings.HasPrefix(key, keys.Owner("")):
 		return leakedMark, ""
 	case strings.HasPrefix(key, ownPrefix):
 		_, rest, _ := strings.Cut(key, ":")

@@ -33,8 +33,6 @@ const (
 	latchChannel  = "redisson_countdownlatch__channel__"
 	ownPrefix     = "holdfast_"
 	leasesSuffix  = ":timeout"
-	// OwnerPrefix begins the key that tells who a client is. The client's id follows.
-	OwnerPrefix = "holdfast_owner:"
 )
 
 // uuid is how the id of a client, and so that of a hold, begins.

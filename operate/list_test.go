@@ -1,4 +1,4 @@
-package rlock_test
+package operate_test
 
 import (
 	"context"
@@ -14,16 +14,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/latch"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/operate"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
 // listed is everything that List tells, by name. A name that is told twice fails the test.
-func listed(t testing.TB, client *rlock.Client, pattern string) map[string]rlock.Entry {
+func listed(t testing.TB, client *rlock.Client, pattern string) map[string]lock.Entry {
 	t.Helper()
-	all := make(map[string]rlock.Entry)
-	for entry, err := range rlock.List(conductCtx(t), client, pattern) {
+	all := make(map[string]lock.Entry)
+	for entry, err := range operate.List(within(t), client, pattern) {
 		require.NoError(t, err)
 		require.NotContains(t, all, entry.Name)
 		all[entry.Name] = entry
@@ -37,39 +39,31 @@ func listPlaces(t *testing.T, test func(t *testing.T, rdb redis.UniversalClient)
 	t.Run("cluster", func(t *testing.T) { t.Parallel(); test(t, redistest.Cluster(t, 3).Client(t)) })
 }
 
-func listClient(t *testing.T, rdb redis.UniversalClient, opts *rlock.ClientOptions) *rlock.Client {
-	t.Helper()
-	client, err := rlock.NewClient(rdb, conductQuiet(opts))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
-}
-
 // takeOneOfEach holds a lock of every kind and returns what must be told of it.
-func takeOneOfEach(t *testing.T, client *rlock.Client) map[string]rlock.Kind {
-	ctx := conductCtx(t)
+func takeOneOfEach(t *testing.T, client *rlock.Client) map[string]lock.Kind {
+	ctx := within(t)
 	rw, sem := rwlock.New(client, "l:rw"), semaphore.New(client, "l:sem")
 	require.NoError(t, sem.SetCapacity(ctx, 5))
 	count := semaphore.NewCounting(client, "l:count")
 	require.NoError(t, count.Set(ctx, 7))
 	require.NoError(t, latch.New(client, "l:latch").Set(ctx, 3))
-	conductTake(t, ctx, rlock.New(client, "l:plain"))
-	conductTake(t, ctx, rlock.New(client, "l:{tag}:plain"))
-	conductTake(t, ctx, rw.Read())
-	conductTake(t, ctx, rwlock.New(client, "l:writer").Write())
+	take(t, ctx, rlock.New(client, "l:plain"))
+	take(t, ctx, rlock.New(client, "l:{tag}:plain"))
+	take(t, ctx, rw.Read())
+	take(t, ctx, rwlock.New(client, "l:writer").Write())
 	_, _, err := sem.Acquire(ctx, 2)
 	require.NoError(t, err)
-	return map[string]rlock.Kind{
-		"l:plain": rlock.KindLock, "l:{tag}:plain": rlock.KindLock, "l:rw": rlock.KindReadWrite,
-		"l:writer": rlock.KindReadWrite, "l:sem": rlock.KindSemaphore, "l:count": rlock.KindNumber,
-		"l:latch": rlock.KindNumber,
+	return map[string]lock.Kind{
+		"l:plain": lock.KindLock, "l:{tag}:plain": lock.KindLock, "l:rw": lock.KindReadWrite,
+		"l:writer": lock.KindReadWrite, "l:sem": lock.KindSemaphore, "l:count": lock.KindNumber,
+		"l:latch": lock.KindNumber,
 	}
 }
 
 func TestListTellsLocksOfEveryKind(t *testing.T) {
 	t.Parallel()
 	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
-		ctx, client := conductCtx(t), listClient(t, rdb, nil)
+		ctx, client := within(t), clientOn(t, rdb, nil)
 		before := time.Now()
 		want := takeOneOfEach(t, client)
 		foreigners := map[string]func(key string) error{
@@ -84,8 +78,8 @@ func TestListTellsLocksOfEveryKind(t *testing.T) {
 				require.NoError(t, put(fmt.Sprintf("l:foreign:%s:%d", name, i)))
 			}
 		}
-		got := listed(t, listClient(t, rdb, nil), "l:*") // another client
-		kinds := make(map[string]rlock.Kind)
+		got := listed(t, clientOn(t, rdb, nil), "l:*") // another client
+		kinds := make(map[string]lock.Kind)
 		for name, entry := range got {
 			kinds[name] = entry.Kind
 		}
@@ -110,7 +104,7 @@ func TestListTellsLocksOfEveryKind(t *testing.T) {
 		assert.Len(t, listed(t, client, "*"), len(want), "everything")
 		assert.Len(t, listed(t, client, "l:p*"), 1)
 		assert.Len(t, listed(t, client, "l:{tag}:*"), 1)
-		assert.Len(t, listed(t, client, rlock.Quote("l:sem")), 1, "one name, without a scan")
+		assert.Len(t, listed(t, client, operate.Quote("l:sem")), 1, "one name, without a scan")
 		assert.Empty(t, listed(t, client, "l:foreign:hash:1"))
 		assert.Empty(t, listed(t, client, "none*"))
 	})
@@ -120,12 +114,12 @@ func TestListTellsLocksOfEveryKind(t *testing.T) {
 func TestListTellsNamesWithoutAHolder(t *testing.T) {
 	t.Parallel()
 	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
-		ctx, client := conductCtx(t), listClient(t, rdb, nil)
-		_, unlock := conductTake(t, ctx, rlock.New(client, "free"))
+		ctx, client := within(t), clientOn(t, rdb, nil)
+		_, unlock := take(t, ctx, rlock.New(client, "free"))
 		require.NoError(t, unlock())
 		entry := listed(t, client, "*")["free"]
 		assert.True(t, entry.Free())
-		assert.Equal(t, rlock.KindUnknown, entry.Kind)
+		assert.Equal(t, lock.KindUnknown, entry.Kind)
 		assert.Positive(t, entry.Fence)
 
 		// Nobody opens these, and somebody waits at them.
@@ -135,12 +129,12 @@ func TestListTellsNamesWithoutAHolder(t *testing.T) {
 		require.NoError(t, latch.New(client, "latch").Set(ctx, 1))
 		go func() { done <- latch.New(client, "latch").Wait(waiting) }()
 		go func() { _, _, err := semaphore.New(client, "unset").Acquire(waiting, 1); done <- err }()
-		other := listClient(t, rdb, nil)
-		redistest.Eventually(t, conductLimit, func() bool {
+		other := clientOn(t, rdb, nil)
+		redistest.Eventually(t, limit, func() bool {
 			all := listed(t, other, "*")
-			return all["latch"].Kind == rlock.KindLatch && all["latch"].Waiters == 1 && all["unset"].Waiters == 1
+			return all["latch"].Kind == lock.KindLatch && all["latch"].Waiters == 1 && all["unset"].Waiters == 1
 		}, "the waiters are not told")
-		assert.Equal(t, rlock.KindLatch, listed(t, other, "latch")["latch"].Kind, "looked up by name")
+		assert.Equal(t, lock.KindLatch, listed(t, other, "latch")["latch"].Kind, "looked up by name")
 		assert.Equal(t, 1, listed(t, other, "unset")["unset"].Waiters)
 		stop()
 		<-done
@@ -151,17 +145,17 @@ func TestListTellsNamesWithoutAHolder(t *testing.T) {
 func TestListTellsTheWaitersOfAFairLock(t *testing.T) {
 	t.Parallel()
 	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
-		ctx, client, other := conductCtx(t), listClient(t, rdb, nil), listClient(t, rdb, nil)
-		conductTake(t, ctx, fairlock.New(client, "fair"))
+		ctx, client, other := within(t), clientOn(t, rdb, nil), clientOn(t, rdb, nil)
+		take(t, ctx, fairlock.New(client, "fair"))
 		waiting, stop := context.WithCancel(ctx)
 		t.Cleanup(stop)
 		done := make(chan error, 3)
 		for range 3 {
 			go func() { _, _, err := fairlock.New(other, "fair").Lock(waiting); done <- err }()
 		}
-		redistest.Eventually(t, conductLimit, func() bool {
+		redistest.Eventually(t, limit, func() bool {
 			entry := listed(t, client, "fair*")["fair"]
-			return entry.Kind == rlock.KindFair && entry.Held == 1 && entry.Waiters == 3
+			return entry.Kind == lock.KindFair && entry.Held == 1 && entry.Waiters == 3
 		}, "the waiters are not told")
 		stop()
 		for range 3 {
@@ -174,7 +168,7 @@ func TestListTellsTheWaitersOfAFairLock(t *testing.T) {
 func TestListTellsRedissonsLocks(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t).Client(t)
-	ctx, client := conductCtx(t), listClient(t, rdb, nil)
+	ctx, client := within(t), clientOn(t, rdb, nil)
 	const java = "8743c9c0-0795-4907-87fd-6c719a6b4586"
 	rdb.HSet(ctx, "java", java+":1:tx", "2")
 	rdb.PExpire(ctx, "java", time.Minute)
@@ -194,7 +188,7 @@ func TestListTellsRedissonsLocks(t *testing.T) {
 	require.Len(t, all["permits"].Holders, 1)
 	assert.Equal(t, "30313233343536373839616263646566", all["permits"].Holders[0].ID)
 	assert.Negative(t, all["permits"].Holders[0].TTL)
-	assert.Equal(t, rlock.KindFair, all["fair"].Kind)
+	assert.Equal(t, lock.KindFair, all["fair"].Kind)
 	assert.Equal(t, 2, all["fair"].Waiters)
 }
 
@@ -203,7 +197,7 @@ func TestListReadsBigLocksInPart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	rdb := server.Client(t)
-	ctx, client := conductCtx(t), listClient(t, rdb, nil)
+	ctx, client := within(t), clientOn(t, rdb, nil)
 	pipe := rdb.Pipeline()
 	pipe.HSet(ctx, "big", "mode", "read")
 	for i := range 3000 {
@@ -226,69 +220,73 @@ func TestListReadsBigLocksInPart(t *testing.T) {
 func TestListEndsWhenItIsTold(t *testing.T) {
 	t.Parallel()
 	rdb := redistest.Start(t).Client(t)
-	client := listClient(t, rdb, nil)
+	client := clientOn(t, rdb, nil)
 	for i := range 5 {
-		conductTake(t, conductCtx(t), rlock.New(client, fmt.Sprint("l:", i)))
+		take(t, within(t), rlock.New(client, fmt.Sprint("l:", i)))
 	}
 	told := 0
-	for range rlock.List(conductCtx(t), client, "l:*") {
+	for range operate.List(within(t), client, "l:*") {
 		told++
 		break
 	}
 	assert.Equal(t, 1, told)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, err := range rlock.List(ctx, client, "*") {
+	for _, err := range operate.List(ctx, client, "*") {
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	require.NoError(t, rdb.Do(conductCtx(t), "ACL", "SETUSER", "blind", "on", "nopass", "~*", "&*", "+@all", "-type").Err())
+	require.NoError(t, rdb.Do(within(t), "ACL", "SETUSER", "blind", "on", "nopass", "~*", "&*", "+@all", "-type").Err())
 	opts := *rdb.Options()
 	opts.Username, opts.Password = "blind", "x"
+	blind := redis.NewClient(&opts)
+	t.Cleanup(func() { _ = blind.Close() })
 	failed := 0
-	for _, err := range rlock.List(conductCtx(t), deniedClient(t, redis.NewClient(&opts)), "*") {
-		require.ErrorIs(t, err, rlock.ErrUnavailable)
+	for _, err := range operate.List(within(t), clientOn(t, blind, nil), "*") {
+		require.ErrorIs(t, err, lock.ErrUnavailable)
 		require.ErrorContains(t, err, "NOPERM")
 		failed++
 	}
 	assert.Equal(t, 1, failed, "no rights are an error, and not an empty list")
-	for _, err := range rlock.List(conductCtx(t), new(rlock.Client), "*") {
-		require.ErrorAs(t, err, new(*rlock.ArgumentError))
+	for _, err := range operate.List(within(t), new(rlock.Client), "*") {
+		require.ErrorAs(t, err, new(*lock.ArgumentError))
 	}
 }
 
 // defect F1: an empty pattern, which Quote makes of an empty name, is a mistake, and does not stand for all locks.
 func TestAnEmptyPatternIsAMistake(t *testing.T) {
 	t.Parallel()
-	lab := newTimeLab(t)
-	client := lab.client(t, rlock.ClientOptions{})
-	hold := timeLock(t, t.Context(), rlock.New(client, "order"))
-	require.NoError(t, lab.direct.HSet(t.Context(), "stuck", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1").Err())
-	sent := lab.proxy.Requests(func(faultproxy.Request) bool { return true })
+	server := redistest.Start(t)
+	proxy := faultproxy.Start(t, server.Addr())
+	rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
+	t.Cleanup(func() { _ = rdb.Close() })
+	client := clientOn(t, rdb, nil)
+	take(t, t.Context(), rlock.New(client, "order"))
+	require.NoError(t, server.Client(t).HSet(t.Context(), "stuck", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1").Err())
+	sent := proxy.Requests(func(faultproxy.Request) bool { return true })
 	refused := func(what string, err error) {
 		t.Helper()
-		var bad *rlock.ArgumentError
+		var bad *lock.ArgumentError
 		require.ErrorAs(t, err, &bad, what)
 		require.Equal(t, "pattern", bad.Name)
 	}
 	told := 0
-	for _, err := range rlock.List(t.Context(), client, rlock.Quote("")) {
+	for _, err := range operate.List(t.Context(), client, operate.Quote("")) {
 		told++
 		refused("List", err)
 	}
-	for _, err := range rlock.Leaks(t.Context(), client, "") {
+	for _, err := range operate.Leaks(t.Context(), client, "") {
 		told++
 		refused("Leaks", err)
 	}
 	require.Equal(t, 2, told)
-	require.Equal(t, sent, lab.proxy.Requests(func(faultproxy.Request) bool { return true }), "something was sent")
+	require.Equal(t, sent, proxy.Requests(func(faultproxy.Request) bool { return true }), "something was sent")
 	require.Len(t, listed(t, client, "*"), 2)
-	require.NoError(t, hold.unlock())
 }
 
 func TestLeaksAreFoundAndFreed(t *testing.T) {
 	t.Parallel()
 	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
-		ctx, client := conductCtx(t), listClient(t, rdb, nil)
+		ctx, client := within(t), clientOn(t, rdb, nil)
 		takeOneOfEach(t, client)
 		const java = "8743c9c0-0795-4907-87fd-6c719a6b4586"
 		rdb.Set(ctx, "redisson_lock_token:{fenced}", "17", 0) // Java's design
@@ -304,7 +302,7 @@ func TestLeaksAreFoundAndFreed(t *testing.T) {
 		}
 		find := func(pattern string) map[string]string {
 			found := make(map[string]string)
-			for leak, err := range rlock.Leaks(ctx, client, pattern) {
+			for leak, err := range operate.Leaks(ctx, client, pattern) {
 				require.NoError(t, err)
 				require.NotEmpty(t, leak.What)
 				found[leak.Key] = leak.Name
@@ -330,22 +328,22 @@ func TestLeaksAreFoundAndFreed(t *testing.T) {
 		_, err = sub.Receive(ctx)
 		require.NoError(t, err)
 		go func() { _, err := sub.ReceiveMessage(ctx); waiting <- err }()
-		for leak, err := range rlock.Leaks(ctx, client, "*") {
+		for leak, err := range operate.Leaks(ctx, client, "*") {
 			require.NoError(t, err)
-			freed, err := rlock.Free(ctx, client, leak)
+			freed, err := operate.Free(ctx, client, leak)
 			require.NoError(t, err)
 			require.True(t, freed)
-			freed, err = rlock.Free(ctx, client, leak)
+			freed, err = operate.Free(ctx, client, leak)
 			require.NoError(t, err)
 			require.False(t, freed, "it is gone")
 		}
-		require.NoError(t, conductAwait(t, waiting, "a message to waiters"))
+		require.NoError(t, <-waiting)
 		require.Empty(t, find("*"))
-		conductTake(t, ctx, rlock.New(client, "lock"))
+		take(t, ctx, rlock.New(client, "lock"))
 
 		// What is no leak is left alone, whatever the caller says.
 		for _, key := range []string{"lock", "l:plain", "l:sem", "user", "redisson_lock_token:{fenced}"} {
-			freed, err := rlock.Free(ctx, client, rlock.Leak{Key: key})
+			freed, err := operate.Free(ctx, client, lock.Leak{Key: key})
 			require.NoError(t, err)
 			require.False(t, freed, key)
 			require.EqualValues(t, 1, rdb.Exists(ctx, key).Val())
@@ -357,18 +355,18 @@ func TestLeaksAreFoundAndFreed(t *testing.T) {
 func TestListTellsASemaphoreWithoutACapacity(t *testing.T) {
 	t.Parallel()
 	listPlaces(t, func(t *testing.T, rdb redis.UniversalClient) {
-		client := listClient(t, rdb, nil)
-		ctx, cancel := context.WithCancel(conductCtx(t))
+		client := clientOn(t, rdb, nil)
+		ctx, cancel := context.WithCancel(within(t))
 		ended := make(chan error, 1)
 		go func() {
 			_, _, err := semaphore.New(client, "s:new").Acquire(ctx, 1)
 			ended <- err
 		}()
 		require.NoError(t, semaphore.NewCounting(client, "s:none").Set(ctx, 0))
-		redistest.Eventually(t, conductLimit, func() bool { return len(listed(t, client, "s:new")) == 1 }, "it is waited for")
+		redistest.Eventually(t, limit, func() bool { return len(listed(t, client, "s:new")) == 1 }, "it is waited for")
 		all := listed(t, client, "s:*")
-		for _, entry := range []rlock.Entry{all["s:new"], listed(t, client, "s:new")["s:new"]} {
-			assert.Equal(t, rlock.KindSemaphore, entry.Kind)
+		for _, entry := range []lock.Entry{all["s:new"], listed(t, client, "s:new")["s:new"]} {
+			assert.Equal(t, lock.KindSemaphore, entry.Kind)
 			assert.True(t, entry.NoCapacity)
 			assert.Equal(t, 1, entry.Waiters)
 		}
