@@ -1,7 +1,6 @@
 package semaphore_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -87,38 +86,8 @@ func TestACopyOfACallThatChangedNothingChangesNothing(t *testing.T) {
 	}
 }
 
-// defect A2: a call that returned that no permits are free has nothing, and will get nothing: what a
-// copy of its request takes later is given back when no copy can arrive any more, not after a lease.
-func TestACopyOfARefusedAcquisitionIsWithdrawn(t *testing.T) {
-	t.Parallel()
-	for name, acquire := range map[string]func(l *lab, s *semaphore.Semaphore) error{
-		"TryAcquire": func(l *lab, s *semaphore.Semaphore) error { return ignore(s.TryAcquire(l.bounded(), 1)) },
-		"Acquire that was given up": func(l *lab, s *semaphore.Semaphore) error {
-			ctx, cancel := context.WithTimeout(l.bounded(), 100*time.Millisecond)
-			defer cancel()
-			return ignore(s.Acquire(ctx, 1))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t, nil)
-			l.loadScripts()
-			_, release, err := l.leased(1).Acquire(t.Context(), 1)
-			require.NoError(t, err)
-			late := semaphore.New(l.longLived(), l.name, rlock.FixedLease(time.Hour))
-			gate := l.lateCopy("permit_acquire")
-			require.ErrorIs(t, acquire(l, late), rlock.ErrBusy)
-			require.NoError(t, release())
-			gate.Open()
-			arrives(t, gate.Delivered(), "the copy is carried out")
-			l.sums(0, 1) // the copy took it, for an hour
-			l.soon(1, 0)
-		})
-	}
-}
-
 // defect A2, of a Counting: who waited and gave up has nothing either.
-func TestACopyOfACountThatWasGivenUpIsWithdrawn(t *testing.T) {
+func TestACopyOfACountThatWasGivenUpCountsForNobody(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	l.loadScripts()

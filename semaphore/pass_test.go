@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -235,40 +234,4 @@ func TestAWaiterThatLeavesAsPermitsPassLosesNone(t *testing.T) {
 		require.NoError(t, l.in(second).release())
 	}
 	l.soon(1, 0)
-}
-
-// R10: a waiter that Redis refused, and that then is given permits in memory, leaves no id behind: the copy of a request
-// that comes when they were returned takes some for nobody, and they are given back though nobody knows the lease.
-func TestACopyOfARefusedRequestOfAWaiterThatWasGivenPermitsIsUndone(t *testing.T) {
-	t.Parallel()
-	l := newPassLab(t, 1)
-	client := newClient(t, l.proxy.Addr(), &rlock.ClientOptions{
-		Lease: time.Hour, MaxPoll: time.Hour, Observer: &rlock.Observer{
-			Waiting: func(string) { l.mu.Lock(); defer l.mu.Unlock(); l.waiting++ },
-		},
-	})
-	l.loadScripts()
-	copyTook := func() bool {
-		s := semaphore.New(client, l.name)
-		_, release, err := s.Acquire(l.bounded(), 1)
-		require.NoError(t, err)
-		shot := l.strike("permit_acquire", faultproxy.DuplicateLater)
-		first := l.waits(l.bounded(), s, 1)
-		l.settled()
-		shot.rule.Wait(l, 1)
-		require.NoError(t, release())
-		require.NoError(t, l.in(first).release())
-		l.sums(1, 0)
-		shot.gate.Open()
-		arrives(l, shot.gate.Delivered(), "the copy")
-		return l.standing()[1] == 1
-	}
-	for range 20 {
-		took := copyTook()
-		l.soon(1, 0) // long before the lease ends
-		if took {
-			return
-		}
-	}
-	t.Fatal("no copy came before the end of its time")
 }

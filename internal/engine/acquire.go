@@ -366,16 +366,11 @@ func (l *leader) abandon() {
 	l.engine.leaveRedis(l.waiter, left)
 }
 
-// leaveRedis takes away what a waiter that left its queue may have in Redis, or come to have: a place in a fair lock's
-// queue, a gate that keeps readers out, or the lock itself, if a copy of a request that was refused comes late. Where a
-// refusal leaves a mark, the id is released at once and until no copy can come; elsewhere once, when none can come any
-// more, since until then there is most probably nothing to release.
+// leaveRedis takes away what a waiter that left its queue may have in Redis, or come to have, and what no lease ends: a
+// place in a fair lock's queue, a gate that keeps readers out, or a number that a copy of its request counts down. Its
+// id is released at once, and until no copy can come.
 func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
-	switch {
-	case left.ID == "": // nothing was sent, or somebody else cleans up
-	case !w.once && w.req.Proto.Traits().Marks:
+	if left.ID != "" && !w.once && w.req.lasts() {
 		e.undo(w.req, left.ID, max(w.denied.notAfter, left.Until))
-	case !w.once || !w.req.Loose: // or the refusal left a trace
-		e.withdraw(w.req, left.ID, w.denied.notAfter)
 	}
 }

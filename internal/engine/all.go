@@ -118,20 +118,6 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 	return g, outer, nil
 }
 
-// gather waits, in one queue after the other, until all are held. It asks by one id in all queues, unless
-// that had to be given up. With one id, what a late copy of an earlier request takes is the set's own: the next request
-// finds it, is answered "already" for those members, and takes the rest. With an id for each queue it would be in the
-// way of the set's own next request until its lease ended.
-func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) error {
-	err := e.gatherAll(limited, ctx, g, once)
-	if err != nil {
-		for _, req := range g.reqs {
-			e.withdraw(req, g.id, g.denied.notAfter)
-		}
-	}
-	return err
-}
-
 // newMember is the waiter of a set in the queue that it goes to next.
 func (e *Engine) newMember(g *lockSet) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, outer{})
@@ -142,11 +128,15 @@ func (e *Engine) newMember(g *lockSet) *waiter {
 	return w
 }
 
-// gatherAll moves from queue to queue until all are held or the wait is over. In each queue the set is an ordinary
-// waiter: it stands behind those that came earlier, and those that come later stand behind it. When it moves, it
-// goes to the end of the next queue. With short sections and many callers that could go on for long; after some
+// gather waits, in one queue after the other, until all are held or the wait is over. In each queue the set is an
+// ordinary waiter: it stands behind those that came earlier, and those that come later stand behind it. When it moves,
+// it goes to the end of the next queue. With short sections and many callers that could go on for long; after some
 // moves it reserves.
-func (e *Engine) gatherAll(limited, ctx context.Context, g *lockSet, once bool) error {
+//
+// It asks by one id in all queues, unless that had to be given up. With one id, what a late copy of an earlier request
+// takes is the set's own: the next request finds it, is answered "already" for those members, and takes the rest. With
+// an id for each queue it would be in the way of the set's own next request until its lease ended.
+func (e *Engine) gather(limited, ctx context.Context, g *lockSet, once bool) error {
 	for moves := 1; ; moves++ {
 		if !once && moves%reserveAfter == 0 {
 			if err := e.reserve(limited, ctx, g); !errors.Is(err, errNeverFree) {

@@ -30,8 +30,8 @@ func (d *doubt) add(start time.Duration, notAfter int64) {
 
 // denial is the last request of an id that Redis refused. That it was refused is certain. But networks double requests,
 // and a copy that arrives later, when the lock has become free, is granted. Such a copy is recognised by the id: the
-// next request is answered "already". If there is no next request, the id is released once more when the not-after has
-// passed (withdraw).
+// next request is answered "already". If there is no next request, what the copy took ends with its lease. What has
+// none, and the marks of waiters, are taken away (leaveRedis).
 type denial struct {
 	start    time.Duration // when it was sent
 	notAfter int64         // until when a copy may be carried out, in server time in µs; 0: there was none
@@ -56,8 +56,8 @@ type asked struct {
 // What a late answer leaves to do, by what it says:
 //
 //	held, already   the id is released: its caller has gone
-//	busy            nothing was taken; but a copy may come, so the id is released when none can any more
-//	busy, and the store marks waiters (a gate, a place): the mark is taken away at once
+//	busy            nothing was taken, and nothing is to be done
+//	busy, and it may leave a mark (a gate, a place) or take what no lease ends: released until no copy can come
 //	no answer       whatever may have happened may still happen: released until the not-after has passed
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
@@ -95,10 +95,8 @@ func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask, before 
 		switch {
 		case after.any, sent.reply.Status == store.Held, sent.reply.Status == store.Already:
 			e.undo(req, ask.ID, after.notAfter)
-		case req.Proto.Traits().Marks && !ask.Once:
+		case req.lasts() && !ask.Once:
 			e.undo(req, ask.ID, max(after.notAfter, sent.NotAfter))
-		case err == nil && sent.reply.Status == store.Busy:
-			e.withdraw(req, ask.ID, sent.NotAfter)
 		}
 	})
 	sent.err = err
@@ -114,13 +112,6 @@ func (e *Engine) undo(req Request, id string, notAfter int64) {
 func (e *Engine) undoSince(since time.Duration, req Request, id string, notAfter int64) {
 	if !req.Shared { // which only looks
 		e.sender.Resume(since, request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter}, req.Lease)
-	}
-}
-
-// withdraw has an id that was refused released, when no copy of its last request can come any more.
-func (e *Engine) withdraw(req Request, id string, notAfter int64) {
-	if !req.Shared {
-		e.sender.Withdraw(request.Orphan{Proto: req.Proto, ID: id, NotAfter: notAfter, Loose: req.Loose}, req.Lease)
 	}
 }
 

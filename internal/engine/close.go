@@ -29,8 +29,8 @@ func (e *Engine) Close() []string {
 	names, orphans := e.abandonAll()
 	e.sender.ReleaseAll(orphans, end)
 	e.sender.WaitUntil(end)
-	e.sender.ReleaseRest(end) // what the calls that were joined left behind
-	e.store.HangUp()          // also ends calls and renewals that are still under way
+	e.sender.ReleaseAll(nil, end) // what the calls that were joined left behind
+	e.store.HangUp()              // also ends calls and renewals that are still under way
 	e.watchdog.Close()
 	e.sender.Wait()
 	e.store.Wait()

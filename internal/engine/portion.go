@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -74,11 +75,14 @@ func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
 	q.Rest(&w.Waiter, heard, until)
 }
 
-// given has released what a copy of a request may still take, or leave in the store's queue, that was refused to w
-// before it was given a hold under another id.
+// given takes away the place that a copy of a request may still make in the store's queue, which was refused to w
+// before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
+// can wait until no copy comes any more.
 func (e *Engine) given(w *waiter, h *Hold) *Hold {
-	if (w.Size > 0 || w.Registers) && h.number != e.numberOf(w.ID) {
-		e.withdraw(w.req, w.ID, w.denied.notAfter)
+	if until := w.denied.notAfter; w.Registers && until > 0 && h.number != e.numberOf(w.ID) {
+		p := w.req.Proto
+		due := e.sender.Local(p.Key(), until) + time.Millisecond
+		e.sender.ReclaimFrom(due, request.Orphan{Proto: p, ID: w.ID, NotAfter: until}, w.req.Lease)
 	}
 	return h
 }

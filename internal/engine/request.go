@@ -25,3 +25,7 @@ type Request struct {
 
 	told *Told // the call, while it is under way
 }
+
+// lasts reports that what a refused request, or a copy of it, may leave in the store does not end with a lease: the
+// mark of a waiter, or what is nobody's once it was taken. An attempt that does not wait leaves neither.
+func (r Request) lasts() bool { return r.Loose || r.Proto.Traits().Marks }

@@ -31,9 +31,9 @@
 //
 //	state     who may use the id                      leaving means
 //	waiting   nobody; nothing was sent under it       nothing to do
-//	waiting   nobody; it asked, and waits again       withdraw the id
+//	waiting   nobody; it asked, and waits again       take its mark away
 //	enrolled  the registrar, until it is answered     remove the entry, for as long as it may come to be
-//	asking    the waiter's own goroutine              withdraw the id
+//	asking    the waiter's own goroutine              take its mark away
 //	offered   nobody; nothing was sent under it       nothing: it is deserted
 //	granted   the holder                              end the hold
 //	deserted  nobody; whoever has it join leaves      -

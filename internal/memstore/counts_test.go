@@ -23,20 +23,43 @@ func (d doubled) Fate(r memstore.Request) (fate memstore.Fate) {
 	return fate
 }
 
-// What a copy of a refused request takes, when its caller has left, comes back though the client closes: no lease ends
-// what nobody owns.
-func TestClosingCancelsWhatACopyTook(t *testing.T) {
+const copied = 100 * time.Millisecond
+
+// copiedCounts are one semaphore for two clients. The acquisitions of the first are copied.
+func copiedCounts(t *testing.T) (doubles, other *semaphore.Counting) {
+	server := memstore.NewServer(doubled(copied))
+	t.Cleanup(server.Close)
+	var of [2]*semaphore.Counting
+	for i := range of {
+		client, _ := open(t, server, i, true, minute)
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		of[i] = semaphore.NewCounting(client, "a")
+	}
+	return of[0], of[1]
+}
+
+// The copy comes when others have taken theirs.
+func TestACopyOfACountCountsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const copied = 100 * time.Millisecond
-		server := memstore.NewServer(doubled(copied))
-		defer server.Close()
-		var clients [2]*rlock.Client
-		for i := range clients {
-			clients[i], _ = open(t, server, i, true, minute)
-			defer func() { require.NoError(t, clients[i].Close()) }()
-		}
-		leaves, other := semaphore.NewCounting(clients[0], "a"), semaphore.NewCounting(clients[1], "a")
+		doubles, other := copiedCounts(t)
+		require.NoError(t, other.Set(t.Context(), 3))
+		require.NoError(t, doubles.TryAcquire(t.Context(), 1))
+		time.Sleep(copied / 2)
+		require.NoError(t, other.TryAcquire(t.Context(), 1))
+		time.Sleep(copied + time.Millisecond)
+		free, err := other.Available(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, int64(1), free)
+	})
+}
+
+// What nobody owns has no lease that ends what a copy takes: a request that was refused, and whose caller has left, is
+// cancelled.
+func TestACopyOfACountThatWasGivenUpTakesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		leaves, other := copiedCounts(t)
 		require.NoError(t, other.Set(t.Context(), 1))
 		require.NoError(t, other.TryAcquire(t.Context(), 1))
 
@@ -44,9 +67,34 @@ func TestClosingCancelsWhatACopyTook(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(t, leaves.Acquire(ctx, 1), rlock.ErrBusy)
 		require.NoError(t, other.Release(t.Context(), 1))
-		time.Sleep(copied)
-		require.ErrorIs(t, other.TryAcquire(t.Context(), 1), rlock.ErrBusy, "the copy has it")
-		require.NoError(t, clients[0].Close())
-		require.NoError(t, other.TryAcquire(t.Context(), 1))
+		time.Sleep(copied + time.Millisecond)
+		require.NoError(t, other.TryAcquire(t.Context(), 1), "the copy has not")
+	})
+}
+
+// A copy of a refused attempt may take a lock that has become free since; nobody has it then, and its lease ends.
+func TestACopyOfARefusedAttemptEndsWithItsLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := memstore.NewServer(doubled(copied))
+		defer server.Close()
+		var locks [2]*rlock.Lock
+		for i := range locks {
+			client, _ := open(t, server, i, true, minute)
+			defer func() { require.NoError(t, client.Close()) }()
+			locks[i] = rlock.New(client, "a")
+		}
+		_, unlock, err := locks[1].Lock(t.Context())
+		require.NoError(t, err)
+		_, _, err = locks[0].TryLock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy)
+		require.NoError(t, unlock())
+		time.Sleep(copied + time.Millisecond)
+		_, _, err = locks[1].TryLock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy, "the copy has it")
+		time.Sleep(minute)
+		_, unlock, err = locks[1].TryLock(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, unlock())
 	})
 }

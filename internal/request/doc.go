@@ -9,8 +9,8 @@
 //   - A request is sent again under the same id ([Sender.Retry]). Carried out twice, it takes one hold.
 //   - A caller that leaves ([Call]) hands its request over: what the late reply grants is released.
 //   - An id that nobody treats as a hold any more is released until a server time beyond the not-after of its last
-//     request has been seen ([Sender.Reclaim]). An id that was refused is released once, after that time
-//     ([Sender.Withdraw]).
+//     request has been seen ([Sender.Reclaim]). A request that was refused is not cleaned up after: a copy of it
+//     that the network delivers when the lock has become free takes it for a lease.
 //
 // # A request that comes late
 //
@@ -43,6 +43,5 @@
 //
 // An adoption is read like an acquisition; "not there" says that the hold is over, or another's.
 //
-// No mutex of this package is held over I/O. Those of the reclaimer and of the withdrawals are taken before the
-// Sender's own and the wheel's.
+// No mutex of this package is held over I/O. That of the reclaimer is taken before the Sender's own.
 package request

@@ -59,7 +59,6 @@ type Orphan struct {
 	Proto    store.Protocol
 	ID       string
 	NotAfter int64 // until when a request for it may come late, in server time in µs; 0: nothing can
-	Loose    bool  // what was taken is nobody's, and no lease ends it
 }
 
 // A release is safe to send at any time, for any id, as often as wanted: it removes the field of that id and nothing

@@ -55,10 +55,6 @@ func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
 	all.Wait()
 }
 
-// ReleaseRest is ReleaseAll when the calls under way have been joined, for what they left behind, and for what was to
-// be withdrawn that no lease ends.
-func (s *Sender) ReleaseRest(end time.Duration) { s.ReleaseAll(s.withdrawn.loose(), end) }
-
 // releaseAt is ReleaseAll for one node.
 func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) {
 	for pause := FirstPause; ; pause = min(2*pause, LastPause) {

@@ -38,11 +38,10 @@ type Sender struct {
 	cfg    Config
 	clocks serverclock.Clocks
 
-	reclaim   reclaimer
-	recent    recent
-	withdrawn withdrawals
-	answered  answered
-	outages   outages
+	reclaim  reclaimer
+	recent   recent
+	answered answered
+	outages  outages
 
 	// All that has to end when the client closes. See calls.go.
 	closing chan struct{}  // closed when Close begins
@@ -54,7 +53,7 @@ type Sender struct {
 // New returns a Sender. It sends nothing.
 func New(cfg Config) *Sender {
 	s := &Sender{cfg: cfg, closing: make(chan struct{})}
-	s.reclaim.sender, s.recent.sender, s.withdrawn.sender = s, s, s
+	s.reclaim.sender, s.recent.sender = s, s
 	s.outages.cfg = &s.cfg
 	return s
 }

@@ -76,35 +76,6 @@ func (l *lateLab) comes(gate *faultproxy.Gate) {
 	require.Equal(l, int64(1), l.direct.Exists(l.Context(), l.name).Val(), "the copy has it")
 }
 
-// defect A2: a caller that was told that another holds the lock has nothing: what a copy of its request takes
-// is given back when no copy can arrive any more, not after a lease.
-func TestACopyOfARefusedAttemptIsWithdrawn(t *testing.T) {
-	t.Parallel()
-	for name, lock := range map[string]func(l *lateLab, lock *rlock.Lock) error{
-		"TryLock": func(l *lateLab, lock *rlock.Lock) error {
-			_, _, err := lock.TryLock(l.Context())
-			return err
-		},
-		"Lock that gave up": func(l *lateLab, lock *rlock.Lock) error {
-			ctx, cancel := context.WithTimeout(l.Context(), 50*time.Millisecond)
-			defer cancel()
-			_, _, err := lock.Lock(ctx)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLateLab(t)
-			gate := l.copied()
-			require.ErrorIs(t, lock(l, rlock.New(l.client, l.name)), rlock.ErrBusy)
-			l.comes(gate)
-			redistest.Eventually(t, lateLease-5*time.Second, func() bool {
-				return l.direct.Exists(t.Context(), l.name).Val() == 0
-			}, "it is given back before its lease ends")
-		})
-	}
-}
-
 // defect A2: a waiter whose lock a copy of an earlier, refused request took has it for as long as that copy's
 // lease, and not from when it heard of it.
 func TestValidityOfWhatACopyTook(t *testing.T) {
