@@ -23,9 +23,6 @@ func (p *aclPage) isOptional(heading, right string) bool {
 	if slices.Contains(p.rights[heading], "+evalsha") {
 		listed = slices.Concat(listed, p.optional[""])
 	}
-	if heading == "redlock" && right == "+info" { // which the page says
-		return false
-	}
 	return slices.Contains(listed, right) || right[0] == '&' && slices.Contains(listed, "&...")
 }
 

@@ -63,7 +63,7 @@ func TestCheckTellsHowLongASentinelIsWaitedFor(t *testing.T) {
 	}
 }
 
-// Each thing that is wrong is found under its name.
+// Each thing that is wrong is found under its name, a server that evicts locks (defect D8) among them.
 func TestCheckFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

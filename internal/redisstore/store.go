@@ -78,10 +78,6 @@ func (s *Store) Start(host store.Host) {
 		Wheel:   host.Wheel, Clock: host.Clock,
 		Linger: linger, Life: s.links.Life(), Limit: s.links.Greeting() + host.Limit,
 	})
-	s.links.OnEvicting(func(policy string) {
-		host.Warn("redis may evict locks when its memory is full: set maxmemory-policy to noeviction",
-			"maxmemory-policy", policy)
-	})
 	s.links.OnReplaced(host.Replaced)
 }
 

@@ -37,7 +37,6 @@ type Links struct {
 	probe   redis.UniversalClient // only the question whether a primary behind Sentinel is one; nil elsewhere
 
 	wires  Wires         // of Traffic
-	memory memory        // what was found out about the server
 	follow *follower     // nil if the primary is always the same
 	ended  chan struct{} // closed by end
 	end    func()
@@ -113,14 +112,14 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		ofTraffic.primaries = l.follow.named.primaries
 		traffic, renewal = ofTraffic.tracks.wrap(l.follow.named.dial), ofRenewal.tracks.wrap(l.follow.named.dial)
 	}
-	derive := func(pool, writeBuffer int, dialer dial, look connected) *redis.Client {
+	derive := func(pool, writeBuffer int, dialer dial) *redis.Client {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
 			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
-			given.OnConnect, look,
+			given.OnConnect,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
@@ -140,15 +139,15 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		}
 		return redis.NewClient(&o)
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic), nil)
-	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal, l.memory.look)
+	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic))
+	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal)
 	if l.sentinel {
-		l.probe = derive(1, bufferSize, l.follow.aside(limits).tracks.wrap(l.follow.named.probe), nil)
+		l.probe = derive(1, bufferSize, l.follow.aside(limits).tracks.wrap(l.follow.named.probe))
 		l.follow.role = roleOf(l.probe)
 		l.follow.named.roleAt = func(ctx context.Context, addr string, d dial) (*primaryRole, error) {
 			c := derive(1, bufferSize, func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return d(ctx, network, addr)
-			}, nil)
+			})
 			defer func() { _ = c.Close() }()
 			return roleOf(c)(ctx)
 		}
@@ -169,14 +168,14 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			DialTimeout: greetingFor(limits.Command), TLSConfig: given.TLSConfig,
 		})
 	}
-	derive := func(pool, writeBuffer int, dialer dial, look connected) *redis.ClusterClient {
+	derive := func(pool, writeBuffer int, dialer dial) *redis.ClusterClient {
 		o := *given
 		o.ContextTimeoutEnabled = true
 		o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = limits.beyond(), limits.beyond(), limits.Command
 		o.DialTimeout = greetingFor(limits.Command)
 		greet := greetings{
 			given.CredentialsProvider, given.CredentialsProviderContext, given.Username, given.Password,
-			given.OnConnect, look,
+			given.OnConnect,
 		}
 		o.CredentialsProviderContext, o.OnConnect = greet.credentials, greet.connected
 		o.DialerRetries = 1
@@ -202,8 +201,8 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 	}
 	l.follow = newFollower(limits)
 	ofTraffic, ofRenewal := l.follow.side(true, limits), l.follow.side(true, limits)
-	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)), nil)
-	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer), l.memory.look)
+	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)))
+	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer))
 	ofTraffic.primaries, ofRenewal.primaries = mastersOf(traffic), mastersOf(renewal)
 	l.Traffic, l.Renewal = traffic, renewal
 	if l.sentinel {

@@ -194,8 +194,7 @@ type greetings struct {
 	provider   func() (username, password string)
 	withCtx    func(ctx context.Context) (username, password string, err error)
 	user, pass string
-	onConnect  connected
-	look       connected // nil: nothing is asked
+	onConnect  func(ctx context.Context, conn *redis.Conn) error
 }
 
 func (g greetings) credentials(ctx context.Context) (username, password string, err error) {
@@ -213,11 +212,6 @@ func (g greetings) credentials(ctx context.Context) (username, password string, 
 func (g greetings) connected(ctx context.Context, conn *redis.Conn) error {
 	if g.onConnect != nil {
 		if err := g.onConnect(ctx, conn); err != nil {
-			return err
-		}
-	}
-	if g.look != nil {
-		if err := g.look(ctx, conn); err != nil {
 			return err
 		}
 	}
