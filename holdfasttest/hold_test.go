@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/holdfasttest"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -77,16 +78,22 @@ func TestLoseWaitsForAHolder(t *testing.T) {
 	})
 }
 
+// listens waits until another client than c has been refused, and waits.
+func listens(t *testing.T, name string, c *rlock.Client) {
+	t.Helper()
+	redistest.Eventually(t, 10*time.Second, func() bool {
+		info, err := rlock.New(c, name).Inspect(background)
+		return err == nil && info.Waiters == 1
+	}, "it waits")
+}
+
 func TestAWaiterGetsWhatWasLost(t *testing.T) {
 	both(t, func(t *testing.T) {
 		lab := holdfasttest.New(t)
 		held, unlock, err := rlock.New(lab.Client(nil), "job").Lock(background)
 		require.NoError(t, err)
-		waiting, in := make(chan struct{}), make(chan error)
-		other := lab.Client(&rlock.ClientOptions{
-			MaxPoll:  time.Hour, // it does not find out by itself
-			Observer: &rlock.Observer{Waiting: func(string) { close(waiting) }},
-		})
+		in := make(chan error)
+		other := lab.Client(&rlock.ClientOptions{MaxPoll: time.Hour}) // it does not find out by itself
 		go func() {
 			in <- rlock.New(other, "job").Do(background, func(context.Context) error {
 				if held.Err() == nil {
@@ -95,7 +102,7 @@ func TestAWaiterGetsWhatWasLost(t *testing.T) {
 				return nil
 			})
 		}()
-		<-waiting
+		listens(t, "job", lab.Client(nil))
 		lab.Lose("job", rlock.LossGone)
 		require.NoError(t, <-in)
 		require.ErrorIs(t, unlock(), rlock.ErrLost)

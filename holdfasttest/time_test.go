@@ -146,17 +146,14 @@ func TestADroppedRenewalIsRepeated(t *testing.T) {
 func TestAWaiterGetsWhatExpired(t *testing.T) {
 	both(t, func(t *testing.T) {
 		lab := holdfasttest.New(t)
-		waiting := make(chan struct{}, 1)
-		one, other := lab.Client(nil), lab.Client(&rlock.ClientOptions{
-			MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: func(string) { waiting <- struct{}{} }},
-		})
+		one, other := lab.Client(nil), lab.Client(&rlock.ClientOptions{MaxPoll: time.Hour})
 		held, unlock, err := rlock.New(one, "job", rlock.FixedLease(time.Hour)).Lock(background)
 		require.NoError(t, err)
 		in := make(chan error)
 		go func() {
 			in <- rlock.New(other, "job").Do(background, func(context.Context) error { return context.Cause(held) })
 		}()
-		<-waiting // one that asks for the first time while time flies may give up
+		listens(t, "job", one) // one that asks for the first time while time flies may give up
 		lab.Advance(2 * time.Hour)
 		require.ErrorIs(t, <-in, rlock.ErrLost)
 		require.ErrorIs(t, unlock(), rlock.ErrLost)
@@ -176,10 +173,8 @@ func TestAllThatWasMadeFromTheContextEndsFirst(t *testing.T) {
 		defer cancel()
 		made[i] = ctx
 	}
-	waiting, in := make(chan struct{}), make(chan int)
-	other := lab.Client(&rlock.ClientOptions{
-		MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: func(string) { close(waiting) }},
-	})
+	in := make(chan int)
+	other := lab.Client(&rlock.ClientOptions{MaxPoll: time.Hour})
 	go func() {
 		live := 0
 		_ = rlock.New(other, "job").Do(background, func(context.Context) error {
@@ -192,7 +187,7 @@ func TestAllThatWasMadeFromTheContextEndsFirst(t *testing.T) {
 		})
 		in <- live
 	}()
-	<-waiting
+	listens(t, "job", lab.Client(nil))
 	lab.Advance(2 * time.Minute)
 	require.Zero(t, <-in)
 	require.ErrorIs(t, unlock(), rlock.ErrLost)

@@ -301,6 +301,7 @@ func aclRedlock(a *aclTrial) {
 	client := func() *redlock.Client {
 		client, err := redlock.NewClient(a.rdbs, &redlock.Options{ClientOptions: a.opts, BehindProxy: true})
 		a.ok(err)
+		a.opened(client)
 		a.cleanup(func() { _ = client.Close() })
 		return client
 	}

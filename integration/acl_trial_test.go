@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,12 +29,13 @@ type aclTrial struct {
 	rdbs    []redis.UniversalClient // the user's, one for each server, or one for a cluster
 	name    string                  // begins with "app:", and is this trial's alone
 	opts    rlock.ClientOptions
-	waits   chan string // names, when somebody begins to wait
-	renewed chan string // names
+	renewed chan string  // names
+	answers atomic.Int64 // of servers, to scripts that they carried out
 
-	mu       sync.Mutex // guards both below
+	mu       sync.Mutex // guards all below
 	failed   []string
 	cleanups []func()
+	clients  []interface{ Stats() rlock.Stats }
 }
 
 // Errorf implements require.TestingT.
@@ -60,7 +62,25 @@ func (a *aclTrial) client() *rlock.Client {
 	client, err := rlock.NewClient(a.rdbs[0], &a.opts)
 	a.ok(err)
 	a.cleanup(func() { _ = client.Close() })
+	a.opened(client)
 	return client
+}
+
+// opened notes a client whose calls may wait.
+func (a *aclTrial) opened(client interface{ Stats() rlock.Stats }) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.clients = append(a.clients, client)
+}
+
+// waiters is how many calls wait.
+func (a *aclTrial) waiters() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, client := range a.clients {
+		n += client.Stats().Waiters
+	}
+	return n
 }
 
 // within is a context that ends long after the awaited event should have happened.
@@ -91,20 +111,24 @@ type aclWait struct {
 	done chan error
 }
 
-// waiting starts a call, and returns once it waits. A call that ends beforehand fails the trial.
+// waiting starts a call, and returns once it waits, and has asked for the last time for a while. A call that ends
+// beforehand fails the trial.
 func (a *aclTrial) waiting(call func(ctx context.Context) error) aclWait {
-	for len(a.waits) > 0 {
-		<-a.waits
-	}
+	waiters, answers, since := a.waiters(), a.answers.Load(), time.Now()
 	w := aclWait{a, make(chan error, 1)}
 	ctx := a.within()
 	go func() { w.done <- call(ctx) }()
-	select {
-	case <-a.waits:
-	case err := <-w.done:
-		require.NoError(a, err)
-		require.Fail(a, "the call did not wait")
-		a.FailNow()
+	for a.waiters() == waiters || time.Since(since) < 50*time.Millisecond {
+		if now := a.answers.Load(); now != answers {
+			answers, since = now, time.Now()
+		}
+		select {
+		case err := <-w.done:
+			require.NoError(a, err)
+			require.Fail(a, "the call did not wait")
+			a.FailNow()
+		case <-time.After(time.Millisecond):
+		}
 	}
 	return w
 }
@@ -165,25 +189,27 @@ func aclRun(t *testing.T, site *aclSite, id string, rules []string, poll time.Du
 	life func(a *aclTrial)) (denied, failed []string) {
 	t.Helper()
 	a := &aclTrial{
-		user: "u-" + id, name: aclName(id), waits: make(chan string, 1000), renewed: make(chan string, 1000),
+		user: "u-" + id, name: aclName(id), renewed: make(chan string, 1000),
 	}
-	told := func(c chan string) func(string) {
-		return func(name string) {
-			select {
-			case c <- name:
-			default:
-			}
-		}
-	}
-	renewed := told(a.renewed)
 	a.opts = rlock.ClientOptions{
 		Lease: aclLease, MaxPoll: poll, ReleaseTimeout: time.Second,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Observer: &rlock.Observer{Waiting: told(a.waits), Renewed: func(name string, err error) {
-			if err == nil {
-				renewed(name)
-			}
-		}},
+		Observer: &rlock.Observer{
+			Command: func(c rlock.Command) {
+				if c.Err == nil {
+					a.answers.Add(1)
+				}
+			},
+			Renewed: func(name string, err error) {
+				if err != nil {
+					return
+				}
+				select {
+				case a.renewed <- name:
+				default:
+				}
+			},
+		},
 	}
 	for _, server := range site.servers {
 		admin := server.Client(t)

@@ -45,7 +45,7 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 				}
 			})
 		}
-		redistest.Eventually(t, limit, func() bool { return events.waits("crowded") == waiters }, "not all wait")
+		redistest.Eventually(t, limit, func() bool { return events.waits() == waiters }, "not all wait")
 	}
 	subscribed(t, server, "crowded")
 	count := func(script string) int { return proxy.Requests(faultproxy.Script(luacall.SHA(script))) }

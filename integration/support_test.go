@@ -43,22 +43,17 @@ const (
 
 // events keeps what a client reported.
 type events struct {
+	client *rlock.Client
+
 	mu      sync.Mutex // guards all below
 	renewed map[string][]time.Time
 	failed  map[string][]error
 	lost    []*rlock.LostError
-	waiting map[string]int
 }
 
 func (e *events) observer() *rlock.Observer {
 	e.renewed, e.failed = make(map[string][]time.Time), make(map[string][]error)
-	e.waiting = make(map[string]int)
 	return &rlock.Observer{
-		Waiting: func(name string) {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.waiting[name]++
-		},
 		Renewed: func(name string, err error) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
@@ -94,11 +89,8 @@ func (e *events) losses() []*rlock.LostError {
 	return append([]*rlock.LostError(nil), e.lost...)
 }
 
-func (e *events) waits(name string) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.waiting[name]
-}
+// waits is how many calls of the client wait.
+func (e *events) waits() int { return e.client.Stats().Waiters }
 
 // renewedAgain waits until each of the locks was renewed n more times.
 func (e *events) renewedAgain(t testing.TB, n int, names ...string) {
@@ -124,6 +116,7 @@ func newClient(
 	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	client, err := rlock.NewClient(rdb, &opts)
 	require.NoError(t, err)
+	e.client = client
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil && !t.Failed() {
 			t.Error(err)
@@ -180,13 +173,13 @@ type outcome struct {
 // waiting starts a Lock and returns once it is known to wait.
 func waiting(t testing.TB, e *events, lock *rlock.Lock) <-chan outcome {
 	t.Helper()
-	before := e.waits(lock.Name())
+	before := e.waits()
 	c := make(chan outcome, 1)
 	go func() {
 		ctx, unlock, err := locked(context.Background(), lock)
 		c <- outcome{ctx, unlock, err}
 	}()
-	redistest.Eventually(t, limit, func() bool { return e.waits(lock.Name()) > before },
+	redistest.Eventually(t, limit, func() bool { return e.waits() > before },
 		"the call does not wait")
 	return c
 }

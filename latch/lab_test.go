@@ -3,7 +3,6 @@ package latch_test
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"testing"
 	"time"
 
@@ -49,9 +48,7 @@ type lab struct {
 	client       *rlock.Client // of latch
 	name         string
 	latch, other *latch.Latch
-
-	mu      sync.Mutex // guards waiting
-	waiting int        // calls that said that they wait
+	there        *rlock.Client // of other
 }
 
 // newLab makes a lab, with polls that are an hour apart if messages are all that may wake.
@@ -65,17 +62,12 @@ func newLab(t *testing.T, server *redistest.Server, poll time.Duration) *lab {
 		direct: server.Client(t), name: redistest.Key(t),
 	}
 	options := func() *rlock.ClientOptions {
-		return &rlock.ClientOptions{
-			Lease: labLease, MaxPoll: poll, Observer: &rlock.Observer{Waiting: func(string) {
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				l.waiting++
-			}},
-		}
+		return &rlock.ClientOptions{Lease: labLease, MaxPoll: poll}
 	}
 	l.client = newClient(t, l.proxy.Addr(), options())
 	l.latch = latch.New(l.client, l.name)
-	l.other = latch.New(newClient(t, server.Addr(), options()), l.name)
+	l.there = newClient(t, server.Addr(), options())
+	l.other = latch.New(l.there, l.name)
 	l.loadScripts()
 	// The first request of a client is answered with the server's time only. Not the one under test.
 	require.NoError(t, l.latch.Delete(t.Context()))
@@ -109,11 +101,7 @@ func (l *lab) channel() string { return "redisson_countdownlatch__channel__{" + 
 func (l *lab) waits(ctx context.Context, on *latch.Latch, count int) <-chan error {
 	l.Helper()
 	results := make(chan error, count)
-	said := func() int {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.waiting
-	}
+	said := func() int { return l.client.Stats().Waiters + l.there.Stats().Waiters }
 	before := said()
 	for range count {
 		go func() { results <- on.Wait(ctx) }()

@@ -20,16 +20,13 @@ func JoinObservers(observers ...*Observer) *Observer {
 
 func both(a, b *Observer) *Observer {
 	return &Observer{
-		Begin:    derived(a.Begin, b.Begin),
-		End:      finished(a.End, b.End),
-		Held:     derived(a.Held, b.Held),
-		Ended:    finished(a.Ended, b.Ended),
-		Command:  one(a.Command, b.Command),
-		Waiting:  one(a.Waiting, b.Waiting),
-		Acquired: two(a.Acquired, b.Acquired),
-		Renewed:  two(a.Renewed, b.Renewed),
-		Lost:     one(a.Lost, b.Lost),
-		Released: three(a.Released, b.Released),
+		Begin:   derived(a.Begin, b.Begin),
+		End:     finished(a.End, b.End),
+		Held:    derived(a.Held, b.Held),
+		Ended:   finished(a.Ended, b.Ended),
+		Command: one(a.Command, b.Command),
+		Renewed: two(a.Renewed, b.Renewed),
+		Lost:    one(a.Lost, b.Lost),
 	}
 }
 
@@ -74,13 +71,6 @@ func two[T, U any](a, b func(T, U)) func(T, U) {
 		return either(a, b, a == nil)
 	}
 	return func(t T, u U) { a(t, u); b(t, u) }
-}
-
-func three[T, U, V any](a, b func(T, U, V)) func(T, U, V) {
-	if a == nil || b == nil {
-		return either(a, b, a == nil)
-	}
-	return func(t T, u U, v V) { a(t, u, v); b(t, u, v) }
 }
 
 func either[F any](a, b F, second bool) F {

@@ -29,12 +29,9 @@ func diary(who string, written *[]string) *lock.Observer {
 		Ended: func(ctx context.Context, _ lock.Call, _ time.Duration, err error) {
 			note("ended %s %v", marks(ctx), err)
 		},
-		Command:  func(c lock.Command) { note("command %s", c.Script) },
-		Waiting:  func(name string) { note("waiting %s", name) },
-		Acquired: func(name string, _ time.Duration) { note("acquired %s", name) },
-		Renewed:  func(name string, err error) { note("renewed %s %v", name, err) },
-		Lost:     func(err *lock.LostError) { note("lost %s", err.Name) },
-		Released: func(name string, _ time.Duration, err error) { note("released %s %v", name, err) },
+		Command: func(c lock.Command) { note("command %s", c.Script) },
+		Renewed: func(name string, err error) { note("renewed %s %v", name, err) },
+		Lost:    func(err *lock.LostError) { note("lost %s", err.Name) },
 	}
 }
 
@@ -45,11 +42,8 @@ func TestJoinedObserversAreAllTold(t *testing.T) {
 		o.End(o.Begin(context.Background(), call), call, time.Second, err)
 		o.Ended(o.Held(context.Background(), call), call, time.Second, err)
 		o.Command(lock.Command{Script: "acquire"})
-		o.Waiting("x")
-		o.Acquired("x", time.Second)
 		o.Renewed("x", err)
 		o.Lost(&lock.LostError{Name: "x"})
-		o.Released("x", time.Second, err)
 	}
 	var told []string
 	a, b := diary("a", &told), diary("b", &told)
@@ -57,8 +51,7 @@ func TestJoinedObserversAreAllTold(t *testing.T) {
 	assert.Equal(t, []string{
 		"a begin x", "b begin x", "a end a b no", "b end a b no",
 		"a held x", "b held x", "a ended a b no", "b ended a b no",
-		"a command acquire", "b command acquire", "a waiting x", "b waiting x", "a acquired x", "b acquired x",
-		"a renewed x no", "b renewed x no", "a lost x", "b lost x", "a released x no", "b released x no",
+		"a command acquire", "b command acquire", "a renewed x no", "b renewed x no", "a lost x", "b lost x",
 	}, told)
 
 	told = nil

@@ -11,19 +11,18 @@ import (
 // Begin and End report calls, Held and Ended report holds. Every Begin is followed by one End, whichever way the call
 // ends, and every Held by one Ended, by the end of the client's Close at the latest. They are not told of a call that
 // is refused before it begins anything (an *ArgumentError, a client that is closed), nor of one that re-enters a hold
-// which its context carries. They are told of an Import, which is a try. A multilock is one call and one hold, told
-// to the client of its first lock; Waiting, Acquired, Renewed, Lost and Released are told of each of its locks, by that
-// lock's own client.
+// which its context carries. They are told of an Import, which is a try. A multilock is one call and one hold, told to
+// the client of its first lock; Renewed and Lost are told of each of its locks, by that lock's own client.
 //
 // Held comes before its call's End, since that has the hold's id. A hold that is lost while Held runs has its Ended,
 // and its call goes on and may have another Held. Ended of one turn may come after Held of the next one.
 //
-// Begin, Waiting, Acquired, End, Held and Released run in the goroutine that locks or unlocks, and delay it. Ended
-// does too, unless the hold ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of
-// its own, one event after another, and so do Lost and Command: one that blocks delays the next event of its kind, but
-// never a command, a renewal, a loss or the log. Losses and ends are never dropped. Renewals and commands are dropped
-// when some thousands are queued, and the log says how many. A panic is logged and goes no further. None of the
-// functions may call Close, because Close waits for them.
+// Begin, End and Held run in the goroutine that locks, and delay it. Ended delays the one that unlocks, unless the hold
+// ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of its own, one event after
+// another, and so do Lost and Command: one that blocks delays the next event of its kind, but never a command, a
+// renewal, a loss or the log. Losses and ends are never dropped. Renewals and commands are dropped when some thousands
+// are queued, and the log says how many. A panic is logged and goes no further. None of the functions may call Close,
+// because Close waits for them.
 type Observer struct {
 	// Begin: a call begins that acquires something. The context that it returns, or ctx if that is nil, is passed to
 	// End. It should be a child of ctx.
@@ -42,19 +41,12 @@ type Observer struct {
 	// exported. OutcomeOfHold turns it into a label.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
-	// Waiting: the lock is busy and the call waits.
-	Waiting func(name string)
-	// Acquired: the lock is held, after waiting this long. Re-entries are not reported.
-	Acquired func(name string, waited time.Duration)
 	// Renewed: a renewal was confirmed, or failed. A failed renewal is not yet a loss. ReasonOf turns its error into a
 	// label.
 	Renewed func(name string, err error)
 	// Lost: the hold was lost, and why. Every loss is reported: while Lost blocks, one error for each lost hold stays
 	// in memory.
 	Lost func(err *LostError)
-	// Released: the last level was unlocked, after this long, or the hold was exported. The error is a *LostError if it
-	// was lost, and a *ReleaseError if Redis has not confirmed the release.
-	Released func(name string, held time.Duration, err error)
 
 	// Command: a script was answered by a server, or was not. There is one event for each script that is sent, also if
 	// its caller has left, and for those that could not be sent because there was no connection. A redlock has one for

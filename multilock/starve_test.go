@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/opendefect"
@@ -33,9 +32,9 @@ func TestFairLocksThatOthersKeepBusy(t *testing.T) {
 		var turns, single atomic.Int32
 		enough := make(chan struct{})
 		c := clientAt(t, server.Addr(), &rlock.ClientOptions{Observer: &rlock.Observer{
-			// Not with both held: that would be a turn, after which there is nothing to count.
-			Acquired: func(string, time.Duration) {
-				if single.Add(1) == 10 {
+			// Not of both: that would be a turn, after which there is nothing to count.
+			Command: func(c rlock.Command) {
+				if c.Script == "fair_release" && single.Add(1) == 10 {
 					close(enough)
 				}
 			},

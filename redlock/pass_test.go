@@ -20,7 +20,6 @@ type passLab struct {
 	*lab
 	client      *redlock.Client
 	rival       *redlock.Client
-	waiting     chan string
 	lock, other *rlock.Lock
 }
 
@@ -29,11 +28,10 @@ const passLease = 10 * patience
 
 func newPassLab(t *testing.T, lease time.Duration) *passLab {
 	t.Helper()
-	l := &passLab{lab: newLab(t, 3), waiting: make(chan string, 64)}
+	l := &passLab{lab: newLab(t, 3)}
 	o := options(lease)
 	o.NodeTimeout = min(lease/6, 3*time.Second) // nobody is late here because the machine is busy
 	o.Observer = l.events.observer()
-	o.Observer.Waiting = func(name string) { l.waiting <- name }
 	l.client = l.lab.client(l.proxied(), o)
 	l.rival = l.lab.client(l.direct(), o)
 	l.lock, l.other = redlock.New(l.client, "order"), redlock.New(l.rival, "order")
@@ -57,17 +55,13 @@ type turn struct {
 // stand queues a caller, with a handle of its own.
 func (l *passLab) stand(opts ...rlock.Option) <-chan turn {
 	l.t.Helper()
-	got := make(chan turn, 1)
+	got, before := make(chan turn, 1), l.client.Stats().Waiters
 	ctx := within(l.t)
 	go func() {
 		held, unlock, err := redlock.New(l.client, "order", opts...).Lock(ctx)
 		got <- turn{held, unlock, err}
 	}()
-	select {
-	case <-l.waiting:
-	case <-time.After(patience):
-		l.t.Fatal("nobody stands in the queue")
-	}
+	redistest.Eventually(l.t, patience, func() bool { return l.client.Stats().Waiters > before }, "it stands in the queue")
 	return got
 }
 

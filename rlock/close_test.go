@@ -26,7 +26,7 @@ func TestCloseWakesWaitersWhereverTheyStand(t *testing.T) {
 	}{
 		{"behind its own client", func(t *testing.T, lab *conductCloseLab) func() {
 			_, _ = conductTake(t, conductCtx(t), rlock.New(lab.client, "l"))
-			return func() { conductAwait(t, lab.waiting, "it stands in the queue") }
+			return func() { conductWaits(t, lab.client, 1) }
 		}},
 		{"subscribed, for another client", func(t *testing.T, lab *conductCloseLab) func() {
 			_, unlock := conductTake(t, conductCtx(t), rlock.New(lab.other, "l"))
@@ -79,19 +79,17 @@ type conductCloseLab struct {
 	proxy         *faultproxy.Proxy
 	rdb           *redis.Client
 	client, other *rlock.Client
-	waiting       chan string
 	sent          redistest.Meter
 }
 
 func newConductCloseLab(t *testing.T, release time.Duration) *conductCloseLab {
 	t.Helper()
-	lab := &conductCloseLab{server: redistest.Start(t), waiting: make(chan string, 256)}
+	lab := &conductCloseLab{server: redistest.Start(t)}
 	lab.proxy = faultproxy.Start(t, lab.server.Addr())
 	lab.rdb = redis.NewClient(&redis.Options{Addr: lab.proxy.Addr(), Dialer: lab.sent.Dial})
 	t.Cleanup(func() { _ = lab.rdb.Close() })
 	client, err := rlock.NewClient(lab.rdb, conductQuiet(&rlock.ClientOptions{
 		ReleaseTimeout: release,
-		Observer:       &rlock.Observer{Waiting: func(name string) { lab.waiting <- name }},
 	}))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
@@ -175,7 +173,7 @@ func TestCloseIsBoundedWhenRedisIsSilent(t *testing.T) {
 				_, _, err := rlock.New(lab.client, "l").Lock(conductCtx(t))
 				waiter <- err
 			}()
-			conductAwait(t, lab.waiting, "one waits")
+			conductWaits(t, lab.client, 1)
 			silence(lab)
 			began := time.Now()
 			require.ErrorContains(t, lab.client.Close(), `"l"`)

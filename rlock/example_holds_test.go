@@ -156,9 +156,12 @@ func ExampleObserver() {
 	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
 	defer rdb.Close()
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{
-		Acquired: func(name string, waited time.Duration) { fmt.Println("acquired", name, waited < time.Minute) },
-		Lost:     func(err *rlock.LostError) { fmt.Println("lost", err.Name, err.Reason) },
-		Released: func(name string, held time.Duration, err error) { fmt.Println("released", name, err) },
+		End: func(_ context.Context, call rlock.Call, waited time.Duration, err error) {
+			fmt.Println("acquired", call.Name, waited < time.Minute, rlock.OutcomeOf(err))
+		},
+		Ended: func(_ context.Context, call rlock.Call, held time.Duration, err error) {
+			fmt.Println("ended", call.Name, held < time.Minute, rlock.OutcomeOfHold(err))
+		},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -171,7 +174,7 @@ func ExampleObserver() {
 		return nil
 	})
 	// Output:
-	// acquired order:1001 true
+	// acquired order:1001 true held
 	// working
-	// released order:1001 <nil>
+	// ended order:1001 true released
 }

@@ -36,12 +36,11 @@ func (o *observed) all() []string {
 // observer tells all but renewals, whose number is a matter of time.
 func (o *observed) observer() *rlock.Observer {
 	return &rlock.Observer{
-		Waiting:  func(name string) { o.add("waiting") },
-		Acquired: func(name string, waited time.Duration) { o.add("acquired") },
-		Lost:     func(err *rlock.LostError) { o.add("lost: %v", err.Reason) },
-		Released: func(name string, held time.Duration, err error) {
-			word := "released"
-			for _, known := range errorsOfAll {
+		Held: func(context.Context, rlock.Call) context.Context { o.add("held"); return nil },
+		Lost: func(err *rlock.LostError) { o.add("lost: %v", err.Reason) },
+		Ended: func(_ context.Context, _ rlock.Call, _ time.Duration, err error) {
+			word := "ended"
+			for _, known := range slices.Concat(errorsOfAll, []error{rlock.ErrExported}) {
 				if errors.Is(err, known) {
 					word += ": " + known.Error()
 				}
@@ -51,8 +50,8 @@ func (o *observed) observer() *rlock.Observer {
 	}
 }
 
-// observerLost is the event of the unlock that follows a loss.
-var observerLost = "released: " + rlock.ErrLost.Error()
+// observerLost is the other event of a loss.
+var observerLost = "ended: " + rlock.ErrLost.Error()
 
 // observerCases: what is done, and what is told of it.
 var observerCases = map[string]struct {
@@ -64,13 +63,13 @@ var observerCases = map[string]struct {
 		_, unlock := conductTake(t, conductCtx(t), lock)
 		require.NoError(t, unlock())
 		require.Error(t, unlock(), "the second unlock is no release")
-	}, []string{"acquired", "released"}},
+	}, []string{"held", "ended"}},
 	"levels": {nil, func(t *testing.T, lock, _ *rlock.Lock) {
 		held, unlock := conductTake(t, conductCtx(t), lock)
 		_, inner := conductTake(t, held, lock)
 		require.NoError(t, inner())
 		require.NoError(t, unlock())
-	}, []string{"acquired", "released"}},
+	}, []string{"held", "ended"}},
 	"busy": {nil, func(t *testing.T, lock, other *rlock.Lock) {
 		_, unlock := conductTake(t, conductCtx(t), other)
 		_, _, err := lock.TryLock(conductCtx(t))
@@ -83,40 +82,40 @@ var observerCases = map[string]struct {
 		defer timer.Stop()
 		_, unlock2 := conductTake(t, conductCtx(t), lock)
 		require.NoError(t, unlock2())
-	}, []string{"waiting", "acquired", "released"}},
+	}, []string{"held", "ended"}},
 	"a wait here and then there": {nil, observerWaitsTwice,
-		[]string{"acquired", "waiting", "lost: " + rlock.LossGone.String(), "acquired", observerLost, "released"}},
+		[]string{"held", "lost: " + rlock.LossGone.String(), "held", observerLost, "ended"}},
 	"a wait that is given up": {[]rlock.Option{rlock.MaxWait(time.Second)},
 		func(t *testing.T, lock, other *rlock.Lock) {
 			_, unlock := conductTake(t, conductCtx(t), other)
 			_, _, err := lock.Lock(conductCtx(t))
 			require.ErrorIs(t, err, rlock.ErrBusy)
 			require.NoError(t, unlock())
-		}, []string{"waiting"}},
+		}, nil},
 	"a lost hold": {nil, func(t *testing.T, lock, other *rlock.Lock) {
 		held, unlock := conductTake(t, conductCtx(t), lock)
 		require.NoError(t, other.Break(conductCtx(t)))
 		<-held.Done()
 		require.ErrorIs(t, unlock(), rlock.ErrLost)
 		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
-	}, []string{"acquired", "lost: " + rlock.LossGone.String(), observerLost}},
+	}, []string{"held", "lost: " + rlock.LossGone.String(), observerLost}},
 	"a loss that unlock finds": {nil, func(t *testing.T, lock, other *rlock.Lock) {
 		_, unlock := conductTake(t, conductCtx(t), lock)
 		require.NoError(t, other.Break(conductCtx(t)))
 		require.ErrorIs(t, unlock(), rlock.ErrLost)
-	}, []string{"acquired", "lost: " + rlock.LossGone.String(), observerLost}},
+	}, []string{"held", "lost: " + rlock.LossGone.String(), observerLost}},
 	"a fixed lease": {[]rlock.Option{rlock.FixedLease(200 * time.Millisecond)},
 		func(t *testing.T, lock, _ *rlock.Lock) {
 			held, unlock := conductTake(t, conductCtx(t), lock)
 			<-held.Done()
 			require.ErrorIs(t, unlock(), rlock.ErrLost)
-		}, []string{"acquired", "lost: " + rlock.LossExpired.String(), observerLost}},
+		}, []string{"held", "lost: " + rlock.LossExpired.String(), observerLost}},
 	"the longest hold": {[]rlock.Option{rlock.MaxHold(100 * time.Millisecond)},
 		func(t *testing.T, lock, _ *rlock.Lock) {
 			held, unlock := conductTake(t, conductCtx(t), lock)
 			<-held.Done()
 			require.ErrorIs(t, unlock(), rlock.ErrLost)
-		}, []string{"acquired", "lost: " + rlock.LossMaxHold.String(), observerLost}},
+		}, []string{"held", "lost: " + rlock.LossMaxHold.String(), observerLost}},
 	"export and import": {nil, func(t *testing.T, lock, _ *rlock.Lock) {
 		held, unlock := conductTake(t, conductCtx(t), lock)
 		token, err := lock.Export(held)
@@ -125,7 +124,7 @@ var observerCases = map[string]struct {
 		_, unlock, err = lock.Import(conductCtx(t), token)
 		require.NoError(t, err)
 		require.NoError(t, unlock())
-	}, []string{"acquired", "released", "acquired", "released"}},
+	}, []string{"held", "ended: " + rlock.ErrExported.Error(), "held", "ended"}},
 }
 
 // observerWaitsTwice: the waiter stands behind its own client first, and then another client has the
@@ -183,18 +182,20 @@ func TestEventsTellNamesAndTimes(t *testing.T) {
 	server, key := redistest.Shared(t), redistest.Key(t)
 	var waited, held []time.Duration
 	var names []string
-	waiting := make(chan struct{}, 1)
 	client := conductClient(t, server.Addr(), &rlock.ClientOptions{Observer: &rlock.Observer{
-		Waiting:  func(name string) { names = append(names, name); waiting <- struct{}{} },
-		Acquired: func(name string, d time.Duration) { names = append(names, name); waited = append(waited, d) },
-		Released: func(name string, d time.Duration, err error) { names = append(names, name); held = append(held, d) },
+		End: func(_ context.Context, call rlock.Call, d time.Duration, _ error) {
+			names, waited = append(names, call.Name), append(waited, d)
+		},
+		Ended: func(_ context.Context, call rlock.Call, d time.Duration, _ error) {
+			names, held = append(names, call.Name), append(held, d)
+		},
 	}, Prefix: "app:"})
 	_, unlock := conductTake(t, conductCtx(t),
 		rlock.New(conductClient(t, server.Addr(), nil), "app:"+key))
 	freed := make(chan error, 1)
 	var least time.Duration
 	go func() {
-		<-waiting
+		redistest.Eventually(t, conductLimit, func() bool { return client.Stats().Waiters == 1 }, "it waits")
 		began := time.Now()
 		redistest.Eventually(t, conductLimit, func() bool { return time.Since(began) > 50*time.Millisecond }, "a while")
 		least = time.Since(began)
@@ -206,7 +207,7 @@ func TestEventsTellNamesAndTimes(t *testing.T) {
 	require.NoError(t, <-freed)
 	require.NoError(t, inside.Err())
 	require.NoError(t, unlockOwn())
-	require.Equal(t, []string{key, key, key}, names, "the name, not the key")
+	require.Equal(t, []string{key, key}, names, "the name, not the key")
 	require.Len(t, waited, 1)
 	require.Greater(t, waited[0], least)
 	require.LessOrEqual(t, waited[0], most)
@@ -234,12 +235,9 @@ func TestNoObserverCostsNothing(t *testing.T) {
 	}
 	none, empty := measure(nil), measure(&rlock.Observer{})
 	full := measure(&rlock.Observer{
-		Waiting:  func(string) {},
-		Acquired: func(string, time.Duration) {},
-		Renewed:  func(string, error) {},
-		Lost:     func(*rlock.LostError) {},
-		Released: func(string, time.Duration, error) {},
+		Renewed: func(string, error) {},
+		Lost:    func(*rlock.LostError) {},
 	})
 	require.InDelta(t, none, empty, 1)
-	require.InDelta(t, none, full, 1, "being told of an acquisition and a release allocates nothing either")
+	require.InDelta(t, none, full, 1, "one that is told nothing of calls and holds costs nothing either")
 }

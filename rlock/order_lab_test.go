@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -81,20 +82,18 @@ func conductTake(
 // conductScript matches every run of a script of package lua.
 func conductScript(name string) faultproxy.Match { return faultproxy.Script(luacall.SHA(name)) }
 
-// conductLine is a client whose waiters are counted as they queue: the Observer is called in the goroutine that
-// waits, after it took its place.
-type conductLine struct {
-	*rlock.Client
-	waiting chan string
-}
+// conductLine is a client whose waiters are counted as they queue.
+type conductLine struct{ *rlock.Client }
 
 func conductLineOn(t testing.TB, addr string, opts *rlock.ClientOptions) conductLine {
 	t.Helper()
-	l := conductLine{waiting: make(chan string, 4096)}
-	o := conductQuiet(opts)
-	o.Observer = &rlock.Observer{Waiting: func(name string) { l.waiting <- name }}
-	l.Client = conductClient(t, addr, o)
-	return l
+	return conductLine{conductClient(t, addr, conductQuiet(opts))}
+}
+
+// conductWaits waits until so many calls of a client wait.
+func conductWaits(t testing.TB, c *rlock.Client, n int) {
+	t.Helper()
+	redistest.Eventually(t, conductLimit, func() bool { return c.Stats().Waiters >= n }, "the waiter stands in the queue")
 }
 
 // conductGrant is what a waiter got in the end.
@@ -107,12 +106,12 @@ type conductGrant struct {
 // join starts a Lock and returns when it is queued.
 func (l conductLine) join(t testing.TB, ctx context.Context, lock *rlock.Lock) <-chan conductGrant {
 	t.Helper()
-	got := make(chan conductGrant, 1)
+	got, before := make(chan conductGrant, 1), l.Stats().Waiters
 	go func() {
 		held, unlock, err := lock.Lock(ctx)
 		got <- conductGrant{held, unlock, err}
 	}()
-	require.Equal(t, lock.Name(), conductAwait(t, l.waiting, "the waiter stands in the queue"))
+	conductWaits(t, l.Client, before+1)
 	return got
 }
 

@@ -216,11 +216,7 @@ func TestWaiterBehindAnExportedHoldGetsItAfterTheImporter(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	key := redistest.Key(t)
-	waiting := make(chan string, 1)
-	a := timeClient(t, server.Addr(), rlock.ClientOptions{
-		MaxPoll:  time.Hour,
-		Observer: &rlock.Observer{Waiting: func(name string) { waiting <- name }},
-	})
+	a := timeClient(t, server.Addr(), rlock.ClientOptions{MaxPoll: time.Hour})
 	b := timeClient(t, server.Addr(), rlock.ClientOptions{})
 	lock := rlock.New(a, key)
 	hold := timeLock(t, t.Context(), lock)
@@ -232,7 +228,7 @@ func TestWaiterBehindAnExportedHoldGetsItAfterTheImporter(t *testing.T) {
 		}
 		got <- unlock
 	}()
-	timeReceive(t, waiting, "that somebody waits")
+	conductWaits(t, a, 1)
 	token, err := lock.Export(hold.ctx)
 	require.NoError(t, err)
 	_, unlock, err := rlock.New(b, key).Import(t.Context(), token)

@@ -105,7 +105,7 @@ func TestMaxHoldEndsOneReader(t *testing.T) {
 					require.ErrorAs(t, over.ends(t), &lost)
 					require.Equal(t, rlock.LossMaxHold, lost.Reason)
 				}
-				a.heard(3, 1, 0)
+				a.heard(3, 1, 1)
 				require.Zero(t, l.releases())
 				_, _, err := a.Read().TryLock(h.ctx)
 				require.ErrorIs(t, err, rlock.ErrLost)

@@ -156,10 +156,10 @@ func (l *joinLab) counts(id, count string) {
 }
 
 // heard asserts what the observer was told, when there was time to tell it.
-func (p *peer) heard(acquired, lost, released int) {
+func (p *peer) heard(held, lost, ended int) {
 	p.Helper()
 	time.Sleep(ms)
 	p.note(func() {
-		require.Equal(p, []int{acquired, lost, released}, []int{p.acquired, len(p.lost), p.released})
+		require.Equal(p, []int{held, lost, ended}, []int{p.held, len(p.lost), p.ended})
 	})
 }

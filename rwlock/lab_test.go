@@ -53,11 +53,10 @@ type peer struct {
 	client *rlock.Client
 
 	mu      sync.Mutex // guards all below
-	waiting int
 	renewed map[string]int
 	lost    []*rlock.LostError
 
-	acquired, released int
+	held, ended int
 }
 
 // peer makes a client that must be closed with nothing held at the end. Zero options mean never.
@@ -84,9 +83,8 @@ func (l *lab) peerOver(rdb redis.UniversalClient, opts rlock.ClientOptions, lock
 	}
 	opts.Logger = quiet
 	opts.Observer = &rlock.Observer{
-		Waiting:  func(string) { p.note(func() { p.waiting++ }) },
-		Acquired: func(string, time.Duration) { p.note(func() { p.acquired++ }) },
-		Released: func(string, time.Duration, error) { p.note(func() { p.released++ }) },
+		Held:  func(context.Context, rlock.Call) context.Context { p.note(func() { p.held++ }); return nil },
+		Ended: func(context.Context, rlock.Call, time.Duration, error) { p.note(func() { p.ended++ }) },
 		Renewed: func(name string, err error) {
 			if err == nil {
 				p.note(func() { p.renewed[name]++ })
@@ -146,14 +144,12 @@ func (p *peer) wait(lock *rlock.Lock) <-chan hold {
 
 func (p *peer) waitWith(ctx context.Context, lock *rlock.Lock) <-chan hold {
 	p.Helper()
-	before := 0
-	p.note(func() { before = p.waiting })
-	c := make(chan hold, 1)
+	c, before := make(chan hold, 1), p.client.Stats().Waiters
 	go func() {
 		held, unlock, err := lock.Lock(ctx)
 		c <- hold{lock, held, unlock, err}
 	}()
-	p.until(func() bool { return p.waiting > before }, "the call does not wait")
+	p.until(func() bool { return p.client.Stats().Waiters > before }, "the call does not wait")
 	return c
 }
 

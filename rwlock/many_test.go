@@ -111,7 +111,7 @@ func TestAThousandReadersBehindAWriter(t *testing.T) {
 			c <- hold{a.Read(), ctx, unlock, err}
 		}()
 	}
-	a.until(func() bool { return a.waiting == many }, "they do not wait")
+	a.until(func() bool { return a.client.Stats().Waiters == many }, "they do not wait")
 	start := time.Now()
 	w.frees(t)
 	holds := make([]hold, many)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,9 +55,6 @@ type lab struct {
 	name   string
 	client *rlock.Client // through the proxy
 	other  *rlock.Client
-
-	mu      sync.Mutex // guards waiting
-	waiting int        // calls that said that they wait
 }
 
 func newLab(t *testing.T, server *redistest.Server) *lab {
@@ -70,13 +66,8 @@ func newLab(t *testing.T, server *redistest.Server) *lab {
 		T: t, server: server, proxy: faultproxy.Start(t, server.Addr()),
 		direct: server.Client(t), name: redistest.Key(t),
 	}
-	observer := &rlock.Observer{Waiting: func(string) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.waiting++
-	}}
-	l.client = newClient(t, l.proxy.Addr(), &rlock.ClientOptions{Lease: labLease, Observer: observer})
-	l.other = newClient(t, server.Addr(), &rlock.ClientOptions{Lease: labLease, Observer: observer})
+	l.client = newClient(t, l.proxy.Addr(), &rlock.ClientOptions{Lease: labLease})
+	l.other = newClient(t, server.Addr(), &rlock.ClientOptions{Lease: labLease})
 	// The first request of a client is answered with the server's time only. Not the one under test.
 	for _, c := range []*rlock.Client{l.client, l.other} {
 		s := semaphore.NewCounting(c, l.name+":warm")
@@ -142,14 +133,10 @@ func (l *lab) waits(ctx context.Context, s *semaphore.Semaphore, n int64) <-chan
 	return c
 }
 
-// untilWaiting starts a call in a goroutine and returns when it said that it waits.
+// untilWaiting starts a call in a goroutine and returns when it waits.
 func (l *lab) untilWaiting(call func()) {
 	l.Helper()
-	count := func() int {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.waiting
-	}
+	count := func() int { return l.client.Stats().Waiters + l.other.Stats().Waiters }
 	before := count()
 	go call()
 	redistest.Eventually(l, patience, func() bool { return count() > before }, "the call waits")

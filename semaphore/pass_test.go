@@ -23,9 +23,8 @@ type passLab struct {
 func newPassLab(t *testing.T, capacity int64) *passLab {
 	t.Helper()
 	l := newLab(t, redistest.Start(t))
-	waiting := func(string) { l.mu.Lock(); defer l.mu.Unlock(); l.waiting++ }
 	l.client = newClient(t, l.server.Addr(), &rlock.ClientOptions{
-		Lease: time.Hour, MaxPoll: time.Hour, Observer: &rlock.Observer{Waiting: waiting},
+		Lease: time.Hour, MaxPoll: time.Hour,
 	})
 	return &passLab{l, l.leased(capacity)}
 }

@@ -111,8 +111,7 @@ func TestOneRequestAndManyAnswers(t *testing.T) {
 func TestHandlersThatDoNotWait(t *testing.T) {
 	t.Parallel()
 	lab := holdfasttest.New(t)
-	waits := make(chan string, 100)
-	client := lab.Client(&rlock.ClientOptions{Observer: &rlock.Observer{Waiting: func(name string) { waits <- name }}})
+	client := lab.Client(nil)
 	release := lab.HoldElsewhere("a")
 	received := make(chan error, 1)
 	s := &service{full: func(stream testgrpc.TestService_FullDuplexCallServer) error {
@@ -120,7 +119,7 @@ func TestHandlersThatDoNotWait(t *testing.T) {
 			_, err := stream.Recv()
 			received <- err
 		}()
-		<-waits
+		untilOneWaits(t, client)
 		return nil
 	}}
 	c := serve(t, s, of(client), grpclock.StreamByFirstMessage(of(client), nameOf))

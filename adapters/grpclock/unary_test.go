@@ -80,11 +80,15 @@ func TestWhatTheHandlerReturns(t *testing.T) {
 	requireFree(t, client, "a")
 }
 
+// untilOneWaits returns when a call of the client waits.
+func untilOneWaits(t *testing.T, client *rlock.Client) {
+	redistest.Eventually(t, 30*time.Second, func() bool { return client.Stats().Waiters == 1 }, "it waits")
+}
+
 func TestWhenTheLockIsNotToBeHad(t *testing.T) {
 	t.Parallel()
 	lab := holdfasttest.New(t)
-	waits := make(chan string, 100)
-	client := lab.Client(&rlock.ClientOptions{Observer: &rlock.Observer{Waiting: func(name string) { waits <- name }}})
+	client := lab.Client(nil)
 	inside := &service{unary: func(context.Context) error { t.Error("inside"); return nil }}
 	short := of(client, rlock.MaxWait(10*time.Millisecond))
 	brief := serve(t, inside, short, grpclock.Stream(short, fromMetadata))
@@ -99,12 +103,9 @@ func TestWhenTheLockIsNotToBeHad(t *testing.T) {
 	_, err = patient.UnaryCall(late, simple("a"))
 	requireCode(t, codes.DeadlineExceeded, err)
 
-	for len(waits) > 0 {
-		<-waits
-	}
 	leaves, leave := context.WithCancel(t.Context())
 	go func() {
-		<-waits
+		untilOneWaits(t, client)
 		leave()
 	}()
 	_, err = patient.UnaryCall(leaves, simple("a"))

@@ -26,10 +26,10 @@ type permitGo struct{ *goSide }
 // waitsFor starts a call that must wait, and returns once it waits and the channel has a subscriber.
 func (g permitGo) waitsFor(channel string, call func(ctx context.Context) error) <-chan error {
 	g.t.Helper()
-	before := g.waits.Load()
+	before := g.client.Stats().Waiters
 	c := make(chan error, 1)
 	go func() { c <- call(context.Background()) }()
-	redistest.Eventually(g.t, limit, func() bool { return g.waits.Load() > before }, "the call does not wait")
+	redistest.Eventually(g.t, limit, func() bool { return g.client.Stats().Waiters > before }, "the call does not wait")
 	redistest.Eventually(g.t, limit, func() bool {
 		for _, s := range g.servers {
 			for _, heard := range s.PubSubChannels(g.t) {

@@ -46,13 +46,13 @@ func (g rwGo) isBusy(lock *rlock.Lock) {
 // waitFor starts a Lock, and returns once it waits and the name's channel has a subscriber.
 func (g rwGo) waitFor(lock *rlock.Lock) <-chan outcome {
 	g.t.Helper()
-	before := g.waits.Load()
+	before := g.client.Stats().Waiters
 	c := make(chan outcome, 1)
 	go func() {
 		held, unlock, err := lock.Lock(context.Background())
 		c <- outcome{held, unlock, err}
 	}()
-	redistest.Eventually(g.t, limit, func() bool { return g.waits.Load() > before }, "the call does not wait")
+	redistest.Eventually(g.t, limit, func() bool { return g.client.Stats().Waiters > before }, "the call does not wait")
 	channel := keys.Prefix("redisson_rwlock", lock.Name())
 	redistest.Eventually(g.t, limit, func() bool {
 		for _, s := range g.servers {

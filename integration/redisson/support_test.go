@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +32,6 @@ type goSide struct {
 	client  *rlock.Client
 	servers []*redistest.Server
 	prefix  string // of the options
-	waits   atomic.Int64
 }
 
 // newGo makes a client that is closed, with nothing held, when the test ends. Zero options mean never.
@@ -47,7 +45,6 @@ func newGo(t *testing.T, rdb redis.UniversalClient, opts rlock.ClientOptions, se
 		opts.MaxPoll = never
 	}
 	opts.Logger = slog.New(slog.DiscardHandler)
-	opts.Observer = &rlock.Observer{Waiting: func(string) { g.waits.Add(1) }}
 	var err error
 	g.client, err = rlock.NewClient(rdb, &opts)
 	require.NoError(t, err)
@@ -101,7 +98,7 @@ func (g *goSide) busy(name string) {
 // waiting starts a Lock, and returns once it waits and the name's channel is subscribed to.
 func (g *goSide) waiting(name string) <-chan outcome {
 	g.t.Helper()
-	before := g.waits.Load()
+	before := g.client.Stats().Waiters
 	c := make(chan outcome, 1)
 	go func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -110,7 +107,7 @@ func (g *goSide) waiting(name string) <-chan outcome {
 		held, unlock, err := g.lock(name).Lock(ctx)
 		c <- outcome{held, unlock, err}
 	}()
-	redistest.Eventually(g.t, limit, func() bool { return g.waits.Load() > before }, "the call does not wait")
+	redistest.Eventually(g.t, limit, func() bool { return g.client.Stats().Waiters > before }, "the call does not wait")
 	g.listened(name)
 	return c
 }

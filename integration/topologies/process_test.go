@@ -30,7 +30,6 @@ type process struct {
 	plain  *rlock.Client // without the meter; for what a lock is prepared by
 
 	mu      sync.Mutex // guards all below
-	waiting int
 	renewed map[string]int
 	failed  map[string]error // the last renewal of a name that failed
 	lost    []*rlock.LostError
@@ -103,11 +102,6 @@ func (p *process) keep(name string) {
 
 func (p *process) observer() *rlock.Observer {
 	return &rlock.Observer{
-		Waiting: func(string) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.waiting++
-		},
 		Renewed: func(name string, err error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -132,9 +126,10 @@ func (p *process) losses() []*rlock.LostError {
 }
 
 func (p *process) waits() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.waiting
+	if p.client == nil {
+		return p.quorum.Stats().Waiters
+	}
+	return p.client.Stats().Waiters
 }
 
 // renewedAgain waits until that many names were renewed n more times.

@@ -68,7 +68,7 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
 // before it asks (repay). One that is not subscribed but was the last to end a run waits out the pause that it left
 // to others.
-func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*Hold, error) {
+func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
@@ -104,10 +104,6 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter, told bool) (*H
 		}
 		if w.req.Answered != nil {
 			w.req.Answered()
-		}
-		if !told {
-			told = true
-			e.events.waiting(w.req.Proto.Name())
 		}
 		if l.steppedBack(true) {
 			return nil, errBehind

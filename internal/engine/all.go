@@ -208,9 +208,6 @@ func (e *Engine) attachAll(
 		levels = append(levels, l)
 		ctx = l
 	}
-	for _, h := range g.held {
-		e.events.acquired(h.proto.Name(), g.since)
-	}
 	return levels, false, nil
 }
 

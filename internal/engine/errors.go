@@ -35,12 +35,9 @@ func (w *Errors) silence(err error) error {
 
 // Events are told what happens. Nil functions are skipped.
 type Events struct {
-	Waiting  func(name string)
-	Acquired func(name string, waited time.Duration)
-	Renewed  func(name string, err error)
-	Lost     func(err error) // what Errors.Lost made
-	Released func(name string, held time.Duration, err error)
-	Command  func(command store.Command)
+	Renewed func(name string, err error)
+	Lost    func(err error) // what Errors.Lost made
+	Command func(command store.Command)
 
 	Begin func(ctx context.Context, call Call) context.Context
 	End   func(ctx context.Context, call Call, waited time.Duration, err error)

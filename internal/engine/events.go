@@ -50,29 +50,6 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	return n
 }
 
-// waiting tells that a call has begun to wait. It is told in the caller's goroutine, which waits for the observer.
-func (n *events) waiting(name string) {
-	if n.to.Waiting != nil {
-		n.guard(func() { n.to.Waiting(name) })
-	}
-}
-
-// acquired tells how long was waited since an instant of the clock.
-func (n *events) acquired(name string, since time.Duration) {
-	if n.to.Acquired != nil {
-		waited := n.clock.Now() - since
-		n.guard(func() { n.to.Acquired(name, waited) })
-	}
-}
-
-// released tells how long was held since an instant of the clock.
-func (n *events) released(name string, since time.Duration, err error) {
-	if n.to.Released != nil {
-		held := n.clock.Now() - since
-		n.guard(func() { n.to.Released(name, held, err) })
-	}
-}
-
 func (n *events) renewed(name string, err error) {
 	if n.to.Renewed != nil {
 		n.renewals.post(func() { n.to.Renewed(name, err) }, false)

@@ -36,7 +36,6 @@ func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level
 	if l == nil || !h.open(ctx, l, req) {
 		return nil
 	}
-	e.events.acquired(req.Proto.Name(), l.Since())
 	return l
 }
 

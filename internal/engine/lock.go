@@ -55,7 +55,6 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 			if !holdOf(l).open(ctx, l, req) {
 				continue
 			}
-			e.events.acquired(req.Proto.Name(), start)
 			return l, nil
 		}
 		h, err := e.waitTurn(limited, ctx, w)
@@ -66,7 +65,6 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 		l, ok := h.attach(ctx, req)
 		e.bring(w, h)
 		if ok {
-			e.events.acquired(req.Proto.Name(), start)
 			return l, nil
 		}
 	}
@@ -112,7 +110,6 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 		return nil, err
 	}
 	if l, ok := h.attach(ctx, req); ok {
-		e.events.acquired(req.Proto.Name(), w.Since)
 		return l, nil
 	}
 	return nil, e.unavailable(req.Proto, errStale)
@@ -180,7 +177,7 @@ func (e *Engine) busyWord(p store.Protocol) error {
 // takes the context, quit finds the hold and passes it on.
 func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
 	defer e.unwatch(w)
-	told := false
+	stands := false
 	for {
 		at, h := localqueue.Asking, (*Hold)(nil)
 		if !w.asks {
@@ -191,10 +188,10 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 			return e.given(w, h), nil
 		case localqueue.Asking:
 			e.wheel.Cancel(&w.stale)
-			h, err := e.acquire(limited, ctx, w, told)
+			h, err := e.acquire(limited, ctx, w)
 			if err == errBehind {
-				if !told { // a hold of this process came in its way while it asked: by Import
-					told = true
+				if !stands { // a hold of this process came in its way while it asked: by Import
+					stands = true
 					e.noteStale(w)
 					e.keepPolling(w)
 				}
@@ -202,10 +199,9 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 			}
 			return h, err
 		}
-		if !told {
-			told = true
+		if !stands {
+			stands = true
 			_ = crash.At(crash.Enqueue)
-			e.events.waiting(w.req.Proto.Name())
 			e.noteStale(w)
 			e.keepPolling(w)
 			e.register(w)

@@ -117,10 +117,9 @@ func (h *Hold) sendStep(
 // withdraw takes back a level that did not come to be. If the others were unlocked meanwhile, nobody
 // else is left to release the hold.
 func (h *Hold) withdraw(l *hold.Level) {
-	alone, since, done := h.Withdraw(l)
+	alone, done := h.Withdraw(l)
 	e, own := h.engine, l.Owner()
 	if done {
-		e.events.released(h.proto.Name(), since, h.Loss())
 		Ended(own, h.Loss())
 	}
 	if alone && !e.sender.Spawn(func() {
@@ -152,7 +151,6 @@ func (h *Hold) settle(
 		h.keepFor(req.MinHold)
 		return l, nil
 	case settled.Done:
-		h.engine.events.released(h.proto.Name(), settled.Since, settled.Cause)
 		Ended(l.Owner(), settled.Cause)
 	case settled.Cause == nil:
 		return nil, h.notHeld()

@@ -34,11 +34,8 @@ func (e *Engine) take(ctx context.Context, req Request) error {
 	defer cancel()
 	w := e.newWaiter(req, e.clock.Now(), outer{})
 	e.table.enter(w, false)
-	if _, err := e.waitTurn(limited, ctx, w); err != nil {
-		return err
-	}
-	e.events.acquired(req.Proto.Name(), w.Since)
-	return nil
+	_, err := e.waitTurn(limited, ctx, w)
+	return err
 }
 
 // What is taken so cannot be found in Redis by an id afterwards, as a hold can: a number went down by one, and that is
@@ -71,11 +68,8 @@ func (e *Engine) tryTake(ctx context.Context, req Request) error {
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
-	if _, err := e.try(limited, ctx, w); err != nil {
-		return err
-	}
-	e.events.acquired(req.Proto.Name(), w.Since)
-	return nil
+	_, err := e.try(limited, ctx, w)
+	return err
 }
 
 // The table is told of a hold that is not one (loose): it ends the waiter's turn in the queue as a hold would, and is

@@ -76,20 +76,20 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	if err := h.standing(l); err != nil {
 		return Passage{}, err
 	}
-	alone, since, ok := h.Export(l)
+	alone, ok := h.Export(l)
 	switch {
 	case !ok:
 		return Passage{}, ErrNested
 	case !alone:
 		return e.exportBeside(l)
 	}
-	passage, err := e.exportAlone(h, l, since)
+	passage, err := e.exportAlone(h, l)
 	Ended(l.Owner(), cmp.Or(err, e.cfg.Errors.Exported))
 	return passage, err
 }
 
-// exportAlone exports a hold that nobody else has, since an instant.
-func (e *Engine) exportAlone(h *Hold, l *hold.Level, since time.Duration) (Passage, error) {
+// exportAlone exports a hold that nobody else has.
+func (e *Engine) exportAlone(h *Hold, l *hold.Level) (Passage, error) {
 	p := h.proto
 	valid := e.watchdog.Stop(&h.Lease) && h.Valid()
 	l.End(e.cfg.Errors.Released)
@@ -107,7 +107,6 @@ func (e *Engine) exportAlone(h *Hold, l *hold.Level, since time.Duration) (Passa
 		return Passage{}, err
 	}
 	e.leavePlaces(h)
-	e.events.released(p.Name(), since, nil)
 	return passage, nil
 }
 
@@ -242,7 +241,6 @@ func (e *Engine) imported(
 	if !ok {
 		return nil, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto, cause: opaque{h.overCause()}}
 	}
-	e.events.acquired(req.Proto.Name(), began)
 	return l, nil
 }
 

@@ -53,10 +53,7 @@ func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err
 	}
 	parted := l.Part(open)
 	if parted.Done {
-		defer func() {
-			e.events.released(h.proto.Name(), parted.Since, err)
-			Ended(l.Owner(), err)
-		}()
+		defer func() { Ended(l.Owner(), err) }()
 	}
 	switch parted.Outcome {
 	case hold.NotHeld:
@@ -155,9 +152,6 @@ func (h *Hold) conclude(l *hold.Level) error {
 	for range ended.Losers {
 		e.events.lost(err)
 	}
-	if ended.Tells {
-		e.events.released(h.proto.Name(), h.Since(), err)
-	}
 	Ended(l.Owner(), err)
 	l.End(err)
 	return err
@@ -165,9 +159,7 @@ func (h *Hold) conclude(l *hold.Level) error {
 
 // finish lets a hold go that its owner is done with, and tells the observer. Own is what the last level ended with.
 func (h *Hold) finish(l *hold.Level, end time.Duration, own error) error {
-	err := h.letGo(end)
-	h.engine.events.released(h.proto.Name(), h.Since(), err)
-	err = cmp.Or(own, err)
+	err := cmp.Or(own, h.letGo(end))
 	Ended(l.Owner(), err)
 	return err
 }

@@ -79,7 +79,6 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 // noteReleased cleans up after a hold that was let go, and tells the observer.
 func (h *Hold) noteReleased(l *hold.Level, err error) error {
 	h.sweep()
-	h.engine.events.released(h.proto.Name(), h.Since(), err)
 	Ended(l.Owner(), err)
 	return err
 }

@@ -28,8 +28,6 @@ type Ended struct {
 	Cause  error    // what its contexts end with
 	Losers int      // how many are to be told of a loss
 	Owners []*Owner // whose hold it was, unless they are done with it
-	// With FoundLost: the caller tells that it was let go, for no level of its Lock call is left that will.
-	Tells  bool
 	levels []*Level
 }
 
@@ -64,7 +62,6 @@ func (h *Hold) End(how How, by *Level, cause error) (Ended, bool) {
 	switch {
 	case how == FoundLost:
 		h.lost, d.Losers = len(d.levels) > 0, 1
-		d.Tells = !h.lost || by.reader != nil && by.reader.levels == 0
 	case way.lost:
 		h.lost, d.Losers = true, losersLocked(d.levels, cause)
 	}
@@ -106,24 +103,24 @@ func (h *Hold) Claim() bool {
 }
 
 // Export takes a level out of the hold, whose owner gives it to another process. It reports alone if that was the only
-// one: the hold is over then, and its owner held it since an instant. Otherwise others share the hold, and the level is
+// one: the hold is over then. Otherwise others share the hold, and the level is
 // one under way until it parts: it has no context and is not entered again, but the hold is not released without
 // it. That matters because the others may all leave while Redis makes the grant for the importer beside this one.
 // It reports false if the level's Lock call has other levels, or the hold is not live.
-func (h *Hold) Export(l *Level) (alone bool, since time.Duration, ok bool) {
+func (h *Hold) Export(l *Level) (alone, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live || l.countLocked() != 1 || !l.open {
-		return false, 0, false
+		return false, false
 	}
 	if h.depth > 1 {
 		l.open, l.pending = false, true
-		return false, 0, true
+		return false, true
 	}
 	l.closeLocked()
-	since, _ = l.doneLocked()
+	l.doneLocked()
 	h.endLocked(h.host.Released)
-	return true, since, true
+	return true, true
 }
 
 // Seen is what is known here of a level's hold.

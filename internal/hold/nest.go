@@ -33,22 +33,21 @@ func (h *Hold) Push(from *Level, want Want) (l *Level, start time.Duration, step
 
 // Withdraw takes back a level that did not come to be. It reports alone if the others were unlocked meanwhile, so that
 // nobody else is left to release the hold, and otherwise done, as Part does.
-func (h *Hold) Withdraw(l *Level) (alone bool, since time.Duration, done bool) {
+func (h *Hold) Withdraw(l *Level) (alone, done bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l.closeLocked()
 	h.followLocked()
 	alone = h.state == live && h.longestLocked(h.host.Clock.Now()) == 0
-	since, done = l.doneLocked()
-	return alone, since, done && !alone
+	done = l.doneLocked()
+	return alone, done && !alone
 }
 
 // Settled is what Settle did.
 type Settled struct {
-	Open  bool          // the level is open; otherwise it is out
-	Cause error         // what it ended with before it was opened; nil if somebody is releasing the hold
-	Done  bool          // as with Part
-	Since time.Duration // as with Part
+	Open  bool  // the level is open; otherwise it is out
+	Cause error // what it ended with before it was opened; nil if somebody is releasing the hold
+	Done  bool  // as with Part
 }
 
 // Settle opens a level whose step Redis has carried out, which was first sent at start. Validity counts from there and
@@ -67,7 +66,7 @@ func (l *Level) Settle(ctx context.Context, start time.Duration, step Step, maxH
 		l.closeLocked()
 		h.followLocked()
 		s.Cause = err
-		s.Since, s.Done = l.doneLocked()
+		s.Done = l.doneLocked()
 		return s
 	}
 	l.openLocked(ctx)

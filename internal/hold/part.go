@@ -1,7 +1,5 @@
 package hold
 
-import "time"
-
 // Outcome is what became of a level that its owner unlocks.
 type Outcome uint8
 
@@ -18,11 +16,10 @@ const (
 // observer, and asks Redis.
 type Parted struct {
 	Outcome Outcome
-	Own     error         // what the level ended with before the hold did; nil if it had not ended
-	Cause   error         // with Over: what the hold ended with
-	Step    Step          // with Shrunk: for which the caller waits, and then calls Stepped
-	Done    bool          // the Lock call is over, and the caller tells the observer
-	Since   time.Duration // with Done: since when it held
+	Own     error // what the level ended with before the hold did; nil if it had not ended
+	Cause   error // with Over: what the hold ended with
+	Step    Step  // with Shrunk: for which the caller waits, and then calls Stepped
+	Done    bool  // the Lock call is over, and the caller tells the observer
 }
 
 // Part takes the level out of its hold, once. It does not end the level's context. Open says that the client takes
@@ -55,7 +52,7 @@ func (l *Level) Part(open bool) (p Parted) {
 	p.Own = l.errLocked()
 	if h.state != live {
 		p.Outcome, p.Cause = Over, h.cause
-		p.Since, p.Done = l.doneLocked()
+		p.Done = l.doneLocked()
 		return p
 	}
 	now := h.host.Clock.Now()
@@ -64,7 +61,7 @@ func (l *Level) Part(open bool) (p Parted) {
 		l.lastLocked()
 		return p
 	}
-	p.Since, p.Done = l.doneLocked()
+	p.Done = l.doneLocked()
 	if l.leavesLocked() {
 		p.Outcome = Inner
 		return p

@@ -24,7 +24,6 @@ type share struct {
 	until   time.Duration // it is joined before that; constant
 	readers int32         // that have a level of it
 	first   reader        // who asked Redis
-	since   time.Duration // when the reader came who left last, which is told by whoever releases
 }
 
 // reader is one of those that have a grant together: what its Lock call has of it. It is guarded by the hold's mutex.
@@ -39,20 +38,12 @@ type reader struct {
 
 // Share lets other readers join h until an instant. Nobody else may know of h yet.
 func (h *Hold) Share(until time.Duration) {
-	h.share = &share{until: until, since: h.start}
+	h.share = &share{until: until}
 	h.share.first = reader{hold: h, start: h.start}
 }
 
 // Shared reports that other readers may join h, or might have before.
 func (h *Hold) Shared() bool { return h.share != nil }
-
-// Since is when the reader came to h who left it last; where nobody shares it, when h began.
-func (h *Hold) Since() time.Duration {
-	if h.share != nil {
-		return h.share.since
-	}
-	return h.start
-}
 
 // firstReader is the one who asked Redis; nil if nobody else may have the hold.
 func (h *Hold) firstReader() *reader {
@@ -163,24 +154,22 @@ func losersLocked(levels []*Level, cause error) (losers int) {
 }
 
 // doneLocked is called when a level was closed. It reports, once, that its Lock call is over and that nobody else tells
-// of that, and since when it held: the last level of a hold that was lost, and of a reader that leaves a hold to
-// others or has ended before it.
-func (l *Level) doneLocked() (since time.Duration, done bool) {
+// of that: the last level of a hold that was lost, and of a reader that leaves a hold to others or has ended before it.
+func (l *Level) doneLocked() bool {
 	h, r := l.hold, l.reader
 	if r == nil {
-		return h.start, h.lost && h.depth == 0
+		return h.lost && h.depth == 0
 	}
 	if r.levels > 0 || r.told {
-		return 0, false
+		return false
 	}
 	r.told = true
-	return r.start, h.state == live || h.lost || r.err != nil
+	return h.state == live || h.lost || r.err != nil
 }
 
 // lastLocked notes that whoever closed l releases the hold and reports it.
 func (l *Level) lastLocked() {
 	if r := l.reader; r != nil {
-		l.hold.share.since = r.start
 		r.told = r.levels == 0
 	}
 }

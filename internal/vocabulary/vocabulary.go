@@ -58,9 +58,7 @@ func Events(o *lock.Observer) engine.Events {
 	if o == nil {
 		return engine.Events{}
 	}
-	events := engine.Events{
-		Waiting: o.Waiting, Acquired: o.Acquired, Renewed: o.Renewed, Released: o.Released,
-	}
+	events := engine.Events{Renewed: o.Renewed}
 	if lost := o.Lost; lost != nil {
 		events.Lost = func(err error) { lost(err.(*lock.LostError)) }
 	}

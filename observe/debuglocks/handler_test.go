@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -19,12 +20,11 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// newClient makes a client that is told when somebody waits.
-func newClient(t *testing.T, addr string, waiting func(name string)) *rlock.Client {
+func newClient(t *testing.T, addr string) *rlock.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { _ = rdb.Close() })
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{Waiting: waiting}})
+	client, err := rlock.NewClient(rdb, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -51,8 +51,7 @@ func page(t *testing.T, h http.Handler, url string) (p debuglocks.Page) {
 func TestThePageTellsHoldsAndWaiters(t *testing.T) {
 	t.Parallel()
 	addr, name := redistest.Shared(t).Addr(), redistest.Key(t)
-	waits := make(chan string, 1)
-	client := newClient(t, addr, func(name string) { waits <- name })
+	client := newClient(t, addr)
 	h := debuglocks.Handler(client)
 	empty := page(t, h, "/debug/locks")
 	assert.NotNil(t, empty.Holds)
@@ -68,7 +67,7 @@ func TestThePageTellsHoldsAndWaiters(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { _, _, err := lock.Lock(ctx); done <- err }()
-	<-waits
+	redistest.Eventually(t, 10*time.Second, func() bool { return client.Stats().Waiters == 1 }, "it waits")
 
 	p := page(t, h, "/debug/locks")
 	require.Len(t, p.Holds, 2)
@@ -97,9 +96,9 @@ func TestThePageTellsHoldsAndWaiters(t *testing.T) {
 func TestThePageTellsLocksInRedisWhenAsked(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	_, _, err := rlock.New(newClient(t, server.Addr(), nil), "elsewhere").Lock(t.Context())
+	_, _, err := rlock.New(newClient(t, server.Addr()), "elsewhere").Lock(t.Context())
 	require.NoError(t, err)
-	h := debuglocks.Handler(newClient(t, server.Addr(), nil))
+	h := debuglocks.Handler(newClient(t, server.Addr()))
 	p := page(t, h, "/?redis=else*")
 	require.Len(t, p.Redis, 1)
 	assert.Equal(t, "elsewhere", p.Redis[0].Name)

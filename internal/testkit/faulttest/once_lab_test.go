@@ -42,7 +42,6 @@ type onceLab struct {
 	id          string
 
 	mu      sync.Mutex // guards the rest
-	waiting int
 	renewed int
 	lost    []error
 }
@@ -75,7 +74,6 @@ func (l *onceLab) client(addr string) *rlock.Client {
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	c, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		Lease: onceLease, Logger: slog.New(slog.DiscardHandler), Observer: &rlock.Observer{
-			Waiting: func(string) { l.note(func() { l.waiting++ }) },
 			Renewed: func(_ string, err error) {
 				if err == nil {
 					l.note(func() { l.renewed++ })

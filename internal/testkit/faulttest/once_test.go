@@ -106,14 +106,12 @@ type onceStood struct {
 // stand starts a goroutine that calls Lock, and returns when that call is queued.
 func (l *onceLab) stand(ctx context.Context) <-chan onceStood {
 	l.Helper()
-	waiting := 0
-	l.note(func() { waiting = l.waiting })
-	next := make(chan onceStood, 1)
+	next, before := make(chan onceStood, 1), l.own.Stats().Waiters
 	go func() {
 		ctx, unlock, err := l.lock.Lock(ctx)
 		next <- onceStood{onceHold{l.lock, ctx, unlock}, err}
 	}()
-	l.until(func() bool { return l.waiting > waiting }, "it stands in the queue")
+	l.until(func() bool { return l.own.Stats().Waiters > before }, "it stands in the queue")
 	return next
 }
 
