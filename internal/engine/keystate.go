@@ -34,10 +34,7 @@ func (p *part) state(key string) *keyState {
 		if p.keys == nil {
 			p.keys = make(map[string]*keyState)
 		}
-		if s = p.spareState; s == nil {
-			s = &keyState{}
-		}
-		p.spareState = nil
+		s = &keyState{}
 		p.keys[key] = s
 	}
 	return s
@@ -48,11 +45,7 @@ func (p *part) state(key string) *keyState {
 // before it.
 func (p *part) queue(s *keyState) *localqueue.Queue {
 	if s.queue == nil {
-		newest := s.newest()
-		if s.queue = p.spareQueue; s.queue == nil {
-			s.queue = &keyQueue{}
-		}
-		p.spareQueue, s.queue.newest = nil, newest
+		s.queue = &keyQueue{newest: s.newest()}
 		if s.hold != nil {
 			s.queue.Hold(s.hold.proto.Mode())
 		}
@@ -70,28 +63,20 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 
 // tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
 // and the queue has nothing to remember (a run, a debt, a gate). It is called at the end of every step that may
-// have made something superfluous, so a process that takes a million names once keeps nothing of them. One state
-// and one queue of each part are kept for the next key: most keys come and go one after the other, and would
-// allocate both each time.
+// have made something superfluous, so a process that takes a million names once keeps nothing of them.
 func (p *part) tidy(key string) {
 	s := p.keys[key]
 	switch {
 	case s == nil || s.queue != nil && !s.queue.Empty():
 	case s.hold != nil:
 		if s.queue != nil && s.queue.Idle() {
-			p.dropQueue(s)
+			s.dropQueue()
 		}
 	case s.queue != nil && s.queue.Remembers(p.clock.Now()):
 		p.desert(key)
 	default:
-		p.remove(key, s)
+		delete(p.keys, key)
 	}
-}
-
-func (p *part) remove(key string, s *keyState) {
-	delete(p.keys, key)
-	p.dropQueue(s)
-	p.spareState = s
 }
 
 // What a process owes to others outlives the state of the key by some milliseconds: a goroutine that unlocks and locks
@@ -106,7 +91,7 @@ func (p *part) desert(key string) {
 	}
 	if len(p.deserted) == maxDeserted {
 		if first := p.deserted[0]; p.isDeserted(first) {
-			p.remove(first, p.keys[first])
+			delete(p.keys, first)
 		}
 		p.deserted = slices.Delete(p.deserted, 0, 1)
 	}
@@ -123,7 +108,7 @@ func (p *part) clear() {
 		s := p.keys[key]
 		over := !s.queue.Remembers(now)
 		if over {
-			p.remove(key, s)
+			delete(p.keys, key)
 		}
 		return over
 	})
@@ -136,14 +121,13 @@ func (p *part) isDeserted(key string) bool {
 
 // dropQueue has a queue forget all but the holds, and removes it if there are not several of them: with one hold a
 // later queue is told of that one when it is made.
-func (p *part) dropQueue(s *keyState) {
+func (s *keyState) dropQueue() {
 	switch {
 	case s.queue == nil:
 	case s.queue.shared != nil:
 		s.queue.Forget()
 	default:
-		*s.queue = keyQueue{}
-		p.spareQueue, s.queue = s.queue, nil
+		s.queue = nil
 	}
 }
 

@@ -41,10 +41,6 @@ type part struct {
 	mu       sync.Mutex // guards all below, what is in it, and the queue's part of the waiters
 	keys     map[string]*keyState
 	deserted []string // those of them that nobody holds or waits for, in the order in which they were deserted
-
-	// The last ones that nobody needed any more, for the next who needs one.
-	spareState *keyState
-	spareQueue *keyQueue
 }
 
 // waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue
