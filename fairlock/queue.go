@@ -2,7 +2,6 @@ package fairlock
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redis/go-redis/v9"
 
@@ -58,7 +57,6 @@ func under(_, _ string) (bool, error) {
 		"that is not fair: the call would wait for itself"}
 }
 
-// Acquire falls back to scripts of one key where the slot is being moved. Then there is no order.
 func (q *queue) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
@@ -66,48 +64,10 @@ func (q *queue) Acquire(
 		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
 		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Store.Sharded(),
 	}).Run(ctx, conn)
-	if redis.IsTryAgainError(err) {
-		return q.take(ctx, conn, ask)
-	}
 	if reply.Foreign {
 		reply.Also = q.keys.Channel
 	}
 	return reply.AcquireReply, err
-}
-
-// take takes the lock key by key. If the id stands there already it may have been invited only, for less
-// than a lease; so the lease is set in any case, and the token counts that is minted after it.
-func (q *queue) take(ctx context.Context, conn luacall.Conn, ask store.Ask) (luacall.AcquireReply, error) {
-	lease := ask.Lease.Milliseconds()
-	reply, err := luacall.Acquire(luacall.AcquireArgs{
-		Lock: q.keys.Lock, ID: ask.ID, Lease: lease, NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
-	}).Run(ctx, conn)
-	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
-		return reply, err
-	}
-	if reply.Status == luacall.Already {
-		kept, err := luacall.Renew([]string{q.keys.Lock}, []string{ask.ID}, []int64{lease}).Run(ctx, conn)
-		if err != nil || kept[0] != luacall.Renewed {
-			return luacall.AcquireReply{}, &halfTaken{errors.Join(err, errGone)}
-		}
-	}
-	minted, err := luacall.Mint(q.keys.Token, q.core.FenceTTL).Run(ctx, conn)
-	if err != nil {
-		return luacall.AcquireReply{}, &halfTaken{err}
-	}
-	q.forget(ctx, conn, ask.ID)
-	reply.Fence = minted.Fence
-	return reply, nil
-}
-
-var errGone = errors.New("the hold is gone from Redis")
-
-// halfTaken hides from the engine that Redis may have answered the last script with an error: an earlier
-// one wrote.
-type halfTaken struct{ err error }
-
-func (h *halfTaken) Error() string {
-	return "the lock was acquired, but not completely: " + h.err.Error()
 }
 
 // forget takes places out of the queue. One that stays is invited one day and does not come.
@@ -119,7 +79,6 @@ func (q *queue) forget(ctx context.Context, conn luacall.Conn, ids ...string) {
 	_ = conn.Process(ctx, redis.NewIntCmd(ctx, args...))
 }
 
-// Enqueue leaves it to the first question to say that the client lives while the slot is being moved.
 func (q *queue) Enqueue(
 	ctx context.Context, conn luacall.Conn, asks []store.Ask,
 ) (luacall.EnqueueReply, error) {
@@ -127,11 +86,7 @@ func (q *queue) Enqueue(
 	for i, ask := range asks {
 		places[i] = luacall.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	notAfter := asks[0].NotAfter
-	return luacall.FairEnqueue(q.keys, q.times, notAfter, places).
-		OrElse(luacall.With(func(ctx context.Context, conn luacall.Conn) (luacall.EnqueueReply, error) {
-			return luacall.FairEnqueueOnly(q.keys, q.times, notAfter, places).Run(ctx, conn)
-		})).Run(ctx, conn)
+	return luacall.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places).Run(ctx, conn)
 }
 
 func (q *queue) Adopt(

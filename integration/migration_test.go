@@ -83,93 +83,150 @@ func TestHoldsLiveThroughASlotMigration(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
-// A free name has no lock key and may have a token key on either side: the acquisition falls back to
-// two scripts, and its token is above all earlier ones (G13).
-func TestAFreeNameIsAcquiredDuringASlotMigration(t *testing.T) {
-	t.Parallel()
-	lab := redistest.Cluster(t, 2)
-	client, events := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
-	other, _ := newClient(t, lab.Client(t), rlock.ClientOptions{Lease: migrationLease})
-	m := beginMove(t, lab, "slot")
-	fences := make(map[string]int64)
-	fresh, tokenMoved, tokenStayed := m.name("fresh"), m.name("moved"), m.name("stayed")
-	take := func(c *rlock.Client, name string) {
-		t.Helper()
-		lock := rlock.New(c, name)
-		ctx, unlock := held(t, lock)
-		hold := alive(t, lock, ctx)
-		require.Greater(t, hold.Fence, fences[name], name)
-		fences[name] = hold.Fence
-		require.NoError(t, unlock(), name)
-	}
-	take(client, tokenMoved)
-	take(client, tokenStayed)
-	m.start(t)
-	m.carry(t, keys.Prefix("redisson_lock_token", tokenMoved))
-	for range 3 {
-		for _, name := range []string{fresh, tokenMoved, tokenStayed} {
-			take(client, name)
-			take(other, name)
-		}
-	}
-	// TryLock has one attempt, which must suffice.
-	lock := rlock.New(client, m.name("try"))
-	ctx, unlock, err := lock.TryLock(context.Background())
-	require.NoError(t, err)
-	_, _, err = rlock.New(other, m.name("try")).TryLock(context.Background())
-	require.ErrorIs(t, err, rlock.ErrBusy)
-	events.renewedAgain(t, 4, m.name("try"))
-	m.finish(t)
-	events.renewedAgain(t, 2, m.name("try"))
-	alive(t, lock, ctx)
-	require.NoError(t, unlock())
-	for _, name := range []string{fresh, tokenMoved, tokenStayed} {
-		take(other, name)
-		take(client, name)
-	}
-	require.Empty(t, events.losses())
-}
-
-// While the slot migrates, waiters of this process and of others get the lock by their poll at the latest. When the
-// slot has moved messages wake them again, although the server ended their subscriptions.
-func TestWaitersGetInDuringAndAfterASlotMigration(t *testing.T) {
+// A free name has no lock key and may have a token key on either side. The server refuses to take it until the slot has
+// moved: a Lock waits for that, a TryLock says that it is unavailable, and one that leaves in the meantime leaves
+// nothing. The tokens are above all earlier ones (G13).
+func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
 	opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 300 * time.Millisecond}
 	client, events := newClient(t, lab.Client(t), opts)
 	other, otherEvents := newClient(t, lab.Client(t), opts)
 	m := beginMove(t, lab, "slot")
+	names := []string{m.name("fresh"), m.name("moved"), m.name("stayed")}
+	fences := make(map[string]int64)
+	for _, name := range names[1:] {
+		lock := rlock.New(client, name)
+		ctx, unlock := held(t, lock)
+		fences[name] = alive(t, lock, ctx).Fence
+		require.NoError(t, unlock())
+	}
+	m.start(t)
+	m.carry(t, keys.Prefix("redisson_lock_token", names[1]))
+	type call struct {
+		lock *rlock.Lock
+		came chan outcome
+	}
+	calls := make(map[string][2]call)
+	for _, name := range names {
+		here, there := rlock.New(client, name), rlock.New(other, name)
+		_, _, err := here.TryLock(within(t))
+		require.ErrorIs(t, err, rlock.ErrUnavailable, name)
+		short, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		_, _, err = there.Lock(short)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		both := [2]call{{here, make(chan outcome, 1)}, {there, make(chan outcome, 1)}}
+		for _, c := range both {
+			go func() {
+				ctx, unlock, err := locked(context.Background(), c.lock)
+				c.came <- outcome{ctx, unlock, err}
+			}()
+		}
+		calls[name] = both
+	}
+	time.Sleep(2 * opts.MaxPoll) // nothing tells that they have asked
+	for name, both := range calls {
+		require.Empty(t, both[0].came, "nobody has it while the slot migrates")
+		require.Empty(t, both[1].came, "nobody has it while the slot migrates")
+		require.False(t, exists(t, lab.Node(m.from), name) || exists(t, lab.Node(m.to), name))
+	}
+	m.finish(t)
+	for name, both := range calls {
+		first, second := both[0], both[1]
+		var o outcome
+		select {
+		case o = <-first.came:
+		case o = <-second.came:
+			first, second = second, first
+		case <-time.After(limit):
+			require.FailNow(t, "nobody gets in after the slot has moved")
+		}
+		require.NoError(t, o.err)
+		require.Empty(t, second.came, "two have it")
+		fence := alive(t, first.lock, o.ctx).Fence
+		require.Greater(t, fence, fences[name])
+		require.NoError(t, o.unlock())
+		o = arrives(t, second.came)
+		require.NoError(t, o.err)
+		require.Greater(t, alive(t, second.lock, o.ctx).Fence, fence)
+		require.NoError(t, o.unlock())
+		redistest.Eventually(t, limit, func() bool {
+			return !exists(t, lab.Node(m.from), name) && !exists(t, lab.Node(m.to), name)
+		}, "nothing is left behind")
+	}
+	require.Empty(t, events.losses())
+	require.Empty(t, otherEvents.losses())
+}
+
+// A hold is released while its slot migrates, whether its key has moved or not. Those that wait for it, of this process
+// and of others, get the lock by their poll at the latest when the slot has moved, although the server ended their
+// subscriptions.
+func TestWaitersGetInAfterASlotMigration(t *testing.T) {
+	t.Parallel()
+	lab := redistest.Cluster(t, 2)
+	opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 300 * time.Millisecond}
+	client, events := newClient(t, lab.Client(t), opts)
+	other, otherEvents := newClient(t, lab.Client(t), opts)
+	m := beginMove(t, lab, "slot")
+	type contended struct {
+		here, there   *rlock.Lock
+		unlock        func() error
+		fence         int64
+		local, remote <-chan outcome
+	}
+	var all []contended
 	for _, carried := range []bool{false, true} {
 		name := m.name(fmt.Sprint("contended", carried))
-		here, there := rlock.New(client, name), rlock.New(other, name)
-		ctx, unlock := held(t, here)
-		fence := alive(t, here, ctx).Fence
-		local := waiting(t, events, here)
-		remote := waiting(t, otherEvents, there)
-		if !carried {
-			m.start(t)
-		} else {
-			m.carry(t, name)
+		c := contended{here: rlock.New(client, name), there: rlock.New(other, name)}
+		ctx, unlock := held(t, c.here)
+		c.unlock, c.fence = unlock, alive(t, c.here, ctx).Fence
+		c.local, c.remote = waiting(t, events, c.here), waiting(t, otherEvents, c.there)
+		all = append(all, c)
+	}
+	m.start(t)
+	m.carry(t, all[1].here.Name())
+	for _, c := range all {
+		require.NoError(t, c.unlock())
+	}
+	var moved []contended
+	for _, c := range all { // inside the process the lock passes meanwhile, and outside it does not
+		select {
+		case o := <-c.local:
+			require.NoError(t, o.err)
+			hold := alive(t, c.here, o.ctx)
+			require.Greater(t, hold.Fence, c.fence)
+			c.fence = hold.Fence
+			require.NoError(t, o.unlock())
+			c.local = nil
+		case <-time.After(2 * opts.MaxPoll):
 		}
-		require.NoError(t, unlock())
+		moved = append(moved, c)
+	}
+	m.finish(t)
+	for _, c := range moved {
 		for range 2 { // in either order
+			if c.local == nil && c.remote == nil {
+				continue
+			}
 			var o outcome
-			lock := here
+			lock := c.here
 			select {
-			case o = <-local:
-			case o = <-remote:
-				lock = there
+			case o = <-c.local:
+				c.local = nil
+			case o = <-c.remote:
+				lock, c.remote = c.there, nil
 			case <-time.After(limit):
 				require.FailNow(t, "no waiter got in")
 			}
 			require.NoError(t, o.err)
 			hold := alive(t, lock, o.ctx)
-			require.Greater(t, hold.Fence, fence)
-			fence = hold.Fence
+			require.Greater(t, hold.Fence, c.fence)
+			c.fence = hold.Fence
 			require.NoError(t, o.unlock())
 		}
+		require.Nil(t, c.remote)
 	}
-	m.finish(t)
 	require.Empty(t, events.losses())
 	require.Empty(t, otherEvents.losses())
 }
@@ -222,9 +279,9 @@ func TestReplicatedHoldsLiveThroughASlotMigration(t *testing.T) {
 	m.start(t)
 	m.carry(t, lock.Name())
 	events.renewedAgain(t, 3, lock.Name())
+	m.finish(t)
 	require.NoError(t, rlock.New(client, m.name("free")).Do(within(t),
 		func(context.Context) error { return nil }))
-	m.finish(t)
 	events.renewedAgain(t, 2, lock.Name())
 	alive(t, lock, ctx)
 	require.NoError(t, unlock())

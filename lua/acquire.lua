@@ -1,7 +1,7 @@
 -- Takes a free lock for a hold and mints its fencing token.
 --
 -- KEYS[1]  lock: hash <hold id> -> count, with an expiry
--- KEYS[2]  token: string, the newest fencing token of the name; absent: none is minted
+-- KEYS[2]  token: string, the newest fencing token of the name
 -- ARGV[1]  hold id, used for this acquisition only
 -- ARGV[2]  lease, ms
 -- ARGV[3]  not-after, server time in us

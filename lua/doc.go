@@ -36,7 +36,6 @@
 //   - Release and Adopt name the id of the hold that ends. No later hold
 //     has it, so nothing late can end one.
 //   - Renew creates nothing and only lengthens.
-//   - A repeated Mint makes a higher token. A lost token is a gap in the sequence.
 //
 // # Why a failure leaves nothing half done
 //
@@ -58,8 +57,8 @@
 //
 // # Cluster
 //
-// All keys of a call lie in one slot. While a slot migrates only scripts of one key are sure to run. Therefore the
-// channel is an argument and not a key, acquire works without a token key, and mint adds the token.
+// All keys of a call lie in one slot, and the channel is an argument and not a key. While a slot migrates only scripts
+// of one key are sure to run. What renews and releases has such a way; what takes is refused until the slot has moved.
 //
 // # Keys
 //

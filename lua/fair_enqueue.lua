@@ -2,8 +2,8 @@
 --
 -- KEYS[1]  queue: sorted set, waiters' ids by ticket
 -- KEYS[2]  alive: sorted set, clients by the time of the queue's clock till which they
---          live; none while the slot is being moved
--- KEYS[3]  state: hash, the queue's record (see fragment fair_clock); only with KEYS[2]
+--          live
+-- KEYS[3]  state: hash, the queue's record (see fragment fair_clock)
 -- ARGV[1]  not-after, server time in us
 -- ARGV[2]  keep: how long the queue's keys live without a call, ms
 -- ARGV[3]  step: how far the queue's clock goes on at most, ms
@@ -28,8 +28,7 @@
 -- already: the last of those that have places may be served, and the queue be gone,
 -- before this is read. So it always sets the client's life, and says what it found: the
 -- sender then registers again every waiter that has a place as far as it knows.
--- Without KEYS[2] the script has one key, so that it works while a slot is being moved. ZADD
--- is the first write, which Redis refuses at full memory.
+-- ZADD is the first write, which Redis refuses at full memory.
 local keep, step, life = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -37,17 +36,14 @@ if now > tonumber(ARGV[1]) then
   return {-1, now}
 end
 local queue, alive, state = KEYS[1], KEYS[2], KEYS[3]
-local known = alive
-    and redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine') or {}
+local known = redis.call('HMGET', state, 'seen', 'clock', 'granted', 'out', 'run', 'buried', 'mine')
 --!include fair_clock
 local client = client_of(ARGV[6])
 --!include fair_next
 local lapsed, next = 0, 0
-if alive then
-  local till = redis.call('ZSCORE', alive, client) -- fails if the key is something else
-  if not till or tonumber(till) < clock then
-    lapsed = 1
-  end
+local till = redis.call('ZSCORE', alive, client) -- fails if the key is something else
+if not till or tonumber(till) < clock then
+  lapsed = 1
 end
 local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
 local first = math.max(now, (tonumber(last[2] or '') or 0) + 1)
@@ -69,9 +65,7 @@ if new < #ARGV or added < #places / 2 then
   end
 end
 redis.call('PEXPIRE', queue, keep)
-if alive then
-  redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
-  redis.call('PEXPIRE', alive, keep)
-  reply[4] = own()
-end
+redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
+redis.call('PEXPIRE', alive, keep)
+reply[4] = own()
 return reply

@@ -15,8 +15,7 @@
 -- true, but for those that come back.
 -- A client that is alone asks often, with many waiters in the queue. So the state says in
 -- the field mine if all of them are one client's. Whoever else comes takes that back, to
--- whatever place; but not while the slot is being moved, when there is no order. Whoever
--- comes to the end without doing so is noticed there by who comes next, or looks.
+-- whatever place.
 local function own()
   if clock - (tonumber(known[6] or '') or -math.huge) < life then
     return 0

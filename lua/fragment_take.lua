@@ -1,6 +1,6 @@
 -- Fragment: takes a free lock for a hold and mints its fencing token.
 --
--- In:   lock, token (key, or nil: none is minted), id, lease (ms), fence_ttl (ms, a number;
+-- In:   lock, token (key), id, lease (ms), fence_ttl (ms, a number;
 --       negative: for ever), time (the reply of TIME), now (us), began (declared)
 -- Out:  ends the script, or the function that it stands in, with {status, fencing token,
 --       PTTL of the lock, now, spare}; see acquire.lua; or with an error.
@@ -18,11 +18,7 @@ if pttl ~= -2 then
   --!include hash
   --!include expiry
   if fields[1] == id or fields[3] == id then
-    local fence = false
-    if token then
-      fence = redis.call('GET', token)
-    end
-    return {2, fence, pttl, now, 0}
+    return {2, redis.call('GET', token), pttl, now, 0}
   end
   return {0, 0, pttl, now, 0}
 end

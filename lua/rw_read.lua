@@ -3,9 +3,9 @@
 --
 -- KEYS[1]  lock: see rw_write.lua
 -- KEYS[2]  hold key 1 of this reader: string, the operation number of its hold, with the
---          hold's own lease as its expiry; absent: it was made before
--- KEYS[3]  gate: exists while a writer waits for readers to leave; absent: not looked at
--- KEYS[4]  token: string, the newest fencing token of the name; absent: none is told
+--          hold's own lease as its expiry
+-- KEYS[3]  gate: exists while a writer waits for readers to leave
+-- KEYS[4]  token: string, the newest fencing token of the name
 -- ARGV[1]  hold id, used for this acquisition only
 -- ARGV[2]  lease, ms
 -- ARGV[3]  not-after, server time in us
@@ -39,14 +39,14 @@ if pttl ~= -2 then
   mode = fields[1]
   --!include rw_mode
   --!include expiry
-  if fields[2] and (not hold or redis.call('EXISTS', hold) == 1) then
+  if fields[2] and redis.call('EXISTS', hold) == 1 then
     return {2, fence, pttl, now}
   end
   if mode == 'write' and not fields[3] then
     return {0, 0, pttl, now}
   end
 end
-if gate and mode ~= 'write' then
+if mode ~= 'write' then
   local shut = redis.call('PTTL', gate)
   if shut >= 0 then
     return {0, 0, shut, now}
@@ -58,7 +58,7 @@ if pttl < tonumber(lease) then
   local expires = redis.pcall('PEXPIRE', lock, lease)
   failed = type(expires) ~= 'number' and expires
 end
-if hold and not failed then
+if not failed then
   local set = redis.pcall('SET', hold, 0, 'PX', lease)
   failed = set.err and set
 end

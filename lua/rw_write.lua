@@ -3,9 +3,8 @@
 --
 -- KEYS[1]  lock: hash mode -> read or write; <reader> -> count; <writer>:write -> count, or
 --          count:operation number once it nested. It has an expiry
--- KEYS[2]  token: string, the newest fencing token of the name; absent: none is minted
--- KEYS[3]  gate: string, the hold id of a writer that waits; absent: readers that are in
---          are not looked at, and no gate is shut
+-- KEYS[2]  token: string, the newest fencing token of the name
+-- KEYS[3]  gate: string, the hold id of a writer that waits
 -- KEYS[4]  and on: the hold keys of the readers in ARGV[7] and on, all of each
 -- ARGV[1]  hold id, used for this acquisition only
 -- ARGV[2]  lease, ms
@@ -46,13 +45,9 @@ if pttl ~= -2 then
   --!include rw_mode
   --!include expiry
   if fields[2] then
-    local fence = false
-    if token then
-      fence = redis.call('GET', token)
-    end
-    return {2, fence, pttl, now, {}, 0}
+    return {2, redis.call('GET', token), pttl, now, {}, 0}
   end
-  if mode == 'write' or not gate then
+  if mode == 'write' then
     return {0, 0, pttl, now, {}, 0}
   end
   local size, key = redis.call('HLEN', lock), 4
@@ -99,8 +94,6 @@ if type(expires) ~= 'number' then
   redis.call('PEXPIRE', lock, lease) -- raises the error, with its line
   return expires
 end
-if gate then
-  redis.call('DEL', gate)
-end
+redis.call('DEL', gate)
 --!include fence_mint
 return {1, fence, 0, now, {}, spare}

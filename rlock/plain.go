@@ -74,37 +74,10 @@ var plainTraits = store.Traits{
 	Kind: string(lock.KindLock), Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true,
 }
 
-// Acquire falls back to two scripts of one key each while the slot is being migrated: Redis answers a script of two
-// keys, one of them absent, with TRYAGAIN for as long as that takes. The second script mints the token, inside the
-// hold; a late copy of it only raises the stored token.
 func (p *plain) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
-	reply, err := p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
-	if !redis.IsTryAgainError(err) {
-		return reply, err
-	}
-	reply, err = luacall.Acquire(luacall.AcquireArgs{
-		Lock: p.key, ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-		FenceTTL: p.fenceTTL,
-	}).Run(ctx, conn)
-	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
-		return reply, err
-	}
-	minted, err := luacall.Mint(p.token, p.fenceTTL).Run(ctx, conn)
-	if err != nil {
-		// The key is taken: the caller must not conclude that Redis refused.
-		return luacall.AcquireReply{}, &halfTaken{err}
-	}
-	reply.Fence = minted.Fence
-	return reply, nil
-}
-
-// halfTaken hides from the engine that Redis answered the second script with an error, because the first one wrote.
-type halfTaken struct{ err error }
-
-func (h *halfTaken) Error() string {
-	return "the lock was acquired, but its fencing token was not minted: " + h.err.Error()
+	return p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 }
 
 // Scripts implements [redisstore.Joiner].

@@ -3,8 +3,6 @@ package rwlock
 import (
 	"context"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
@@ -32,32 +30,13 @@ var readTraits = store.Traits{
 	Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
 }
 
-// Acquire falls back to three scripts of one key each where the slot is being moved. The hold key comes
-// first, since a reader without one is dead; by itself it holds nothing.
 func (r reader) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
-	args := luacall.AcquireReadArgs{
+	return luacall.AcquireRead(luacall.AcquireReadArgs{
 		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
 		ID: ask.ID, Under: ask.Under, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-	}
-	reply, err := luacall.AcquireRead(args).Run(ctx, conn)
-	if !redis.IsTryAgainError(err) {
-		return reply, err
-	}
-	made, err := luacall.MakeReadHold(args.Hold, args.Lease, args.NotAfter).Run(ctx, conn)
-	if err != nil || made.Status == luacall.Late {
-		return luacall.AcquireReply{Status: made.Status, Now: made.Now}, err
-	}
-	args.Hold, args.Gate, args.Token = "", "", ""
-	reply, err = luacall.AcquireRead(args).Run(ctx, conn)
-	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
-		return reply, err
-	}
-	if reply.Fence, err = luacall.Fence(r.token).Run(ctx, conn); err != nil {
-		return luacall.AcquireReply{}, &halfTaken{err}
-	}
-	return reply, nil
+	}).Run(ctx, conn)
 }
 
 func (r reader) Adopt(

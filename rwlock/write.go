@@ -2,9 +2,6 @@ package rwlock
 
 import (
 	"context"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
@@ -45,8 +42,6 @@ func upgrade(name, mode string) (pass bool, err error) {
 	return false, nil
 }
 
-// Acquire falls back to two scripts of one key each where the slot is being moved, as the reentrant lock
-// does.
 func (w writer) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
@@ -63,50 +58,11 @@ func (w writer) Acquire(
 	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
 	if err == nil && reply.Dead != nil {
 		args.Dead = reply.Dead
-		reply, err = w.acquireOver(ctx, conn, args, reply)
-	}
-	if redis.IsTryAgainError(err) {
-		args.Token, args.Gate = "", ""
-		return w.acquireAlone(ctx, conn, args)
+		reply, err = luacall.AcquireWrite(args).Run(ctx, conn)
 	}
 	// The gate stays shut for as long as this one comes back in time.
 	reply.PTTL = min(reply.PTTL, w.GateLife()*2/5)
 	return reply.AcquireReply, err
-}
-
-// acquireOver names readers who look dead. If their slot is being moved, they may live: it is busy for as
-// long as that is not known.
-func (w writer) acquireOver(
-	ctx context.Context, conn luacall.Conn, args luacall.AcquireWriteArgs, before luacall.AcquireWriteReply,
-) (luacall.AcquireWriteReply, error) {
-	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
-	if redis.IsTryAgainError(err) {
-		before.PTTL = time.Second
-		return before, nil
-	}
-	return reply, err
-}
-
-func (w writer) acquireAlone(
-	ctx context.Context, conn luacall.Conn, args luacall.AcquireWriteArgs,
-) (luacall.AcquireReply, error) {
-	reply, err := luacall.AcquireWrite(args).Run(ctx, conn)
-	if err != nil || (reply.Status != luacall.Held && reply.Status != luacall.Already) {
-		return reply.AcquireReply, err
-	}
-	minted, err := luacall.Mint(w.token, w.fenceTTL).Run(ctx, conn)
-	if err != nil {
-		return luacall.AcquireReply{}, &halfTaken{err}
-	}
-	reply.Fence = minted.Fence
-	return reply.AcquireReply, nil
-}
-
-// halfTaken hides from the engine that Redis answered a later script with an error: the first one wrote.
-type halfTaken struct{ err error }
-
-func (h *halfTaken) Error() string {
-	return "the lock was acquired, but its fencing token was not minted: " + h.err.Error()
 }
 
 func (w writer) Adopt(

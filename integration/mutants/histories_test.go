@@ -36,8 +36,8 @@ var histories = []mutant{
 	}, {
 		name: "history: a token is the last one's successor, whatever the clock says",
 		file: "lua/fragment_fence_mint.lua",
-		old:  `  if ahead then`,
-		new:  `  if true then`,
+		old:  `if ahead then`,
+		new:  `if true then`,
 		in:   "integration/history", by: forgetful, args: losses, says: "tokens out of order(: | +[1-9])",
 	},
 }

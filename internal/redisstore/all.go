@@ -40,9 +40,9 @@ func (s *Store) refusesMany(err error) bool {
 // are taken one by one.
 //
 // The members' scripts run as one, which nothing can come in between, so the answer holds for all members at
-// one moment. ErrApart is returned only if the script was refused. Its fault says whether that means that
-// nothing was written: TRYAGAIN is the server's own refusal before the script starts, but the refusal of an
-// unknown proxy may come after a part of it.
+// one moment. ErrApart is returned only if the script was refused. The refusal of an unknown proxy may come after a
+// part of it. A slot that is being migrated refuses until it has moved, which no smaller script would change: all of
+// its keys must be at one node for a name that is free.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, notAfter int64,
 ) (luacall.AcquireAllReply, error) {
@@ -58,14 +58,10 @@ func (s *Store) AcquireAll(
 		return reply, reply.Status.Wrote(), err
 	})
 	s.learnSlots(err)
-	if !s.refusesMany(err) || store.Denied(err) {
+	if s.links.Traffic == nil || !luacall.Refused(err) || store.Denied(err) {
 		return reply, err
 	}
-	means := store.FaultAmbiguous // something unknown refused it
-	if redis.IsTryAgainError(err) {
-		means = store.FaultDefinite
-	}
-	return reply, &store.Failure{Fault: means, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
+	return reply, &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
 }
 
 // ReleaseAll implements [store.Store].

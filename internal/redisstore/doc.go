@@ -7,7 +7,8 @@
 //   - A request of a lock goes to the node of its key. With MinReplicas it goes over its own connection, followed by
 //     WAIT on the same one: WAIT covers only the writes of its own connection.
 //   - Renewals of one node share scripts, up to a number of holds each, and a round trip.
-//   - Where the server wants the keys of a script in one slot, or is migrating a slot, locks are served one by one.
+//   - Where the server wants the keys of a script in one slot, locks are served one by one. While a slot migrates,
+//     renewals and releases are sent key by key, and what takes a free name waits until the slot has moved.
 //     A refused script shows this; it did not run.
 //   - Errors say what they mean for their sender (see [store.Fault]). A script that Redis answered with an error wrote
 //     nothing: scripts check everything before their first write.

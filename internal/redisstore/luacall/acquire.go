@@ -2,15 +2,12 @@ package luacall
 
 import "github.com/holdfast-go/holdfast/internal/store"
 
-var (
-	acquireScript = newScript("acquire")
-	mintScript    = newScript("mint")
-)
+var acquireScript = newScript("acquire")
 
 // AcquireArgs are the arguments of [Acquire].
 type AcquireArgs struct {
 	Lock     string // key of the lock
-	Token    string // key of the fencing token, in the lock's slot; "": none is minted
+	Token    string // key of the fencing token, in the lock's slot
 	ID       string // hold id; of this acquisition only
 	Lease    int64  // hold id, used only for this acquisition
 	NotAfter int64  // server time in µs, after which the call has no effect
@@ -25,20 +22,15 @@ type AcquireReply = store.AcquireReply
 type Acquirer struct {
 	lock, token, lease, fenceTTL any
 	leaseTTL                     int64 // the lease that the field lease was made of
-	keys                         int
 	invalid                      error
 }
 
 // PrepareAcquire uses Lock, Token, Lease and FenceTTL. Calls with that lease are the cheapest.
 func PrepareAcquire(a AcquireArgs) *Acquirer {
-	p := &Acquirer{
-		lock: a.Lock, token: a.Token, lease: a.Lease, leaseTTL: a.Lease, fenceTTL: a.FenceTTL, keys: 2,
-		invalid: check("acquire", checkKey("lock", a.Lock), checkFenceTTL(a.FenceTTL)),
+	return &Acquirer{
+		lock: a.Lock, token: a.Token, lease: a.Lease, leaseTTL: a.Lease, fenceTTL: a.FenceTTL,
+		invalid: check("acquire", checkKey("lock", a.Lock), checkKey("token", a.Token), checkFenceTTL(a.FenceTTL)),
 	}
-	if a.Token == "" {
-		p.keys = 1
-	}
-	return p
 }
 
 // Call takes the lock if it is free. Times are in ms, and in µs of the server's clock.
@@ -50,12 +42,7 @@ func (p *Acquirer) Call(id string, lease, notAfter int64) *Call[AcquireReply] {
 	if err != nil {
 		return refuse[AcquireReply](err)
 	}
-	args := make([]any, 0, 9)
-	args = append(args, "evalsha", acquireScript.sha, p.keys, p.lock)
-	if p.keys == 2 {
-		args = append(args, p.token)
-	}
-	args = append(args, id, p.ttl(lease), notAfter, p.fenceTTL)
+	args := []any{"evalsha", acquireScript.sha, 2, p.lock, p.token, id, p.ttl(lease), notAfter, p.fenceTTL}
 	return &Call[AcquireReply]{script: &acquireScript, args: args, ints: acquireReply}
 }
 
@@ -87,27 +74,5 @@ func acquireReply(v []int64) (AcquireReply, error) {
 func decodeAcquire(value any) (AcquireReply, error) {
 	r := newReader(value, 4)
 	reply := AcquireReply{Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
-	return reply, r.err
-}
-
-// MintReply is the answer to [Mint].
-type MintReply struct {
-	Fence int64
-	Now   int64 // server time in µs
-}
-
-// Mint makes a new fencing token, for a hold that [Acquire] took without one because the two keys could
-// not be used by one script. A second copy makes another, higher token. After a resent Mint the answer
-// that arrived counts, and any number lost on the way is below the next.
-func Mint(token string, fenceTTL int64) *Call[MintReply] {
-	if err := check("mint", checkKey("token", token), checkFenceTTL(fenceTTL)); err != nil {
-		return refuse[MintReply](err)
-	}
-	return newCall(&mintScript, 1, decodeMint, token, fenceTTL)
-}
-
-func decodeMint(value any) (MintReply, error) {
-	r := newReader(value, 2)
-	reply := MintReply{Fence: r.fence(0), Now: r.int(1)}
 	return reply, r.err
 }

@@ -111,27 +111,6 @@ func TestAcquireInTime(t *testing.T) {
 	})
 }
 
-func TestAcquireWithoutToken(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		call := luacall.Acquire(luacall.AcquireArgs{
-			Lock: p.lock, ID: alice, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
-		})
-		got := run(p, call)
-		require.Equal(t, luacall.Held, got.Status)
-		require.Zero(t, got.Fence)
-		require.Zero(t, p.stored())
-		p.heldOnce(alice)
-
-		got = run(p, call)
-		require.Equal(t, luacall.Already, got.Status)
-		require.Zero(t, got.Fence)
-
-		minted := run(p, luacall.Mint(p.token, fenceTTL))
-		require.Equal(t, minted.Now, minted.Fence)
-		require.Equal(t, minted.Fence, p.stored())
-	})
-}
-
 func TestLeaseEndsInRedis(t *testing.T) {
 	onRedis(t, func(t *testing.T, p *place) {
 		run(p, luacall.Acquire(luacall.AcquireArgs{
@@ -157,6 +136,7 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 	}
 	for name, a := range map[string]luacall.AcquireArgs{
 		"no lock":        change(func(a *luacall.AcquireArgs) { a.Lock = "" }),
+		"no token":       change(func(a *luacall.AcquireArgs) { a.Token = "" }),
 		"no id":          change(func(a *luacall.AcquireArgs) { a.ID = "" }),
 		"no colon in id": change(func(a *luacall.AcquireArgs) { a.ID = "me" }),
 		"lease 0":        change(func(a *luacall.AcquireArgs) { a.Lease = 0 }),
@@ -167,8 +147,6 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, luacall.Acquire(a)) })
 	}
-	refused(t, luacall.Mint("", -1))
-	refused(t, luacall.Mint("t", 0))
 	refused(t, luacall.Reenter(luacall.ReenterArgs{Lock: "l", ID: alice, Count: 0, Op: 1, TTL: 1}))
 	refused(t, luacall.Reenter(luacall.ReenterArgs{Lock: "l", ID: alice, Count: 1, Op: 0, TTL: 1}))
 	refused(t, luacall.Leave(luacall.LeaveArgs{Lock: "l", ID: alice, Count: 1, Op: 1, TTL: 0}))

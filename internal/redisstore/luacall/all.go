@@ -59,9 +59,6 @@ func (m Member) check() error {
 	if m.invalid != nil {
 		return m.invalid
 	}
-	if m.keys < 2 {
-		return checkKey("token", "")
-	}
 	return checkTTL("lease", m.Lease)
 }
 

@@ -23,7 +23,6 @@ func BenchmarkScripts(b *testing.B) {
 		run  func()
 	}{
 		{"busy", true, func() { run(p, p.acquire(bob)) }},
-		{"mint", true, func() { run(p, luacall.Mint(p.token, fenceTTL)) }},
 		{"renew", true, func() { run(p, p.renew(alice, lease)) }},
 		{"inspect", true, func() { run(p, p.inspect()) }},
 		{"reenter", true, func() { op++; run(p, p.reenter(alice, 2, op, lease)) }},

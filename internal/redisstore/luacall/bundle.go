@@ -133,7 +133,7 @@ func (b *Bundle) numbers() int {
 	return releaseNumbers
 }
 
-// isAcquire recognises the arguments of an [Acquirer.Call] with a token.
+// isAcquire recognises the arguments of an [Acquirer.Call].
 func isAcquire(args []any) bool { return len(args) == 9 && args[1] == acquireScript.sha }
 
 // acquireMany joins the arguments of Acquirer.Call.

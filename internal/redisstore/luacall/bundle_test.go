@@ -83,11 +83,10 @@ func command[R any](call *luacall.Call[R]) redis.Cmder {
 // A command of another kind, or the only one of its kind, stays as it is.
 func TestWhatIsBundled(t *testing.T) {
 	p := newPlace(t, redistest.Shared(t).Client(t))
-	withoutToken := luacall.Acquire(luacall.AcquireArgs{Lock: p.lock, ID: alice, Lease: lease, FenceTTL: fenceTTL})
 	withNow := luacall.Release(luacall.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true})
 	sharded := luacall.Release(luacall.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, Sharded: true})
 	others := []redis.Cmder{
-		command(withoutToken), command(withoutToken), command(withNow), command(withNow), command(sharded),
+		command(withNow), command(withNow), command(sharded),
 		command(sharded), command(p.adopt(alice, bob)), command(p.adopt(alice, bob)),
 		redis.NewCmd(t.Context(), "ping"),
 	}

@@ -24,7 +24,6 @@ func TestRunAfterScriptFlush(t *testing.T) {
 		func() error { _, err := p.inspect().Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.leave(alice, 1, 2, lease).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, carol).Run(t.Context(), p.rdb); return err },
-		func() error { _, err := luacall.Mint(p.token, -1).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.keep(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.release(bob).Run(t.Context(), p.rdb); return err },
 	}

@@ -101,15 +101,14 @@ func onCluster(t *testing.T, client redis.UniversalClient) func(*luacall.Call[lu
 	}
 }
 
-// duringMigration follows one lock while its slot moves: scripts of one key work wherever
-// the key is, by ASK and then by MOVED, although none of them may be retried.
+// duringMigration follows one lock while its slot moves: what renews and releases works wherever the key is, by ASK and
+// then by MOVED, although none of it may be retried. What takes is refused until the slot has moved.
 func duringMigration(t *testing.T, lab *redistest.ClusterLab, client *redis.ClusterClient) {
-	p := newPlace(t, nil)
+	p, free := newPlace(t, nil), newPlace(t, nil)
+	free.lock, free.token = "{"+p.lock+"}:free", "redisson_lock_token:{"+p.lock+"}:free"
 	run := onCluster(t, client)
-	one := luacall.Acquire(luacall.AcquireArgs{
-		Lock: p.lock, ID: alice, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
-	})
 	slot := keys.Slot(p.lock)
+	require.Equal(t, slot, keys.Slot(free.lock))
 	from := lab.NodeFor(t, slot)
 	to := 1 - from
 	renew := func() {
@@ -122,21 +121,29 @@ func duringMigration(t *testing.T, lab *redistest.ClusterLab, client *redis.Clus
 		require.NoError(t, call.Err)
 		require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, call.Reply)
 	}
+	refused := func(err error) {
+		t.Helper()
+		require.True(t, redis.HasErrorPrefix(err, "TRYAGAIN"), "two keys, one of them absent: %v", err)
+		require.True(t, luacall.Passes(err))
+	}
 
-	require.Equal(t, luacall.Held, run(one).Status)
+	held := run(p.acquire(alice))
+	require.Equal(t, luacall.Held, held.Status)
 	lab.SetSlotMigrating(t, slot, from, to)
 	renew() // still at the source
-	_, err := p.acquire(bob).Run(t.Context(), client)
-	require.True(t, redis.HasErrorPrefix(err, "TRYAGAIN"), "two keys, one of them absent: %v", err)
+	require.Equal(t, luacall.Busy, run(p.acquire(bob)).Status, "both keys are there")
+	_, err := free.acquire(alice).Run(t.Context(), client)
+	refused(err)
 
-	minted, err := luacall.Mint(p.token, fenceTTL).Run(t.Context(), client)
-	require.NoError(t, err)
-	require.Positive(t, minted.Fence)
-
-	lab.MoveKeys(t, slot, from, to)
+	lab.MoveKeys(t, slot, from, to, p.lock)
 	renew() // ASK
-	require.Equal(t, luacall.Already, run(one).Status)
+	_, err = p.acquire(bob).Run(t.Context(), client)
+	refused(err)
+	lab.MoveKeys(t, slot, from, to)
 	lab.FinishSlot(t, slot, to)
 	renew() // MOVED
-	require.Equal(t, minted.Fence, run(p.acquire(alice)).Fence)
+	again := run(p.acquire(alice))
+	require.Equal(t, luacall.Already, again.Status)
+	require.Equal(t, held.Fence, again.Fence)
+	require.Equal(t, luacall.Held, run(free.acquire(alice)).Status)
 }

@@ -50,8 +50,6 @@ func TestCallsInsideScripts(t *testing.T) {
 			"hdel"},
 		{"acquisition", func() { run(p, p.acquire(alice)) },
 			"get hset pexpire pttl set time"},
-		{"minting", func() { run(p, luacall.Mint(p.token, fenceTTL)) },
-			"get set time"},
 		{"release with the time", func() {
 			run(p, luacall.Release(luacall.ReleaseArgs{
 				Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true,
@@ -75,13 +73,15 @@ func TestCallsInsideScriptsForSeveralLocks(t *testing.T) {
 func TestCallsOfATokenAheadOfTheClock(t *testing.T) {
 	p := newPlace(t, startServer(t).Client(t))
 	p.do("SET %s 5000000000000000", p.token)
-	require.Equal(t, "get incr pttl time",
-		p.callsOf(func() { run(p, luacall.Mint(p.token, fenceTTL)) }))
-	require.Equal(t, "get incr persist time",
-		p.callsOf(func() { run(p, luacall.Mint(p.token, -1)) }))
+	require.Equal(t, "get hset incr pexpire pttl*2 time",
+		p.callsOf(func() { run(p, p.acquireFor(fenceTTL)) }))
+	run(p, p.release(alice))
+	require.Equal(t, "get hset incr persist pexpire pttl time",
+		p.callsOf(func() { run(p, p.acquireFor(-1)) }))
+	run(p, p.release(alice))
 	p.do("SET %s 9007199254740992", p.token)
-	require.Equal(t, "get*2 incr pttl time",
-		p.callsOf(func() { run(p, luacall.Mint(p.token, fenceTTL)) }))
+	require.Equal(t, "get*2 hset incr pexpire pttl*2 time",
+		p.callsOf(func() { run(p, p.acquireFor(fenceTTL)) }))
 }
 
 // callsOf returns the commands that act makes scripts call.

@@ -89,21 +89,10 @@ const maxPlaces = 1000
 // FairEnqueue gives waiters of one client their places in the queue: those who had one the same, the others
 // behind everybody, in the order given. From this call on the client is taken to live.
 func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
-	return fairEnqueue(f, t, notAfter, places, f.Queue, f.Alive, f.State)
-}
-
-// FairEnqueueOnly is [FairEnqueue] with the queue's own key alone, for while a slot is being moved. It
-// does nothing for the client's life, and looks at nobody else's place.
-func FairEnqueueOnly(f Fair, t FairTimes, notAfter int64, places []Place) *Call[EnqueueReply] {
-	return fairEnqueue(f, t, notAfter, places, f.Queue)
-}
-
-func fairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, keys ...any) *Call[EnqueueReply] {
 	if len(places) == 0 || len(places) > maxPlaces {
 		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
 	}
-	args := append(make([]any, 0, len(keys)+5+2*len(places)), keys...)
-	args = append(args, notAfter, t.Keep, t.Step, t.Life, nil)
+	args := append(make([]any, 0, 8+2*len(places)), f.Queue, f.Alive, f.State, notAfter, t.Keep, t.Step, t.Life, nil)
 	count, arrived := len(args)-1, 0
 	for _, w := range places {
 		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
@@ -125,7 +114,7 @@ func fairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place, keys ...an
 		return refuse[EnqueueReply](err)
 	}
 	decode := func(value any) (EnqueueReply, error) { return decodeFairEnqueue(value, places, arrived) }
-	return newCall(&fairEnqueueScript, len(keys), decode, args...)
+	return newCall(&fairEnqueueScript, 3, decode, args...)
 }
 
 // decodeFairEnqueue puts the tickets into the order of the places, of which those that arrived, with no ticket before,

@@ -9,8 +9,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 // TestTokenHistories mints through random years: pauses of all lengths, clocks that step
@@ -82,7 +80,7 @@ func (h *history) setBack(d time.Duration) {
 
 func (h *history) mint() {
 	h.t.Helper()
-	got := run(h.place, luacall.Mint(h.token, h.ttl.Milliseconds()))
+	got := h.place.mint(h.ttl.Milliseconds())
 	require.Equal(h.t, h.clock.UnixMicro(), got.Now)
 	require.Greater(h.t, got.Fence, h.last)
 	require.Equal(h.t, got.Fence, h.stored())

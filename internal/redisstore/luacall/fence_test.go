@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 const day = int64(24 * 60 * 60 * 1000)
@@ -26,7 +24,7 @@ func TestTokensGrowOverReleaseAndExpiry(t *testing.T) {
 			run(p, p.release(alice))
 			grown(run(p, p.acquire(alice)).Fence)
 			p.do("DEL %s", p.lock) // as expiry and force-unlock do
-			grown(run(p, luacall.Mint(p.token, fenceTTL)).Fence)
+			grown(p.mint(fenceTTL).Fence)
 		}
 		p.do("DEL %s", p.token) // as a restart that lost the data does
 		grown(run(p, p.acquire(alice)).Fence)
@@ -124,7 +122,7 @@ func TestTokenLife(t *testing.T) {
 				if test.before.life != 0 {
 					p.do("PEXPIRE %s %d", p.token, test.before.life)
 				}
-				run(p, luacall.Mint(p.token, test.fenceTTL))
+				p.mint(test.fenceTTL)
 				if test.want == 0 {
 					require.Equal(t, int64(-1), int64(p.pttl(p.token)))
 				} else {
@@ -143,7 +141,7 @@ func TestTokenLivesForAQuarterMoreAtMost(t *testing.T) {
 		t.Run(fmt.Sprint(age/(day/2), " half days"), func(t *testing.T) {
 			everywhere(t, func(t *testing.T, p *place) {
 				p.do("SET %s %d PX %d", p.token, p.now()-age*1000, max(ttl+ttl/4-age, 1000))
-				run(p, luacall.Mint(p.token, ttl))
+				p.mint(ttl)
 				life := p.pttl(p.token).Milliseconds()
 				require.GreaterOrEqual(t, life, int64(ttl-60_000))
 				require.LessOrEqual(t, life, int64(ttl+ttl/4))
@@ -158,10 +156,10 @@ func TestTokenLifeIsLeftAloneWithinAQuarter(t *testing.T) {
 		if now := p.now() / 1000; now%quarter > quarter-60_000 {
 			t.Skip("once in 25 years the test runs at the end of a quarter")
 		}
-		run(p, luacall.Mint(p.token, 4*quarter))
+		p.mint(4 * quarter)
 		p.lives(p.token, 5*quarter)
 		p.do("PEXPIRE %s %d", p.token, day)
-		run(p, luacall.Mint(p.token, 4*quarter))
+		p.mint(4 * quarter)
 		p.lives(p.token, day)
 	})
 }
@@ -172,7 +170,7 @@ func TestNewTokenKeyExpires(t *testing.T) {
 		p.lives(p.token, fenceTTL+fenceTTL/4)
 
 		forever := newPlace(t, p.rdb)
-		run(forever, luacall.Mint(forever.token, -1))
+		forever.mint(-1)
 		require.Equal(t, int64(-1), int64(forever.pttl(forever.token)))
 	})
 }
@@ -188,7 +186,6 @@ func TestTokenThatIsNone(t *testing.T) {
 				p.do("SET %s %s", p.token, value)
 				p.unchanged(func() {
 					conflict(p, p.acquire(alice))
-					conflict(p, luacall.Mint(p.token, fenceTTL))
 				})
 				p.free()
 			})
@@ -201,7 +198,6 @@ func TestTokenKeyOfAnotherType(t *testing.T) {
 		p.do("RPUSH %s x", p.token)
 		p.unchanged(func() {
 			conflict(p, p.acquire(alice))
-			conflict(p, luacall.Mint(p.token, fenceTTL))
 		})
 		p.free()
 		p.do("HSET %s %s 1", p.lock, alice)

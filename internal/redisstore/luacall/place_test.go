@@ -50,6 +50,23 @@ func newPlace(t testing.TB, rdb *redis.Client) *place {
 	}
 }
 
+// acquireFor is an acquisition whose token's key is to live for some time.
+func (p *place) acquireFor(fenceTTL int64) *luacall.Call[luacall.AcquireReply] {
+	return luacall.Acquire(luacall.AcquireArgs{
+		Lock: p.lock, Token: p.token, ID: alice, Lease: lease, NotAfter: never, FenceTTL: fenceTTL,
+	})
+}
+
+// mint takes the lock for a token, and lets go.
+func (p *place) mint(fenceTTL int64) luacall.AcquireReply {
+	p.t.Helper()
+	reply := run(p, p.acquireFor(fenceTTL))
+	// A bundle leaves a token that is no number of Lua's to a second call, which finds it minted.
+	require.Contains(p.t, []luacall.Status{luacall.Held, luacall.Already}, reply.Status)
+	run(p, p.release(alice))
+	return reply
+}
+
 // everywhere runs the test on a real server and on miniredis, and on both with calls in bundles where they
 // can be: whatever a call comes to by itself it comes to in a bundle.
 func everywhere(t *testing.T, test func(t *testing.T, p *place)) {

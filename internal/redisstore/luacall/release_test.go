@@ -99,7 +99,7 @@ func TestReleaseOfAHoldThatIsGone(t *testing.T) {
 func TestReleaseTellsATimeThatProves(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		acquire := luacall.Acquire(luacall.AcquireArgs{
-			Lock: p.lock, ID: alice, Lease: lease, NotAfter: p.now(), FenceTTL: -1,
+			Lock: p.lock, Token: p.token, ID: alice, Lease: lease, NotAfter: p.now(), FenceTTL: -1,
 		})
 		release := luacall.Release(luacall.ReleaseArgs{
 			Lock: p.lock, ID: alice, Channel: p.channel, WantNow: true,

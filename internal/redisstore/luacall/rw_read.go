@@ -10,14 +10,12 @@ import (
 // each of its levels, of which the first counts: it has the hold's own lease.
 var (
 	readScript        = newScript("rw_read")
-	readHoldScript    = newScript("rw_read_hold")
 	releaseReadScript = newScript("rw_read_release")
 	reenterReadScript = newScript("rw_read_reenter")
 	leaveReadScript   = newScript("rw_read_leave")
 	adoptReadScript   = newScript("rw_read_adopt")
 	renewReadScript   = newScript("rw_read_renew")
 	extendReadScript  = newScript("rw_read_extend")
-	tokenScript       = newScript("rw_token")
 	numberReadScript  = newScript("rw_read_number")
 	countReadScript   = newScript("rw_read_count")
 )
@@ -29,51 +27,26 @@ func HoldKey(base, id string, level int) string {
 
 // AcquireReadArgs says what [AcquireRead] takes, and for whom.
 type AcquireReadArgs struct {
-	Lock string
-	// Hold is hold key 1, Gate the gate's key, Token the fencing token's. All three or, in a slot that is
-	// being moved, none: [MakeReadHold] comes before, and [Fence] after.
-	Hold, Gate, Token string
-	ID                string // hold id; of this acquisition only
-	Under             string // hold id of a writer, inside which this hold may be; "": none
-	Lease             int64  // ms
-	NotAfter          int64  // server time in µs, after which nothing must happen any more
+	Lock     string
+	Hold     string // hold key 1
+	Gate     string // key of the gate
+	Token    string // key of the fencing token
+	ID       string // hold id; of this acquisition only
+	Under    string // hold id of a writer, inside which this hold may be; "": none
+	Lease    int64  // ms
+	NotAfter int64  // server time in µs, after which nothing must happen any more
 }
 
 // AcquireRead takes a read-write lock for a reader, if no writer has it or waits for it. The fencing token
 // is the newest writer's.
 func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 	if err := check("rw_read",
-		checkKey("lock", a.Lock), checkID(a.ID), checkTTL("lease", a.Lease)); err != nil {
+		checkKey("lock", a.Lock), checkKey("hold key", a.Hold), checkKey("gate", a.Gate), checkKey("token", a.Token),
+		checkID(a.ID), checkTTL("lease", a.Lease)); err != nil {
 		return refuse[AcquireReply](err)
 	}
-	args := []any{a.Lock, a.Hold, a.Gate, a.Token, a.ID, a.Lease, a.NotAfter, a.Under}
-	switch {
-	case a.Hold == "" && a.Gate == "" && a.Token == "":
-		return newCall(&readScript, 1, decodeAcquire, append(args[:1:1], args[4:]...)...)
-	case a.Hold == "" || a.Gate == "" || a.Token == "":
-		return refuse[AcquireReply](fmt.Errorf("lua: rw_read: hold key, gate and token are keys of one call"))
-	}
-	return newCall(&readScript, 4, decodeAcquire, args...)
-}
-
-// MakeReadHold makes the hold key of a reader whose field is not there yet.
-func MakeReadHold(hold string, lease, notAfter int64) *Call[AdoptReply] {
-	if err := check("rw_read_hold", checkKey("hold key", hold), checkTTL("lease", lease)); err != nil {
-		return refuse[AdoptReply](err)
-	}
-	return newCall(&readHoldScript, 1, decodeAdopt, hold, lease, notAfter)
-}
-
-// Fence tells the newest fencing token; 0: there is none.
-func Fence(token string) *Call[int64] {
-	if err := check("rw_token", checkKey("token", token)); err != nil {
-		return refuse[int64](err)
-	}
-	return newCall(&tokenScript, 1, func(value any) (int64, error) {
-		r := newReader(value, 1)
-		fence := r.fence(0)
-		return fence, r.err
-	}, token, "")
+	return newCall(&readScript, 4, decodeAcquire,
+		a.Lock, a.Hold, a.Gate, a.Token, a.ID, a.Lease, a.NotAfter, a.Under)
 }
 
 // ReleaseRead ends a reader's hold.

@@ -1,9 +1,6 @@
 package luacall
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // The scripts of a read-write lock's writers. A writer's hold is the field <hold id>:write; the ids that
 // the functions take and give are without that ending.
@@ -20,7 +17,7 @@ var (
 // AcquireWriteArgs says what [AcquireWrite] takes, and for whom.
 type AcquireWriteArgs struct {
 	AcquireArgs
-	Gate    string // key of the gate; "", with Token "": one key only, and readers are not looked at
+	Gate    string // key of the gate
 	Base    string // what the names of hold keys begin with
 	GateTTL int64  // ms; 0: the gate is left as it is
 	Dead    []Reader
@@ -44,24 +41,20 @@ type AcquireWriteReply struct {
 func AcquireWrite(a AcquireWriteArgs) *Call[AcquireWriteReply] {
 	if err := check("rw_write",
 		checkKey("lock", a.Lock), checkID(a.ID), checkTTL("lease", a.Lease),
-		checkFenceTTL(a.FenceTTL), checkTTL("gate TTL", max(a.GateTTL, 1)), checkPair(a.Token, a.Gate)); err != nil {
+		checkFenceTTL(a.FenceTTL), checkTTL("gate TTL", max(a.GateTTL, 1)),
+		checkKey("token", a.Token), checkKey("gate", a.Gate)); err != nil {
 		return refuse[AcquireWriteReply](err)
 	}
-	args := []any{a.Lock}
-	if a.Gate != "" {
-		args = append(args, a.Token, a.Gate)
-		for _, reader := range a.Dead {
-			for level := range reader.Count {
-				args = append(args, HoldKey(a.Base, reader.ID, int(level)+1))
-			}
+	args := []any{a.Lock, a.Token, a.Gate}
+	for _, reader := range a.Dead {
+		for level := range reader.Count {
+			args = append(args, HoldKey(a.Base, reader.ID, int(level)+1))
 		}
 	}
 	keys := len(args)
 	args = append(args, a.ID, a.Lease, a.NotAfter, a.FenceTTL, a.Base, a.GateTTL)
-	if a.Gate != "" {
-		for _, reader := range a.Dead {
-			args = append(args, reader.ID, reader.Count)
-		}
+	for _, reader := range a.Dead {
+		args = append(args, reader.ID, reader.Count)
 	}
 	return newCall(&writeScript, keys, decodeAcquireWrite, args...)
 }
@@ -84,13 +77,6 @@ func decodeAcquireWrite(value any) (AcquireWriteReply, error) {
 	}
 	r.fail(dead.err)
 	return reply, r.err
-}
-
-func checkPair(token, gate string) error {
-	if (token == "") != (gate == "") {
-		return errors.New("token and gate are keys of one call")
-	}
-	return nil
 }
 
 // ReleaseRWArgs says which hold of a read-write lock [ReleaseWrite] or [ReleaseRead] ends.
