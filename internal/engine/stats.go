@@ -47,8 +47,10 @@ func (t *table) waiters() (n int) {
 		p := &t.parts[i]
 		p.mu.Lock()
 		for _, s := range p.keys {
-			for range s.waiters() {
-				n++
+			for w := range s.waiters() {
+				if w.HasWaited() {
+					n++
+				}
 			}
 		}
 		p.mu.Unlock()

@@ -93,7 +93,7 @@ func (c *halves) hold(t *testing.T, key string) Orphan {
 	t.Helper()
 	id := "client:" + key
 	got, err := luacall.Acquire(luacall.AcquireArgs{
-		Lock: key, ID: id, FenceTTL: -1,
+		Lock: key, Token: "{" + key + "}:token", ID: id, FenceTTL: -1,
 		Lease: time.Minute.Milliseconds(), NotAfter: time.Now().Add(time.Minute).UnixMicro(),
 	}).Run(context.Background(), c.conns.Traffic)
 	require.NoError(t, err)
