@@ -153,7 +153,7 @@ func TestAWaiterGetsWhatExpired(t *testing.T) {
 		go func() {
 			in <- rlock.New(other, "job").Do(background, func(context.Context) error { return context.Cause(held) })
 		}()
-		listens(t, "job", one) // one that asks for the first time while time flies may give up
+		listens(t, "job", one) // a call that asks for the first time while time flies may give up
 		lab.Advance(2 * time.Hour)
 		require.ErrorIs(t, <-in, rlock.ErrLost)
 		require.ErrorIs(t, unlock(), rlock.ErrLost)

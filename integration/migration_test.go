@@ -84,7 +84,7 @@ func TestHoldsLiveThroughASlotMigration(t *testing.T) {
 }
 
 // A free name has no lock key and may have a token key on either side. The server refuses to take it until the slot has
-// moved: a Lock waits for that, a TryLock says that it is unavailable, and one that leaves in the meantime leaves
+// moved: a Lock waits for that, a TryLock says that it is unavailable, and a call that leaves in the meantime leaves
 // nothing. The tokens are above all earlier ones (G13).
 func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 	t.Parallel()

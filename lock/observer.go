@@ -17,12 +17,12 @@ import (
 // Held comes before its call's End, since that has the hold's id. A hold that is lost while Held runs has its Ended,
 // and its call goes on and may have another Held. Ended of one turn may come after Held of the next one.
 //
-// Begin, End and Held run in the goroutine that locks, and delay it. Ended delays the one that unlocks, unless the hold
-// ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of its own, one event after
-// another, and so do Lost and Command: one that blocks delays the next event of its kind, but never a command, a
-// renewal, a loss or the log. Losses and ends are never dropped. Renewals and commands are dropped when some thousands
-// are queued, and the log says how many. A panic is logged and goes no further. None of the functions may call Close,
-// because Close waits for them.
+// Begin, End and Held run in the goroutine that locks, and delay it. Ended delays the goroutine that unlocks, unless
+// the hold ends by itself or by Close: then it runs where Lost does. Renewed runs in a goroutine of its own, one event
+// after another, and so do Lost and Command: a function that blocks delays the next event of its kind, but never a
+// command, a renewal, a loss or the log. Losses and ends are never dropped. Renewals and commands are dropped when some
+// thousands are queued, and the log says how many. A panic is logged and goes no further. None of the functions may
+// call Close, because Close waits for them.
 type Observer struct {
 	// Begin: a call begins that acquires something. The context that it returns, or ctx if that is nil, is passed to
 	// End. It should be a child of ctx.

@@ -1,6 +1,6 @@
 // Package lua holds the scripts that work on locks in Redis: one file each, whose header says what KEYS and ARGV are,
-// what it returns and what it publishes. Whoever reads a trace of a server's commands finds by [Script] which digest is
-// which. The package can be imported but is not a stable API: arguments and replies of a script may change with any
+// what it returns and what it publishes. [Script] has the digest under which a trace of a server's commands shows a
+// script. The package can be imported but is not a stable API: arguments and replies of a script may change with any
 // version. Package internal/redisstore/luacall makes the calls and reads the answers.
 //
 // # Model

@@ -1,4 +1,4 @@
-// Package operate looks after the locks in a Redis: it lists them, whoever holds them, finds keys that should expire
+// Package operate looks after the locks in a Redis: it lists those of all clients, finds keys that should expire
 // and never will, and checks whether a server suits locks. A program that only locks does not import it, and links
 // none of its code.
 //

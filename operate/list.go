@@ -94,9 +94,9 @@ func Leaks(ctx context.Context, client *rlock.Client, pattern string) iter.Seq2[
 	}
 }
 
-// Free deletes a leak, and wakes those who wait for the lock. It reports false, and changes nothing, if the key expires
-// by now, is gone, or holds something else. A holder that is still at work does not learn of it, other than by its
-// fencing token: nothing renews such a lock, so nobody asks for it.
+// Free deletes a leak, and wakes the calls that wait for the lock. It reports false, and changes nothing, if the key
+// expires by now, is gone, or holds something else. A holder that is still at work does not learn of it, other than by
+// its fencing token: nothing renews such a lock, so nobody asks for it.
 func Free(ctx context.Context, client *rlock.Client, leak lock.Leak) (freed bool, err error) {
 	at, err := placeOf(client)
 	if err != nil {

@@ -87,7 +87,7 @@
 //
 // Package lock has what all locks of this module share: the handle, what it reports, options and errors. Its names are
 // repeated here as the same types, values and functions, so a program that locks in Redis needs no other package. The
-// methods of a Lock are documented there: [lock.Lock]. Package operate lists locks, whoever holds them, and checks
+// methods of a Lock are documented there: [lock.Lock]. Package operate lists the locks of all clients, and checks
 // whether a server suits them.
 //
 // Redis 6.2 and newer and Valkey are supported, as single nodes, with Sentinel, or as a Cluster. An ordinary client

@@ -239,5 +239,5 @@ func TestNoObserverCostsNothing(t *testing.T) {
 		Lost:    func(*rlock.LostError) {},
 	})
 	require.InDelta(t, none, empty, 1)
-	require.InDelta(t, none, full, 1, "one that is told nothing of calls and holds costs nothing either")
+	require.InDelta(t, none, full, 1, "an Observer without functions for calls and holds costs nothing")
 }

@@ -154,7 +154,7 @@ func TestAReaderOnItsWayIsNotDead(t *testing.T) {
 }
 
 // A name that nobody holds can be taken by either side when its slot has moved, and tokens go on growing. A hold that
-// lived through the migration is released in the middle of it, and those who wait for it get in afterwards.
+// lived through the migration is released in the middle of it, and its waiters get in afterwards.
 func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 	t.Parallel()
 	m := newMoving(t, redistest.Cluster(t, 2), "slot")

@@ -127,7 +127,7 @@ func TestMorePermitsThanRedissonCounts(t *testing.T) {
 	})
 }
 
-// A number that somebody else made greater is told as Redisson can read it.
+// The scripts report a number that another program raised in a form that Redisson can read.
 func TestPublishedNumbersFitInto32Bits(t *testing.T) {
 	tallies(t, func(t *testing.T, c *tally) {
 		heard := c.listen(false)
