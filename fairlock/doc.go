@@ -103,8 +103,8 @@
 //  3. No request with the waiter's id that could give it a place is under way or unanswered, and its place is the one
 //     that it was told, and still exists.
 //  4. As in package rlock: more than half of the lease is left and the last renewal did not fail, a fencing token is
-//     left, the next waiter wants the same lease, no level is unsettled, and neither MaxHold nor FixedLease applies.
-//     Otherwise the lock is released, and the next waiter claims it.
+//     left, the next waiter wants the same lease, the count of levels is settled, and neither MaxHold nor FixedLease
+//     applies. Otherwise the lock is released, and the next waiter claims it.
 //  5. Waiters that were served keep their places until the release that ends the run. It names them all, and removes
 //     their places before it looks for the next waiter. If the hold was gone and one of these places was invited, the
 //     next waiter gets that turn. After a loss, an export, or a release without an answer this is done in the

@@ -97,18 +97,8 @@ func (q *queue) Adopt(
 	}).Run(ctx, conn)
 }
 
-func (q *queue) Reenter(
-	ctx context.Context, conn luacall.Conn, s store.Step,
-) (luacall.StepReply, error) {
-	return luacall.Reenter(luacall.ReenterArgs{
-		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
-	}).Run(ctx, conn)
-}
-
-func (q *queue) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.Leave(luacall.LeaveArgs{
-		Lock: q.keys.Lock, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
-	}).Run(ctx, conn)
+func (q *queue) Levels(id string, from, to int64) *luacall.Call[int64] {
+	return luacall.Levels(q.keys.Lock, id, from, to)
 }
 
 // Inspect looks at the hash alone where the slot is being moved.

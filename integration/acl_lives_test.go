@@ -18,16 +18,16 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// aclExclusive lives the life of an exclusive lock: it is found free, taken, nested, renewed, looked at, waited for,
-// released, moved and broken. A handle for a longer lease is one that makes a level with a request of its own.
-func aclExclusive(a *aclTrial, here, longer, there *rlock.Lock) {
+// aclExclusive lives the life of an exclusive lock: it is found free, taken, nested for long enough that Redis is told
+// the count, renewed, looked at, waited for, released, moved and broken.
+func aclExclusive(a *aclTrial, here, there *rlock.Lock) {
 	_, unlock, err := there.TryLock(a.within())
 	a.ok(err)
 	a.ok(unlock())
 
 	ctx, unlock, err := here.Lock(a.within())
 	a.ok(err)
-	inner, leave, err := longer.Lock(ctx)
+	inner, leave, err := here.Lock(ctx)
 	a.ok(err)
 	_, _, err = there.TryLock(a.within())
 	require.ErrorIs(a, err, rlock.ErrBusy)
@@ -57,10 +57,7 @@ func aclExclusive(a *aclTrial, here, longer, there *rlock.Lock) {
 	a.quiet()
 }
 
-const (
-	aclLonger = 5 * time.Second
-	aclDead   = "b2f7c1de-0000-4000-8000-000000000000:" // the begin of ids of a client that died
-)
+const aclDead = "b2f7c1de-0000-4000-8000-000000000000:" // the begin of ids of a client that died
 
 // aclToken puts a token ahead of the server's clock, with an expiry. The next one takes commands that others do not.
 func aclToken(a *aclTrial, name string) {
@@ -74,7 +71,7 @@ func aclToken(a *aclTrial, name string) {
 func aclPlain(a *aclTrial) {
 	aclToken(a, a.name)
 	here, there := a.client(), a.client()
-	aclExclusive(a, rlock.New(here, a.name), rlock.New(here, a.name, rlock.Lease(aclLonger)), rlock.New(there, a.name))
+	aclExclusive(a, rlock.New(here, a.name), rlock.New(there, a.name))
 	aclFresh(a, rlock.New(here, a.name+":fresh", rlock.MinHold(100*time.Millisecond)))
 }
 
@@ -88,8 +85,7 @@ func aclFresh(a *aclTrial, lock *rlock.Lock) {
 func aclFair(a *aclTrial) {
 	aclToken(a, a.name)
 	here, there := a.client(), a.client()
-	aclExclusive(a, fairlock.New(here, a.name), fairlock.New(here, a.name, rlock.Lease(aclLonger)),
-		fairlock.New(there, a.name))
+	aclExclusive(a, fairlock.New(here, a.name), fairlock.New(there, a.name))
 
 	aclFresh(a, fairlock.New(here, a.name+":fresh"))
 
@@ -103,16 +99,15 @@ func aclFair(a *aclTrial) {
 func aclReadWrite(a *aclTrial) {
 	aclToken(a, a.name)
 	here, there := a.client(), a.client()
-	one, longer := rwlock.New(here, a.name), rwlock.New(here, a.name, rlock.Lease(aclLonger))
-	other := rwlock.New(there, a.name)
-	aclExclusive(a, one.Write(), longer.Write(), other.Write())
+	one, other := rwlock.New(here, a.name), rwlock.New(there, a.name)
+	aclExclusive(a, one.Write(), other.Write())
 
 	aclFresh(a, rwlock.New(here, a.name+":fresh").Write())
 
 	// Readers, a writer that waits for them, and a downgrade.
 	ctx, unlock, err := one.Read().Lock(a.within())
 	a.ok(err)
-	_, leave, err := longer.Read().Lock(ctx)
+	_, leave, err := one.Read().Lock(ctx)
 	a.ok(err)
 	_, unlockOther, err := other.Read().Lock(a.within())
 	a.ok(err)
@@ -272,7 +267,7 @@ func aclMultilock(a *aclTrial) {
 	a.ok(unlock())
 	ctx, unlock, err := one.Lock(a.within())
 	a.ok(err)
-	_, leave, err := multilock.New(locks(here), rlock.Lease(aclLonger)).Lock(ctx)
+	_, leave, err := one.Lock(ctx)
 	a.ok(err)
 	_, _, err = other.TryLock(a.within())
 	require.ErrorIs(a, err, rlock.ErrBusy)

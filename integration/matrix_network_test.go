@@ -147,9 +147,12 @@ func TestAPathThatDribblesCostsNoHold(t *testing.T) {
 	lock := rlock.New(client, "dribbled")
 	ctx, unlock := held(t, lock)
 	for range 10 {
-		inner, leave, err := rlock.New(client, "dribbled", rlock.FixedLease(time.Minute)).Lock(ctx)
+		inner, leave, err := lock.Lock(ctx)
 		require.NoError(t, err)
 		require.Equal(t, 2, alive(t, lock, inner).Count)
+		info, err := lock.Inspect(inner)
+		require.NoError(t, err)
+		require.Len(t, info.Holders, 1)
 		require.NoError(t, leave())
 	}
 	events.renewedAgain(t, 2, lock.Name())

@@ -140,7 +140,7 @@ func TestFullMemory(t *testing.T) {
 	_, unlockThird, err := nested.Lock(patient)
 	require.NoError(t, err, "it needs no memory")
 	require.NoError(t, unlockThird())
-	_, _, err = rlock.New(client, "nested", rlock.FixedLease(time.Minute)).Lock(patient)
+	_, _, err = rlock.New(client, "new").Lock(patient)
 	require.ErrorIs(t, err, rlock.ErrUnavailable)
 	require.NotErrorIs(t, err, context.DeadlineExceeded, "it gives up by itself, after a lease")
 	events.renewedAgain(t, 3, lock.Name(), nested.Name())

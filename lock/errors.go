@@ -101,8 +101,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // background the release is sent again and again, until Redis confirms it or the lease has ended.
 //
 // It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
-// nobody takes the error for one of a call that did nothing. Of a level of a nested hold it says that Redis may not
-// know yet that the level is over.
+// nobody takes the error for one of a call that did nothing.
 type ReleaseError struct {
 	Name  string
 	Kind  Kind

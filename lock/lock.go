@@ -34,13 +34,12 @@ func (l *Lock) Name() string {
 
 // Lock waits until the lock is held and returns the hold as a context.
 //
-// What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context
-// that Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this
-// lock, Lock re-enters at once: it adds a level, and asks Redis only if the level needs a longer lease or one of its
-// own ([FixedLease]). If ctx carries a hold that was lost and not yet unlocked, Lock returns the *LostError.
-// Otherwise Lock queues, first in, first out inside this process, until ctx ends or MaxWait elapses. Without either
-// limit it waits as long as the lock is busy, and gives up with ErrUnavailable once Redis has not answered for a
-// whole lease.
+// What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context that
+// Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this lock,
+// Lock re-enters at once: it adds a level and asks nothing of Redis, and the hold keeps the lease of its outermost
+// Lock. If ctx carries a hold that was lost and not yet unlocked, Lock returns the *LostError. Otherwise Lock queues,
+// first in, first out inside this process, until ctx ends or MaxWait elapses. Without either limit it waits as long as
+// the lock is busy, and gives up with ErrUnavailable once Redis has not answered for a whole lease.
 //
 // The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a *LostError if the
 // hold is lost, before Redis can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed after

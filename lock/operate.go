@@ -44,7 +44,7 @@ type Waiter struct {
 // Holder is one hold as Redis shows it.
 type Holder struct {
 	ID    string        // of ours, or of a Redisson client's thread
-	Count int           // levels; for this module's holds slightly late, see Hold.Count
+	Count int           // levels; for this module's holds slightly late, and 1 of rwlock and redlock
 	TTL   time.Duration // until Redis drops it if it is not renewed; negative: no expiry, only Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client

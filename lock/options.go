@@ -19,13 +19,14 @@ func set(o *handle.Options, name string, to *time.Duration, d, least time.Durati
 // Lease is the lease of the hold instead of the client's. The hold is renewed as ever: every third of the client's
 // lease, or of its own if that is shorter. A longer lease survives a longer absence of Redis; a shorter one makes
 // others wait less after a crash. d must be at least a third of the client's lease, because the client's time limits of
-// commands, and its pauses between two of them, are fractions of that. Not with FixedLease.
+// commands, and its pauses between two of them, are fractions of that. Not with FixedLease. A nested Lock leaves the
+// lease of the outermost one as it is.
 func Lease(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "Lease", &o.Renewed, d, handle.MinLease) }
 }
 
 // FixedLease turns the watchdog off: the hold is not renewed and ends after d, for its owner a little earlier (see
-// Hold.ValidUntil). d must be at least 100 ms.
+// Hold.ValidUntil). d must be at least 100 ms. A nested Lock leaves the lease of the outermost one as it is.
 func FixedLease(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "FixedLease", &o.Lease, d, handle.MinLease) }
 }

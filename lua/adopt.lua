@@ -36,5 +36,5 @@ if not holds[1] or holds[1] == '1000000000' then
 end
 redis.call('PEXPIRE', lock, lease)
 redis.call('HSET', lock, id, 1)
-redis.call('HDEL', lock, ARGV[1], ARGV[1] .. ':n')
+redis.call('HDEL', lock, ARGV[1])
 return {3, now}

@@ -5,14 +5,14 @@
 //
 // # Model
 //
-// A lock is a hash at the lock's name, as in Redisson: one field, the hold id, with the hold's count as its value,
-// and an expiry that is the lease. A hold that was re-entered has a second field, <hold id>:n, its operation number.
-// The newest fencing token of the name is a string in a key of its own, where Redisson's fenced lock keeps it.
+// A lock is a hash at the lock's name, as in Redisson: one field, the hold id, with the hold's count as its value, and
+// an expiry that is the lease. The newest fencing token of the name is a string in a key of its own, where Redisson's
+// fenced lock keeps it.
 //
 //	        Acquire                     Adopt
 //	free ──────────────▶ held by h ──────────────▶ held by h'
 //	  ▲                   │  ▲  │
-//	  │  Release, expiry  │  └──┘ Reenter, Leave, Renew
+//	  │  Release, expiry  │  └──┘ Levels, Renew
 //	  └───────────────────┘
 //
 // Redis alone decides who holds a lock, and each script decides atomically: nothing else runs meanwhile. The package
@@ -30,9 +30,9 @@
 //     A caller that must be sure that no copy is left releases the id until an answer
 //     bears a later time. Release reads the time first, so a hold that did not exist
 //     at that time never will.
-//   - Reenter and Leave write the intended count, not a difference, together with an
-//     operation number that must be higher than the stored one. Comparing counts would not
-//     suffice: after one level up and one down the old count is stored again.
+//   - Levels goes from one count to another, and only if the first one stands. A late copy
+//     may find it standing again, and leave the count wrong until the next step or the end
+//     of the hold. Nothing depends on a count, and no key is ever made by it.
 //   - Release and Adopt name the id of the hold that ends. No later hold
 //     has it, so nothing late can end one.
 //   - Renew creates nothing and only lengthens.
@@ -69,10 +69,10 @@
 //     locks. Where they are refused, each lock is served by itself, by a script that names its keys.
 //   - permit_keep serves many semaphores, and permit_renew stands in for it.
 //   - quorum_keep has no such alternative.
-//   - rw_read_reenter, rw_read_leave, rw_read_release, rw_write and rw_inspect use the hold keys of readers:
-//     Redisson has one for each level of each reader. Those that the caller knows are among the keys of the call.
-//     Those of other readers, and of levels that a lost step left, appear only in the hash. They are in its slot, but
-//     a server that refuses keys which are not among those of the call cannot be used for read-write locks.
+//   - rw_read_release, rw_write and rw_inspect use the hold keys of readers: Redisson has one for each level of each
+//     reader. Those that the caller knows are among the keys of the call. Those of other readers appear only in the
+//     hash. They are in its slot, but a server that refuses keys which are not among those of the call cannot be used
+//     for read-write locks.
 //
 // # Servers
 //

@@ -132,7 +132,7 @@ end
 if invites then
   if held then
     redis.call('HSET', lock, first, 1000000000)
-    redis.call('HDEL', lock, id, id .. ':n')
+    redis.call('HDEL', lock, id)
   end
   note('granted', first, 'run', string.format('%.0f', run), 'out', '0')
 elseif held or free then

@@ -17,7 +17,7 @@ if pttl ~= -2 then
   local fields
   --!include hash
   --!include expiry
-  if fields[1] == id or fields[3] == id then
+  if fields[1] == id then
     return {2, redis.call('GET', token), pttl, now, 0}
   end
   return {0, 0, pttl, now, 0}

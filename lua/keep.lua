@@ -13,7 +13,7 @@
 --   4 gone: the hold does not exist, nothing written or published
 -- Publishes '0', once, if it was the hold that ended.
 --
--- The new id makes the rest of the time safe: a renewal, a re-entry or a second release that comes late names the
+-- The new id makes the rest of the time safe: a renewal, a step of levels or a second release that comes late names the
 -- old one and finds nothing, so nothing makes the time longer or shorter. To others it is a lock with one level and a
 -- TTL, which ends by itself. The time is absolute, so a copy that comes late keeps the lock no longer.
 --
@@ -32,7 +32,7 @@ if left > 0 then
   redis.call('PEXPIRE', lock, left)
   redis.call('HSET', lock, ARGV[2], 1)
 end
-redis.call('HDEL', lock, id, id .. ':n')
+redis.call('HDEL', lock, id)
 local receivers = redis.pcall(ARGV[5], ARGV[4], '0')
 if type(receivers) ~= 'number' then
   receivers = -1

@@ -22,12 +22,10 @@ var indirectKeys = map[string][]string{
 	"permit_renew":   {"leases"},
 	"rw_write_renew": {"lock"},
 	"quorum_keep":    {"lock", "token"}, // has no other way: a redlock is for servers of one's own
-	// Readers' hold keys, of which there are as many as a hold has levels. Those that an expression makes are not
+	// Readers' hold keys, of which Redisson has one for each level. Those that an expression makes are not
 	// among the keys of the call: only the hash says which there are.
-	"rw_read_leave":   {"KEYS[n + 1]", "string.sub(KEYS"},
-	"rw_read_reenter": {"KEYS[n + 1]", "string.sub(KEYS"},
-	"rw_read_release": {"base .. reader .. ':rwlock_timeout:' .. n", "inner .. n"},
-	"rw_read_renew":   {"hold", "inner .. n", "lock"},
+	"rw_read_release": {"base .. reader .. ':rwlock_timeout:' .. n"},
+	"rw_read_renew":   {"hold", "lock"},
 	"rw_inspect":      {"ARGV[4] .. field .. ':rwlock_timeout:' .. n"},
 	"rw_write":        {"KEYS[key]", "base .. reader .. ':rwlock_timeout:' .. n"},
 }

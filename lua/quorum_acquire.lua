@@ -53,7 +53,7 @@ if pttl ~= -2 then
   local fields
   --!include hash
   --!include expiry
-  if fields[1] ~= id and fields[3] ~= id then
+  if fields[1] ~= id then
     return {0, 0, 0, pttl, now, 0}
   end
   mine = true

@@ -14,15 +14,15 @@
 --
 -- The time is read before the hold is looked up: "not there, at this time" then proves that
 -- an acquisition whose not-after is before it will never take the lock. The hash contains
--- only this hold and its operation number, and an empty hash is deleted, so one call both
--- finds the hold and deletes the lock. PUBLISH goes through pcall: it can be forbidden to
+-- only this hold, and an empty hash is deleted, so one call both finds the hold and deletes
+-- the lock. PUBLISH goes through pcall: it can be forbidden to
 -- this user, and the caller must still learn that the lock is free. Waiters poll.
 local now = 0
 if ARGV[4] == '1' then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
 end
-if redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0 then
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
   return {4, 0, now}
 end
 local receivers = 0

@@ -12,7 +12,7 @@
 local answers = {}
 for i = 1, #KEYS do
   local id = ARGV[2 * i]
-  local found, receivers = redis.pcall('HDEL', KEYS[i], id, id .. ':n'), 0
+  local found, receivers = redis.pcall('HDEL', KEYS[i], id), 0
   local status = 3
   if type(found) ~= 'number' then
     status = -9

@@ -2,8 +2,7 @@
 -- the writer that it comes from.
 --
 -- KEYS[1]  lock: see rw_write.lua
--- KEYS[2]  hold key 1 of this reader: string, the operation number of its hold, with the
---          hold's own lease as its expiry
+-- KEYS[2]  hold key 1 of this reader: string, whose expiry is the hold's own lease
 -- KEYS[3]  gate: exists while a writer waits for readers to leave
 -- KEYS[4]  token: string, the newest fencing token of the name
 -- ARGV[1]  hold id, used for this acquisition only

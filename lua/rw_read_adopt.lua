@@ -17,9 +17,8 @@
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
--- A hold with several levels is not exported, so there is one hold key. The first write is
--- PEXPIRE, which Redis accepts at full memory, and after it the rest. Of a hold that stays
--- it may be any number of levels, and its lease is not shortened.
+-- The first write is PEXPIRE, which Redis accepts at full memory, and after it the rest. The
+-- lease of a hold that stays is not shortened.
 local lock, old, new = KEYS[1], KEYS[2], KEYS[3]
 local id, lease = ARGV[2], ARGV[3]
 local time = redis.call('TIME')

@@ -1,7 +1,7 @@
--- Ends a reader's hold, whatever count stands, and wakes who waits if it was the last.
+-- Ends a reader's hold, and wakes who waits if it was the last.
 --
 -- KEYS[1]  lock
--- KEYS[2]  hold key 1; absent: the hold keys are left to their expiry
+-- KEYS[2]  hold key 1; absent: it is left to its expiry
 -- ARGV[1]  hold id
 -- ARGV[2]  channel; not a key, because that would make the script one of more keys, which
 --          a migrating slot refuses
@@ -20,8 +20,7 @@
 -- The TTL of the lock stays: to know what it has to be, all readers would have to be walked.
 -- It may be too long, never too short. A writer of ours looks at the hold keys; one of Java's
 -- waits for it, unless a reader of Java's leaves, which walks them.
--- DEL, or HDEL, is the first write, which Redis accepts at full memory. The hold keys of
--- inner levels are not among the keys of the call: where they cannot be removed they expire.
+-- DEL, or HDEL, is the first write, which Redis accepts at full memory.
 local lock, hold, id, now = KEYS[1], KEYS[2], ARGV[1], 0
 if ARGV[4] == '1' then
   local time = redis.call('TIME')
@@ -50,10 +49,6 @@ local status = 3
 if hold then
   if redis.call('DEL', hold) == 0 then
     status = 4
-  end
-  local inner = string.sub(hold, 1, -2)
-  for n = 2, math.min(tonumber(fields[2]) or 0, 1000) do
-    redis.pcall('DEL', inner .. n)
   end
 end
 local receivers = 0

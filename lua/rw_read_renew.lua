@@ -11,8 +11,8 @@
 -- Holds of one lock that stand together share what is asked of the hash. Every call is a
 -- pcall: one bad key must not cost the others their leases. Only PEXPIRE is used, which
 -- creates nothing: a hold key that expired was a dead reader's, and stays so.
--- TTLs are compared: the hold may have been given a longer inner lease since this was sent,
--- and other readers of the lock may have longer ones. Only readers that live extend the lock.
+-- TTLs are compared: other readers of the lock may have longer leases. Only readers that live
+-- extend the lock.
 local answers, many = {}, #KEYS / 2
 local from = 1
 while from <= many do
@@ -50,10 +50,6 @@ while from <= many do
     elseif not refused and life < tonumber(ttl) then
       if type(redis.pcall('PEXPIRE', hold, ttl)) ~= 'number' then
         answer = -2
-      end
-      local inner = string.sub(hold, 1, -2)
-      for n = 2, math.min(tonumber(counts[i - from + 1]) or 0, 1000) do
-        redis.pcall('PEXPIRE', inner .. n, ttl)
       end
     end
     answers[i] = answer

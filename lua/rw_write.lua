@@ -1,8 +1,8 @@
 -- Takes a read-write lock for a writer and mints its fencing token. If readers have it, shuts
 -- the gate: no reader of ours comes in after that, until the writer was in or is gone.
 --
--- KEYS[1]  lock: hash mode -> read or write; <reader> -> count; <writer>:write -> count, or
---          count:operation number once it nested. It has an expiry
+-- KEYS[1]  lock: hash mode -> read or write; <reader> -> count; <writer>:write -> count. It
+--          has an expiry
 -- KEYS[2]  token: string, the newest fencing token of the name
 -- KEYS[3]  gate: string, the hold id of a writer that waits
 -- KEYS[4]  and on: the hold keys of the readers in ARGV[7] and on, all of each

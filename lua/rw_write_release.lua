@@ -1,4 +1,4 @@
--- Ends a writer's hold, whatever count stands, and wakes who waits. Read holds that were taken
+-- Ends a writer's hold, and wakes who waits. Read holds that were taken
 -- inside it stay, and the lock is theirs then. For a writer that has no hold: opens the gate
 -- that it shut.
 --

@@ -62,7 +62,7 @@ func trial(ctx context.Context, client *rlock.Client, name string, checked *chec
 	if err := try(ctx, client, name); err != nil {
 		return lock.Finding{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)}
 	}
-	text := fmt.Sprintf("a trial lock was taken, re-entered, moved and released in %v",
+	text := fmt.Sprintf("a trial lock was taken, looked at, moved and released in %v",
 		time.Since(began).Round(time.Millisecond))
 	if err := checked.Redis.Del(checked.Within(ctx), checked.Token).Err(); err != nil {
 		text += fmt.Sprintf("; its token, %q, cannot be deleted (%v), and expires", checked.Token, err)
@@ -76,11 +76,7 @@ func try(ctx context.Context, c *rlock.Client, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	inner, leave, err := rlock.New(c, name, rlock.FixedLease(time.Minute)).TryLock(held) // with a request of its own
-	if err == nil {
-		_, err = rlock.New(c, name).Inspect(inner)
-		err = errors.Join(err, leave())
-	}
+	_, err = lock.Inspect(held)
 	if err != nil {
 		return errors.Join(err, unlock())
 	}

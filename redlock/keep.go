@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // round is one call that asks every node about many holds, until a quorum has answered for each.
@@ -272,77 +271,4 @@ func (h *hold) giveUp() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.freeLocked()
-}
-
-// step writes the levels of a hold at the nodes that have it.
-//
-// Every step carries its operation number, so a node that gets it twice counts it once. A node that was not
-// reached has an older count until the next step; nothing depends on a count alone.
-func (c *Client) step(ctx context.Context, id string, s store.Step, leave bool) (luacall.StepReply, error) {
-	h := c.find(id)
-	if h == nil {
-		return luacall.StepReply{Status: luacall.Gone}, nil
-	}
-	r := c.newRound([]*hold{h})
-	for at, n := range c.nodes {
-		err := n.submit(r.stepAt(at, s, leave))
-		if err != nil {
-			r.stepped(at, luacall.QuorumReply{}, err)
-		}
-	}
-	c.wait(ctx, r.decided)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	r.silent.blame(r.failed)
-	switch r.sayLocked(0) {
-	case luacall.Renewed:
-		return luacall.StepReply{Status: luacall.Done}, nil
-	case luacall.RenewGone:
-		h.giveUp()
-		return luacall.StepReply{Status: luacall.Gone}, nil
-	}
-	return luacall.StepReply{}, c.noQuorum(r.yes[0], 0, r.failed)
-}
-
-func (r *round) stepAt(at int, s store.Step, leave bool) *command {
-	h := r.holds[0]
-	return &command{
-		make: func(now time.Duration) *luacall.Call[luacall.QuorumReply] {
-			if r.stale(now) {
-				return nil
-			}
-			k, _ := h.keepAt(at, s.TTL.Milliseconds())
-			return r.client.nodes[at].server.Step(luacall.QuorumStepArgs{Lock: k.Lock, Token: k.Token, ID: k.ID,
-				Count: s.Count, Op: s.Op, TTL: k.TTL, Fence: k.Fence, FenceTTL: r.client.core.FenceTTL, Leave: leave})
-		},
-		onAnswer: func(_ *command, reply luacall.QuorumReply, err error) bool {
-			r.stepped(at, reply, err)
-			return false
-		},
-	}
-}
-
-// stepped handles a node's answer to a step.
-func (r *round) stepped(at int, reply luacall.QuorumReply, err error) {
-	h := r.holds[0]
-	if err == nil {
-		said := luacall.Renewed
-		if reply.Status == luacall.Gone {
-			said = luacall.RenewGone
-		}
-		h.keptAt(at, said)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case err != nil:
-		r.failed[r.client.nodes[at]] = err
-	case reply.Status == luacall.Gone:
-		r.no[0]++
-	default:
-		r.yes[0]++
-	}
-	delete(r.silent, r.client.nodes[at])
-	r.weighLocked()
 }

@@ -24,7 +24,6 @@ const patience = 20 * time.Second
 var (
 	acquires = faultproxy.Script(luacall.SHA("quorum_acquire"))
 	keeps    = faultproxy.Script(luacall.SHA("quorum_keep"))
-	steps    = faultproxy.Script(luacall.SHA("quorum_step"))
 	releases = faultproxy.Script(luacall.SHA("release"))
 )
 

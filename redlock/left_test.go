@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/redlock"
-	"github.com/holdfast-go/holdfast/rlock"
 )
 
 // disturb has one of the paths fail in some way for a moment.
@@ -46,16 +45,15 @@ func (l *lab) disturb(random *rand.Rand) {
 	}
 }
 
-// contend locks and unlocks, inner levels with longer and shorter leases too, until ctx ends.
-func contend(ctx context.Context, client *redlock.Client, lease time.Duration, random *rand.Rand) {
+// contend locks and unlocks, inner levels too, until ctx ends.
+func contend(ctx context.Context, client *redlock.Client, random *rand.Rand) {
 	for ctx.Err() == nil {
 		name := fmt.Sprint("left:", random.IntN(6))
 		calling, cancel := context.WithTimeout(ctx, time.Duration(1+random.IntN(500))*time.Millisecond)
 		held, unlock, err := redlock.New(client, name).Lock(calling)
 		if err == nil {
-			inner := redlock.New(client, name, rlock.FixedLease(lease/4+time.Duration(random.Int64N(int64(lease)*3/4))))
 			if random.IntN(2) == 0 {
-				if _, leave, err := inner.Lock(held); err == nil {
+				if _, leave, err := redlock.New(client, name).Lock(held); err == nil {
 					time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 					_ = leave()
 				}
@@ -105,7 +103,7 @@ func TestEveryKeyOfAClosedClientHasAnEnd(t *testing.T) {
 	var working, disturbing sync.WaitGroup
 	for n := range 12 {
 		working.Go(func() {
-			contend(ctx, clients[n%3], lease, rand.New(rand.NewPCG(seed, uint64(n))))
+			contend(ctx, clients[n%3], rand.New(rand.NewPCG(seed, uint64(n))))
 		})
 	}
 	random := rand.New(rand.NewPCG(seed, 100))

@@ -81,16 +81,6 @@ func (l *quorumLock) Acquire(
 	return l.client.acquire(ctx, l, ask)
 }
 
-func (l *quorumLock) Reenter(
-	ctx context.Context, _ luacall.Conn, s store.Step,
-) (luacall.StepReply, error) {
-	return l.client.step(ctx, s.ID, s, false)
-}
-
-func (l *quorumLock) Leave(ctx context.Context, _ luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return l.client.step(ctx, s.ID, s, true)
-}
-
 // Release ends a hold of this client, or any hold that an operator breaks.
 func (l *quorumLock) Release(id string, _, _ bool) *luacall.Call[luacall.ReleaseReply] {
 	c := l.client

@@ -166,7 +166,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 				}).Times(-1)
 			}
 		}},
-		"a level was inside, whose step may reach a node late": {work: func(l *passLab, first turn) {
+		"passed on: a level was inside": {passes: true, work: func(l *passLab, first turn) {
 			_, unlock, err := l.lock.Lock(first.ctx)
 			require.NoError(l.t, err)
 			require.NoError(l.t, unlock())

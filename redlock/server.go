@@ -42,8 +42,6 @@ func (redisServer) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call
 	return luacall.QuorumKeep(holds, fenceTTL)
 }
 
-func (redisServer) Step(a luacall.QuorumStepArgs) *quorum.Call { return luacall.QuorumStep(a) }
-
 func (redisServer) Release(a luacall.ReleaseArgs) *quorum.Call { return luacall.QuorumRelease(a) }
 
 func (redisServer) Inspect(lock, token, channel string) *quorum.Call {

@@ -106,13 +106,6 @@ var stages = map[string]stage{
 		return err
 	}},
 	"renewal": {held: true, ends: true, fails: rlock.ErrLost, act: (*subset).renewed},
-	"re-entry": {held: true, ends: true, fails: rlock.ErrUnavailable, act: func(s *subset) error {
-		_, leave, err := s.lock.Lock(s.ctx)
-		if err == nil {
-			err = leave()
-		}
-		return err
-	}},
 	"release": {held: true, fails: rlock.ErrUnconfirmed, act: func(s *subset) error {
 		return s.unlock()
 	}},

@@ -51,8 +51,7 @@ func TestNestedLevelsWaitForNobody(t *testing.T) {
 			require.NoError(t, lock.Do(t.Context(), func(context.Context) error { return nil }))
 			before := conductCount(lab.proxy)
 			gate := faultproxy.NewGate()
-			rule := lab.on("reenter", fault(gate)).Times(-1)
-			lab.on("leave", fault(gate)).Times(-1)
+			rule := lab.on("levels", fault(gate)).Times(-1)
 			holds := countDeep(t, lock, 3)
 			require.Equal(t, 3, timeHeld(t, holds[2].ctx, lock).Count)
 			rule.Wait(t, 1)
@@ -78,12 +77,12 @@ func TestTheCountFollowsBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		client := sim.client(t, rlock.ClientOptions{})
 		lock := rlock.New(client, "order")
-		warm := sim.count("reenter")
+		warm := sim.count("levels")
 		for range 100 {
 			countLeave(t, countDeep(t, lock, 3))
 		}
 		time.Sleep(time.Second)
-		require.Equal(t, warm, sim.count("reenter"))
+		require.Equal(t, warm, sim.count("levels"))
 
 		holds := countDeep(t, lock, 5)
 		id := timeHeld(t, holds[4].ctx, lock).ID
@@ -93,14 +92,14 @@ func TestTheCountFollowsBehind(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 		require.Equal(t, "5", count())
 		require.LessOrEqual(t, sim.Miniredis().TTL("order"), ttl, "it sets no TTL")
-		require.Equal(t, warm+1, sim.count("reenter"))
+		require.Equal(t, warm+1, sim.count("levels"))
 		countLeave(t, holds[2:])
 		time.Sleep(30 * time.Millisecond)
 		require.Equal(t, "2", count())
-		require.Equal(t, warm+2, sim.count("reenter"))
+		require.Equal(t, warm+2, sim.count("levels"))
 		countLeave(t, holds[:2])
 		time.Sleep(time.Second)
-		require.Equal(t, warm+2, sim.count("reenter"))
+		require.Equal(t, warm+2, sim.count("levels"))
 		require.False(t, sim.holds("order"))
 	})
 }
@@ -112,55 +111,29 @@ func TestTheCountIsTriedAgainWhileTheHoldLives(t *testing.T) {
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		client := sim.client(t, rlock.ClientOptions{Lease: 3 * time.Second})
 		lock := rlock.New(client, "order")
-		sim.suffer(timeOnly("reenter", simredis.CutAfter))
-		warm := sim.count("reenter")
+		sim.suffer(timeOnly("levels", simredis.CutAfter))
+		warm := sim.count("levels")
 		holds := countDeep(t, lock, 2)
 		time.Sleep(10 * time.Second)
-		sent := sim.count("reenter") - warm
+		sent := sim.count("levels") - warm
 		require.GreaterOrEqual(t, sent, 10)
 		require.LessOrEqual(t, sent, 20)
 		require.NoError(t, holds[1].ctx.Err(), "it is no loss")
-		sim.suffer(timeOnly("reenter", simredis.DropRequest))
+		sim.suffer(timeOnly("levels", simredis.DropRequest))
 		time.Sleep(time.Second)
 		require.NoError(t, holds[1].unlock())
 		sim.suffer(nil)
 		time.Sleep(5 * time.Second)
 		require.Equal(t, "1", sim.Miniredis().HGet("order", timeHeld(t, holds[0].ctx, lock).ID), "nobody knew what it was")
-		sim.suffer(timeOnly("reenter", simredis.CutAfter))
+		sim.suffer(timeOnly("levels", simredis.CutAfter))
 		inner := timeLock(t, holds[0].ctx, lock)
 		time.Sleep(time.Second)
 		require.NoError(t, inner.unlock())
 		require.NoError(t, holds[0].unlock())
-		sent = sim.count("reenter")
+		sent = sim.count("levels")
 		time.Sleep(10 * time.Second)
-		require.Equal(t, sent, sim.count("reenter"))
+		require.Equal(t, sent, sim.count("levels"))
 	})
-}
-
-// R9: a step that sets a TTL is waited for, and while it is on its way no count overtakes it: Redis would answer it
-// with "done before", and the level would rely on a lease that nobody set.
-func TestNoCountOvertakesAStepThatSetsALease(t *testing.T) {
-	t.Parallel()
-	lab, key := newTimeLab(t), "order"
-	client := lab.client(t, rlock.ClientOptions{Lease: 3 * time.Second})
-	lock := rlock.New(client, key)
-	outer := timeLock(t, t.Context(), lock)
-	id := timeHeld(t, outer.ctx, lock).ID
-	rule := lab.on("reenter", faultproxy.DropRequest)
-	long := make(chan timeHold, 1)
-	go func() {
-		long <- timeLock(t, outer.ctx, rlock.New(client, key, rlock.FixedLease(time.Hour)))
-	}()
-	rule.Wait(t, 1)
-	inner := timeLock(t, outer.ctx, lock)
-	got := timeReceive(t, long, "the level with a lease of its own")
-	timeBetween(t, 59*time.Minute, timeTTL(t, lab.direct, key), time.Hour)
-	timeCounts(t, lab.direct, key, id, 3)
-	require.NoError(t, got.unlock())
-	timeBetween(t, 0, timeTTL(t, lab.direct, key), 3*time.Second)
-	require.NoError(t, inner.unlock())
-	require.NoError(t, outer.unlock())
-	timeGone(t, lab.direct, key)
 }
 
 // The count learns that the hold is gone, and the holder is told.
@@ -194,7 +167,7 @@ func countLine(t *testing.T, lock *rlock.Lock) (first timeHold, second, third <-
 }
 
 // R3, R9: a hold that was nested passes on in memory when every step of its levels is settled. The next turn has one
-// level, which Redis is told, with numbers that go on: a copy of an older step changes nothing.
+// level, which Redis is told.
 func TestANestedHoldIsPassedOnWhenItsCountIsSettled(t *testing.T) {
 	t.Parallel()
 	const told = 22 * time.Millisecond // two such stays do not outlast a run
@@ -223,10 +196,9 @@ func TestANestedHoldIsPassedOnWhenItsCountIsSettled(t *testing.T) {
 				count := func() string { return sim.Miniredis().HGet("order", granted.ID) }
 				require.Equal(t, "1", count())
 				if stay[0] > 0 {
-					_, err := luacall.Reenter(luacall.ReenterArgs{Lock: "order", ID: granted.ID, Count: 2, Op: 1}).
-						Run(t.Context(), sim.Client())
+					stands, err := luacall.Levels("order", granted.ID, 1, 2).Run(t.Context(), sim.Client())
 					require.NoError(t, err)
-					require.Equal(t, "1", count(), "a copy of an old step")
+					require.EqualValues(t, 2, stands, "a copy of an old step: the next one sets it right")
 				}
 				again := timeLock(t, next.ctx, lock)
 				time.Sleep(told)
@@ -252,7 +224,7 @@ func TestAnExportOfAHoldThatWasNested(t *testing.T) {
 			lock := rlock.New(client, key)
 			outer := timeLock(t, t.Context(), lock)
 			gate := faultproxy.NewGate()
-			rule := lab.on("reenter", fault(gate))
+			rule := lab.on("levels", fault(gate))
 			inner := timeLock(t, outer.ctx, lock)
 			rule.Wait(t, 1)
 			require.NoError(t, inner.unlock())
@@ -267,4 +239,32 @@ func TestAnExportOfAHoldThatWasNested(t *testing.T) {
 			timeGone(t, lab.direct, key)
 		})
 	}
+}
+
+// A user who may not use HINCRBY has Redis count one level, and loses nothing else: the refused step is not repeated,
+// and the lock passes on in memory.
+func TestACountThatIsRefusedIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	l := newPassLab(t)
+	first, waiting := l.begin(nil, nil)
+	require.NoError(t, l.rdb.Do(t.Context(), "ACL", "SETUSER", "default", "-hincrby").Err())
+	_, leave := conductTake(t, first.ctx, l.lock)
+	renewals := l.proxy.On(conductScript("renew"), faultproxy.Pass).Times(-1)
+	renewals.Wait(t, 1)
+	sent := l.proxy.Requests(conductScript("levels"))
+	require.Positive(t, sent)
+	renewals.Wait(t, 3)
+	require.Equal(t, sent, l.proxy.Requests(conductScript("levels")))
+	granted := l.held(first)
+	require.Equal(t, 2, granted.Count)
+	info, err := l.lock.Inspect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, info.Holders, 1)
+	require.Equal(t, 1, info.Holders[0].Count)
+	require.NoError(t, leave())
+	require.NoError(t, first.unlock())
+	next := l.line.in(t, waiting[0])
+	require.Equal(t, granted.ID, l.held(next).ID)
+	require.NoError(t, next.unlock())
+	l.free()
 }

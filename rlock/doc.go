@@ -51,8 +51,8 @@
 //
 // # What it costs
 //
-// A free lock takes one round trip to lock and one to unlock. A nested Lock that needs no longer lease than the hold
-// has takes none, and neither does its unlock. Inside a process waiters queue, first in, first out, and unlock passes
+// A free lock takes one round trip to lock and one to unlock. A nested Lock takes none, and neither does its unlock.
+// Inside a process waiters queue, first in, first out, and unlock passes
 // the lock to the next waiter in memory, without a request: Redis knows that the process holds it, and each turn has
 // its own fencing token. After a run of such turns, some milliseconds long, the process releases the lock, so that
 // others get it.
@@ -71,13 +71,13 @@
 // it after 100.0 s, and so keeps the lock until 130.0 s at least.
 //
 // Every request may be sent twice, arrive late, or both, and takes effect once. Each Lock call that asks Redis has an
-// id that is never used again, steps inside a hold are numbered, and a request that creates a hold names the server
-// time after which it has no effect. An abandoned call leaves nothing behind.
+// id that is never used again, and a request that creates a hold names the server time after which it has no effect. An
+// abandoned call leaves nothing behind.
 //
-// A nested Lock without a request returns nil if the hold is live by this process's clock, not because Redis was asked.
-// This process alone decides the number of levels, which [lock.Lock.Held] reports. The count in Redis, which others
-// see, follows some milliseconds later and never shows a level that lasted less than that. A level with its own lease
-// ([FixedLease]) waits for Redis when it is locked and unlocked, because Redis has to keep the lock for it.
+// A nested Lock returns nil if the hold is live by this process's clock, not because Redis was asked. This process
+// alone decides the number of levels, which [lock.Lock.Held] reports. The count in Redis, which others see, follows
+// some milliseconds later and never shows a level that lasted less than that. After a message that comes late, it may
+// be wrong until the next level; nothing depends on it.
 //
 // If somebody else releases the lock (Redisson's forceUnlock, [lock.Lock.Break] in another process), a holder that
 // hears of it asks Redis at once whether its hold still exists, and does not pass the lock on before. It hears of it

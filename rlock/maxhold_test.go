@@ -38,14 +38,6 @@ var maxHoldLevels = map[string]func(t *testing.T, client *rlock.Client) (levels 
 		outer := timeLock(t, t.Context(), rlock.New(client, "job", rlock.MaxHold(time.Minute)))
 		return []timeHold{outer, timeLock(t, outer.ctx, rlock.New(client, "job", rlock.FixedLease(time.Hour)))}, time.Minute
 	},
-	"a shorter fixed lease beside the limit": func(t *testing.T, client *rlock.Client) ([]timeHold, time.Duration) {
-		both := rlock.New(client, "job", rlock.MaxHold(time.Minute), rlock.FixedLease(40*time.Second))
-		outer := timeLock(t, t.Context(), both)
-		inner := timeLock(t, context.WithoutCancel(outer.ctx), rlock.New(client, "job"))
-		<-outer.ctx.Done()
-		timeLost(t, outer.unlock(), rlock.LossExpired)
-		return []timeHold{inner}, time.Minute
-	},
 	"the level that took the hold is unlocked first": func(t *testing.T, client *rlock.Client) ([]timeHold, time.Duration) {
 		outer := timeLock(t, t.Context(), rlock.New(client, "job", rlock.MaxHold(time.Minute)))
 		inner := timeLock(t, context.WithoutCancel(outer.ctx), rlock.New(client, "job"))

@@ -26,11 +26,11 @@ type ClientOptions struct {
 	// ReleaseTimeout bounds unlock and Close when Redis does not answer. Zero means 5 s.
 	ReleaseTimeout time.Duration
 
-	// MinReplicas is how many replicas must confirm an acquisition, and every renewal, by WAIT. If too few do, the
-	// lock is taken back and the error, an ErrUnavailable, says so. Passing the lock to another caller of this client,
-	// and a nested Lock that needs no longer lease, ask nothing of Redis, and so of no replica: they rely on what was
-	// confirmed before. Zero sends no WAIT. The server's own setting min-replicas-to-write covers locks from Redis 7
-	// on: Redis 6.2 ignores it inside scripts.
+	// MinReplicas is how many replicas must confirm an acquisition, and every renewal, by WAIT. If too few do, the lock
+	// is taken back and the error, an ErrUnavailable, says so. Passing the lock to another caller of this client, and a
+	// nested Lock, ask nothing of Redis, and so of no replica: they rely on what was confirmed before. Zero sends no
+	// WAIT. The server's own setting min-replicas-to-write covers locks from Redis 7 on: Redis 6.2 ignores it inside
+	// scripts.
 	//
 	// Set it to the number of replicas that may be promoted. A lower number makes the loss of a lock in a failover less
 	// likely, not impossible: a replica that is not promoted may be the one that confirmed. The price is that no lock

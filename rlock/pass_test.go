@@ -116,13 +116,9 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		"the holder had one":                            {first: []rlock.Option{rlock.FixedLease(time.Minute)}},
 		"the hold is limited":                           {first: []rlock.Option{rlock.MaxHold(time.Minute)}},
 		"its count is on its way": {work: func(l *passLab, first conductGrant) {
-			rule := l.proxy.On(conductScript("reenter"), faultproxy.DropReply)
+			rule := l.proxy.On(conductScript("levels"), faultproxy.DropReply)
 			_, unlock := conductTake(l, first.ctx, l.lock)
 			rule.Wait(l, 1)
-			require.NoError(l, unlock())
-		}},
-		"a lease was set back": {work: func(l *passLab, first conductGrant) {
-			_, unlock := conductTake(l, first.ctx, rlock.New(l.line.Client, "order", rlock.FixedLease(time.Minute)))
 			require.NoError(l, unlock())
 		}},
 		"its renewal failed": {work: func(l *passLab, _ conductGrant) {

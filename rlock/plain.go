@@ -91,18 +91,8 @@ func (p *plain) Adopt(
 	}).Run(ctx, conn)
 }
 
-func (p *plain) Reenter(
-	ctx context.Context, conn luacall.Conn, s store.Step,
-) (luacall.StepReply, error) {
-	return luacall.Reenter(luacall.ReenterArgs{
-		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
-	}).Run(ctx, conn)
-}
-
-func (p *plain) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.Leave(luacall.LeaveArgs{
-		Lock: p.key, ID: s.ID, Count: s.Count, Op: s.Op, TTL: s.TTL.Milliseconds(),
-	}).Run(ctx, conn)
+func (p *plain) Levels(id string, from, to int64) *luacall.Call[int64] {
+	return luacall.Levels(p.key, id, from, to)
 }
 
 // Inspect reads only the hash while the slot is being migrated.

@@ -60,12 +60,6 @@ var boundCases = map[string]func(t *testing.T, client *rlock.Client) []func() er
 		}
 		return all
 	},
-	"an inner level with a longer lease": func(t *testing.T, client *rlock.Client) []func() error {
-		outer := timeLock(t, t.Context(), rlock.New(client, "nested", rlock.FixedLease(time.Minute)))
-		return []func() error{
-			timeLock(t, outer.ctx, rlock.New(client, "nested", rlock.FixedLease(time.Hour))).unlock,
-		}
-	},
 }
 
 // defect F11: an unlock returns within ReleaseTimeout, also when a connection has to be dialled for it and the dial hangs,

@@ -13,16 +13,16 @@ import (
 )
 
 // defect D12: a nested Lock returns ErrReleased with a context that an unlock ended, and only then: it is the
-// context's cause. A level that was lost before the others were unlocked returns its loss.
+// context's cause. With the context of a hold that was lost it returns the loss.
 func TestWhenANestedLockSaysReleased(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, sim *timeSim) {
 		client := sim.client(t, rlock.ClientOptions{})
 		lock := rlock.New(client, "order")
 		outer := timeLock(t, t.Context(), lock)
-		inner := timeLock(t, outer.ctx, rlock.New(client, "order", rlock.FixedLease(time.Second)))
+		require.NoError(t, outer.unlock())
+		inner := timeLock(t, timeLock(t, t.Context(), rlock.New(client, "order", rlock.FixedLease(time.Second))).ctx, lock)
 		<-inner.ctx.Done()
-		require.NoError(t, outer.unlock(), "the inner level is over")
 
 		for name, c := range map[string]struct {
 			ctx  context.Context

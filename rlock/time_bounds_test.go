@@ -59,12 +59,6 @@ var timeCalls = map[string]struct {
 	"Do": {30*time.Second + 2*timeCommand, func(s *timeScene, ctx context.Context) error {
 		return s.lock("free").Do(ctx, func(context.Context) error { return nil })
 	}},
-	"re-entry by TryLock": {timeCommand, func(s *timeScene, ctx context.Context) error {
-		inside, cancel := timeInside(ctx, s.hold.ctx)
-		defer cancel()
-		_, _, err := s.lock("held", rlock.FixedLease(time.Hour)).TryLock(inside)
-		return err
-	}},
 	"Import": {timeRelease + timeCommand, func(s *timeScene, ctx context.Context) error {
 		_, _, err := s.lock("moved").Import(ctx, s.token)
 		return err

@@ -240,7 +240,7 @@ func timeRunChaos(t *testing.T, sim *timeSim, seed uint64) {
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
 	require.ElementsMatch(t, []string{fenceKey("order"), fenceKey("warm")}, sim.Miniredis().Keys())
-	scripts := []string{"acquire", "renew", "release", "leave", "reenter"}
+	scripts := []string{"acquire", "renew", "release", "levels"}
 	before := 0
 	for _, script := range scripts {
 		before += sim.count(script)

@@ -41,11 +41,8 @@ func newPath(t *testing.T) *path {
 	// does not know is sent twice. Neither is to be under test.
 	for _, peer := range []*peer{p.faulty, p.rival} {
 		w := peer.write()
-		fixed := rwlock.New(peer.client, l.name, rlock.FixedLease(never))
-		again := peer.take(fixed.Write(), w.ctx)
-		r := peer.take(peer.Read(), context.WithoutCancel(again.ctx))
-		rr := peer.take(fixed.Read(), r.ctx)
-		for _, h := range []hold{rr, again, w, r} {
+		r := peer.take(peer.Read(), context.WithoutCancel(w.ctx))
+		for _, h := range []hold{w, r} {
 			h.frees(t)
 		}
 	}
@@ -69,12 +66,6 @@ var steps = []step{
 		strike()
 		return p.locked(p.faulty.Read(), context.Background())
 	}, "read"},
-	{"re-enter write", "rw_write_reenter", reenter((*path).writeLock, true), "write"},
-	{"re-enter read", "rw_read_reenter", reenter((*path).readLock, true), "read"},
-	{"leave write", "rw_write_leave", reenter((*path).writeLock, false), "write"},
-	{"leave read", "rw_read_leave", reenter((*path).readLock, false), "read"},
-	{"count write", "rw_write_reenter", counted((*path).writeLock), "write"},
-	{"count read", "rw_read_reenter", counted((*path).readLock), "read"},
 	{"release write before another", "rw_write_release", func(p *path, strike func()) hold {
 		from := p.locked(p.faulty.Write(), context.Background())
 		next := p.faulty.wait(p.faulty.Write())
@@ -109,47 +100,6 @@ func (p *path) locked(lock *rlock.Lock, ctx context.Context) hold {
 	held, unlock, err := lock.Lock(ctx)
 	require.NoError(p, err)
 	return hold{lock, held, unlock, nil}
-}
-
-// reenter enters a second level, with a lease of its own, and leaves it. One of the two is struck.
-func reenter(lock oneSide, entering bool) func(*path, func()) hold {
-	return func(p *path, strike func()) hold {
-		h := p.locked(lock(p), context.Background())
-		if entering {
-			strike()
-		}
-		inner := p.locked(lock(p, rlock.FixedLease(never)), h.ctx)
-		require.Equal(p, 2, inner.known(p).Count)
-		if !entering {
-			strike()
-		}
-		require.NoError(p, inner.unlock())
-		return h
-	}
-}
-
-// counted enters two levels more, for which nobody waits, and leaves them when Redis knows.
-func counted(lock oneSide) func(*path, func()) hold {
-	return func(p *path, strike func()) hold {
-		h := p.locked(lock(p), context.Background())
-		strike()
-		inner := p.locked(lock(p), h.ctx)
-		innermost := p.locked(lock(p), inner.ctx)
-		p.counts(h, 3)
-		require.NoError(p, innermost.unlock())
-		require.NoError(p, inner.unlock())
-		p.counts(h, 1)
-		return h
-	}
-}
-
-// counts waits until Redis has a hold's count, which follows behind.
-func (p *path) counts(h hold, want int) {
-	p.Helper()
-	redistest.Eventually(p, patience, func() bool {
-		info, err := h.lock.Inspect(context.Background())
-		return err == nil && len(info.Holders) == 1 && info.Holders[0].Count == want
-	}, "Redis does not know the count")
 }
 
 func released(lock oneSide) func(*path, func()) hold {

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
-	"github.com/holdfast-go/holdfast/rwlock"
 )
 
 // joinTime is for how long a grant is joined where a request takes no time.
@@ -39,8 +38,8 @@ type joinLab struct {
 var joinScripts = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
-		"rw_read", "rw_read_reenter", "rw_read_leave", "rw_read_release", "rw_read_renew", "rw_read_adopt",
-		"rw_write", "rw_write_reenter", "rw_write_leave", "rw_write_release", "rw_write_renew",
+		"rw_read", "rw_read_release", "rw_read_renew", "rw_read_adopt",
+		"rw_write", "rw_write_release", "rw_write_renew",
 	} {
 		names[luacall.SHA(name)] = name
 	}
@@ -56,8 +55,7 @@ func inJoinLab(t *testing.T, test func(t *testing.T, l *joinLab)) {
 		warm := l.near(rlock.ClientOptions{}) // whose scripts the server learns
 		w := warm.write()
 		r := warm.take(warm.Read(), context.WithoutCancel(w.ctx))
-		fixed := warm.take(rwlock.New(warm.client, l.name, rlock.FixedLease(2*never)).Read(), r.ctx)
-		for _, h := range []hold{w, fixed, r} {
+		for _, h := range []hold{w, r} {
 			h.frees(t)
 		}
 		l.before = l.runs("rw_read_release")

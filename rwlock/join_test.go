@@ -150,25 +150,8 @@ func TestWhatIsNotJoined(t *testing.T) {
 			return []hold{a.take(fixed(a, never), context.Background()), a.read()}
 		},
 		"another lease was asked for": func(l *joinLab, a, _ *peer) []hold {
-			first := a.read()
-			a.take(fixed(a, 2*never), first.ctx).frees(l)
-			return []hold{first, a.read()}
-		},
-		"a step is under way": func(l *joinLab, a, _ *peer) []hold {
-			first := a.read()
-			l.suffers("rw_read_reenter", simredis.Delay(asEver))
-			entered := make(chan error, 1)
-			go func() {
-				_, unlock, err := fixed(a, never).Lock(first.ctx)
-				if err == nil {
-					err = unlock()
-				}
-				entered <- err
-			}()
-			time.Sleep(ms)
-			second := a.read()
-			require.NoError(l, <-entered)
-			return []hold{first, second}
+			longer := rwlock.New(a.client, a.name, rlock.Lease(2*never)).Read()
+			return []hold{a.read(), a.take(longer, context.Background())}
 		},
 		"inside a write hold": func(l *joinLab, a, _ *peer) []hold {
 			w := a.write()

@@ -97,26 +97,6 @@ func TestNestedHoldsAreRenewedWhicheverIsReleased(t *testing.T) {
 	}
 }
 
-// A reader that nests is renewed with all its hold keys, and is alive for Java whatever it looks at.
-func TestAllHoldKeysAreRenewed(t *testing.T) {
-	t.Parallel()
-	const lease = 900 * time.Millisecond
-	l := newLab(t)
-	a := l.peer(rlock.ClientOptions{Lease: lease})
-	outer := a.read()
-	inner := a.take(a.Read(), outer.ctx)
-	a.renewals(9)
-	id := outer.known(t).ID
-	redistest.Eventually(t, patience, func() bool { return l.hash()[id] == "2" }, "the count follows")
-	require.Positive(t, l.ttl(l.holdKey(id, "1")))
-	require.Positive(t, l.ttl(l.holdKey(id, "2")))
-	inner.frees(t)
-	redistest.Eventually(t, patience, func() bool { return l.hash()[id] == "1" }, "the count follows")
-	require.Negative(t, l.ttl(l.holdKey(id, "2")))
-	outer.frees(t)
-	l.clean()
-}
-
 // Redis forgot a hold key: the reader learns of it with its next renewal, and nothing brings it back.
 func TestAHoldKeyThatIsGoneIsALoss(t *testing.T) {
 	t.Parallel()

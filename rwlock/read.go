@@ -26,7 +26,7 @@ func (r reader) Traits() *store.Traits       { return &readTraits }
 
 // A read inside a write passes the queue.
 var readTraits = store.Traits{
-	Kind: string(lock.KindRead), Shares: true, Counts: true,
+	Kind: string(lock.KindRead), Shares: true,
 	Under: func(_, mode string) (bool, error) { return mode == writeMode, nil },
 }
 
@@ -46,14 +46,6 @@ func (r reader) Adopt(
 		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
 		Stays: ask.Beside,
 	}).Run(ctx, conn)
-}
-
-func (r reader) Reenter(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.ReenterRead(r.base, stepArgs(r.shape, s)).Run(ctx, conn)
-}
-
-func (r reader) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.LeaveRead(r.base, luacall.LeaveArgs(stepArgs(r.shape, s))).Run(ctx, conn)
 }
 
 func (r reader) Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error) {

@@ -73,20 +73,6 @@ func (w writer) Adopt(
 	}).Run(ctx, conn)
 }
 
-func (w writer) Reenter(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.ReenterWrite(stepArgs(w.shape, s)).Run(ctx, conn)
-}
-
-func (w writer) Leave(ctx context.Context, conn luacall.Conn, s store.Step) (luacall.StepReply, error) {
-	return luacall.LeaveWrite(luacall.LeaveArgs(stepArgs(w.shape, s))).Run(ctx, conn)
-}
-
-func stepArgs(s *shape, step store.Step) luacall.ReenterArgs {
-	return luacall.ReenterArgs{
-		Lock: s.key, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
-	}
-}
-
 func (w writer) Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error) {
 	return inspect(ctx, conn, w.shape, true, sharded)
 }

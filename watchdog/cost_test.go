@@ -49,8 +49,6 @@ func TestWatchdogAllocatesNothingPerLease(t *testing.T) {
 		l := &leases[i]
 		i++
 		dog.Keep(l, clock.Now(), 3*time.Hour)
-		dog.Extend(l, clock.Now()+4*time.Hour)
-		dog.Shorten(l, clock.Now()+2*time.Hour)
 		dog.Guard(l, clock.Now()+3*time.Hour)
 		dog.Stop(l)
 	}))

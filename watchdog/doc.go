@@ -27,8 +27,8 @@
 //     or a shard that is down delays renewals, never the loss.
 //   - Late answers do not count. An answer for a lease that was lost or
 //     stopped is dropped, an answer whose validity is over is a failure, and an
-//     answer to a call that [Watchdog.Guard] or [Watchdog.Shorten] overtook is
-//     ignored. A lost lease is never revived.
+//     answer to a call that [Watchdog.Guard] overtook is ignored. A lost lease is
+//     never revived.
 //
 // # The life of a lease
 //
@@ -45,8 +45,8 @@
 // Stop made it. An unused lease that is stopped stays stopped: a late Keep from
 // another goroutine changes nothing.
 //
-// A live lease is kept or guarded. A guarded one is not renewed and ends with
-// its validity. A kept one is renewed a Period after the start of the last
+// A live lease is kept or guarded. A guarded one is not renewed, ends with its
+// validity, and is not kept again. A kept one is renewed a Period after the start of the last
 // confirmed call. If the answer is [ErrGone], the lease is lost at once; after
 // any other failure the renewal is retried, every Retry, while the lease is
 // valid.

@@ -31,11 +31,9 @@ type Lease struct {
 	mu      sync.Mutex // guards everything below; taken before Watchdog.mu and Wheel.mu
 	renewAt time.Duration
 	failure *error // of the last renewal, if it failed; a pointer, because most never do and it takes less memory
-	// generation counts the events that invalidate answers under way.
-	generation uint32
-	state      state
-	kept       bool // renewed, not only guarded
-	busy       bool // queued for a renewal, or in one
+	state   state
+	kept    bool // renewed, not only guarded
+	busy    bool // queued for a renewal, or in one
 }
 
 type state uint8

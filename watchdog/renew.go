@@ -132,20 +132,13 @@ func (w *Watchdog) loseAndUnlock(l *Lease, cause error) {
 	w.cfg.Lost(l, cause)
 }
 
-// settle handles the answer for one lease to a call that started at start, when
-// the lease had the given generation.
-func (w *Watchdog) settle(l *Lease, generation uint32, start time.Duration, result Result) {
+// settle handles the answer for one lease to a call that started at start.
+func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 	now := w.cfg.Clock.Now()
 	l.mu.Lock()
 	l.busy = false
-	if l.state != live || w.ctx.Err() != nil {
-		l.mu.Unlock()
-		return
-	}
-	if l.generation != generation {
-		// A later event overtook this answer. If the lease is still kept,
-		// renewAt has passed and the next call starts at once.
-		w.armLocked(l)
+	// A lease that is guarded meanwhile is armed for the end of its validity already.
+	if l.state != live || !l.kept || w.ctx.Err() != nil {
 		l.mu.Unlock()
 		return
 	}

@@ -52,11 +52,10 @@ func gather(arg any) {
 	w.fresh = w.fresh[:0]
 }
 
-// batch is the leases of one call, with what settle needs to judge its answers.
+// batch is the leases of one call, and their answers.
 type batch struct {
-	due         []*Lease
-	generations []uint32
-	results     []Result
+	due     []*Lease
+	results []Result
 }
 
 // serve sends the due leases of s until none is left.
@@ -104,22 +103,17 @@ func (w *Watchdog) take(s *shard, b *batch, most int) bool {
 	return true
 }
 
-// admit drops leases that need no renewal any more, and records the generations of the rest. This
-// happens before the start of the call is taken, so a change after this point counts as one after
-// the start, which errs on the safe side.
+// admit drops leases that need no renewal any more.
 func (w *Watchdog) admit(b *batch) {
-	b.generations = b.generations[:0]
 	b.results = b.results[:0]
 	admitted := b.due[:0]
 	for _, l := range b.due {
 		l.mu.Lock()
 		wanted := l.state == live && l.kept
 		l.busy = wanted
-		generation := l.generation
 		l.mu.Unlock()
 		if wanted {
 			admitted = append(admitted, l)
-			b.generations = append(b.generations, generation)
 			b.results = append(b.results, Result{Err: errNoAnswer})
 		}
 	}
@@ -135,7 +129,7 @@ func (w *Watchdog) send(s *shard, b *batch) (took time.Duration) {
 	w.cfg.Renew(ctx, s.name, b.due, b.results)
 	took = w.cfg.Clock.Now() - start
 	for i, l := range b.due {
-		w.settle(l, b.generations[i], start, b.results[i])
+		w.settle(l, start, b.results[i])
 	}
 	return took
 }

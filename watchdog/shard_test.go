@@ -152,10 +152,6 @@ func TestNotSentFromTheQueue(t *testing.T) {
 		calls = k.seenCalls()
 		require.Len(t, calls, 2)
 		assert.Same(t, &leases[3], calls[1].due[0])
-
-		k.Keep(guarded, k.clock.Now(), testLease)
-		k.sleepTo(time.Hour)
-		assert.Empty(t, k.seenLosses(), "kept again, it is renewed again")
 		for i := range leases {
 			k.Stop(&leases[i])
 		}

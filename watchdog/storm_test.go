@@ -101,9 +101,7 @@ func useOneLease(t *testing.T, k *kennel, random *rand.Rand) {
 		case 0:
 			k.Guard(l, now+time.Duration(random.Int64N(int64(testLease))))
 		case 1:
-			k.Extend(l, now+testLease-testMargin)
-		case 2:
-			k.Shorten(l, now+time.Duration(random.Int64N(int64(testLease))))
+			k.Hurry(l)
 		default:
 			k.Keep(l, now-time.Second, testLease)
 		}

@@ -102,13 +102,13 @@ func New(cfg Config) *Watchdog {
 
 // Keep renews l from now on. The lease was granted or extended by a call that
 // started at start: it is valid until start + lease - Margin and is first
-// renewed at start + Period. A lease that was only guarded is renewed from now
-// on. Keep does not lower the validity. If it has ended already, Lost is called
-// soon. Keep does nothing if l was stopped or lost, or w is closed.
+// renewed at start + Period. Keep does not lower the validity. If it has ended
+// already, Lost is called soon. Keep does nothing if l is guarded, was stopped or
+// lost, or w is closed.
 func (w *Watchdog) Keep(l *Lease, start, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !w.beginLocked(l) {
+	if l.state == live && !l.kept || !w.beginLocked(l) {
 		return
 	}
 	l.kept = true
@@ -117,8 +117,8 @@ func (w *Watchdog) Keep(l *Lease, start, lease time.Duration) {
 	w.armLocked(l)
 }
 
-// Guard watches l without renewing it, from now on: Lost is called when
-// validUntil is reached. It sets the validity, up or down, and answers to
+// Guard watches l without renewing it, from now on and for good: Lost is called
+// when validUntil is reached. It sets the validity, up or down, and answers to
 // renewals under way do not change that. Guard does nothing if l was stopped or
 // lost, or w is closed.
 func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
@@ -128,7 +128,6 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 		return
 	}
 	l.kept = false
-	l.generation++
 	l.setValidityLocked(validUntil)
 	w.armLocked(l)
 }
@@ -141,37 +140,6 @@ func (w *Watchdog) Hurry(l *Lease) {
 		l.renewAt = 0
 		w.armLocked(l)
 	}
-}
-
-// Extend raises the validity of l to validUntil, after a confirmation other than
-// a renewal. It never lowers it, and does nothing if l is not live.
-func (w *Watchdog) Extend(l *Lease, validUntil time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state == live && validUntil > l.ValidUntil() {
-		l.setValidityLocked(validUntil)
-		w.armLocked(l)
-	}
-}
-
-// Shorten lowers the validity of l to validUntil; it never raises it, and does
-// nothing if l is not live. Answers to renewals under way do not raise it again;
-// the next renewal does, and is sent at once if it would otherwise be too late.
-func (w *Watchdog) Shorten(l *Lease, validUntil time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state != live {
-		return
-	}
-	// Even if it is not lower: the answer under way might raise it.
-	l.generation++
-	if validUntil < l.ValidUntil() {
-		l.setValidityLocked(validUntil)
-	}
-	if l.renewAt >= l.ValidUntil() {
-		l.renewAt = 0
-	}
-	w.armLocked(l)
 }
 
 // Stop ends the watch over l: no further renewal starts, and Lost is not called.

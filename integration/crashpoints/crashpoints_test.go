@@ -95,7 +95,7 @@ func TestPairsWithoutSense(t *testing.T) {
 		}
 	}
 	require.Equal(t, 7+2, left)
-	require.Len(t, crash.Points(), 25)
+	require.Len(t, crash.Points(), 21)
 	require.Len(t, actions(), 11)
 }
 

@@ -54,8 +54,8 @@ func (a action) lease(s scenario) time.Duration {
 
 // isExchange reports whether the point is one of a request, and on which side.
 func isExchange(p crash.Point) (send, reply bool) {
-	for _, x := range []crash.Exchange{crash.Acquire, crash.Reenter, crash.Leave, crash.Count,
-		crash.Release, crash.Export, crash.Adopt, crash.Renew, crash.Reclaim} {
+	for _, x := range []crash.Exchange{crash.Acquire, crash.Count, crash.Release,
+		crash.Export, crash.Adopt, crash.Renew, crash.Reclaim} {
 		send, reply = send || p == x.Send, reply || p == x.Reply
 	}
 	return send, reply
@@ -78,8 +78,7 @@ type scenario string
 
 const (
 	plain     scenario = "plain"     // lock, unlock
-	nested    scenario = "nested"    // lock, re-enter with a longer lease, leave, unlock
-	counted   scenario = "counted"   // the same with no lease of its own, until Redis was told
+	counted   scenario = "counted"   // lock, re-enter until Redis was told, leave, unlock
 	waiting   scenario = "waiting"   // lock while the rival holds
 	line      scenario = "line"      // two wait behind a holder of the same client
 	renewal   scenario = "renewal"   // hold until long after a renewal
@@ -104,8 +103,6 @@ func courseTo(p crash.Point) course {
 		return course{plain, grant}
 	case crash.Release.Send, crash.Release.Reply, crash.Unlock:
 		return course{plain, 1}
-	case crash.Reenter.Send, crash.Reenter.Reply, crash.Leave.Send, crash.Leave.Reply:
-		return course{nested, 1}
 	case crash.Count.Send, crash.Count.Reply:
 		return course{counted, 1}
 	case crash.Subscribe, crash.Subscribed, crash.Wake:

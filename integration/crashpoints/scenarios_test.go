@@ -15,7 +15,7 @@ import (
 // play runs the scenario. A step that fails ends it: the results of the rest are known.
 func (s *subject) play() {
 	map[scenario]func(){
-		plain: s.plain, nested: s.nested, counted: s.counted, waiting: s.plain, line: s.line, renewal: s.renewal,
+		plain: s.plain, counted: s.counted, waiting: s.plain, line: s.line, renewal: s.renewal,
 		transfer: s.transfer, abandoned: s.abandoned, closing: s.closing,
 	}[s.Scenario]()
 }
@@ -25,23 +25,6 @@ func (s *subject) plain() {
 		s.work(st)
 		s.exit("unlock", "nil", st)
 	}
-}
-
-func (s *subject) nested() {
-	st := s.enter("lock", "nil", s.ctx, s.lock)
-	if st == nil {
-		return
-	}
-	var leave func() error
-	err := s.call("reenter", "nil", func() (err error) {
-		_, leave, err = rlock.New(s.client, lockName, rlock.FixedLease(2*s.Lease)).Lock(st.held)
-		return err
-	})
-	if err == nil {
-		_ = s.call("leave", "nil", leave)
-	}
-	s.work(st)
-	s.exit("unlock", "nil", st)
 }
 
 // counted stays in an inner level until the request was struck that reports it to Redis. That request may go on

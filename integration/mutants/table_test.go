@@ -209,13 +209,13 @@ var table = append(histories, []mutant{
 	}, {
 		name: "release does not look whose hold it is",
 		file: "lua/release.lua",
-		old:  `redis.call('HDEL', KEYS[1], ARGV[1], ARGV[1] .. ':n') == 0`,
+		old:  `redis.call('HDEL', KEYS[1], ARGV[1]) == 0`,
 		new:  `redis.call('DEL', KEYS[1]) == 0`,
 		in:   "internal/redisstore/luacall", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
 		name: "release in a bundle does not look whose hold it is",
 		file: "lua/release_many.lua",
-		old:  `redis.pcall('HDEL', KEYS[i], id, id .. ':n')`,
+		old:  `redis.pcall('HDEL', KEYS[i], id)`,
 		new:  `redis.pcall('DEL', KEYS[i])`,
 		in:   "internal/redisstore/luacall", by: "^TestReleaseOfAHoldThatIsGone$",
 	}, {
@@ -489,29 +489,35 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {
+		name: "a hold whose count is in doubt is passed on",
+		file: "internal/hold/steps.go",
+		old:  `!h.steps.writing && !h.steps.doubt`,
+		new:  `!h.steps.writing`,
+		in:   "rlock", by: "^TestNoPassingWhileAStepIsUnanswered$",
+	}, {
+		name: "a step does not look at the count that it starts from",
+		file: "lua/levels.lua",
+		old:  `if stands == from then`,
+		new:  `if stands then`,
+		in:   "internal/redisstore/luacall", by: "^TestLevelsFromAnotherCount$",
+	}, {
+		name: "a step makes a lock of a hold that is gone",
+		file: "lua/levels.lua",
+		old:  `local stands = redis.call('HMGET', lock, id)[1]`,
+		new:  `local stands = redis.call('HMGET', lock, id)[1] or from`,
+		in:   "internal/redisstore/luacall", by: "^TestLevelsOfAHoldThatIsGone$",
+	}, {
 		name: "the next turn leaves the count as it is",
 		file: "internal/hold/steps.go",
 		old:  `next.followLocked() //`,
 		new:  `//`,
 		in:   "rlock", by: "^TestANestedHoldIsPassedOnWhenItsCountIsSettled$",
 	}, {
-		name: "a count overtakes a step that sets a lease",
-		file: "internal/hold/steps.go",
-		old:  `s.awaited == 0 &&`,
-		new:  ``,
-		in:   "rlock", by: "^TestNoCountOvertakesAStepThatSetsALease$",
-	}, {
 		name: "a count that Redis did not take is not sent again",
 		file: "internal/hold/steps.go",
-		old:  `(s.op != s.answered || s.count`,
-		new:  `(s.op == s.answered && s.count`,
+		old:  `(s.doubt || s.stands`,
+		new:  `(!s.doubt && s.stands`,
 		in:   "rlock", by: "^TestTheCountIsTriedAgainWhileTheHoldLives$",
-	}, {
-		name: "a count sets a TTL",
-		file: "lua/reenter.lua",
-		old:  `ttl ~= '0' and `,
-		new:  ``,
-		in:   "internal/redisstore/luacall", by: "^TestACountWithoutATTL$",
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/suspect.go",
@@ -642,12 +648,6 @@ var table = append(histories, []mutant{
 		old:  `ahead = value >= now`,
 		new:  `ahead = false`,
 		in:   "internal/redisstore/luacall", by: "^TestTokenAheadOfTheClock$",
-	}, {
-		name: "a re-entry that is late counts",
-		file: "lua/reenter.lua",
-		old:  `if hold[2] and tonumber(hold[2]) >= tonumber(op) then`,
-		new:  `if false then`,
-		in:   "internal/redisstore/luacall", by: "^TestStepsResentOrLate$",
 	}, {
 		name: "validity counts from the reply to a renewal",
 		file: "watchdog/*.go",

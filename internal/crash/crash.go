@@ -21,9 +21,7 @@ type Exchange struct{ Send, Reply Point }
 // The exchanges of the engine.
 var (
 	Acquire = Exchange{"acquire.send", "acquire.reply"}
-	Reenter = Exchange{"reenter.send", "reenter.reply"}
-	Leave   = Exchange{"leave.send", "leave.reply"}
-	Count   = Exchange{"count.send", "count.reply"} // of levels for which nobody waits
+	Count   = Exchange{"count.send", "count.reply"} // of levels
 	Release = Exchange{"release.send", "release.reply"}
 	Export  = Exchange{"export.send", "export.reply"}
 	Adopt   = Exchange{"adopt.send", "adopt.reply"}
@@ -53,7 +51,7 @@ const (
 // Points returns all points that the reentrant lock reaches.
 func Points() []Point {
 	points := []Point{Enqueue, Subscribe, Subscribed, Wake, Granted, Unlock, Close}
-	for _, x := range []Exchange{Acquire, Reenter, Leave, Count, Release, Export, Adopt, Renew, Reclaim} {
+	for _, x := range []Exchange{Acquire, Count, Release, Export, Adopt, Renew, Reclaim} {
 		points = append(points, x.Send, x.Reply)
 	}
 	return points

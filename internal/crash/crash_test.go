@@ -29,7 +29,7 @@ func TestPointsAreDistinct(t *testing.T) {
 		require.False(t, seen[p], p)
 		seen[p] = true
 	}
-	require.Len(t, seen, 7+2*9)
+	require.Len(t, seen, 7+2*7)
 }
 
 func TestAPointCostsNothing(t *testing.T) {

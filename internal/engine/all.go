@@ -188,10 +188,7 @@ func (e *Engine) attachAll(
 	for i, req := range reqs {
 		var l *hold.Level
 		if from := outer[i]; from != nil {
-			if end, ok := limited.Deadline(); ok {
-				req.MaxWait = max(time.Until(end), 1)
-			}
-			l, err = holdOf(from).reenter(ctx, from, req, e.cfg.Lease)
+			l, err = holdOf(from).reenter(ctx, from, req)
 			again = err != nil && (!from.IsOpen() || given.Err() == nil && ctx.Err() != nil)
 		} else {
 			var ok bool

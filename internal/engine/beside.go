@@ -28,7 +28,7 @@ func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
 	owned := last(l.Owner()) // so that its unlock tells nothing
 	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
 	l.End(e.cfg.Errors.Released)
-	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, l.Lease())}
+	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, h.Longest())}
 	unsure, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
 	if err != nil {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {

@@ -16,16 +16,16 @@
 //
 // Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its hold is
 // passed on to; nothing else ever does. Acquisition and last release name that id, so a copy that is late, resent or
-// duplicated finds its work done or its hold gone, and cannot touch a later one. Steps inside a hold carry absolute
-// counts and growing operation numbers. A store repeats nothing; the engine repeats, and so knows what a second answer
-// means: "not there" is a loss on the first try, and the first try's own work on a later one.
+// duplicated finds its work done or its hold gone, and cannot touch a later one. A store repeats nothing; the engine
+// repeats, and so knows what a second answer means: "not there" is a loss on the first try, and the first try's own
+// work on a later one. Only the count of a hold's levels may be wrong for a while after a late copy, and nobody decides
+// by it.
 //
 // # Why nothing is left behind
 //
 // A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome is unknown,
 // because the reply was lost or nobody waited for it any more, is given to the reclaimer, which releases the id until a
-// reply shows a server time beyond the not-after: from then on no copy can take effect. Re-entries are never reclaimed,
-// their id is the hold's.
+// reply shows a server time beyond the not-after: from then on no copy can take effect.
 //
 // # What if
 //
@@ -46,14 +46,9 @@
 //   - The context ends: it has none but the release timeout; after that the reclaimer goes on.
 //   - The process stops: the contexts have ended before; the lock is free when its lease is over.
 //
-// A step of levels that is waited for (reenter.go, unlock.go).
-//   - Lost after the effect: the same step is sent again and answered "done before".
-//   - Late: a newer number has been noted, or the hold is gone; it changes nothing.
-//   - The context ends: the level is withdrawn here, and the next number sets the count right.
-//   - The process stops: when it goes on, the validity has run out, and entering the hold says so.
-//
-// A count that nobody waits for (count.go).
-//   - Lost, or late: as a step; it is written again with a new number.
+// A step of the count of levels (count.go). Nobody waits for it.
+//   - Lost after the effect: the next step is answered what stands, and the one after it starts from there.
+//   - Late: the hold is gone, and nothing is written; or the count is wrong until the next step. Nobody decides by it.
 //   - It has no context, and carries no lease: nothing depends on when it comes.
 //
 // A renewal (renew.go).

@@ -65,7 +65,7 @@ func (n *events) answered() func(store.Command) {
 	return func(c store.Command) { n.commands.post(func() { n.to.Command(c) }, false) }
 }
 
-// lostApart reports that a level or a reader was lost whose hold was not.
+// lostApart reports that a reader was lost whose hold was not.
 func (n *events) lostApart(owners []*hold.Owner, err error) {
 	n.lost(err)
 	n.ended(owners, err)

@@ -54,7 +54,7 @@ func (e *Engine) host() hold.Host {
 		Soon:   e.ender.Add,
 		Told:   e.events.lostApart,
 		Detach: e.Detach,
-		Count:  func(h *hold.Hold, step hold.Step) { ownerOf(&h.Lease).count(step) },
+		Count:  func(h *hold.Hold, from, to int32) { ownerOf(&h.Lease).count(from, to) },
 	}
 }
 
@@ -71,7 +71,7 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
 	h.Lease.Owner = h
-	h.Init(&e.holds, start, req.want(), req.Proto.Traits().Counts)
+	h.Init(&e.holds, start, req.want())
 	return h
 }
 

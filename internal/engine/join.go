@@ -50,6 +50,18 @@ func (h *Hold) open(ctx context.Context, l *hold.Level, req Request) bool {
 	return false
 }
 
+// withdraw takes back a level that joined. If the others were unlocked meanwhile, nobody else is left to release the
+// hold.
+func (h *Hold) withdraw(l *hold.Level) {
+	if h.Withdraw(l) {
+		h.engine.sender.Spawn(func() { // or Close is at work, and ends it
+			if h.Claim() {
+				_ = h.finish(l, h.engine.releaseEnd(), nil)
+			}
+		})
+	}
+}
+
 // joinable is the newest hold that may be joined, if nobody waits who would be overtaken. It may have ended when it is
 // used, or be too old to be joined: Join looks at both, under the hold's own mutex.
 func (t *table) joinable(proto store.Protocol) *Hold {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -22,7 +21,7 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	l, under, err := e.known(ctx, req, e.cfg.Lease)
+	l, under, err := e.known(ctx, req)
 	if l != nil || err != nil {
 		return l, err
 	}
@@ -80,7 +79,7 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) 
 		return nil, e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	l, under, err := e.known(ctx, req, e.sender.Limit(req.Lease))
+	l, under, err := e.known(ctx, req)
 	if l != nil || err != nil {
 		return l, err
 	}
@@ -126,18 +125,15 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 // A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
 // looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
 
-// known settles what begins nothing, and what observers are not told of: a lock that ctx carries, for which Redis is
-// asked for as long as patience, and a side of it that must not be asked for inside another. If ctx carries another
-// side of the lock, under which the request passes the queue, that one is returned. A context that is over is left to
-// the call: whoever counts those that failed counts it.
-func (e *Engine) known(
-	ctx context.Context, req Request, patience time.Duration,
-) (l *hold.Level, under outer, err error) {
+// known settles what begins nothing, and what observers are not told of: a lock that ctx carries, and a side of it that
+// must not be asked for inside another. If ctx carries another side of the lock, under which the request passes the
+// queue, that one is returned. A context that is over is left to the call: whoever counts those that failed counts it.
+func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under outer, err error) {
 	if req.Anew || ctx.Err() != nil {
 		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {
-		l, err := holdOf(l).reenter(ctx, l, req, patience)
+		l, err := holdOf(l).reenter(ctx, l, req)
 		return l, outer{}, err
 	}
 	under, err = e.underOther(ctx, req.Proto)

@@ -10,7 +10,7 @@ import (
 )
 
 // Who may find that a hold is lost: the watchdog, whose timer fires shortly before validity ends, or to whom a renewal
-// says "not there"; a step or a count that finds no such hold; an unlock that comes too late; a caller that enters the
+// says "not there"; a count that finds no such hold; an unlock that comes too late; a caller that enters the
 // hold again and looks at the clock; Break, in this process; and MaxHold. They may come together. Package hold decides
 // which of them ends it, and only that one does what is here.
 

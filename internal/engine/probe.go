@@ -14,7 +14,7 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 		}
 		keys = append(keys, h.proto.Key())
 		if reason == hold.Expired {
-			e.watchdog.Shorten(&h.Lease, e.clock.Now())
+			e.watchdog.Guard(&h.Lease, e.clock.Now())
 		}
 		h.lose(reason, nil)
 	}

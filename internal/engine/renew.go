@@ -30,11 +30,10 @@ func (e *Engine) renew(
 	limit, _ := ctx.Deadline()
 	sent := e.clock.Now()
 	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
-	now := e.clock.Now()
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
 		h := ownerOf(l)
-		ttl := h.RenewTTL(now)
+		ttl := h.RenewTTL()
 		if ttl <= 0 {
 			results[i] = watchdog.Result{Err: errHeldOver}
 			continue

@@ -59,7 +59,7 @@ func (p Passage) id() string {
 //
 // From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
 // process may be under way that could touch the hold, or take the lock when the importer is done with it: renewals have
-// stopped, copies of the acquisition can come no more (outlast), and the count in Redis is one (straighten).
+// stopped, and copies of the acquisition can come no more (outlast). A late step of levels names the old id.
 func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
 	if !e.sender.Begin() {
 		return Passage{}, e.refuse(p)
@@ -101,7 +101,6 @@ func (e *Engine) exportAlone(h *Hold, l *hold.Level) (Passage, error) {
 		return Passage{}, err
 	}
 	e.outlast(p, h.doubt)
-	h.straighten()
 	passage := e.newPassage(h)
 	if err := e.depart(h, passage); err != nil {
 		return Passage{}, err

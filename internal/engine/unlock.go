@@ -6,8 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
-	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Unlock frees a level, once, and with the last level the hold. It works from any goroutine and
@@ -19,7 +17,7 @@ func Unlock(l *hold.Level) error {
 		defer h.engine.sender.Done()
 	}
 	end := h.engine.releaseEnd()
-	last, err := h.part(l, open, end)
+	last, err := h.part(l, open)
 	if last {
 		return h.release(l, end, err)
 	}
@@ -37,18 +35,16 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 
 // What an unlock does, by what it finds:
 //
-//	not the last level, and the lease stays   nothing is sent; the count follows later
-//	not the last level, and the lease shrinks a step is sent and waited for
+//	not the last level                        nothing is sent; the count follows later
 //	the last level                            contexts end; then the hold passes in memory, or is released
 //	the hold was lost before                  nothing is sent; the loss is returned
 //	the hold turns out to be over just now    the loss is returned, and the id is reclaimed
 //	unlocked before, or the client is closed  an error, and nothing else
 
 // part takes the level out of its hold. The last level leaves the hold ending, for the caller to release.
-// Another one is told to Redis, until end, if the lease changes by it.
-func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err error) {
+func (h *Hold) part(l *hold.Level, open bool) (last bool, err error) {
 	e := h.engine
-	if l.Shares() { // it leaves the hold to others, who are to learn as well
+	if h.Nested() { // it leaves the hold to others, who are to learn as well
 		h.expireIfOver()
 	}
 	parted := l.Part(open)
@@ -68,54 +64,12 @@ func (h *Hold) part(l *hold.Level, open bool, end time.Duration) (last bool, err
 		return true, parted.Own
 	}
 	l.End(e.cfg.Errors.Released)
-	if parted.Outcome == hold.Inner {
-		return false, parted.Own
-	}
-	return false, cmp.Or(parted.Own, h.shrink(parted.Step, end))
+	return false, parted.Own
 }
 
 // notHeld makes the error of a call for which the hold, or a level of it, is no more.
 func (h *Hold) notHeld() error {
 	return &callError{kind: h.engine.cfg.Errors.NotHeld, of: h.proto}
-}
-
-// shrink tells Redis of the levels that remain. It is waited for because it sets a lease: the next step must not be
-// overtaken by it. If it is never answered, the hold goes on with its shortened validity until a renewal confirms more.
-func (h *Hold) shrink(step hold.Step, end time.Duration) error {
-	e := h.engine
-	// Not of step.TTL: what is left of a lease says nothing about how long Redis takes to answer.
-	limit := e.sender.Limit(e.cfg.Lease)
-	start, answered := e.clock.Now(), false
-	defer func() { h.Stepped(step, answered) }()
-	var reply store.StepReply
-	var err error
-	if !e.sender.Retry(background, end, func() request.Next {
-		err = request.Exchange(crash.Leave, func() (err error) {
-			reply, err = h.proto.Leave(e.sender.Within(e.by(end), min(limit, end-e.clock.Now())), h.step(step))
-			return err
-		})
-		switch store.FaultOf(err) {
-		case store.FaultNone, store.FaultConflict:
-			return request.Settled
-		case store.FaultDefinite:
-			return request.GiveUp
-		}
-		return request.Later
-	}) {
-		return e.unconfirmed(h.proto, e.clock.Now()+h.Longest(), err)
-	}
-	if err != nil || reply.Status == store.Gone {
-		h.lose(hold.Gone, err)
-		return h.Loss()
-	}
-	answered = true
-	h.Confirm(step, start)
-	return nil
-}
-
-// step is a step of h's as Redis is told of it.
-func (h *Hold) step(s hold.Step) store.Step {
-	return store.Step{ID: h.id(), Count: s.Count, Op: s.Op, TTL: s.TTL}
 }
 
 // release lets a hold go that is ending: its renewal and its contexts end first, and only then Redis

@@ -33,7 +33,7 @@ func UnlockAll(levels []*hold.Level) error {
 	done := make([]*hold.Level, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
 		h := holdOf(l)
-		last, own := h.part(l, open, end)
+		last, own := h.part(l, open)
 		err = e.graver(err, own)
 		if !last {
 			continue

@@ -68,9 +68,9 @@ func (h *Hold) End(how How, by *Level, cause error) (Ended, bool) {
 	return d, true
 }
 
-// endLocked makes the hold be over and returns the levels whose contexts are to end: all that have one. A level whose
-// Lock is still under way has none yet; Settle finds the hold over and takes that level out. A timer that fires
-// while it is cancelled here finds the hold over under the mutex, and does nothing.
+// endLocked makes the hold be over and returns the levels whose contexts are to end: all that have one. A level that
+// is joining has none yet; Open finds the hold over, and the level is withdrawn. A timer that fires while it is
+// cancelled here finds the hold over under the mutex, and does nothing.
 func (h *Hold) endLocked(cause error) []*Level {
 	h.state, h.cause = over, cause
 	h.limit.cancel()
@@ -90,7 +90,7 @@ func (h *Hold) endLocked(cause error) []*Level {
 }
 
 // Claim makes the caller the one who ends the hold, as the unlock of a last level would: for a hold that no caller ever
-// got to see, or whose last level did not come to be. The watchdog may lose the hold up to that moment and not
+// got to see, or whose last level was withdrawn. The watchdog may lose the hold up to that moment and not
 // after; it reports false if somebody else does or did.
 func (h *Hold) Claim() bool {
 	h.mu.Lock()
@@ -129,9 +129,6 @@ func (l *Level) Seen() (count int, until time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	until = h.Lease.ValidUntil()
-	if at := l.ownEndLocked(); at > 0 {
-		until = min(until, at)
-	}
 	if limited := (*h.limitOf(l.reader)).until(); limited > 0 {
 		until = min(until, limited)
 	}

@@ -55,9 +55,9 @@ var enderEnds = map[string]func(t *testing.T, client *rlock.Client, sim *simredi
 		held, _ := enderLock(t, client, name, rlock.MaxHold(time.Second))
 		return held
 	},
-	"the fixed lease of a level": func(t *testing.T, client *rlock.Client, _ *simredis.Server, name string) context.Context {
+	"the longest hold of a level": func(t *testing.T, client *rlock.Client, _ *simredis.Server, name string) context.Context {
 		outer, _ := enderLock(t, client, name)
-		held, _, err := rlock.New(client, name, rlock.FixedLease(time.Second)).Lock(outer)
+		held, _, err := rlock.New(client, name, rlock.MaxHold(time.Second)).Lock(outer)
 		require.NoError(t, err)
 		return held
 	},

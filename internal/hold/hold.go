@@ -10,23 +10,23 @@ import (
 // Hold is what this process has of a grant, for one turn: its validity, and the levels of those who have it. What is
 // known here is the truth about the levels; the count in Redis follows it.
 type Hold struct {
-	Lease watchdog.Lease // its validity, and its renewal if a level wants that
+	Lease watchdog.Lease // its validity, and its renewal if it is kept
 
 	host  *Host
 	start time.Duration // when the call that granted it was first sent, or it was passed on
 	share *share        // its readers, where several may have it; constant once the hold is known to others
 
-	mu     sync.Mutex // guards all below, except for counts
-	state  state
-	lost   bool  // it is over, and not because its owner was done with it
-	inner  bool  // another side of the lock was asked for inside it
-	counts bool  // no decision of Redis depends on the count of levels, so that it may follow behind; constant
-	depth  int32 // levels, those under way included
-	top    *Level
-	cause  error // what its contexts end with, once it is over
-	steps  *steps
-	limit  *limit
-	asked  time.Duration // the longest lease that Redis was ever asked for
+	mu    sync.Mutex // guards all below, except for what is constant
+	state state
+	lost  bool  // it is over, and not because its owner was done with it
+	inner bool  // another side of the lock was asked for inside it
+	kept  bool  // it is renewed until it ends; constant
+	depth int32 // levels, those under way included
+	top   *Level
+	cause error // what its contexts end with, once it is over
+	steps *steps
+	limit *limit
+	lease time.Duration // which Redis was asked for; constant
 }
 
 type state uint8
@@ -39,8 +39,8 @@ const (
 
 // Init makes h a hold that Redis granted for a lease by a call first sent at start. Its Lease.Owner must be set. It
 // has no level yet.
-func (h *Hold) Init(host *Host, start time.Duration, want Want, counts bool) {
-	h.host, h.start, h.asked, h.counts = host, start, want.Lease, counts
+func (h *Hold) Init(host *Host, start time.Duration, want Want) {
+	h.host, h.start, h.lease, h.kept = host, start, want.Lease, want.Kept
 	if want.Kept {
 		host.Watchdog.Keep(&h.Lease, start, want.Lease)
 	} else {
@@ -62,70 +62,33 @@ func (h *Hold) Live() bool {
 }
 
 // Longest is how long Redis keeps the hold at most, if nothing extends it any more.
-func (h *Hold) Longest() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.asked
-}
+func (h *Hold) Longest() time.Duration { return h.lease }
 
-// RenewTTL is the lease that a renewal asks for: the longest that a level needs, or what was asked for first while
-// there is none, be it that its Lock is about to return. It is 0 for a hold that has ended.
-//
-// A level may be added or unlocked before the renewal reaches Redis. A longer lease that a step has set in the meantime
-// stays, because a store's renewal never shortens the lease of a hold that was nested. A shorter one is raised again;
-// that keeps the lock for longer than it need be if this process dies now, and is never wrong.
-func (h *Hold) RenewTTL(now time.Duration) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != live {
+// RenewTTL is the lease that a renewal asks for, which is the same each time: that of the call that took the hold. It
+// is 0 for a hold that has ended.
+func (h *Hold) RenewTTL() time.Duration {
+	if !h.Live() {
 		return 0
 	}
-	ttl := h.longestLocked(now)
-	if ttl == 0 {
-		return h.asked
-	}
-	h.asked = max(h.asked, ttl)
-	return ttl
+	return h.lease
 }
 
-// longestLocked is the lease that Redis has to keep from now on, for every level that is left.
-func (h *Hold) longestLocked(now time.Duration) time.Duration {
-	var longest time.Duration
+// neededLocked reports that a level has neither been unlocked nor ended, those under way included. Otherwise nobody
+// needs the hold any more.
+func (h *Hold) neededLocked() bool {
 	for l := h.top; l != nil; l = l.below {
-		if l.errLocked() != nil {
-			continue
-		}
-		if l.kept {
-			longest = max(longest, l.lease)
-		} else {
-			longest = max(longest, l.apart.Load().until-now)
-		}
-	}
-	return longest.Truncate(time.Millisecond)
-}
-
-// coversLocked reports that the hold is renewed for another level with a lease that is no shorter.
-func (h *Hold) coversLocked(lease time.Duration) bool {
-	for l := h.top; l != nil; l = l.below {
-		if l.kept && (!l.pending || l.joining) && l.lease >= lease && l.errLocked() == nil {
+		if l.errLocked() == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// superviseLocked gives the watchdog the hold as its levels want it, after one of them left. The
-// step that is about to be sent sets the lease in Redis to ttl, so validity must not outlast that. It is shortened
-// before the step is sent: an answer that is lost or late changes nothing about what Redis may have done by then.
-func (h *Hold) superviseLocked(now, ttl time.Duration) {
-	until := ValidUntil(now, ttl)
-	for l := h.top; l != nil; l = l.below {
-		if l.errLocked() == nil && l.kept {
-			h.host.Watchdog.Shorten(&h.Lease, until)
-			return
-		}
-	}
-	h.host.Watchdog.Guard(&h.Lease, min(until, h.Lease.ValidUntil()))
+// Nested reports that the hold has more than one level.
+func (h *Hold) Nested() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.depth > 1
 }
 
 // Loss and Cause are asked when a request was answered after the hold had ended, or while it ended. Loss is nil in one

@@ -25,9 +25,9 @@ type Host struct {
 	Lost     func(h *Hold, reason Reason, cause error) error // makes the error of a loss
 	Expire   func(h *Hold, reason Reason)                    // time has ended the hold: its owner calls End soon
 	Soon     func(end func())                                // calls end behind what the wheel has to do now
-	Told     func(owners []*Owner, err error)                // a level or a reader was lost, and its hold was not
+	Told     func(owners []*Owner, err error)                // a reader was lost, and its hold was not
 	Detach   func(fn func())                                 // runs fn in a goroutine of its own
-	Count    func(h *Hold, step Step)                        // writes a count behind the calls, then calls Counted
+	Count    func(h *Hold, from, to int32)                   // tells a count behind the calls, then calls Counted
 }
 
 // Reason says how a hold was lost.
@@ -46,11 +46,4 @@ type Want struct {
 	Kept    bool          // renewed until it is unlocked
 	MaxHold time.Duration // 0: any time
 	MinHold time.Duration // 0: none; otherwise it is only granted by Redis
-}
-
-// Step is a change of a hold's levels as Redis is to be told of it: there are Count of them, by the operation number
-// Op, and the longest lease that one of them needs is TTL; 0 leaves the lease as it is.
-type Step struct {
-	Count, Op int64
-	TTL       time.Duration
 }

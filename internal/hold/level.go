@@ -5,8 +5,6 @@ import (
 	"iter"
 	"sync/atomic"
 	"time"
-
-	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Level is one Lock that was not unlocked yet, and the context that it gave out. It embeds a standard
@@ -15,53 +13,34 @@ type Level struct {
 	context.Context
 	cancel context.CancelCauseFunc
 	hold   *Hold
-	outer  *Level  // what the context given to Lock carried
-	below  *Level  // the next older level of its hold; guarded by hold.mu
-	reader *reader // whose it is, where several may have the grant together
-	lease  time.Duration
+	outer  *Level                // what the context given to Lock carried
+	below  *Level                // the next older level of its hold; guarded by hold.mu
+	reader *reader               // whose it is, where several may have the grant together
 	apart  atomic.Pointer[apart] // what most do not have; written under hold.mu
-	kept   bool                  // renewed until it is unlocked; constant
 
 	// Guarded by hold.mu.
-	pending bool // its Lock is still under way; it has no context yet
-	joining bool // pending, but all that it asks for it has: Redis is not asked
+	pending bool // it has no context: its Lock is still under way, or it is on its way to another process
 	open    bool // not unlocked yet
 }
 
-// apart is what few levels have: an end of their own, if their lease is fixed, something that is tied to them, or an
-// owner who is told of their end. Each lock that is held has a level, so what these need is kept behind one pointer.
+// apart is what few levels have: something that is tied to them, or an owner who is told of their end. Each lock that
+// is held has a level, so what these need is kept behind one pointer.
 //
 // The pointer is set under the hold's mutex and read without: once set it stays, and whoever finds none has nothing to
-// disarm, nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the
-// hold's state changed. An owner is there before the level is open, so that an unlock cannot miss it.
+// run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the hold's state changed.
+// An owner is there before the level is open, so that an unlock cannot miss it.
 type apart struct {
-	until time.Duration        // when its own lease runs out in Redis; for levels that are not kept, constant
 	owner *Owner               // nil: nobody is told; constant
 	tied  atomic.Pointer[Tied] // nil: nothing
-
-	// Guarded by hold.mu.
-	timer watchdog.Timer
-	at    time.Duration // when the level ends by itself; 0: it does not, or its Lock is still under way
-	err   error         // what it ended with, once it has
 }
 
-// newLevel makes a level of h, which is not in it yet. Redis keeps the lease from the start of the request on. What is
-// left of it is what a level needs that is not kept, so the instant is known from the beginning, also while its Lock is
-// under way.
-func (h *Hold) newLevel(r *reader, start time.Duration, want Want, owner *Owner) *Level {
-	l := &Level{hold: h, reader: r, lease: want.Lease, kept: want.Kept}
-	if a := apartOf(start, want, owner); a != nil {
-		l.apart.Store(a)
+// newLevel makes a level of h, which is not in it yet.
+func (h *Hold) newLevel(r *reader, owner *Owner) *Level {
+	l := &Level{hold: h, reader: r}
+	if owner != nil {
+		l.apart.Store(&apart{owner: owner})
 	}
 	return l
-}
-
-// ownEndLocked is when the level ends by itself; 0 if it does not.
-func (l *Level) ownEndLocked() time.Duration {
-	if a := l.apart.Load(); a != nil {
-		return a.at
-	}
-	return 0
 }
 
 // Hold is what the level is a level of.
@@ -69,9 +48,6 @@ func (l *Level) Hold() *Hold { return l.hold }
 
 // Shares reports that others may have the hold together with the level's Lock call.
 func (l *Level) Shares() bool { return l.reader != nil }
-
-// Lease is the lease that the level's Lock call wants.
-func (l *Level) Lease() time.Duration { return l.lease }
 
 // Since is when the Lock call came to the hold that the level belongs to.
 func (l *Level) Since() time.Duration {
@@ -83,9 +59,6 @@ func (l *Level) Since() time.Duration {
 
 // errLocked is why the level ended before the hold did.
 func (l *Level) errLocked() error {
-	if a := l.apart.Load(); a != nil && a.err != nil {
-		return a.err
-	}
 	if l.reader != nil {
 		return l.reader.err
 	}
@@ -129,7 +102,7 @@ func Levels(ctx context.Context, of func(h *Hold) bool) iter.Seq[*Level] {
 // Attach makes the first level of a hold, with its context. It reports false if the hold was lost
 // before its owner got to see it.
 func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
-	l := h.newLevel(h.firstReader(), h.start, want, owner)
+	l := h.newLevel(h.firstReader(), owner)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state != live {
@@ -137,7 +110,6 @@ func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, boo
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	l.scheduleLocked(h.start)
 	h.limitLocked(l.reader, nil, want.MaxHold)
 	return l, true
 }
@@ -146,41 +118,7 @@ func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, boo
 func (l *Level) openLocked(ctx context.Context) {
 	l.outer, _ = ctx.Value(levelKey{}).(*Level)
 	l.Context, l.cancel = context.WithCancelCause(ctx)
-	l.open, l.pending, l.joining = true, false, false
-}
-
-// scheduleLocked arms the level's own end: that of a lease that nobody renews.
-func (l *Level) scheduleLocked(start time.Duration) {
-	if l.kept {
-		return
-	}
-	a := l.apart.Load()
-	a.at = ValidUntil(start, l.lease)
-	a.timer.Init(func(arg any) { arg.(*Level).expire() }, l)
-	l.hold.host.Wheel.Schedule(&a.timer, a.at)
-}
-
-// expire ends a level whose lease is over, and the hold with it if no other level wants it.
-func (l *Level) expire() {
-	h := l.hold
-	h.mu.Lock()
-	if !l.open || l.errLocked() != nil || h.state != live {
-		h.mu.Unlock()
-		return
-	}
-	err := h.host.Lost(h, Expired, nil)
-	l.apart.Load().err = err
-	last := h.longestLocked(h.host.Clock.Now()) == 0
-	owners := l.ownersLocked(nil)
-	h.mu.Unlock()
-	if last {
-		h.host.Expire(h, Expired)
-		return
-	}
-	h.host.Soon(func() {
-		l.End(err)
-		h.host.Told(owners, err)
-	})
+	l.open, l.pending = true, false
 }
 
 // End ends the level's context. It does not take the level out of its hold. It may be called twice, by whoever ends the
@@ -195,9 +133,6 @@ func (l *Level) End(cause error) {
 	}
 	if tied := a.tied.Load(); tied != nil && cause != host.Released {
 		host.Detach(tied.Run)
-	}
-	if !l.kept { // its timer was armed before anybody got to see the level
-		host.Wheel.Cancel(&a.timer)
 	}
 }
 

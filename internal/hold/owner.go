@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // Owner is the Lock call that has a hold, or several that it took as one, for those who are to tell when it has them no
@@ -37,14 +36,14 @@ func (l *Level) In(ctx context.Context) bool {
 	return in == l
 }
 
-// ownersLocked appends those whose hold has ended with the level: that of its call, unless another level of the call
-// has not ended, and that of all that the level is tied to.
+// ownersLocked appends those whose hold has ended with the level: that of its call, and that of all that the level is
+// tied to.
 func (l *Level) ownersLocked(owners []*Owner) []*Owner {
 	a := l.apart.Load()
 	if a == nil {
 		return owners
 	}
-	if a.owner != nil && !l.outlivedLocked() {
+	if a.owner != nil {
 		owners = append(owners, a.owner)
 	}
 	if tied := a.tied.Load(); tied != nil && tied.Owner != nil {
@@ -59,19 +58,6 @@ func (h *Hold) ownersLocked() (owners []*Owner) {
 		owners = l.ownersLocked(owners)
 	}
 	return owners
-}
-
-// outlivedLocked reports that the hold lives, and l's call has another level that has not ended.
-//
-// The levels of one call are those of its reader: who joins a hold is another one, with levels and an owner of its own.
-// A level that ended by itself, at the end of its fixed lease, does not keep the call's hold alive.
-func (l *Level) outlivedLocked() bool {
-	for other := l.hold.top; other != nil && l.hold.state == live; other = other.below {
-		if other != l && other.reader == l.reader && other.errLocked() == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // A joined level has no context at first, because its owner may be asked for the parent of that, for which no mutex is
@@ -92,15 +78,4 @@ func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 	l.openLocked(ctx)
 	l.reader.told = false
 	return true
-}
-
-// apartOf is what a level has besides, if it ends by itself or has an owner.
-func apartOf(start time.Duration, want Want, owner *Owner) *apart {
-	switch {
-	case !want.Kept:
-		return &apart{until: start + want.Lease, owner: owner}
-	case owner != nil:
-		return &apart{owner: owner}
-	}
-	return nil
 }

@@ -8,8 +8,7 @@ const (
 	Refused                // the client is closed; Close ends the hold
 	Over                   // the hold had ended before it
 	Last                   // it was the last: the hold is ending, and the caller releases it
-	Inner                  // others stay, and for Redis nothing changes that somebody has to wait for
-	Shrunk                 // others stay, and Step sets the lease in Redis back to what they need
+	Inner                  // others stay
 )
 
 // Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context, tells the
@@ -18,7 +17,6 @@ type Parted struct {
 	Outcome Outcome
 	Own     error // what the level ended with before the hold did; nil if it had not ended
 	Cause   error // with Over: what the hold ended with
-	Step    Step  // with Shrunk: for which the caller waits, and then calls Stepped
 	Done    bool  // the Lock call is over, and the caller tells the observer
 }
 
@@ -27,17 +25,12 @@ type Parted struct {
 //
 // Whether the level was the last one, and so which caller releases, is decided here under the mutex. Two goroutines
 // that unlock the last two levels at once are told Inner and Last, in either order, never both the same. What matters
-// is not how many levels are left but whether one of them still needs the lease: levels that have ended by themselves
-// (a fixed lease that ran out) stay until they are unlocked and keep nothing. So after the lock was released they may
-// be unlocked as well, and are told what they ended with.
+// is not how many levels are left but whether one of them still needs the hold: those of a reader that has ended by its
+// MaxHold stay until they are unlocked and keep nothing. So after the lock was released they may be unlocked as well,
+// and are told what they ended with.
 //
 // With Refused, the level stays in the hold, though nobody can unlock it a second time: Close is about to end the hold,
 // and whoever is to be told of that is found by the level.
-//
-// With Shrunk, an inner level had a longer lease than those that stay. For example, a hold that is renewed for 10 s
-// has an inner level with a fixed lease of 60 s. When that one is unlocked, 10 s are enough, and Redis is told,
-// for otherwise a process that dies now would keep the lock for a minute. Validity is set back before the request
-// is sent and not after its answer: if the answer is lost, Redis may have set the lease back all the same.
 func (l *Level) Part(open bool) (p Parted) {
 	h := l.hold
 	h.mu.Lock()
@@ -55,19 +48,13 @@ func (l *Level) Part(open bool) (p Parted) {
 		p.Done = l.doneLocked()
 		return p
 	}
-	now := h.host.Clock.Now()
-	if h.longestLocked(now) == 0 {
+	if !h.neededLocked() {
 		h.state, p.Outcome = ending, Last
 		l.lastLocked()
 		return p
 	}
+	p.Outcome = Inner
 	p.Done = l.doneLocked()
-	if l.leavesLocked() {
-		p.Outcome = Inner
-		return p
-	}
-	p.Outcome, p.Step = Shrunk, h.stepLocked(now)
-	h.steps.left = p.Step.Op
-	h.superviseLocked(now, p.Step.TTL)
+	h.followLocked()
 	return p
 }

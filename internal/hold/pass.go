@@ -12,8 +12,8 @@ func (h *Hold) healthyLocked(now, lease time.Duration) bool {
 // confirmed, which passing on does not raise. It reports false, and leaves next alone, if Redis has to be asked:
 //
 //   - the lease is half over, or its last renewal failed;
-//   - the next one wants another lease, or one of its own that nobody renews;
-//   - a step of h's levels is under way or may still be: it would write the count of the next, or its TTL;
+//   - the lease of one of them is not renewed, or the next one wants another;
+//   - a step of h's levels is unanswered: it is about the levels of h, and not of the next;
 //   - another side was asked for inside h: what came of that would be inside the next turn, in whose way it is;
 //   - h was limited: the release is what tells that the limit was kept, or has the lock kept for longer;
 //   - the next one has the lock kept (MinHold): it is to be counted from a grant of its own.
@@ -31,7 +31,7 @@ func (h *Hold) PassTo(next *Hold, want Want) bool {
 	if !h.passesLocked(now, want) {
 		return false
 	}
-	next.host, next.start, next.asked, next.counts = h.host, now, want.Lease, h.counts
+	next.host, next.start, next.lease, next.kept = h.host, now, h.lease, true
 	h.steps.inherit(next)
 	h.host.Watchdog.Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)
 	return true
@@ -39,7 +39,7 @@ func (h *Hold) PassTo(next *Hold, want Want) bool {
 
 // passesLocked is the decision of PassTo; h's mutex is held.
 func (h *Hold) passesLocked(now time.Duration, want Want) bool {
-	same := want.Kept && want.Lease == h.asked && want.MinHold == 0
+	same := h.kept && want.Kept && want.Lease == h.lease && want.MinHold == 0
 	alone := h.settledLocked() && !h.inner && h.limit == nil
 	return h.healthyLocked(now, want.Lease) && same && alone
 }

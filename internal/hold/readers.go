@@ -6,8 +6,7 @@ import "time"
 // nothing. Each has levels, a context and limits of its own; validity, renewal and loss are the grant's. It is
 // released when the last of them leaves, whoever that is.
 //
-// Redis sees one reader with one level, and with those that are nested in one reader or another. Its field and
-// hold keys are what they are for any reader, so that Java reads them as ever.
+// Redis sees one reader. Its field and hold key are what they are for any reader, so that Java reads them as ever.
 
 // A reader that joins while the last one leaves: both take the hold's mutex. If the one that leaves is first, the hold
 // is ending and Join refuses, so the newcomer asks Redis by an id of its own. If the newcomer is first, the other is
@@ -60,18 +59,17 @@ func (h *Hold) firstReader() *reader {
 //   - nobody is in any more, or the hold is being released or exported: whether somebody is, is decided under the mutex
 //     under which the last one leaves;
 //   - the lease is half over, or its last renewal failed;
-//   - the new one wants another lease than Redis was asked for;
-//   - a step of the levels is under way or may still be, which sets leases.
+//   - it is not renewed, or the new one wants another lease than Redis was asked for.
 func (h *Hold) Join(want Want) *Level {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.host.Clock.Now()
 	if h.state != live || now >= h.share.until || !h.healthyLocked(now, want.Lease) ||
-		want.Lease != h.asked || !h.settledLocked() || h.depth >= shareMost || !h.coversLocked(want.Lease) {
+		!h.kept || want.Lease != h.lease || h.depth >= shareMost || !h.neededLocked() {
 		return nil
 	}
 	r := &reader{hold: h, start: now, told: true} // of one that never opens there is nothing to tell
-	l := &Level{hold: h, reader: r, lease: want.Lease, kept: true, pending: true, joining: true}
+	l := &Level{hold: h, reader: r, pending: true}
 	h.pushLocked(l)
 	h.limitLocked(l.reader, nil, want.MaxHold)
 	return l
@@ -127,7 +125,7 @@ func (r *reader) exceed() {
 			levels = append(levels, l)
 		}
 	}
-	last := h.longestLocked(h.host.Clock.Now()) == 0
+	last := !h.neededLocked()
 	h.mu.Unlock()
 	if last { // and nobody joins any more
 		h.host.Expire(h, MaxHold)
@@ -174,11 +172,11 @@ func (l *Level) lastLocked() {
 	}
 }
 
-// levelsLocked is how many levels there are for Redis, where readers that have a hold together are one reader: what is
-// nested in them counts besides.
-func (h *Hold) levelsLocked() int32 {
-	if h.share == nil || h.share.readers == 0 {
-		return h.depth
-	}
-	return h.depth - (h.share.readers - 1)
+// Withdraw takes back a level that joined and was not opened. It reports alone if the others were unlocked meanwhile,
+// so that nobody else is left to release the hold.
+func (h *Hold) Withdraw(l *Level) (alone bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l.closeLocked()
+	return h.state == live && !h.neededLocked()
 }

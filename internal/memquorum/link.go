@@ -76,11 +76,6 @@ func (l *Link) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
 	return call(func() luacall.QuorumReply { return l.server.keepLocked(holds, fenceTTL) })
 }
 
-// Step implements [quorum.Server].
-func (l *Link) Step(a luacall.QuorumStepArgs) *quorum.Call {
-	return call(func() luacall.QuorumReply { return l.server.stepLocked(a) })
-}
-
 // Release implements [quorum.Server].
 func (l *Link) Release(a luacall.ReleaseArgs) *quorum.Call {
 	return call(func() luacall.QuorumReply { return l.server.releaseLocked(a) })

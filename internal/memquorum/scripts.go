@@ -9,9 +9,8 @@ import (
 
 // lock is a hold. Its times are those of Redis, in ms by the server's clock.
 type lock struct {
-	id        string
-	count, op int64
-	expires   int64
+	id      string
+	expires int64
 }
 
 // token is the newest of a name. It expires at a time, or never if that is 0.
@@ -90,7 +89,7 @@ func (s *Server) acquireLocked(a luacall.QuorumAcquireArgs) (r luacall.QuorumRep
 	switch {
 	case l == nil:
 		r.Status = luacall.Held
-		s.locks[a.Lock] = &lock{id: a.ID, count: 1, expires: s.millisLocked() + a.Lease}
+		s.locks[a.Lock] = &lock{id: a.ID, expires: s.millisLocked() + a.Lease}
 	case l.id == a.ID:
 		r.Status = luacall.Already
 	default:
@@ -125,36 +124,11 @@ func (s *Server) keepLocked(holds []luacall.QuorumHold, fenceTTL int64) (r luaca
 			r.Kept = append(r.Kept, luacall.RenewGone)
 			continue
 		}
-		if until := s.millisLocked() + h.TTL; l.op == 0 || l.expires < until {
-			l.expires = until
-		}
+		l.expires = s.millisLocked() + h.TTL
 		if s.tokenLocked(h.Token).newest < h.Fence {
 			s.raiseLocked(h.Token, h.Fence, fenceTTL)
 		}
 		r.Kept = append(r.Kept, luacall.Renewed)
-	}
-	return r
-}
-
-// stepLocked is quorum_step.lua.
-func (s *Server) stepLocked(a luacall.QuorumStepArgs) (r luacall.QuorumReply) {
-	r.Now = s.nowLocked().UnixMicro()
-	l := s.ownLocked(a.Lock, a.ID)
-	if l == nil {
-		r.Status = luacall.Gone
-		return r
-	}
-	r.Status, r.Accepted, r.Fence = luacall.Done, true, a.Fence
-	if l.op >= a.Op {
-		r.Status = luacall.Already
-	} else {
-		l.count, l.op = a.Count, a.Op
-		if until := s.millisLocked() + a.TTL; a.Leave || l.expires < until {
-			l.expires = until
-		}
-	}
-	if s.tokenLocked(a.Token).newest < a.Fence {
-		s.raiseLocked(a.Token, a.Fence, a.FenceTTL)
 	}
 	return r
 }
@@ -177,7 +151,7 @@ func (s *Server) inspectLocked(key, fence string) (r luacall.QuorumReply) {
 	l := s.lockLocked(key)
 	r.Seen = luacall.InspectReply{PTTL: s.pttlLocked(l), Fence: s.tokenLocked(fence).newest}
 	if l != nil {
-		r.Seen.Holders = []luacall.Holder{{ID: l.id, Count: l.count}}
+		r.Seen.Holders = []luacall.Holder{{ID: l.id, Count: 1}}
 	}
 	return r
 }

@@ -13,8 +13,7 @@ import (
 type primitive interface {
 	acquire(ask store.Ask) (store.AcquireReply, error)
 	adopt(from string, ask store.Ask) store.Status
-	reenter(step store.Step) store.Status
-	leave(step store.Step) store.Status
+	levels(id string, from, to int64) int64
 	release(id string) store.ReleaseReply
 	renew(id string, ttl time.Duration) bool
 	inspect() store.InspectReply
@@ -71,8 +70,7 @@ func (place) enqueue([]store.Ask) (store.EnqueueReply, error) {
 func (p place) subscribers() int64 { return int64(len(p.channels[p.channel])) }
 
 func (place) adopt(string, store.Ask) store.Status { return store.Gone }
-func (place) reenter(store.Step) store.Status      { return store.Gone }
-func (place) leave(store.Step) store.Status        { return store.Gone }
+func (place) levels(string, int64, int64) int64    { return 0 }
 func (place) renew(string, time.Duration) bool     { return false }
 func (place) inspect() store.InspectReply          { return store.InspectReply{PTTL: -1} }
 
@@ -102,16 +100,8 @@ func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (store.Ad
 	})
 }
 
-func (b *bound) Reenter(ctx context.Context, step store.Step) (store.StepReply, error) {
-	return exchange(ctx, b.store, Reenter, b.Key(), func() (store.StepReply, error) {
-		return store.StepReply{Status: b.reenter(step)}, nil
-	})
-}
-
-func (b *bound) Leave(ctx context.Context, step store.Step) (store.StepReply, error) {
-	return exchange(ctx, b.store, Leave, b.Key(), func() (store.StepReply, error) {
-		return store.StepReply{Status: b.leave(step)}, nil
-	})
+func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, error) {
+	return exchange(ctx, b.store, Levels, b.Key(), func() (int64, error) { return b.levels(id, from, to), nil })
 }
 
 func (b *bound) Release(ctx context.Context, id string) (store.ReleaseReply, error) {

@@ -36,7 +36,7 @@ func (f fair) afterMs(ms int64) time.Time { return f.afterLocked(time.Duration(m
 
 // invite grants the lock to somebody, who has to come for it in time, and is told.
 func (t *turn) invite(id string) {
-	t.locks[t.key] = &lock{id: id, levels: levels{count: invited}, expires: t.afterMs(t.times.Grant)}
+	t.locks[t.key] = &lock{id: id, count: invited, expires: t.afterMs(t.times.Grant)}
 	t.tell(id)
 }
 

@@ -95,10 +95,8 @@ func (r *inRedis) adopt(from, to string, lease time.Duration) store.Status {
 	})).Status
 }
 
-func (r *inRedis) nest(step store.Step) store.Status {
-	return sent(r, luacall.Reenter(luacall.ReenterArgs{
-		Lock: r.keys.Lock, ID: step.ID, Count: step.Count, Op: step.Op, TTL: step.TTL.Milliseconds(),
-	})).Status
+func (r *inRedis) nest(id string, from, to int64) int64 {
+	return sent(r, luacall.Levels(r.keys.Lock, id, from, to))
 }
 
 func (r *inRedis) keep(id string, ttl time.Duration) bool {

@@ -34,7 +34,7 @@ type twin interface {
 	come(id string, lease time.Duration) store.Status // somebody who does not know of the queue
 	leave(id string) store.ReleaseReply
 	adopt(from, to string, lease time.Duration) store.Status
-	nest(step store.Step) store.Status
+	nest(id string, from, to int64) int64
 	keep(id string, ttl time.Duration) bool
 	waiters() []string
 
@@ -103,7 +103,7 @@ func (m *inMemory) adopt(from, to string, lease time.Duration) store.Status {
 	return m.plain.adopt(from, store.Ask{ID: to, Lease: lease})
 }
 
-func (m *inMemory) nest(step store.Step) store.Status { return m.reenter(step) }
+func (m *inMemory) nest(id string, from, to int64) int64 { return m.levels(id, from, to) }
 
 func (m *inMemory) keep(id string, ttl time.Duration) bool { return m.renew(id, ttl) }
 
@@ -155,9 +155,6 @@ func (m *inMemory) stands(named func(ticket int64) string) (text string, times [
 	var life [4]time.Duration
 	if l := m.lockLocked(m.key); l != nil {
 		fmt.Fprintf(&b, "%s=%d ", l.id, l.count)
-		if l.op != 0 {
-			fmt.Fprintf(&b, "%s:n=%d ", l.id, l.op)
-		}
 		life[0] = m.leftLocked(l.expires)
 	}
 	l := m.lineLocked(m.key)
@@ -357,8 +354,9 @@ func (p *pair) change() {
 			return fmt.Sprint(of.adopt(id, to, twinLease)), nil
 		})
 	case what == 1:
-		p.same(fmt.Sprintf("%s has level %d", id, n), func(_ int, of twin) (string, []int64) {
-			return fmt.Sprint(of.nest(store.Step{ID: id, Count: n + 1, Op: n, TTL: time.Duration(n) * time.Second})), nil
+		from := 1 + p.Int64N(3)
+		p.same(fmt.Sprintf("%s has %d levels, not %d", id, n, from), func(_ int, of twin) (string, []int64) {
+			return fmt.Sprint(of.nest(id, from, n)), nil
 		})
 	default:
 		p.same("renew "+id, func(_ int, of twin) (string, []int64) { return fmt.Sprint(of.keep(id, twinLease)), nil })

@@ -9,8 +9,8 @@ type Kind string
 const (
 	Acquire   Kind = "acquire"
 	Adopt     Kind = "adopt"
-	Reenter   Kind = "reenter"
-	Leave     Kind = "leave"
+	Levels    Kind = "levels"
+	Note      Kind = "note"
 	Release   Kind = "release"
 	Renew     Kind = "renew"
 	Inspect   Kind = "inspect"

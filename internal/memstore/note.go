@@ -8,7 +8,7 @@ import (
 
 // Note implements [store.Noter], as note.lua does it.
 func (b *bound) Note(ctx context.Context, note store.Note, take bool) (store.Status, error) {
-	return exchange(ctx, b.store, Reenter, b.Key(), func() (store.Status, error) {
+	return exchange(ctx, b.store, Note, b.Key(), func() (store.Status, error) {
 		s, key := b.store.server, b.Key()
 		if l := s.lockLocked(key); l == nil || l.id != note.ID {
 			return store.Gone, nil

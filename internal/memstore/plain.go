@@ -11,8 +11,8 @@ type plain struct{ place }
 
 // lock is what stands at a key.
 type lock struct {
-	id string
-	levels
+	id      string
+	count   int64
 	expires time.Time
 }
 
@@ -35,7 +35,7 @@ func (p plain) hold(id string) *lock {
 }
 
 func (p plain) take(ask store.Ask) {
-	p.locks[p.key] = &lock{id: ask.ID, levels: firstLevel, expires: p.afterLocked(ask.Lease)}
+	p.locks[p.key] = &lock{id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease)}
 }
 
 func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
@@ -64,29 +64,16 @@ func (p plain) adopt(from string, ask store.Ask) store.Status {
 	return store.Gone
 }
 
-// reenter raises the lease, and never shortens it.
-func (p plain) reenter(step store.Step) store.Status {
-	l := p.hold(step.ID)
+// levels is levels.lua.
+func (p plain) levels(id string, from, to int64) int64 {
+	l := p.hold(id)
 	if l == nil {
-		return store.Gone
+		return 0
 	}
-	status := l.step(step)
-	if status == store.Done && step.TTL > 0 {
-		l.expires = later(l.expires, p.afterLocked(step.TTL))
+	if l.count == from {
+		l.count = to
 	}
-	return status
-}
-
-func (p plain) leave(step store.Step) store.Status {
-	l := p.hold(step.ID)
-	if l == nil {
-		return store.Gone
-	}
-	status := l.step(step)
-	if status == store.Done {
-		l.expires = p.afterLocked(step.TTL)
-	}
-	return status
+	return l.count
 }
 
 func (p plain) release(id string) store.ReleaseReply {
@@ -110,23 +97,18 @@ func (k kept) release(id string) store.ReleaseReply {
 		return k.plain.release(id)
 	}
 	k.locks[k.key] = &lock{
-		id: k.as, levels: firstLevel, expires: k.afterLocked(time.Duration(left) * time.Microsecond),
+		id: k.as, count: 1, expires: k.afterLocked(time.Duration(left) * time.Microsecond),
 	}
 	return store.ReleaseReply{Status: store.Done, Receivers: k.publishLocked(k.channel)}
 }
 
-// renew reports false if the hold is not there. A hold that was ever nested may have been given a longer lease since
-// the renewal was sent.
+// renew reports false if the hold is not there.
 func (p plain) renew(id string, ttl time.Duration) bool {
 	l := p.hold(id)
 	if l == nil {
 		return false
 	}
-	until := p.afterLocked(ttl)
-	if l.op != 0 {
-		until = later(l.expires, until)
-	}
-	l.expires = until
+	l.expires = p.afterLocked(ttl)
 	return true
 }
 

@@ -13,7 +13,6 @@ type gated interface{ GateLife() time.Duration }
 // over; what is left of it is cleared away by whoever comes across it. A writer lives as long as all of it does.
 type rwLock struct {
 	writer  string // "": none
-	levels         // the writer's
 	readers map[string]*lock
 	expires time.Time // not before the last lease of a reader that lives
 }
@@ -79,7 +78,7 @@ func (r reader) hold(id string) (*rwLock, *lock) {
 
 func (r reader) add(l *rwLock, id string, lease time.Duration) {
 	until := r.afterLocked(lease)
-	l.readers[id] = &lock{id: id, levels: firstLevel, expires: until}
+	l.readers[id] = &lock{id: id, count: 1, expires: until}
 	l.expires = later(l.expires, until)
 }
 
@@ -117,38 +116,6 @@ func (r reader) adopt(from string, ask store.Ask) store.Status {
 		delete(l.readers, from)
 	}
 	return store.Done
-}
-
-func (r reader) reenter(step store.Step) store.Status {
-	l, mine := r.hold(step.ID)
-	if mine == nil {
-		return store.Gone
-	}
-	status := mine.step(step)
-	if status == store.Done && step.TTL > 0 {
-		mine.expires = later(mine.expires, r.afterLocked(step.TTL))
-		l.expires = later(l.expires, mine.expires)
-	}
-	return status
-}
-
-// leave may shorten the reader's lease, and that of the lock if nobody else is in.
-func (r reader) leave(step store.Step) store.Status {
-	l, mine := r.hold(step.ID)
-	if mine == nil {
-		return store.Gone
-	}
-	status := mine.step(step)
-	if status != store.Done {
-		return status
-	}
-	mine.expires = r.afterLocked(step.TTL)
-	if l.writer != "" || len(l.readers) > 1 {
-		l.expires = later(l.expires, mine.expires)
-	} else {
-		l.expires = mine.expires
-	}
-	return status
 }
 
 // release is told if nobody is left, or nobody that lives. What is left of a dead reader is removed, and was not held.

@@ -39,7 +39,7 @@ func (w writer) acquire(ask store.Ask) (store.AcquireReply, error) {
 		}
 	}
 	w.rwLocks[w.key] = &rwLock{
-		writer: ask.ID, levels: firstLevel, readers: make(map[string]*lock), expires: w.afterLocked(ask.Lease),
+		writer: ask.ID, readers: make(map[string]*lock), expires: w.afterLocked(ask.Lease),
 	}
 	delete(w.gates, w.key)
 	fence, spare := w.mintLocked(w.key)
@@ -54,7 +54,7 @@ func (w writer) adopt(from string, ask store.Ask) store.Status {
 	l := w.hold(from)
 	switch {
 	case l != nil:
-		l.writer, l.levels = ask.ID, firstLevel
+		l.writer = ask.ID
 		w.shorten(l, ask.Lease)
 		return store.Done
 	case w.hold(ask.ID) != nil:
@@ -72,30 +72,6 @@ func (w writer) shorten(l *rwLock, ttl time.Duration) {
 	l.expires = until
 }
 
-func (w writer) reenter(step store.Step) store.Status {
-	l := w.hold(step.ID)
-	if l == nil {
-		return store.Gone
-	}
-	status := l.step(step)
-	if status == store.Done && step.TTL > 0 {
-		l.expires = later(l.expires, w.afterLocked(step.TTL))
-	}
-	return status
-}
-
-func (w writer) leave(step store.Step) store.Status {
-	l := w.hold(step.ID)
-	if l == nil {
-		return store.Gone
-	}
-	status := l.step(step)
-	if status == store.Done {
-		w.shorten(l, step.TTL)
-	}
-	return status
-}
-
 // release leaves the lock to the readers inside. One that has no hold opens the gate that it shut.
 func (w writer) release(id string) store.ReleaseReply {
 	l := w.hold(id)
@@ -106,7 +82,7 @@ func (w writer) release(id string) store.ReleaseReply {
 		}
 		return store.ReleaseReply{Status: store.Gone}
 	}
-	l.writer, l.levels = "", levels{}
+	l.writer = ""
 	if len(l.readers) == 0 {
 		delete(w.rwLocks, w.key)
 	}
@@ -128,6 +104,6 @@ func (w writer) inspect() store.InspectReply {
 		return store.InspectReply{PTTL: -1}
 	}
 	return store.InspectReply{
-		PTTL: w.leftLocked(l.expires), Holders: []store.Holder{{ID: l.writer, Count: l.count}},
+		PTTL: w.leftLocked(l.expires), Holders: []store.Holder{{ID: l.writer, Count: 1}},
 	}
 }

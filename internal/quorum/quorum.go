@@ -17,7 +17,6 @@ type Call = luacall.Call[luacall.QuorumReply]
 type Server interface {
 	Acquire(a luacall.QuorumAcquireArgs) *Call
 	Keep(holds []luacall.QuorumHold, fenceTTL int64) *Call
-	Step(a luacall.QuorumStepArgs) *Call
 	Release(a luacall.ReleaseArgs) *Call
 	Inspect(lock, token, channel string) *Call
 

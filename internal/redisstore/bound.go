@@ -29,10 +29,9 @@ type Renewer interface {
 	Renew(keys, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus]
 }
 
-// A Stepper is a protocol whose holds have levels.
+// A Stepper is a protocol whose holds have a count of levels.
 type Stepper interface {
-	Reenter(ctx context.Context, conn luacall.Conn, step store.Step) (luacall.StepReply, error)
-	Leave(ctx context.Context, conn luacall.Conn, step store.Step) (luacall.StepReply, error)
+	Levels(id string, from, to int64) *luacall.Call[int64]
 }
 
 // An Adopter is a protocol whose holds can move to another process.
@@ -114,27 +113,15 @@ func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (luacall.
 	})
 }
 
-// Reenter writes a deeper level. A step with a TTL extends the lease, on which its caller relies. One without a
-// TTL writes only the count.
-func (b *bound) Reenter(ctx context.Context, step store.Step) (luacall.StepReply, error) {
+// Levels waits for no replicas: nothing depends on a count.
+func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, error) {
 	p, ok := b.Protocol.(Stepper)
 	if !ok {
-		return luacall.StepReply{}, &store.Refused{Err: errUnsupported}
+		return 0, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.StepReply, bool, error) {
-		reply, err := p.Reenter(ctx, conn, step)
-		return reply, reply.Status == luacall.Done && step.TTL > 0, err // nothing depends on a count alone
-	})
-}
-
-func (b *bound) Leave(ctx context.Context, step store.Step) (luacall.StepReply, error) {
-	p, ok := b.Protocol.(Stepper)
-	if !ok {
-		return luacall.StepReply{}, &store.Refused{Err: errUnsupported}
-	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.StepReply, bool, error) {
-		reply, err := p.Leave(ctx, conn, step)
-		return reply, false, err // nobody relies on fewer levels
+	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (int64, bool, error) {
+		stands, err := p.Levels(id, from, to).Run(ctx, conn)
+		return stands, false, err
 	})
 }
 

@@ -32,8 +32,9 @@ type Protocol interface {
 	Acquire(ctx context.Context, ask Ask) (AcquireReply, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
 	Adopt(ctx context.Context, from string, ask Ask) (AdoptReply, error)
-	Reenter(ctx context.Context, step Step) (StepReply, error)
-	Leave(ctx context.Context, step Step) (StepReply, error)
+	// Levels tells how many levels a hold has: to instead of from, if that is what stands. It returns what stands then,
+	// and 0 if there is no such hold. Both numbers are at least 1. It never makes a hold, and changes no lease.
+	Levels(ctx context.Context, id string, from, to int64) (stands int64, err error)
 	Inspect(ctx context.Context) (InspectReply, error)
 	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, error)
 
@@ -64,7 +65,7 @@ type Traits struct {
 	Portion int64
 	// Permits is how many one takes of something that is counted; 0 where nothing is.
 	Permits int64
-	// Counts says that no decision of the store depends on how many levels a hold has.
+	// Counts says that the store keeps how many levels a hold has, for those who look: Levels.
 	Counts bool
 
 	Shares     bool // several holds of one process may be one for the store: a newcomer joins one that is live
@@ -102,12 +103,4 @@ type Ask struct {
 	// unknown), and which requests before it were answered.
 	Until   int64
 	Settled []Settled
-}
-
-// Step is a change inside a hold: it now has Count levels, by its operation number Op, and the
-// longest lease that one of them needs is TTL.
-type Step struct {
-	ID        string
-	Count, Op int64
-	TTL       time.Duration
 }

@@ -90,11 +90,6 @@ type AdoptReply struct {
 	Now    int64  // server time in µs
 }
 
-// StepReply is the answer to a step.
-type StepReply struct {
-	Status Status // Done, Already or Gone
-}
-
 // EnqueueReply is the answer to a registration of waiters.
 type EnqueueReply struct {
 	Status  Status  // Done or Late

@@ -47,13 +47,8 @@ func TestAcquireBusyLockOfJavaAndOfNestedHold(t *testing.T) {
 
 		p.do("DEL %s", p.lock)
 		run(p, p.acquire(alice))
-		run(p, p.reenter(alice, 2, 1, lease))
+		run(p, p.levels(alice, 1, 2))
 		require.Equal(t, luacall.Busy, run(p, p.acquire(bob)).Status)
-		require.Equal(t, luacall.Already, run(p, p.acquire(alice)).Status)
-
-		p.do("DEL %s", p.lock)
-		p.do("HSET %s %s:n 1 %s 2", p.lock, alice, alice) // fields have no order
-		p.do("PEXPIRE %s 30000", p.lock)
 		require.Equal(t, luacall.Already, run(p, p.acquire(alice)).Status)
 	})
 }
@@ -147,10 +142,11 @@ func TestBadArgumentsAreNotSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, luacall.Acquire(a)) })
 	}
-	refused(t, luacall.Reenter(luacall.ReenterArgs{Lock: "l", ID: alice, Count: 0, Op: 1, TTL: 1}))
-	refused(t, luacall.Reenter(luacall.ReenterArgs{Lock: "l", ID: alice, Count: 1, Op: 0, TTL: 1}))
-	refused(t, luacall.Leave(luacall.LeaveArgs{Lock: "l", ID: alice, Count: 1, Op: 1, TTL: 0}))
-	refused(t, luacall.Leave(luacall.LeaveArgs{Lock: "l", ID: alice, Count: 1, Op: 1<<53 + 1, TTL: 1}))
+	refused(t, luacall.Levels("", alice, 1, 2))
+	refused(t, luacall.Levels("l", "x", 1, 2))
+	refused(t, luacall.Levels("l", alice, 0, 1))
+	refused(t, luacall.Levels("l", alice, 1, 0))
+	refused(t, luacall.Levels("l", alice, 1, 1<<53+1))
 	refused(t, luacall.Release(luacall.ReleaseArgs{Lock: "l", ID: alice}))
 	refused(t, luacall.Adopt(luacall.AdoptArgs{Lock: "l", From: alice, To: alice, Lease: 1}))
 	refused(t, luacall.Adopt(luacall.AdoptArgs{Lock: "l", From: alice, To: bob}))

@@ -21,7 +21,7 @@ func TestAdopt(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		heard := p.listen(false)
 		run(p, p.acquire(alice))
-		run(p, p.reenter(alice, 2, 1, 10*lease))
+		run(p, p.levels(alice, 1, 2))
 		token := p.stored()
 		call := p.adopt(alice, bob)
 		got := run(p, call)
@@ -31,7 +31,7 @@ func TestAdopt(t *testing.T) {
 
 		p.unchanged(func() {
 			require.Equal(t, luacall.Already, run(p, call).Status)
-			require.Equal(t, luacall.Gone, run(p, p.reenter(alice, 3, 2, lease)).Status)
+			require.Zero(t, run(p, p.levels(alice, 2, 3)))
 			require.Equal(t, luacall.Gone, run(p, p.adopt(alice, carol)).Status)
 			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status, "the exporter is out")
 		})

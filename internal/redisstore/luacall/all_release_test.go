@@ -19,7 +19,7 @@ func TestReleaseAll(t *testing.T) {
 		for _, member := range all[:3] {
 			run(member, member.acquire(alice))
 		}
-		run(all[1], all[1].reenter(alice, 3, 1, lease)) // however deep
+		run(all[1], all[1].levels(alice, 1, 3)) // however deep
 		run(all[2], all[2].release(alice))
 		run(all[2], all[2].acquire(bob))
 		heard := all[0].listen(false)

@@ -150,7 +150,7 @@ func TestAcquireAllResend(t *testing.T) {
 		all := setOf(p, 3)
 		call := all.acquire(alice)
 		first := run(p, call)
-		run(all[1], all[1].reenter(alice, 2, 1, lease))
+		run(all[1], all[1].levels(alice, 1, 2))
 		all.unchanged(func() {
 			second := run(p, call)
 			require.Equal(t, luacall.Already, second.Status)

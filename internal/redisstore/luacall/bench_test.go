@@ -15,7 +15,7 @@ import (
 // was busy with the script (server-us/op).
 func BenchmarkScripts(b *testing.B) {
 	p := newPlace(b, startServer(b).Client(b))
-	op, turn := int64(1), 0
+	depth, turn := int64(1), 0
 	holders := [2]string{alice, bob}
 	for _, script := range []struct {
 		name string
@@ -25,13 +25,12 @@ func BenchmarkScripts(b *testing.B) {
 		{"busy", true, func() { run(p, p.acquire(bob)) }},
 		{"renew", true, func() { run(p, p.renew(alice, lease)) }},
 		{"inspect", true, func() { run(p, p.inspect()) }},
-		{"reenter", true, func() { op++; run(p, p.reenter(alice, 2, op, lease)) }},
-		{"leave", true, func() { op++; run(p, p.leave(alice, 1, op, lease)) }},
+		{"levels", true, func() { depth++; run(p, p.levels(alice, depth, depth+1)) }},
 		{"adopt", true, func() { run(p, p.adopt(holders[turn%2], holders[(turn+1)%2])); turn++ }},
 		{"release of nothing", false, func() { run(p, p.release(alice)) }},
 	} {
 		b.Run(script.name, func(b *testing.B) {
-			turn = 0
+			depth, turn = 1, 0
 			p.do("DEL %s", p.lock)
 			if script.held {
 				run(p, p.acquire(alice))

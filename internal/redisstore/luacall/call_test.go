@@ -19,10 +19,10 @@ func TestRunAfterScriptFlush(t *testing.T) {
 	p := newPlace(t, startServer(t).Client(t))
 	calls := []func() error{
 		func() error { _, err := p.acquire(alice).Run(t.Context(), p.rdb); return err },
-		func() error { _, err := p.reenter(alice, 2, 1, lease).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.levels(alice, 1, 2).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.renew(alice, lease).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.inspect().Run(t.Context(), p.rdb); return err },
-		func() error { _, err := p.leave(alice, 1, 2, lease).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.levels(alice, 2, 1).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, carol).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.keep(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.release(bob).Run(t.Context(), p.rdb); return err },

@@ -31,14 +31,6 @@ func checkTTL(name string, ms int64) error {
 	return nil
 }
 
-// checkLeastTTL accepts 0 for "none": the existing TTL stays.
-func checkLeastTTL(ms int64) error {
-	if ms == 0 {
-		return nil
-	}
-	return checkTTL("TTL", ms)
-}
-
 // checkFenceTTL accepts any negative number for "never expires".
 func checkFenceTTL(ms int64) error {
 	if ms < 0 {
@@ -69,12 +61,9 @@ func checkMove(from, to string) error {
 	return errors.Join(checkID(from), checkID(to))
 }
 
-func checkStep(count, op int64) error {
-	if count < 1 {
-		return fmt.Errorf("the count must be positive, not %d", count)
-	}
-	if op < 1 || op > maxExact {
-		return fmt.Errorf("an operation number of %d is not between 1 and %d", op, int64(maxExact))
+func checkLevels(count int64) error {
+	if count < 1 || count > maxExact {
+		return fmt.Errorf("a count of %d levels is not between 1 and %d", count, int64(maxExact))
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func TestTokensGrowOverReleaseAndExpiry(t *testing.T) {
 func TestReentryAndResendKeepTheToken(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		first := run(p, p.acquire(alice))
-		run(p, p.reenter(alice, 2, 1, lease))
-		run(p, p.leave(alice, 1, 2, lease))
+		run(p, p.levels(alice, 1, 2))
+		run(p, p.levels(alice, 2, 1))
 		run(p, p.renew(alice, lease))
 		run(p, p.adopt(alice, bob))
 		require.Equal(t, first.Fence, run(p, p.acquire(bob)).Fence)

@@ -43,17 +43,10 @@ func decodeInspect(value any) (InspectReply, error) {
 	return reply, r.err
 }
 
-// holders skips the operation number, which is next to the hold that it belongs to.
 func (r *reader) holders() []Holder {
 	var all []Holder
 	for i := 0; i < len(r.values); i += 2 {
 		all = append(all, Holder{ID: r.text(i), Count: r.count(r.text(i + 1))})
 	}
-	if len(all) != 2 {
-		return all
-	}
-	if all[0].ID == all[1].ID+":n" {
-		return all[1:]
-	}
-	return all[:1]
+	return all
 }

@@ -31,15 +31,7 @@ func TestInspectHeldLock(t *testing.T) {
 			require.Equal(t, fence, got.Fence)
 			require.Equal(t, int64(2), got.Subscribers)
 		})
-		run(p, p.reenter(alice, 5, 9, lease))
-		require.Equal(t, []luacall.Holder{{ID: alice, Count: 5}}, run(p, p.inspect()).Holders)
-	})
-}
-
-func TestInspectTheOrderOfFieldsDoesNotMatter(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		p.do("HSET %s %s:n 9 %s 5", p.lock, alice, alice)
-		p.do("PEXPIRE %s %d", p.lock, lease)
+		run(p, p.levels(alice, 1, 5))
 		require.Equal(t, []luacall.Holder{{ID: alice, Count: 5}}, run(p, p.inspect()).Holders)
 	})
 }

@@ -18,7 +18,7 @@ func TestKeep(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		heard := p.listen(false)
 		run(p, p.acquire(alice))
-		run(p, p.reenter(alice, 7, 6, 10*lease))
+		run(p, p.levels(alice, 1, 7))
 		token := p.stored()
 		got := run(p, p.keep(alice, carol, p.now()+10_000_000))
 		require.Equal(t, luacall.Done, got.Status)
@@ -29,7 +29,7 @@ func TestKeep(t *testing.T) {
 		p.unchanged(func() {
 			require.Equal(t, luacall.Gone, run(p, p.keep(alice, bob, p.now()+20_000_000)).Status, "a copy")
 			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status)
-			require.Equal(t, luacall.Gone, run(p, p.reenter(alice, 3, 8, 10*lease)).Status)
+			require.Zero(t, run(p, p.levels(alice, 7, 3)))
 			require.NotEqual(t, luacall.Renewed, run(p, p.renew(alice, 10*lease))[0])
 			require.Equal(t, luacall.Busy, run(p, p.acquire(bob)).Status)
 		})

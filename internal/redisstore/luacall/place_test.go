@@ -132,12 +132,8 @@ func (p *place) release(id string) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.Release(luacall.ReleaseArgs{Lock: p.lock, ID: id, Channel: p.channel})
 }
 
-func (p *place) reenter(id string, count, op, ttl int64) *luacall.Call[luacall.StepReply] {
-	return luacall.Reenter(luacall.ReenterArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl})
-}
-
-func (p *place) leave(id string, count, op, ttl int64) *luacall.Call[luacall.StepReply] {
-	return luacall.Leave(luacall.LeaveArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl})
+func (p *place) levels(id string, from, to int64) *luacall.Call[int64] {
+	return luacall.Levels(p.lock, id, from, to)
 }
 
 func (p *place) adopt(from, to string) *luacall.Call[luacall.AdoptReply] {

@@ -9,7 +9,6 @@ import "fmt"
 var (
 	quorumAcquireScript = newScript("quorum_acquire")
 	quorumKeepScript    = newScript("quorum_keep")
-	quorumStepScript    = newScript("quorum_step")
 )
 
 // Young is the status of a vote that was refused because the server was started too recently.
@@ -48,21 +47,16 @@ func QuorumAcquire(a QuorumAcquireArgs) *Call[QuorumReply] {
 		a.Fence, a.Window, a.FenceTTL, max(a.LeastUptime, 0))
 }
 
-// quorumOf decodes the answer of a script with those statuses.
-func quorumOf(known statuses) func(value any) (QuorumReply, error) {
-	return func(value any) (QuorumReply, error) {
-		r := newReader(value, 6)
-		reply := QuorumReply{Accepted: r.int(1) == 1}
-		reply.Status, reply.Fence, reply.PTTL, reply.Now = r.status(0, known), r.fence(2), r.ttl(3), r.int(4)
-		reply.Spare = r.int(5)
-		return reply, r.err
-	}
-}
+var votes = append(statuses{Young}, acquired...)
 
-var (
-	decodeQuorum     = quorumOf(append(statuses{Young}, acquired...))
-	decodeQuorumStep = quorumOf(stepped)
-)
+// decodeQuorum decodes the answer to a request for a vote.
+func decodeQuorum(value any) (QuorumReply, error) {
+	r := newReader(value, 6)
+	reply := QuorumReply{Accepted: r.int(1) == 1}
+	reply.Status, reply.Fence, reply.PTTL, reply.Now = r.status(0, votes), r.fence(2), r.ttl(3), r.int(4)
+	reply.Spare = r.int(5)
+	return reply, r.err
+}
 
 // QuorumHold is one hold that [QuorumKeep] renews.
 type QuorumHold struct {
@@ -95,32 +89,6 @@ func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 		kept, err := decodeRenew(value, size)
 		return QuorumReply{Kept: kept}, err
 	}, args...)
-}
-
-// QuorumStepArgs are the arguments of [QuorumStep].
-type QuorumStepArgs struct {
-	Lock, Token, ID string
-	Count           int64 // levels of the hold
-	Op              int64 // operation number: above every earlier one of this hold
-	TTL             int64 // ms that the lock lives from now: at least, or with Leave exactly
-	Fence           int64
-	FenceTTL        int64
-	Leave           bool // one level less
-}
-
-// QuorumStep writes the levels of a hold at one node. Status: Done, Already or Gone.
-func QuorumStep(a QuorumStepArgs) *Call[QuorumReply] {
-	if err := check("quorum_step",
-		checkKey("lock", a.Lock), checkKey("token", a.Token), checkID(a.ID), checkStep(a.Count, a.Op),
-		checkTTL("TTL", a.TTL), checkFence(a.Fence), checkFenceTTL(a.FenceTTL)); err != nil {
-		return refuse[QuorumReply](err)
-	}
-	leave := 0
-	if a.Leave {
-		leave = 1
-	}
-	return newCall(&quorumStepScript, 2, decodeQuorumStep,
-		a.Lock, a.Token, a.ID, a.Count, a.Op, a.TTL, a.Fence, a.FenceTTL, leave)
 }
 
 // QuorumRelease is [Release] at one node.

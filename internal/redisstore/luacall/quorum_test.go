@@ -25,11 +25,6 @@ func (p *place) quorumKeep(id string, ttl, fence int64) *luacall.Call[luacall.Qu
 	}, fenceTTL)
 }
 
-func (p *place) quorumStep(id string, count, op, ttl, fence int64, leave bool) *luacall.Call[luacall.QuorumReply] {
-	return luacall.QuorumStep(luacall.QuorumStepArgs{Lock: p.lock, Token: p.token, ID: id, Count: count, Op: op,
-		TTL: ttl, Fence: fence, FenceTTL: fenceTTL, Leave: leave})
-}
-
 // A node takes the token that it is offered if that is above the stored one, not behind its clock, and not
 // far ahead of it. Else it grants all the same, and says what it would take.
 func TestQuorumAcquireTakesTheTokenItIsOffered(t *testing.T) {
@@ -189,25 +184,6 @@ func TestQuorumKeepOfManyWithBadOnes(t *testing.T) {
 	})
 }
 
-// Levels are written as absolute counts with growing numbers, as Reenter and Leave do it.
-func TestQuorumStep(t *testing.T) {
-	everywhere(t, func(t *testing.T, p *place) {
-		run(p, luacall.QuorumAcquire(p.quorumAsk(alice, 0)))
-		deeper := p.quorumStep(alice, 2, 1, 2*lease, 500, false)
-		require.Equal(t, luacall.Done, run(p, deeper).Status)
-		p.holds(nested(alice, "2", "1"), 2*lease)
-		require.Equal(t, int64(500), p.stored())
-		p.unchanged(func() { require.Equal(t, luacall.Already, run(p, deeper).Status) })
-
-		require.Equal(t, luacall.Done, run(p, p.quorumStep(alice, 1, 2, lease, 500, true)).Status)
-		p.holds(nested(alice, "1", "2"), lease)
-		p.unchanged(func() {
-			require.Equal(t, luacall.Already, run(p, deeper).Status)
-			require.Equal(t, luacall.Gone, run(p, p.quorumStep(bob, 2, 1, lease, 900, false)).Status)
-		})
-	})
-}
-
 func TestQuorumReleaseAndInspect(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		run(p, luacall.QuorumAcquire(p.quorumAsk(alice, p.now()+1_000_000)))
@@ -264,20 +240,13 @@ func TestQuorumScriptsTellConflicts(t *testing.T) {
 
 // At full memory nothing is taken, and what is held is kept, with its token.
 func TestQuorumScriptsAtFullMemory(t *testing.T) {
-	places, fill := fullPlaces(t, 3)
-	fresh, kept, left := places[0], places[1], places[2]
-	for _, p := range places[1:] {
-		run(p, luacall.QuorumAcquire(p.quorumAsk(alice, 0)))
-	}
-	run(left, left.quorumStep(alice, 2, 1, 2*lease, 0, false))
+	places, fill := fullPlaces(t, 2)
+	fresh, kept := places[0], places[1]
+	run(kept, luacall.QuorumAcquire(kept.quorumAsk(alice, 0)))
 	fill()
 	fresh.unchanged(func() { outOfMemory(fresh, luacall.QuorumAcquire(fresh.quorumAsk(alice, fresh.now()+1_000_000))) })
 	require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(kept, kept.quorumKeep(alice, lease, 123)).Kept)
 	require.Equal(t, int64(123), kept.stored())
-	kept.unchanged(func() { outOfMemory(kept, kept.quorumStep(alice, 2, 1, lease, 123, false)) })
-	require.Equal(t, luacall.Done, run(left, left.quorumStep(alice, 1, 2, lease, 123, true)).Status)
-	left.holds(nested(alice, "1", "2"), lease)
-	require.Equal(t, int64(123), left.stored())
 	require.Equal(t, luacall.Done, run(kept, luacall.QuorumRelease(luacall.ReleaseArgs{
 		Lock: kept.lock, ID: alice, Channel: kept.channel,
 	})).Status)
@@ -314,8 +283,6 @@ func TestQuorumArgumentsThatAreNotSent(t *testing.T) {
 	refused(t, luacall.QuorumKeep(nil, -1))
 	refused(t, p.quorumKeep(alice, 0, 1))
 	refused(t, p.quorumKeep("x", 1, 1))
-	refused(t, p.quorumStep(alice, 0, 1, 1, 1, false))
-	refused(t, p.quorumStep(alice, 1, 1, 1, -1, false))
 	refused(t, luacall.QuorumRelease(luacall.ReleaseArgs{Lock: "l", ID: "x", Channel: "c"}))
 	refused(t, luacall.QuorumInspect("", "t", "c"))
 }

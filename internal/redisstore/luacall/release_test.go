@@ -73,7 +73,7 @@ func TestReleaseWhateverCountStands(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		heard := p.listen(false)
 		run(p, p.acquire(alice))
-		run(p, p.reenter(alice, 7, 6, lease))
+		run(p, p.levels(alice, 1, 7))
 		require.Equal(t, luacall.Done, run(p, p.release(alice)).Status)
 		p.free()
 		require.Equal(t, []string{"0"}, heard())

@@ -29,7 +29,6 @@ type statuses []Status
 var (
 	acquired = statuses{Late, Busy, Held, Already} // by what takes something
 	released = statuses{Done, Gone}
-	stepped  = statuses{Done, Already, Gone}
 	adopted  = statuses{Late, Already, Done, Gone}
 	changed  = statuses{Late, Already, Done} // a number, by what cannot be refused
 	started  = statuses{Late, Busy, Already, Done}

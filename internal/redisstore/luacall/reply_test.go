@@ -35,8 +35,8 @@ func TestStrangeReplies(t *testing.T) {
 		_, err := acquireAllReply(reply, 2)
 		require.Error(t, err, "%v", reply)
 	}
-	for _, reply := range []any{nil, "1", []any{int64(1)}} {
-		_, err := decodeStep(reply)
+	for _, reply := range []any{nil, "1", []any{int64(1)}, int64(-1)} {
+		_, err := decodeLevels(reply)
 		require.Error(t, err)
 	}
 	for _, reply := range []any{nil, []any{int64(1)}, []any{int64(1), "1"}} {
@@ -66,7 +66,6 @@ func TestUnknownStatusesAreErrors(t *testing.T) {
 		"renew": {ints(func(v []int64) error { _, err := renewReply(v, 1); return err }, 1), []int64{1, 0, -1, -2}},
 		"take":  {func(n int64) error { _, err := decodeAcquire(numbers(n, nil, int64(0), int64(0))); return err }, acquire},
 		"end":   {func(n int64) error { _, err := decodeRelease(numbers(n, int64(0), int64(0))); return err }, []int64{3, 4}},
-		"step":  {func(n int64) error { _, err := decodeStep(n); return err }, []int64{2, 3, 4}},
 		"note":  {func(n int64) error { _, err := decodeStatus(n); return err }, []int64{0, 3, 4}},
 		"adopt": {func(n int64) error { _, err := decodeAdopt(numbers(n, int64(0))); return err }, []int64{-1, 2, 3, 4}},
 		"change": {
@@ -91,12 +90,6 @@ func TestUnknownStatusesAreErrors(t *testing.T) {
 				_, err := decodeQuorum(numbers(n, int64(1), nil, int64(0), int64(0), int64(0)))
 				return err
 			}, []int64{-2, -1, 0, 1, 2},
-		},
-		"step of a vote": {
-			func(n int64) error {
-				_, err := decodeQuorumStep(numbers(n, int64(1), nil, int64(0), int64(0), int64(0)))
-				return err
-			}, []int64{2, 3, 4},
 		},
 		"guard": {func(n int64) error { _, err := decodeGuard(numbers(n, "1")); return err }, []int64{0, 1}},
 	} {

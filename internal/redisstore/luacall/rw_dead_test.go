@@ -31,7 +31,7 @@ func TestRWDeadReadersAreClearedAway(t *testing.T) {
 func TestRWAReaderLivesByAnyOfItsHoldKeys(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.read(alice))
-		run(p.place, p.reread(alice, 3, 1, lease))
+		p.deepen(alice, 3)
 		p.do("DEL %s %s", p.hold(alice, 3), p.hold(alice, 1))
 		require.Equal(t, luacall.Busy, p.writeOver(bob).Status, "as Redisson sees it")
 		p.kill(alice)
@@ -60,7 +60,7 @@ func TestRWALastReaderAmongDeadOnesFreesTheLock(t *testing.T) {
 func TestRWOnlyWhoIsNamedAndDeadIsClearedAway(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.read(alice))
-		run(p.place, p.reread(alice, 2, 1, lease))
+		p.deepen(alice, 2)
 		p.kill(alice)
 		reply := run(p.place, p.write(bob))
 		require.Equal(t, []luacall.Reader{{ID: alice, Count: 2}}, reply.Dead)

@@ -102,16 +102,13 @@ func (p *rwPlace) unwrite(id string) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.ReleaseWrite(p.releaseArgs(id, p.gate))
 }
 
-func (p *rwPlace) step(id string, count, op, ttl int64) luacall.ReenterArgs {
-	return luacall.ReenterArgs{Lock: p.lock, ID: id, Count: count, Op: op, TTL: ttl}
-}
-
-func (p *rwPlace) reread(id string, count, op, ttl int64) *luacall.Call[luacall.StepReply] {
-	return luacall.ReenterRead(p.base, p.step(id, count, op, ttl))
-}
-
-func (p *rwPlace) leaveRead(id string, count, op, ttl int64) *luacall.Call[luacall.StepReply] {
-	return luacall.LeaveRead(p.base, luacall.LeaveArgs(p.step(id, count, op, ttl)))
+// deepen makes a reader one of so many levels, with a hold key for each, as Redisson's are.
+func (p *rwPlace) deepen(id string, levels int) {
+	p.t.Helper()
+	p.do("HSET %s %s %d", p.lock, id, levels)
+	for level := 2; level <= levels; level++ {
+		p.do("SET %s 1 PX %d", p.hold(id, level), lease)
+	}
 }
 
 func (p *rwPlace) renewRead(id string, ttl int64) *luacall.Call[[]luacall.RenewStatus] {

@@ -1,23 +1,18 @@
 package luacall
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 )
 
-// The scripts of a read-write lock's readers. A reader's hold is a field, the hold id, and a hold key for
-// each of its levels, of which the first counts: it has the hold's own lease.
+// The scripts of a read-write lock's readers. A reader's hold is a field, the hold id, and a hold key, which has
+// the hold's own lease. Redisson has one for each level of a reader.
 var (
 	readScript        = newScript("rw_read")
 	releaseReadScript = newScript("rw_read_release")
-	reenterReadScript = newScript("rw_read_reenter")
-	leaveReadScript   = newScript("rw_read_leave")
 	adoptReadScript   = newScript("rw_read_adopt")
 	renewReadScript   = newScript("rw_read_renew")
 	extendReadScript  = newScript("rw_read_extend")
-	numberReadScript  = newScript("rw_read_number")
-	countReadScript   = newScript("rw_read_count")
 )
 
 // HoldKey is the key of a level of a reader's hold, as Redisson has it.
@@ -52,55 +47,6 @@ func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 // ReleaseRead ends a reader's hold.
 func ReleaseRead(a ReleaseRWArgs) *Call[ReleaseReply] {
 	return releaseRW("rw_read_release", &releaseReadScript, a)
-}
-
-// ReenterRead writes how many levels a reader's hold has. Base is what the names of hold keys begin with.
-func ReenterRead(base string, a ReenterArgs) *Call[StepReply] {
-	return stepRead("rw_read_reenter", &reenterReadScript, base, a, true)
-}
-
-// LeaveRead takes one level off a reader's hold that keeps others.
-func LeaveRead(base string, a LeaveArgs) *Call[StepReply] {
-	return stepRead("rw_read_leave", &leaveReadScript, base, ReenterArgs(a), false)
-}
-
-// stepRead makes a call with as many hold keys as there are levels before or after it. Redis allows some
-// thousands of keys and more, and nobody nests so deep.
-func stepRead(name string, s *script, base string, a ReenterArgs, enters bool) *Call[StepReply] {
-	levels, entered, ttl := a.Count, 1, checkLeastTTL(a.TTL)
-	if !enters {
-		levels, entered, ttl = a.Count+1, 0, checkTTL("TTL", a.TTL)
-	}
-	if err := check(name,
-		checkKey("lock", a.Lock), checkKey("base", base), checkID(a.ID),
-		checkStep(a.Count, a.Op), ttl); err != nil {
-		return refuse[StepReply](err)
-	}
-	args := []any{a.Lock}
-	for level := range levels {
-		args = append(args, HoldKey(base, a.ID, int(level)+1))
-	}
-	keys := len(args)
-	args = append(args, a.ID, a.Count, a.Op, a.TTL)
-	return newCall(s, keys, decodeStep, args...).OrElse(stepApart(base, a, entered))
-}
-
-// stepApart is a step in a slot that is being moved: one key after the other. The hold keys of inner levels
-// stay as they are. The count is written by a copy as well, which cannot know whether the first one came so
-// far.
-func stepApart(base string, a ReenterArgs, entered int) *Call[StepReply] {
-	return With(func(ctx context.Context, conn Conn) (StepReply, error) {
-		number := newCall(&numberReadScript, 1, decodeStep, HoldKey(base, a.ID, 1), a.Op, a.TTL, entered)
-		reply, err := number.Run(ctx, conn)
-		if err != nil || reply.Status == Gone {
-			return reply, err
-		}
-		counted, err := newCall(&countReadScript, 1, decodeStep, a.Lock, a.ID, a.Count, a.TTL).Run(ctx, conn)
-		if err != nil || counted.Status == Gone {
-			return counted, err
-		}
-		return reply, nil
-	})
 }
 
 // AdoptRead gives a reader's hold another id, or makes another one beside it.

@@ -39,8 +39,6 @@ func TestRWReleasesAtAStringAreConflicts(t *testing.T) {
 		p.still(func() {
 			conflict(p.place, p.unwrite(alice))
 			conflict(p.place, p.unread(alice))
-			conflict(p.place, p.reread(alice, 2, 1, lease))
-			conflict(p.place, p.rewrite(alice, 2, 1, lease))
 			conflict(p.place, p.adoptWrite(alice, bob))
 		})
 	})
@@ -63,9 +61,7 @@ func TestRWFullMemory(t *testing.T) {
 	place := func() *rwPlace { return newRWPlace(t, rdb) }
 	free, read, written, dead, nested, downgraded := place(), place(), place(), place(), place(), place()
 	run(read.place, read.read(alice))
-	run(read.place, read.reread(alice, 2, 1, 10*lease))
 	run(written.place, written.write(alice))
-	run(written.place, written.rewrite(alice, 2, 1, 10*lease))
 	run(dead.place, dead.read(alice))
 	dead.kill(alice)
 	for _, p := range []*rwPlace{nested, downgraded} {
@@ -84,23 +80,17 @@ func TestRWFullMemory(t *testing.T) {
 		named.Dead = run(dead.place, dead.write(bob)).Dead
 		outOfMemory(dead.place, luacall.AcquireWrite(named))
 	})
-	read.still(func() {
-		outOfMemory(read.place, read.read(bob))
-		outOfMemory(read.place, read.reread(alice, 3, 2, lease))
-	})
+	read.still(func() { outOfMemory(read.place, read.read(bob)) })
 	require.Equal(t, luacall.Busy, run(read.place, read.write(bob)).Status, "there is no room for a gate")
-	written.still(func() { outOfMemory(written.place, written.rewrite(alice, 3, 2, lease)) })
 	nested.still(func() { outOfMemory(nested.place, nested.readUnder(carol, alice)) })
 
 	// What gives back, renews or looks works.
 	require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(read.place, read.renewRead(alice, 20*lease)))
-	require.Equal(t, luacall.Done, run(read.place, read.leaveRead(alice, 1, 2, lease)).Status)
-	read.holdKeys(alice, 1, lease)
+	read.holdKeys(alice, 1, 20*lease)
 	require.Equal(t, luacall.Done, run(read.place, read.unread(alice)).Status)
 	read.clean()
 	require.Equal(t, []luacall.RenewStatus{luacall.Renewed},
 		run(written.place, luacall.RenewWrite([]string{written.lock}, []string{alice}, []int64{20 * lease})))
-	require.Equal(t, luacall.Done, run(written.place, written.leaveWrite(alice, 1, 2, lease)).Status)
 	require.Equal(t, luacall.Done, run(written.place, written.adoptWrite(alice, bob)).Status)
 	require.Equal(t, luacall.Done, run(written.place, written.unwrite(bob)).Status)
 	written.clean()
@@ -147,10 +137,6 @@ func TestRWArgumentsAreCheckedBeforeAnythingIsSent(t *testing.T) {
 	half := p.writeArgs(alice)
 	half.Token = ""
 	for _, call := range []*luacall.Call[luacall.AcquireWriteReply]{p.write("me"), luacall.AcquireWrite(half)} {
-		_, err := call.Run(t.Context(), nil)
-		require.Error(t, err)
-	}
-	for _, call := range []*luacall.Call[luacall.StepReply]{p.reread(alice, 0, 1, 1), p.rewrite(alice, 1, 0, 1)} {
 		_, err := call.Run(t.Context(), nil)
 		require.Error(t, err)
 	}

@@ -15,7 +15,6 @@ func TestRWRenewalOfReaders(t *testing.T) {
 		for _, id := range []string{alice, bob, carol} {
 			run(p.place, p.readFor(id, 5000))
 		}
-		run(p.place, p.reread(bob, 2, 1, 5000))
 		p.kill(carol)
 		call := luacall.RenewRead(
 			[]string{p.lock, p.lock, p.lock, p.lock},
@@ -25,7 +24,7 @@ func TestRWRenewalOfReaders(t *testing.T) {
 		require.Equal(t, []luacall.RenewStatus{luacall.Renewed, luacall.Renewed, luacall.RenewGone, luacall.RenewGone},
 			run(p.place, call))
 		p.holdKeys(alice, 1, lease)
-		p.holdKeys(bob, 2, lease)
+		p.holdKeys(bob, 1, lease)
 		p.holdKeys(carol, 0, 0)
 		p.lives(p.lock, lease)
 
@@ -119,15 +118,15 @@ func TestRWInspect(t *testing.T) {
 		require.Empty(t, p.look(false).Holders)
 		require.Empty(t, p.look(true).Holders)
 		fence := run(p.place, p.write(alice)).Fence
-		run(p.place, p.rewrite(alice, 3, 9, 2*lease))
+		p.do("PEXPIRE %s %d", p.lock, 2*lease)
 		run(p.place, p.readUnder(bob, alice))
-		run(p.place, p.reread(bob, 2, 1, lease))
+		p.deepen(bob, 2)
 
 		seen := p.look(true)
 		require.Equal(t, fence, seen.Fence)
 		require.Len(t, seen.Holders, 1)
 		require.Equal(t, alice, seen.Holders[0].ID)
-		require.EqualValues(t, 3, seen.Holders[0].Count)
+		require.EqualValues(t, 1, seen.Holders[0].Count)
 		require.InDelta(t, 2*lease, seen.Holders[0].TTL.Milliseconds(), 1000)
 
 		seen = p.look(false)

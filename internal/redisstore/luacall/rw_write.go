@@ -7,8 +7,6 @@ import "fmt"
 var (
 	writeScript         = newScript("rw_write")
 	releaseWriteScript  = newScript("rw_write_release")
-	reenterWriteScript  = newScript("rw_write_reenter")
-	leaveWriteScript    = newScript("rw_write_leave")
 	adoptWriteScript    = newScript("rw_write_adopt")
 	renewWriteScript    = newScript("rw_write_renew")
 	renewWriteOneScript = newScriptOfOne("rw_write_renew")
@@ -108,16 +106,6 @@ func releaseRW(name string, s *script, a ReleaseRWArgs) *Call[ReleaseReply] {
 		return newCall(s, 1, decodeRelease, append(args[:1:1], args[2:]...)...)
 	}
 	return newCall(s, 2, decodeRelease, args...)
-}
-
-// ReenterWrite writes how many levels a writer's hold has.
-func ReenterWrite(a ReenterArgs) *Call[StepReply] {
-	return step("rw_write_reenter", &reenterWriteScript, a, checkLeastTTL(a.TTL))
-}
-
-// LeaveWrite takes one level off a writer's hold that keeps others.
-func LeaveWrite(a LeaveArgs) *Call[StepReply] {
-	return step("rw_write_leave", &leaveWriteScript, ReenterArgs(a), checkTTL("TTL", a.TTL))
 }
 
 // AdoptWrite gives a writer's hold another id.

@@ -113,36 +113,3 @@ func TestAbandonedImportLeavesNothing(t *testing.T) {
 		})
 	}
 }
-
-// Interleavings 4 and 13: a re-entry that is given up in flight does not count, and costs the outer hold
-// nothing: its id is never reclaimed, and the next change of the hold writes the right count, whatever
-// an old copy does.
-func TestAbandonedReentryLeavesTheOuterHold(t *testing.T) {
-	t.Parallel()
-	for _, fault := range onceAbandonments {
-		t.Run(fault.name, func(t *testing.T) {
-			t.Parallel()
-			l := newOnceLab(t)
-			h := l.take(l.lock)
-			s := l.inject(fault, luacall.SHA("reenter"))
-			l.abandon(h.ctx, s, rlock.New(l.own, l.name, rlock.FixedLease(onceInner)).Lock)
-			l.passed() // any cleanup would have happened by now
-			held, err := l.lock.Held(h.ctx)
-			require.NoError(t, err)
-			require.Equal(t, 1, held.Count)
-			require.True(t, l.direct.HExists(t.Context(), l.name, held.ID).Val())
-
-			s.deliver(t, whenFree)
-			inner := l.takeOnly(l.lock, h.ctx)
-			l.stands(inner, 2)
-			require.NoError(t, inner.unlock())
-			l.stands(h, 1)
-			s.deliver(t, underOwn)
-			l.stands(h, 1)
-			require.NoError(t, h.unlock())
-			l.free(false)
-			l.later(s, l.rival, underRival)
-			l.nothingLeft()
-		})
-	}
-}

@@ -97,11 +97,7 @@ func (l *onceLab) loadScripts() {
 	var errs []error
 	_, err := luacall.Adopt(luacall.AdoptArgs{Lock: key, From: "a:1", To: "a:2", Lease: 1000}).Run(ctx, l.direct)
 	errs = append(errs, err)
-	_, err = luacall.Reenter(luacall.ReenterArgs{Lock: key, ID: "a:1", Count: 2, Op: 1, TTL: 1000}).
-		Run(ctx, l.direct)
-	errs = append(errs, err)
-	_, err = luacall.Leave(luacall.LeaveArgs{Lock: key, ID: "a:1", Count: 1, Op: 2, TTL: 1000}).
-		Run(ctx, l.direct)
+	_, err = luacall.Levels(key, "a:1", 1, 2).Run(ctx, l.direct)
 	errs = append(errs, err)
 	_, err = luacall.Renew([]string{key}, []string{"a:1"}, []int64{1000}).Run(ctx, l.direct)
 	for _, err := range append(errs, err) {

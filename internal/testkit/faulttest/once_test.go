@@ -3,7 +3,6 @@ package faulttest_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,9 +19,8 @@ type onceOp struct {
 
 var onceOps = []onceOp{
 	{"acquire", "acquire", true, onceAcquire},
-	{"re-enter", "reenter", true, onceReenter},
-	{"leave", "leave", true, onceLeave},
-	{"count", "reenter", true, onceCount},
+	{"enter", "levels", true, onceEnter},
+	{"leave", "levels", true, onceLeave},
 	{"release before another", "release", true, onceReleaseBefore},
 	{"export", "adopt", true, onceExport},
 	{"import", "adopt", true, onceImport},
@@ -38,29 +36,8 @@ func onceAcquire(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	return h, s
 }
 
-// inner takes a level with a lease of its own: Redis is asked for it, and told when it ends.
-func (l *onceLab) inner(h onceHold) onceHold {
-	l.Helper()
-	return l.takeOnly(rlock.New(l.own, l.name, rlock.FixedLease(onceInner)), h.ctx)
-}
-
-// onceInner is longer than a test takes.
-const onceInner = time.Minute
-
-// onceReenter enters a second level and leaves it.
-func onceReenter(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
-	h := l.take(l.lock)
-	s := fault()
-	inner := l.inner(h)
-	s.struck(l)
-	l.stands(inner, 2)
-	require.NoError(l, inner.unlock())
-	l.stands(h, 1)
-	return h, s
-}
-
-// onceCount does the same without a lease, for which nobody waits.
-func onceCount(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
+// onceEnter enters a second level, of which Redis is told, and leaves it.
+func onceEnter(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	h := l.take(l.lock)
 	s := fault()
 	inner := l.takeOnly(l.lock, h.ctx)
@@ -73,7 +50,7 @@ func onceCount(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 
 func onceLeave(l *onceLab, fault func() *onceShot) (onceHold, *onceShot) {
 	h := l.take(l.lock)
-	inner := l.inner(h)
+	inner := l.takeOnly(l.lock, h.ctx)
 	l.stands(inner, 2)
 	s := fault()
 	require.NoError(l, inner.unlock())

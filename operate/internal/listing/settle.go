@@ -60,9 +60,6 @@ func (e *looked) asHash() {
 			e.Kind, e.Mode = ReadWrite, f.Value
 			continue
 		}
-		if id, numbered := strings.CutSuffix(f.Key, ":n"); numbered && !e.mode.Val() && holdID.MatchString(id) {
-			continue
-		}
 		h := Holder{ID: strings.TrimSuffix(f.Key, ":write"), Count: levels(f.Value), TTL: ttl}
 		if hold, reads := e.readers[f.Key]; reads && ttl >= 0 {
 			if h.TTL = longest(hold); h.TTL == 0 {
