@@ -11,11 +11,11 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
+// known is what is known of a yes-or-no question.
+//
 // A hold is followed along the function's control flow: what is true of it at each statement is a state, and where ways
 // meet, what is true on all of them. What a check misses that way is not found; a state that said too much would be an
 // alarm about correct code.
-
-// known is what is known of a yes-or-no question.
 type known int8
 
 const (

@@ -4,15 +4,15 @@ package watchdog
 // bounds how long that delays a Schedule, a Cancel or a timer that is due.
 const chunk = 256
 
+// upcomingLocked returns the next tick at which there is something to do: a slot
+// of the lowest level is due, or one of a higher level may or must be sorted.
+// The slot of the current tick must be empty.
+//
 // The position of a level is the current tick in units of its slots. A slot of a
 // higher level may be sorted into the lower ones as soon as it is the next one,
 // because they reach two of its lengths ahead, and must be sorted once it is the
 // current one. That leaves time to sort it in chunks. Sorting it at once would,
 // for a slot of 300,000 timers, make all others late by several ticks.
-
-// upcomingLocked returns the next tick at which there is something to do: a slot
-// of the lowest level is due, or one of a higher level may or must be sorted.
-// The slot of the current tick must be empty.
 func (w *Wheel) upcomingLocked() (tick uint64, ok bool) {
 	for level := range levels {
 		shift := level * slotBits

@@ -17,6 +17,15 @@ import (
 // that one. It holds nothing while it waits, so two sets with common members cannot wait for one another, whatever the
 // order in which they name them. What they can do is to miss one another's gaps again and again; for that there is
 // reserve.
+//
+// A set is settled like a single request, by the same three rules. An answer that was lost may have taken all of them:
+// the id is asked for again, or released until no copy can come. An answer that comes when the caller has left is
+// cleaned up after by the goroutine that waited for it. And no request for a set is sent again by the store itself.
+//
+// What differs is that a copy may have taken some members and not others, though one script takes all or none: each
+// member has a lease of its own, and the shortest may be over. The next request takes those that are missing and
+// answers "held"; "already" means that nothing was missing. If it is answered "busy", the members that the copy
+// took are in nobody's hands; so the whole id is given up, and the set goes on with another one.
 type lockSet struct {
 	reqs []Request
 	at   int     // the one in whose queue the waiter stands
@@ -29,29 +38,20 @@ type lockSet struct {
 	since time.Duration // when the call began
 }
 
-// A set is settled like a single request, by the same three rules. An answer that was lost may have taken all of them:
-// the id is asked for again, or released until no copy can come. An answer that comes when the caller has left is
-// cleaned up after by the goroutine that waited for it. And no request for a set is sent again by the store itself.
-//
-// What differs is that a copy may have taken some members and not others, though one script takes all or none: each
-// member has a lease of its own, and the shortest may be over. The next request takes those that are missing and
-// answers "held"; "already" means that nothing was missing. If it is answered "busy", the members that the copy
-// took are in nobody's hands; so the whole id is given up, and the set goes on with another one.
-
 // elsewhere says that another member than the one in whose queue the waiter stands is busy.
 type elsewhere struct{ at int }
 
 func (elsewhere) Error() string { return "another of the locks is busy" }
 
+// LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
+// nothing, and tries all when that one may be free. The levels are in the order of the requests; the
+// last one's context carries all. Locks that ctx carries are entered again, when all others are held.
+//
 // For example, one set wants a and b, another one b and a, and a plain caller holds b. Both sets ask, are told that
 // b is busy, and stand in b's queue, the first before the second; neither holds a. When b is released, the first
 // asks for both and has them. The second asks, is told that one of them is busy, and goes to that one's queue.
 // Taken one by one, in the order in which each names them, the first could hold a and the second b, and both would
 // wait until their leases were over.
-
-// LockAll takes all locks or none, by one script: it waits in the queue of one that is busy, holding
-// nothing, and tries all when that one may be free. The levels are in the order of the requests; the
-// last one's context carries all. Locks that ctx carries are entered again, when all others are held.
 func (e *Engine) LockAll(ctx context.Context, reqs []Request, maxWait time.Duration) ([]*hold.Level, error) {
 	return e.lockAll(ctx, reqs, maxWait, false)
 }

@@ -7,10 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// What a key's queue is told of the answers of Redis, and of the releases of other processes. Each method finds the
-// queue and says one thing to it; what follows from that is decided in package localqueue, whose tests go through
-// every order in which these things can be said.
-
 // toldBusy notes that Redis answered w that another has the lock.
 func (t *table) toldBusy(w *waiter) {
 	p, q := t.queue(w.key())

@@ -53,6 +53,14 @@ type asked struct {
 	err   error
 }
 
+// ask sends the acquire script. If the caller's context ends while the request is under way, the caller returns at
+// once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
+// was granted, and what an earlier request for the same id may still take.
+//
+// Exactly one of the two cleans up. Whoever of caller and sender comes first, under the call's own state
+// (request.Call), decides it: either the caller takes the answer, or it is told ErrAbandoned and does nothing more
+// about this id.
+//
 // What a late answer leaves to do, by what it says:
 //
 //	held, already   the id is released: its caller has gone
@@ -61,14 +69,6 @@ type asked struct {
 //	no answer       whatever may have happened may still happen: released until the not-after has passed
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
-
-// ask sends the acquire script. If the caller's context ends while the request is under way, the caller returns at
-// once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
-// was granted, and what an earlier request for the same id may still take.
-//
-// Exactly one of the two cleans up. Whoever of caller and sender comes first, under the call's own state
-// (request.Call), decides it: either the caller takes the answer, or it is told ErrAbandoned and does nothing more
-// about this id.
 func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
 	req, ask := w.req, e.table.nextAsk(w)
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early

@@ -148,13 +148,13 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	return h, nil
 }
 
-// What could happen without it: a waiter's request hangs in a broken connection; its caller's context ends; the call
-// returns; the connection is repaired, and the request takes the lock, under an id that nobody knows any more. Others
-// would wait for a whole lease for a holder that does not exist.
-
 // renounce gives up the id if it may stand for a hold by now, or may do so later, of which this process does not know.
 // The reclaimer releases it until no copy of any of its requests can be carried out any more. From here on the waiter
 // has another id, so what the reclaimer releases can never be a hold that this waiter is granted.
+//
+// What could happen without it: a waiter's request hangs in a broken connection; its caller's context ends; the call
+// returns; the connection is repaired, and the request takes the lock, under an id that nobody knows any more. Others
+// would wait for a whole lease for a holder that does not exist.
 func (l *leader) renounce() {
 	if l.doubt.any {
 		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))

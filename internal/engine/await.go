@@ -9,10 +9,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/request"
 )
 
+// joiner is what the waiter of a reader has besides.
+//
 // Readers that come while another one of their process asks Redis wait for the answer to that request; see package
 // localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
-
-// joiner is what the waiter of a reader has besides.
 type joiner struct {
 	ctx     context.Context // of its Lock call
 	level   *hold.Level     // by which it joined another's hold; guarded by its part of the table
@@ -35,15 +35,15 @@ func joins(req Request, under outer) bool {
 // readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.
 func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) }
 
+// awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
+// that one's hold, and an error if its wait ended; otherwise w goes on like any other.
+//
 // For example, sixty-four readers come within a millisecond, and a request takes half of one. The first asks. The
 // others find it asking and wait; its answer comes, and all have levels of its hold: one request in place of
 // sixty-four. If the answer is "busy", the others ask as they would have, half a millisecond later.
 //
 // The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
 // answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
-
-// awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
-// that one's hold, and an error if its wait ended; otherwise w goes on like any other.
 func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, error) {
 	if w.joiner == nil || w.Told() == nil { // it asks at once
 		return nil, nil

@@ -7,13 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// The count of a hold's levels in Redis follows behind the calls; package hold decides when.
-//
-// For example, a caller nests three levels deep for a second and then leaves them again. The first nested Lock arms a
-// timer of ten milliseconds; when it fires there are three levels, and "from 1 to 3" is sent; the two unlocks arm it
-// again, and "from 3 to 1" is sent. Had the caller left within the ten milliseconds, nothing would have been sent at
-// all. Whoever inspects the lock sees counts that are true up to such a moment, and nobody's decision depends on them.
-
 // count has a step sent by a goroutine of its own. That is refused when Close is at work, which then ends the hold.
 func (h *Hold) count(from, to int32) {
 	h.engine.sender.Spawn(func() { h.tellCount(from, to) })

@@ -67,15 +67,15 @@ func (v *callError) Error() string {
 	return s
 }
 
-// A text is made when somebody asks for it, and not with the error. A TryLock that finds the lock taken is an ordinary
-// answer, which most callers look at with errors.Is and never print, so it costs them no formatting.
-
 // naming returns text with the name of the lock in it. If text speaks of "the lock", the name follows there, and
 // otherwise after the first colon: "rlock: the lock is not held" becomes `rlock: lock "x" is not held`, and
 // "rlock: redis is unavailable" becomes `rlock: lock "x": redis is unavailable`.
 //
 // The sentinels keep their general words, because callers also see them alone: as the cause of a context that ended
 // with unlock, for example. The name is quoted, so that a line break in it cannot forge a line of a log.
+//
+// A text is made when somebody asks for it, and not with the error. A TryLock that finds the lock taken is an ordinary
+// answer, which most callers look at with errors.Is and never print, so it costs them no formatting.
 func naming(text string, of store.Rules) string {
 	noun := of.Traits().Noun
 	if noun == "" {
@@ -105,11 +105,11 @@ func (v *callError) Unwrap() []error {
 	return all
 }
 
-// A context that a caller derived from its own may have a deadline, and so has each command of ours. Both are told as
-// context.DeadlineExceeded by the standard library; only the first is the caller's business.
-
 // opaque keeps the text of an error of ours (a command's own time limit) out of errors.Is, where a
 // caller would take it for the end of the caller's context.
+//
+// A context that a caller derived from its own may have a deadline, and so has each command of ours. Both are told as
+// context.DeadlineExceeded by the standard library; only the first is the caller's business.
 type opaque struct{ err error }
 
 func (o opaque) Error() string { return o.err.Error() }

@@ -75,12 +75,12 @@ func (e *Engine) newHold(req Request, id string, fence int64, start time.Duratio
 	return h
 }
 
+// attach makes the first level of a hold, with its context. It reports false if the hold was lost
+// before its owner got to see it.
+//
 // Between the grant and attach there is nobody who could unlock the hold: its caller has not returned yet. If the
 // caller never comes (its context ended while the hold was passed to it), the one who finds that out discards the
 // hold.
-
-// attach makes the first level of a hold, with its context. It reports false if the hold was lost
-// before its owner got to see it.
 func (h *Hold) attach(ctx context.Context, req Request) (*hold.Level, bool) {
 	h.expireIfOver()
 	if req.told != nil && !h.Live() {

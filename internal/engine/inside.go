@@ -41,12 +41,12 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	return outer{}, nil
 }
 
+// within gives a hold that was taken inside another one that one's token, though it may be over by now. What Redis told
+// is the end of the range that the outer one reserved, of which it may have a lower number.
+//
 // For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
 // answer to that request names 1,999, the newest that Redis knows. Had the read that token, storage that it writes
 // to would refuse the writer's own next write with 1,005, and those of the writers whose turns follow.
-
-// within gives a hold that was taken inside another one that one's token, though it may be over by now. What Redis told
-// is the end of the range that the outer one reserved, of which it may have a lower number.
 func (h *Hold) within(o outer) {
 	if o.id != "" {
 		h.fence = o.fence

@@ -9,13 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// shares has h be joined by others, if it is such a hold: one that this waiter's own request took when Redis let
+// readers in. What is inside a writer's hold was let in by that, whoever waits. Trip is how long the request took.
+//
 // Readers that share a grant are decided about in package hold. What is here is when a grant may be joined at all:
 // it is one that a request of this process was granted a short time ago, by the script that looks whether a writer
 // waits. A renewal does not look, so it makes no grant any younger. A writer that comes to its gate just after that
 // look waits for the readers that join within the time of a run, and then no more.
-
-// shares has h be joined by others, if it is such a hold: one that this waiter's own request took when Redis let
-// readers in. What is inside a writer's hold was let in by that, whoever waits. Trip is how long the request took.
 func (l *leader) shares(h *Hold, trip time.Duration) {
 	if joins(l.req, l.under) {
 		l.engine.trip.Store(int64(trip))

@@ -6,6 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// keepFor has whoever releases the hold keep the lock for a time from now.
+//
 // A request with a MinHold has the lock kept in Redis for that long, though its owner is done with it earlier: a job
 // that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the contexts
 // as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
@@ -16,8 +18,6 @@ import (
 // when the answer had come. The lock is kept for a round trip longer than it need be, at most.
 //
 // A hold that nobody ever got to see is released at once: the job did not run.
-
-// keepFor has whoever releases the hold keep the lock for a time from now.
 func (h *Hold) keepFor(d time.Duration) {
 	if d > 0 {
 		h.KeepUntil(h.engine.sender.Latest(h.proto.Key()) + d.Microseconds())

@@ -7,11 +7,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
-// A held lock that nobody waits for costs a hold, a level and one keyState, and that is most of what a process with a
-// hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the rest.
-
 // keyState is what is known of one key. It exists while somebody holds or waits. What only matters while somebody
 // waits, or while several hold, is kept apart, since most keys that are held have one holder and no waiter.
+//
+// A held lock that nobody waits for costs a hold, a level and one keyState, and that is most of what a process with a
+// hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the rest.
 type keyState struct {
 	hold  *Hold // one that lives
 	queue *keyQueue
@@ -53,6 +53,10 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 	return &s.queue.Queue
 }
 
+// tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
+// and the queue has nothing to remember (a run, a debt, a gate). It is called at the end of every step that may
+// have made something superfluous, so a process that takes a million names once keeps nothing of them.
+//
 // What a key is worth keeping for, from the least to the most:
 //
 //	one hold, nobody waits            the state with that hold
@@ -60,10 +64,6 @@ func (p *part) queue(s *keyState) *localqueue.Queue {
 //	several holds, or waiters         the queue, and a map of the holds from the second one on
 //	a debt to others, for some ms     the queue
 //	none of these                     nothing
-
-// tidy drops what nobody needs of a key: everything, if nobody holds or waits, and the queue if there is one hold
-// and the queue has nothing to remember (a run, a debt, a gate). It is called at the end of every step that may
-// have made something superfluous, so a process that takes a million names once keeps nothing of them.
 func (p *part) tidy(key string) {
 	s := p.keys[key]
 	switch {

@@ -122,12 +122,12 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() {}
 }
 
-// A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
-// looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
-
 // known settles what begins nothing, and what observers are not told of: a lock that ctx carries, and a side of it that
 // must not be asked for inside another. If ctx carries another side of the lock, under which the request passes the
 // queue, that one is returned. A context that is over is left to the call: whoever counts those that failed counts it.
+//
+// A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
+// looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
 func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under outer, err error) {
 	if req.Anew || ctx.Err() != nil {
 		return nil, outer{}, nil

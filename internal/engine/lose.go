@@ -9,12 +9,12 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
+// expire is called by the watchdog, which will not look after the hold any more.
+//
 // Who may find that a hold is lost: the watchdog, whose timer fires shortly before validity ends, or to whom a renewal
 // says "not there"; a count that finds no such hold; an unlock that comes too late; a caller that enters the
 // hold again and looks at the clock; Break, in this process; and MaxHold. They may come together. Package hold decides
 // which of them ends it, and only that one does what is here.
-
-// expire is called by the watchdog, which will not look after the hold any more.
 func (h *Hold) expire(cause error) {
 	reason := hold.Expired
 	if isGone(cause) {

@@ -8,16 +8,16 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// Note writes what the hold that ctx carries says of itself, or takes it away. If the store says that the hold is
+// gone, it is lost.
+//
 // A holder may say something of itself beside its lock: where it can be reached, say. The note counts for as long as
 // its hold stands and no newer token was noted, which the store decides. A copy of the request writes the same again.
-
+//
 // For example, a leader writes its address as it is elected, under token 7. The process stops for a minute, loses the
 // lock, and another is elected under token 9 and writes its own address. The first goes on, and its request, or a copy
 // that was under way all the time, arrives: the store finds another id at the lock, or the newer token, and leaves the
 // address of the second alone. The answer "gone" is a loss that this process has not noticed yet, so it is reported.
-
-// Note writes what the hold that ctx carries says of itself, or takes it away. If the store says that the hold is
-// gone, it is lost.
 func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take bool) error {
 	if !e.sender.Begin() {
 		return e.refuse(p)

@@ -2,12 +2,12 @@ package engine
 
 import "time"
 
+// passOn gives a hold that its owner is done with to the next waiter of this process, or releases it in Redis.
+//
 // A turn that costs no request. The hold that Redis knows stays what it is, id and lease, and goes from one
 // caller to the next by memory alone: with a context of its own, and with the next of the fencing tokens that
 // the acquisition reserved. The context of the turn before has ended by then, so that no two contexts say that it is
 // held.
-
-// passOn gives a hold that its owner is done with to the next waiter of this process, or releases it in Redis.
 func (e *Engine) passOn(h *Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(h, end, false, true)

@@ -17,13 +17,13 @@ func portionOf(p store.Protocol) *localqueue.Portion {
 	return nil
 }
 
+// turn is the leader's next step: it asks Redis, unless it was given a hold, or another has asked the same and
+// nothing was heard since.
+//
 // Where any number may ask at a time, what one of them was told is of use to the others. A semaphore of four
 // permits with sixty waiters of one process would otherwise cause sixty requests for each permit that is returned.
 // Waiters that want different numbers learn nothing from one another: three permits may be too many where one is
 // not.
-
-// turn is the leader's next step: it asks Redis, unless it was given a hold, or another has asked the same and
-// nothing was heard since.
 func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
 	if l.Size == 0 {
 		return l.attempt(ctx)

@@ -2,8 +2,6 @@ package engine
 
 import "github.com/holdfast-go/holdfast/internal/hold"
 
-// The functions of this file serve a test kit, which causes losses and must know when the engine has done what is due.
-
 // Lose makes the holds of a name that have owners end as lost, for a reason, and returns their keys. For the reason
 // Gone the caller must have removed them from the store. For Expired their validity ends at once, and the engine
 // releases them in the store.

@@ -50,19 +50,19 @@ func (l *leader) placed(reply store.AcquireReply) {
 	}
 }
 
+// lapsed has all that have places in the store's queue registered again, with the tickets that they had: an attempt
+// of w was told that the store had given up this process, or had no answer, and nobody is told that twice.
+//
 // A client lapses when the store has not heard of it for several polls: it is taken for dead, and its waiters'
 // places may be given away. The store says so once, in the answer to the first request that brings it to life again.
 // If that answer is lost, nobody knows what it said; therefore a lost answer counts as one that did. To
 // register waiters again that have their places still does nothing, so the price of being wrong is one request.
-
+//
 // For example, three waiters of process P have places 5, 6 and 7, and P stands still for a minute. Others take it
 // for dead and remove its places. When P goes on, its first waiter asks, and the answer says that P had lapsed. All
 // three are registered again with the tickets that they had, so they stand before everybody who came later. A
 // fourth waiter that was being registered at that very moment has its new place by that request, and is registered
 // twice at worst.
-
-// lapsed has all that have places in the store's queue registered again, with the tickets that they had: an attempt
-// of w was told that the store had given up this process, or had no answer, and nobody is told that twice.
 func (e *Engine) lapsed(w *waiter) {
 	if w.Registers && e.table.lapse(w, false) && !e.sender.Spawn(func() { e.registerAll(w) }) {
 		e.table.endRegistrar(w)
@@ -99,11 +99,11 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 	return err
 }
 
+// beginRegistrar reports whether the caller is to be the registrar of w's key.
+//
 // There is one registrar for a key at a time, because the order of waiters is that of their calls: two batches that are
 // under way at the same time could reach Redis in either order. While one batch is under way others come, and are
 // registered together by the next: any number of waiters costs few requests.
-
-// beginRegistrar reports whether the caller is to be the registrar of w's key.
 func (t *table) beginRegistrar(w *waiter) bool {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()

@@ -70,9 +70,6 @@ func (e *Engine) unconfirmed(of store.Rules, until time.Duration, err error) err
 	return e.cfg.Errors.Release(of, e.clock.Wall(until), ours(err))
 }
 
-// A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
-// hold, so nobody will unlock it.
-
 // runEnd is what is known of a release that ends a run of turns; the zero runEnd is that of one which does not.
 type runEnd struct {
 	over      bool
@@ -105,6 +102,9 @@ func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Co
 
 // takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
 // that does not settle.
+//
+// A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
+// hold, so nobody will unlock it.
 func (e *Engine) takeBack(req Request, id string) {
 	_, err := e.sender.Release(background, req.Proto, id, e.clock.Now()+e.sender.Limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, store.ErrConflict) {

@@ -18,6 +18,13 @@ const (
 
 var errNeverFree = errors.New("the locks were never all free at the same time")
 
+// reserve gives a waiter that stands for several requests, and that found one or the other of them held by
+// this process time and again, the head of all queues at once: callers that pass single locks on among
+// themselves would never leave all of them free. It goes through the queues in the order of the keys, so that
+// two sets which do that cannot wait for one another, and gives up after a while, because the holder of one lock
+// may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
+// errNeverFree.
+//
 // Why a set needs it: ten goroutines take a, and ten others b, each for a millisecond, one after the other. At any
 // moment both are held. A set that wants both comes to the head of a's queue, asks, and is told that b is busy; it
 // goes to b's queue, and there it is told that a is. Both queues are fair, and yet it may never find both free.
@@ -26,13 +33,6 @@ var errNeverFree = errors.New("the locks were never all free at the same time")
 //
 // Waiters of other processes are not held back by it. Between processes a set has the same chance with each release as
 // anybody, and is not promised more.
-
-// reserve gives a waiter that stands for several requests, and that found one or the other of them held by
-// this process time and again, the head of all queues at once: callers that pass single locks on among
-// themselves would never leave all of them free. It goes through the queues in the order of the keys, so that
-// two sets which do that cannot wait for one another, and gives up after a while, because the holder of one lock
-// may be waiting behind it for another. Then, and if somebody elsewhere holds a lock, the error is
-// errNeverFree.
 func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	var heads []*waiter
 	defer func() {

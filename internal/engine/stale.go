@@ -10,7 +10,6 @@ import (
 // this very process has been in the way for the whole wait, that it is not ending, and that Redis still has it. That is
 // logged, once for each hold. Work that takes longer than selfWait while others of its process wait is logged too, so
 // the line names the hold instead of accusing anybody.
-
 const (
 	// selfWait is how long a waiter may stand behind one hold of its own client before that is logged: longer than most
 	// work, and shorter than the time limit of most tests.

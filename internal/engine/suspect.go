@@ -2,6 +2,12 @@ package engine
 
 import "time"
 
+// messageLag is how much later than the answer to a request a message may come that Redis sent before it, besides
+// a round trip.
+const messageLag = 20 * time.Millisecond
+
+// heard is told of a message on the channel of a key.
+//
 // Whoever holds exclusively hears of no release: nobody else has anything to release, and this process publishes
 // its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
 // broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
@@ -14,12 +20,6 @@ import "time"
 //
 // Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
 // waited, as most are to whom a hold could be passed on.
-
-// messageLag is how much later than the answer to a request a message may come that Redis sent before it, besides
-// a round trip.
-const messageLag = 20 * time.Millisecond
-
-// heard is told of a message on the channel of a key.
 func (e *Engine) heard(key string) {
 	if h := e.table.suspect(key); h != nil {
 		e.watchdog.Hurry(&h.Lease)

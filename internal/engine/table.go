@@ -206,13 +206,13 @@ func (t *table) drop(h *Hold) {
 	p.drop(h, 0)
 }
 
-// Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
-// is all that is done.
-
 // released drops a hold whose release Redis has confirmed. The first in the queue stood behind it: a try that comes
 // before that one has asked must not overtake it. If the release ended a run of turns and others heard of it, the
 // process owes each of them a turn, also if nobody of it waits: it may come back at once. Where nobody has heard of it,
 // a key that nobody waits for needs no queue.
+//
+// Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
+// is all that is done.
 func (t *table) released(h *Hold, ends runEnd) {
 	p := t.lock(h.proto.Key())
 	defer p.mu.Unlock()

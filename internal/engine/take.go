@@ -38,12 +38,12 @@ func (e *Engine) take(ctx context.Context, req Request) error {
 	return err
 }
 
+// TryTake makes one attempt. It is repeated only if its reply was lost.
+//
 // What is taken so cannot be found in Redis by an id afterwards, as a hold can: a number went down by one, and that is
 // all. So a request that is sent twice would count twice, if Redis did not remember. It remembers each request's id
 // until its not-after, and answers a second one with what it did at the first. With its next request for the key
 // the engine says which ids were answered (Settled), and Redis forgets those.
-
-// TryTake makes one attempt. It is repeated only if its reply was lost.
 func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	req.Loose = true
 	if !e.sender.Begin() {
@@ -72,11 +72,11 @@ func (e *Engine) tryTake(ctx context.Context, req Request) error {
 	return err
 }
 
-// The table is told of a hold that is not one (loose): it ends the waiter's turn in the queue as a hold would, and is
-// listed nowhere.
-
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
+//
+// The table is told of a hold that is not one (loose): it ends the waiter's turn in the queue as a hold would, and is
+// listed nowhere.
 func (l *leader) took(sent asked) *Hold {
 	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
 	l.engine.table.win(l.waiter, h)
@@ -142,12 +142,12 @@ type change struct {
 	until    int64 // beyond which none goes; 0: not known yet
 }
 
-// The two instants are both the server's: not-after is until when one sending may be carried out, and until is when
-// Redis forgets the id. The second is fixed by the first sending, since Redis may have carried that one out.
-
 // deadline is the not-after of the next sending. However long this process was stopped in between, it is
 // no later than Redis remembers the first one: a call whose fate is unknown is refused then, rather than
 // carried out twice.
+//
+// The two instants are both the server's: not-after is until when one sending may be carried out, and until is when
+// Redis forgets the id. The second is fixed by the first sending, since Redis may have carried that one out.
 func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
 	if c.until == 0 && notAfter > 0 {
 		c.until = notAfter + patience.Microseconds()

@@ -41,6 +41,14 @@ func (p Passage) id() string {
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
 }
 
+// Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
+// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that
+// the hold is never in two processes.
+//
+// From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
+// process may be under way that could touch the hold, or take the lock when the importer is done with it: renewals have
+// stopped, and copies of the acquisition can come no more (outlast). A late step of levels names the old id.
+//
 // A passage goes from one process to another like this:
 //
 //	exporter: the context ends; renewals stop; no copy of the acquisition can come any more
@@ -52,14 +60,6 @@ func (p Passage) id() string {
 // id, which is answered "already". A copy of it that comes late finds the id that it replaces gone, and so does a
 // request of the exporter for the hold, a renewal say. If the exporter dies after the second step, or the passage
 // is lost, the lock is free when the lease is over.
-
-// Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
-// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that
-// the hold is never in two processes.
-//
-// From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
-// process may be under way that could touch the hold, or take the lock when the importer is done with it: renewals have
-// stopped, and copies of the acquisition can come no more (outlast). A late step of levels names the old id.
 func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) {
 	if !e.sender.Begin() {
 		return Passage{}, e.refuse(p)
@@ -211,10 +211,10 @@ func (e *Engine) adopt(
 	return unsure, nil
 }
 
+// ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
+//
 // A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's
 // context ended meanwhile, that is the reason to name first, since the caller knows of it.
-
-// ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
 func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
 		return e.gaveUp(ctx, ctx, p, nil, err)

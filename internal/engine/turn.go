@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
+// turnOf is w's request for the next turn of h. The place of whoever has one in the store's queue stays there until the
+// release, which takes it away: what is sent for the hold goes on by a protocol that knows.
+//
 // Turns of waiters that stand in a queue in the store; see package localqueue. There the order of all processes is
 // kept, so a hold is passed in memory only as far as the store has said that the next ones are of this process. Those
 // that were served so keep their places in the store's queue for the time of the run: to take each away as it is
 // served would be a request for each turn, which is what passing in memory saves. The release at the end of the run
 // takes all of them away, before it looks whose turn is next.
-
-// turnOf is w's request for the next turn of h. The place of whoever has one in the store's queue stays there until the
-// release, which takes it away: what is sent for the hold goes on by a protocol that knows.
 func (h *Hold) turnOf(w *waiter) Request {
 	req := w.req
 	if w.Registers {

@@ -27,12 +27,8 @@ func Unlock(l *hold.Level) error {
 // releaseEnd is until when Redis is asked to release something.
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
-// A level is unlocked once, by whoever calls first; the unlock function of a Lock call may be called by any
-// goroutine and after any context has ended. What it returns is about the time until then: nil means that the hold
-// was held until its contexts ended, and that it was passed on, or that Redis confirmed the release. After a pass
-// in memory nobody has asked Redis, so that nil does not prove that the key stood there at that moment; if it was
-// gone, whoever has the next turn learns of it.
-
+// part takes the level out of its hold. The last level leaves the hold ending, for the caller to release.
+//
 // What an unlock does, by what it finds:
 //
 //	not the last level                        nothing is sent; the count follows later
@@ -40,8 +36,12 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 //	the hold was lost before                  nothing is sent; the loss is returned
 //	the hold turns out to be over just now    the loss is returned, and the id is reclaimed
 //	unlocked before, or the client is closed  an error, and nothing else
-
-// part takes the level out of its hold. The last level leaves the hold ending, for the caller to release.
+//
+// A level is unlocked once, by whoever calls first; the unlock function of a Lock call may be called by any
+// goroutine and after any context has ended. What it returns is about the time until then: nil means that the hold
+// was held until its contexts ended, and that it was passed on, or that Redis confirmed the release. After a pass
+// in memory nobody has asked Redis, so that nil does not prove that the key stood there at that moment; if it was
+// gone, whoever has the next turn learns of it.
 func (h *Hold) part(l *hold.Level, open bool) (last bool, err error) {
 	e := h.engine
 	if h.Nested() { // it leaves the hold to others, who are to learn as well

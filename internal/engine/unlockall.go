@@ -57,11 +57,11 @@ func (e *Engine) graver(first, second error) error {
 	return cmp.Or(first, second)
 }
 
+// passAll lets holds go of which no context says any more that they are held, with the last level of each.
+//
 // A hold that a caller of this process waits for goes to that one in memory; those that nobody waits for go together. A
 // waiter that comes after it was looked for is told nothing wrong: it finds the hold on the table until its release was
 // answered, and then asks.
-
-// passAll lets holds go of which no context says any more that they are held, with the last level of each.
 func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
 	idle := make([]*hold.Level, 0, len(levels))

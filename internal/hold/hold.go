@@ -91,11 +91,11 @@ func (h *Hold) Nested() bool {
 	return h.depth > 1
 }
 
-// Loss and Cause are asked when a request was answered after the hold had ended, or while it ended. Loss is nil in one
-// case where Cause is not: the owner was done with the hold.
-
 // Loss is why the hold was lost; nil if it was not: its owner may have released it while a level was on its way out,
 // which then is out all the same.
+//
+// Loss and Cause are asked when a request was answered after the hold had ended, or while it ended. Loss is nil in one
+// case where Cause is not: the owner was done with the hold.
 func (h *Hold) Loss() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

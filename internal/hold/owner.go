@@ -60,11 +60,11 @@ func (h *Hold) ownersLocked() (owners []*Owner) {
 	return owners
 }
 
-// A joined level has no context at first, because its owner may be asked for the parent of that, for which no mutex is
-// held. It counts meanwhile, so that the hold is not released without it.
-
 // Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
 // the hold or the reader ended before.
+//
+// A joined level has no context at first, because its owner may be asked for the parent of that, for which no mutex is
+// held. It counts meanwhile, so that the hold is not released without it.
 func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 	h := l.hold
 	h.mu.Lock()

@@ -2,23 +2,23 @@ package hold
 
 import "time"
 
+// shareMost is how many levels a grant has at most that somebody joins: whoever leaves looks through them.
+const shareMost = 64
+
+// share is the readers of a grant that may be joined. It is guarded by the hold's mutex, except for until.
+//
 // Readers of one process may have one grant together: the first asked Redis for it, the others join it and send
 // nothing. Each has levels, a context and limits of its own; validity, renewal and loss are the grant's. It is
 // released when the last of them leaves, whoever that is.
 //
 // Redis sees one reader. Its field and hold key are what they are for any reader, so that Java reads them as ever.
-
+//
 // A reader that joins while the last one leaves: both take the hold's mutex. If the one that leaves is first, the hold
 // is ending and Join refuses, so the newcomer asks Redis by an id of its own. If the newcomer is first, the other is
 // not the last any more and sends nothing. No release can be on its way for a hold that somebody then joins.
 //
 // What ends one reader (its MaxHold) ends its levels and leaves the hold to the others. What ends the hold ends all,
 // and each reader is told once, whichever of its levels is unlocked first.
-
-// shareMost is how many levels a grant has at most that somebody joins: whoever leaves looks through them.
-const shareMost = 64
-
-// share is the readers of a grant that may be joined. It is guarded by the hold's mutex, except for until.
 type share struct {
 	until   time.Duration // it is joined before that; constant
 	readers int32         // that have a level of it

@@ -7,6 +7,12 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
+// countPause is how long a count may be wrong in Redis before it is told, if Redis answers.
+const countPause = Tick
+
+// steps is what is known of the count in Redis. It is the grant's: it goes on from turn to turn. A hold that was never
+// nested has none. It is guarded by the hold's mutex.
+//
 // A nested Lock concerns this process alone: the outermost Lock decided the lease, and the levels are counted here. So
 // neither a nested Lock nor its unlock waits for Redis. The count in Redis, where there is one, is for those who look.
 // It is told behind the calls, and only if it still differs some milliseconds later: a short level costs no request.
@@ -23,12 +29,6 @@ import (
 //
 // A step that Redis refuses, because the user may not use HINCRBY, counts as told: it is not sent again and again, and
 // does not keep the hold from passing on. The next change of the count tries anew.
-
-// countPause is how long a count may be wrong in Redis before it is told, if Redis answers.
-const countPause = Tick
-
-// steps is what is known of the count in Redis. It is the grant's: it goes on from turn to turn. A hold that was never
-// nested has none. It is guarded by the hold's mutex.
 type steps struct {
 	timer   watchdog.Timer // tells the count
 	armed   bool

@@ -2,8 +2,6 @@ package localqueue
 
 import "time"
 
-// What Redis answers those that ask.
-
 // Busy notes that Redis answered w that another has the lock.
 func (q *Queue) Busy(w *Waiter) {
 	q.refuse(w)

@@ -2,6 +2,9 @@ package localqueue
 
 import "time"
 
+// AwaitTime is how long a reader waits for the answer to another's request, where a round trip takes trip; 0: not at
+// all, because Redis is so far away that the hold could hardly be joined when the answer comes.
+//
 // A reader that comes while another one of its process asks Redis may wait for the answer to that request, and join
 // the hold that it brings: the rest of a round trip is shorter than one of its own, and nothing is sent. So many
 // readers send one request, and not one each, whenever there is no hold to join: when they come, and each time that a
@@ -10,9 +13,6 @@ import "time"
 // If the answer is not a grant, if there is none, if it takes longer than [AwaitTime], or if the reader that asked
 // leaves, those that wait for it ask for themselves, as if they had come then. So a lost request delays others by that
 // time at most, and not until it is given up.
-
-// AwaitTime is how long a reader waits for the answer to another's request, where a round trip takes trip; 0: not at
-// all, because Redis is so far away that the hold could hardly be joined when the answer comes.
 func AwaitTime(trip time.Duration) time.Duration {
 	if 2*trip > runTime {
 		return 0

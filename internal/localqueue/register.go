@@ -1,10 +1,10 @@
 package localqueue
 
+// BeginRegistrar reports whether the caller is to be the registrar, for the sake of w.
+//
 // Registration in a queue that Redis keeps. The order between processes is that of arrival, and not of coming to the
 // front here, so a waiter that stands behind others of its process is registered by a registrar, of which there
 // is one per key. Whoever asks is registered by that.
-
-// BeginRegistrar reports whether the caller is to be the registrar, for the sake of w.
 func (q *Queue) BeginRegistrar(w *Waiter) bool {
 	if q.registrar || w.state != Waiting {
 		return false

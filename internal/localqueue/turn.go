@@ -2,13 +2,13 @@ package localqueue
 
 import "time"
 
+// Stands notes up to which ticket those that stand next in Redis's queue are this process's, as Redis answered a
+// request of an instant.
+//
 // Turns of those that stand in a queue which Redis keeps. A hold may pass to the first here only where that is
 // Redis's next as well: it was registered, nobody else's waiters stand before its ticket, and nothing that was sent
 // under its id can come late and give it a place again. For the same reason whoever is the first asks only now and
 // then while a hold of its own process is in its way, and waits in between like everybody.
-
-// Stands notes up to which ticket those that stand next in Redis's queue are this process's, as Redis answered a
-// request of an instant.
 func (q *Queue) Stands(next int64, asked time.Duration) {
 	if asked >= q.stood {
 		q.next, q.stood = next, asked

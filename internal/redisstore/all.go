@@ -10,12 +10,12 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// oneSlot reports whether a script can serve only the keys of one slot, as far as is known.
+//
 // A client of one address may still talk to a server that wants the keys of a script in one slot: a cluster of one
 // node, or a proxy before a larger one. That shows when a script of several locks is refused, which may happen at
 // any time. The locks are then served one by one, and from then on slot by slot. A refused script did not run, so no
 // new doubt arises.
-
-// oneSlot reports whether a script can serve only the keys of one slot, as far as is known.
 func (s *Store) oneSlot() bool { return s.links.Cluster() || s.bySlot.Load() }
 
 // learnSlots records what a refusal says about slots.

@@ -20,10 +20,10 @@ type answered struct {
 	names map[string][]store.Settled
 }
 
+// Answered notes requests of a name that were answered.
+//
 // Losing what is noted here is harmless: the store remembers a request some minutes longer than it has to. So the
 // map is bounded by forgetting any name, and needs no order.
-
-// Answered notes requests of a name that were answered.
 func (s *Sender) Answered(key string, requests ...store.Settled) { s.answered.add(key, requests) }
 
 // TakeAnswered returns what the next request of a name is to say of those before it.
@@ -52,10 +52,10 @@ func (s *answered) add(key string, requests []store.Settled) {
 	s.names[key] = all
 }
 
+// take returns what is to be said of a name, which then is the caller's to say.
+//
 // Whoever takes the list and then gets no answer puts it back (Answered): to say the same twice is harmless, and to
 // have said it to a request that was lost says nothing.
-
-// take returns what is to be said of a name, which then is the caller's to say.
 func (s *answered) take(key string) []store.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 // ErrAbandoned is what [Call] returns whose caller left before the reply.
 var ErrAbandoned = errors.New("the caller stopped waiting for the reply")
 
-// Where the store can be left in the middle of a request (Direct), fn runs on the caller's own goroutine: a free lock
-// costs no goroutine and no channel. The store says that it was left, and when the request is over, and only then a
-// goroutine waits for that. Elsewhere a goroutine runs fn from the beginning.
-
 // Call runs fn, which sends one script and is bounded by its own deadline. It returns as soon as fn
 // has, or ctx is done, or the Sender closes; in the last two cases with ErrAbandoned, and then late
 // gets what fn returns in the end, or an error when it is over. If ctx is done before anything was sent,
 // nothing is: a request that nobody waits for could take the lock from those who do.
+//
+// Where the store can be left in the middle of a request (Direct), fn runs on the caller's own goroutine: a free lock
+// costs no goroutine and no channel. The store says that it was left, and when the request is over, and only then a
+// goroutine waits for that. Elsewhere a goroutine runs fn from the beginning.
 func Call[T any](
 	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) (T, error) {

@@ -2,12 +2,12 @@ package request
 
 import "time"
 
+// Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
+//
 // Every call of the API is registered here, and so is every goroutine that waits for a reply or cleans up. Close must
 // not count them while new ones come: a WaitGroup whose counter may rise from zero while somebody waits is misused. So
 // Begin and Close take turns under one mutex, and after Close only a call that is registered already may start another
 // goroutine (follow).
-
-// Begin registers a call that Close is to join, and that ends with Done. It reports false on a closed Sender.
 func (s *Sender) Begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,11 +65,11 @@ func (s *Sender) Closed() bool {
 // Wait joins the calls under way.
 func (s *Sender) Wait() { s.calls.Wait() }
 
-// The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
-// waits once more, without a bound, when the connections are gone that a call could hang on.
-
 // WaitUntil joins the calls under way, until end, or until a node is given up that is known not to answer: a call that
 // waits for that one ends when its connection does.
+//
+// The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
+// waits once more, without a bound, when the connections are gone that a call could hang on.
 func (s *Sender) WaitUntil(end time.Duration) {
 	end = s.reclaim.soonest(end)
 	joined := make(chan struct{})

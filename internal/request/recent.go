@@ -33,13 +33,13 @@ type ending struct {
 	at    time.Duration
 }
 
+// era is when a release is begun. It is handed to add when it was confirmed.
+//
 // Two primaries may answer for one key in the same second: the deposed one, which does not know yet that it is, and the
 // new one. A release that the deposed one confirms is forgotten with it. The era counts the replacements that this
 // client has noticed. A release whose era is still the same when its answer has come was noted before the next
 // replacement was noticed, and will be in the list that Replaced repeats. One whose era is another was under way
 // across it: nobody can tell which primary answered, so it is repeated at once.
-
-// era is when a release is begun. It is handed to add when it was confirmed.
 func (r *recent) era() int {
 	if !r.sender.cfg.Store.Replaceable() {
 		return 0
@@ -66,10 +66,10 @@ func (r *recent) add(era int, p store.Protocol, id string) {
 	}
 }
 
+// forgetLocked drops what is too old, or too much.
+//
 // The list is a slice that is used as a queue: what is forgotten is cleared at once, so that its protocol is not kept
 // alive, and the room is used again when half of the slice has been forgotten.
-
-// forgetLocked drops what is too old, or too much.
 func (r *recent) forgetLocked(now time.Duration) {
 	for r.first < len(r.ends) && (now-r.ends[r.first].at > recentFor || len(r.ends)-r.first > maxRecent) {
 		r.ends[r.first] = ending{}

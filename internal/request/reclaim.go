@@ -61,11 +61,11 @@ type Orphan struct {
 	NotAfter int64 // until when a request for it may come late, in server time in µs; 0: nothing can
 }
 
+// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
+//
 // A release is safe to send at any time, for any id, as often as wanted: it removes the field of that id and nothing
 // else, and an id is never used for a second hold. So the reclaimer does not have to know whether the request that
 // it cleans up after was carried out, or whether somebody else released the id.
-
-// Reclaim releases a hold id, which was to be kept for lease at most. It does not wait.
 func (s *Sender) Reclaim(o Orphan, lease time.Duration) {
 	now := s.cfg.Clock.Now()
 	s.reclaim.place(orphan{Orphan: o, due: now, since: now}, lease)
@@ -140,12 +140,12 @@ func (r *reclaimer) addLocked(node string, o orphan) {
 	r.sender.Spawn(func() { r.run(node, c) }) // refused when Close is at work, which then takes the rest
 }
 
+// run works until nothing is left to reclaim on a node, or the engine closes.
+//
 // Who works on a node's orphans: the goroutine that addLocked starts with the first of them, and no other, since the
 // chore is in the map for as long as that goroutine runs. It takes the chore out in the same critical section in
 // which it finds nothing left (take). So an orphan that is added meanwhile either is seen by that look, or finds no
 // chore and starts a goroutine of its own: none is left lying.
-
-// run works until nothing is left to reclaim on a node, or the engine closes.
 func (r *reclaimer) run(node string, c *chore) {
 	for {
 		due, wait, ok := r.take(node, c)
@@ -203,12 +203,12 @@ func (r *reclaimer) take(node string, c *chore) (due []orphan, wait time.Duratio
 	return due, wait, true
 }
 
-// While a batch is under way its orphans are in asked alone. Close takes those too and sends their releases again: it
-// need not wait for a batch that hangs. What the batch puts back in the end is taken when all calls have been joined.
-
 // put takes back what has to be looked at again, some of which another node may serve by now. If nothing of
 // the batch was answered, the node is down, and is left alone for a while; or the path is one that breaks now
 // and then, and a pipeline that breaks anywhere fails whole: smaller ones get through.
+//
+// While a batch is under way its orphans are in asked alone. Close takes those too and sends their releases again: it
+// need not wait for a batch that hangs. What the batch puts back in the end is taken when all calls have been joined.
 func (r *reclaimer) put(node string, c *chore, left []orphan, answered bool) {
 	nodes := make([]string, len(left))
 	for i, o := range left {
@@ -248,12 +248,12 @@ func (r *reclaimer) rest() (left []Orphan) {
 	return left
 }
 
+// until is how long Close asks a node, until end at most, which is the release timeout after Close began.
+//
 // A process that shuts down unlocks what it holds, and closes its client. If Redis does not answer, the unlock takes
 // the release timeout, and a Close that waited for as long once more would take the process beyond the one timeout
 // that it was given time for. So the time of Close counts from the first release that the node has not answered. A
 // quarter of the timeout is left in any case, since the node may be back; if it answers in that, it has the rest.
-
-// until is how long Close asks a node, until end at most, which is the release timeout after Close began.
 func (r *reclaimer) until(node string, end time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// Release releases a hold once, within the time limit of a command, and not after end.
+//
 // The bound of a release is absolute: end, and not a time for each step on the way. A connection that has to be made,
 // with its TLS handshake and its greeting, uses up the same time as the command. An unlock that is promised to return
 // after five seconds does so although the server was replaced meanwhile and every attempt has to dial.
-
-// Release releases a hold once, within the time limit of a command, and not after end.
 func (s *Sender) Release(
 	ctx context.Context, p store.Protocol, id string, end time.Duration,
 ) (reply store.ReleaseReply, err error) {
@@ -36,12 +36,12 @@ func (s *Sender) Era() int { return s.recent.era() }
 // Ended notes that a hold's end was confirmed: a primary that is replaced afterwards may have confirmed it alone.
 func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era, p, id) }
 
-// ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
-// answer, and no caller to tell. What is left at end is freed by its lease.
-
 // ReleaseAll releases orphans, and those that were to be reclaimed when the Sender was closed, in batches, and again
 // those that got no answer, until end. A node that is known not to answer is given up before. Each node is asked
 // beside the others, so that one which hangs costs the others nothing of their time.
+//
+// ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
+// answer, and no caller to tell. What is left at end is freed by its lease.
 func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
 	at := make(map[string][]Orphan)
 	for _, o := range append(orphans, s.reclaim.rest()...) {
@@ -93,11 +93,11 @@ func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (
 	return silent
 }
 
-// Every other request has its deadline watched by whoever sends it, without a timer of its own. Here there is nobody:
-// Close is the last one that runs, and its batches use connections that others may keep busy.
-
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.
+//
+// Every other request has its deadline watched by whoever sends it, without a timer of its own. Here there is nobody:
+// Close is the last one that runs, and its batches use connections that others may keep busy.
 func (s *Sender) sendReleases(all []*store.Parting, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -80,13 +80,13 @@ type Sent struct {
 	NotAfter int64         // on the server's, in µs
 }
 
-// A not-after that is 0 says that nothing is known of the server's clock. The store refuses such a request as late, and
-// its answer tells the time: the next attempt has a not-after. So the first request of a client to a node costs one
-// round trip more, and no request ever relies on the client's wall clock.
-
 // Send sends one request that must not be carried out late. It is told the server's time until which the store may
 // carry it out, and returns the server's time of the answer, 0 if there was none. A process that stops between the two
 // sends the request when its time is over, and the store refuses it.
+//
+// A not-after that is 0 says that nothing is known of the server's clock. The store refuses such a request as late, and
+// its answer tells the time: the next attempt has a not-after. So the first request of a client to a node costs one
+// round trip more, and no request ever relies on the client's wall clock.
 func (s *Sender) Send(
 	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
 	send func(ctx context.Context, notAfter int64) (now int64, err error),

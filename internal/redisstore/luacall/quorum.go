@@ -5,7 +5,6 @@ import "fmt"
 // The scripts of a lock that is held by a quorum of independent nodes. Each works at one node; the
 // caller decides what their answers mean together. They share a reply type, so that all requests to a
 // node at the same time can go in one pipeline.
-
 var (
 	quorumAcquireScript = newScript("quorum_acquire")
 	quorumKeepScript    = newScript("quorum_keep")

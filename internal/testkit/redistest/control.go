@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// The methods below may be called by any goroutine, as programs that inject faults do; an error
-// fails the test that started the server.
-
 // Kill ends the server with SIGKILL and returns once it is gone. What it did not write to disk
 // is lost.
+//
+// The methods below may be called by any goroutine, as programs that inject faults do; an error
+// fails the test that started the server.
 func (s *Server) Kill() {
 	s.owner().Helper()
 	s.report("kill", s.backend.kill())
