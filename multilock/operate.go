@@ -3,7 +3,8 @@ package multilock
 import (
 	"context"
 	"errors"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -50,15 +51,15 @@ const together = 16
 
 // each calls a function with every member and returns the errors in their order.
 func (l *Lock) each(call func(i int, member *rlock.Lock) error) []error {
-	errs, free := make([]error, len(l.members)), make(chan struct{}, together)
-	var all sync.WaitGroup
+	errs := make([]error, len(l.members))
+	var all errgroup.Group
+	all.SetLimit(together)
 	for i, member := range l.members {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
+		all.Go(func() error {
 			errs[i] = call(i, member)
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait()
 	return errs
 }

@@ -8,6 +8,7 @@ require (
 	github.com/holdfast-go/holdfast/observe/prometheus v0.0.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
+	golang.org/x/sync v0.25.0
 )
 
 require (

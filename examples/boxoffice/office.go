@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -41,17 +41,16 @@ func (o *office) sell(ctx context.Context) error {
 	if err := semaphore.New(o.client, "box:printers").SetCapacity(ctx, printers); err != nil {
 		return err
 	}
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	var all sync.WaitGroup
+	all, ctx := errgroup.WithContext(ctx)
 	work := func(task func(context.Context) error) {
-		all.Go(func() {
+		all.Go(func() error {
 			for ctx.Err() == nil {
 				if err := task(ctx); err != nil && !expected(err) {
-					fail(err)
+					return err
 				}
 				pause(ctx, 20*time.Millisecond)
 			}
+			return nil
 		})
 	}
 	for range windows {
@@ -62,11 +61,7 @@ func (o *office) sell(ctx context.Context) error {
 	work(o.clean)
 	work(o.till)
 	work(o.inspector)
-	all.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
+	return all.Wait()
 }
 
 // expected says whether an error is one of those that happen to every office.

@@ -19,11 +19,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -84,45 +85,32 @@ func run(ctx context.Context) (err error) {
 // serve makes servers read the report until they are stopped.
 func serve(
 	ctx context.Context, rdb redis.UniversalClient, name string,
-) (served func() int, stop func() error, err error) {
+) (served func() int64, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	var errs []error
-	count := 0
+	all, ctx := errgroup.WithContext(ctx)
+	var count atomic.Int64
 	for range servers {
 		desk, done, err := newDesk(rdb, name)
 		if err != nil {
 			cancel()
 			return nil, nil, err
 		}
-		all.Go(func() {
+		all.Go(func() (err error) {
+			defer func() { err = errors.Join(err, done()) }()
 			for ctx.Err() == nil {
-				err := desk.serve(ctx)
-				mu.Lock()
-				count++
-				if err != nil && ctx.Err() == nil {
-					errs = append(errs, err)
-					cancel()
+				if err := desk.serve(ctx); err != nil && ctx.Err() == nil {
+					return err
 				}
-				mu.Unlock()
+				count.Add(1)
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			errs = append(errs, done())
+			return nil
 		})
-	}
-	served = func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		return count
 	}
 	stop = func() error {
 		cancel()
-		all.Wait()
-		return errors.Join(errs...)
+		return all.Wait()
 	}
-	return served, stop, nil
+	return count.Load, stop, nil
 }
 
 func options() *rlock.ClientOptions {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 )
@@ -125,19 +127,17 @@ func watch(ctx context.Context, lab *Lab, d time.Duration, figures measure.Figur
 	return nil
 }
 
-// each does something to all locks, many at a time.
+// each does something to all locks, many at a time, until there is an error.
 func each[L any](locks []L, workers int, do func(L) error) error {
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(locks) && errs[w] == nil; i += workers {
-				errs[w] = do(locks[i])
-			}
-		})
+	all, ctx := errgroup.WithContext(context.Background())
+	all.SetLimit(workers)
+	for _, l := range locks {
+		if ctx.Err() != nil {
+			break
+		}
+		all.Go(func() error { return do(l) })
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // heapInUse is what lives on the heap and on stacks: a goroutine is memory as well.
