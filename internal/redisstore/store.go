@@ -91,13 +91,7 @@ func (s *Store) Node(key string) string { return s.links.Shard(context.Backgroun
 // It runs before the first request, when nothing is held yet. Otherwise the question would come up with a hold:
 // a hold whose client cannot find out the command by which others listen would be released unheard.
 func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
-	if !s.links.Cluster() {
-		return nil
-	}
-	if _, err := s.links.Sharded(links.Within(ctx, limit)); err != nil {
-		return meaning(err)
-	}
-	return meaning(s.links.Ready(links.Within(ctx, limit)))
+	return meaning(s.links.Ready(ctx, limit))
 }
 
 // Within implements [store.Store].
@@ -128,17 +122,9 @@ func (s *Store) Slot(key string) int {
 	return keys.Slot(key)
 }
 
-// Sharded reports whether messages are published by SPUBLISH. It is known after the first request.
-//
-// It must not wait for the network, since a release calls it; a limit of 0 lets a question that was never
-// answered fail at once. A client that holds something has the answer, because Ready asked for it.
-func (s *Store) Sharded() bool {
-	if !s.links.Cluster() {
-		return false
-	}
-	sharded, err := s.links.Sharded(links.Within(context.Background(), 0))
-	return err == nil && sharded
-}
+// Sharded reports whether messages are published by SPUBLISH. It asks nothing, since a release calls it: a client that
+// holds something has the answer, because Ready asked for it.
+func (s *Store) Sharded() bool { return s.links.KnownSharded() }
 
 // End implements [store.Store].
 //

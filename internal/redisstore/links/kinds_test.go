@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
@@ -166,6 +167,32 @@ func TestShardedIsLearnedOnceAndOnlyFromAnAnswer(t *testing.T) {
 		require.Equal(t, sharded, again)
 	}
 	require.Equal(t, asked, proxy.Requests(faultproxy.Command("pubsub")), "the answer is kept")
+}
+
+// A thousand callers at the start of a process must not be a thousand questions; and the one that asks for all may be
+// gone before the answer.
+func TestManyCallersAskAClusterOnce(t *testing.T) {
+	lab := redistest.Cluster(t, 1)
+	proxy := faultproxy.Start(t, lab.Node(0).Addr())
+	l := from(t, redis.NewClusterClient(&redis.ClusterOptions{
+		ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+			return []redis.ClusterSlot{{End: 16383, Nodes: []redis.ClusterNode{{Addr: proxy.Addr()}}}}, nil
+		},
+	}))
+	pubsub, gate := faultproxy.Command("pubsub"), faultproxy.NewGate()
+	held := proxy.On(pubsub, faultproxy.HoldReply(gate)).Times(1)
+	var all errgroup.Group
+	ctx, cancel := context.WithCancel(t.Context())
+	all.Go(func() error { return l.Ready(ctx, eventually) })
+	held.Wait(t, 1)
+	cancel()
+	for range 20 {
+		all.Go(func() error { return l.Ready(t.Context(), eventually) })
+	}
+	gate.Open()
+	require.NoError(t, all.Wait())
+	require.True(t, l.Known())
+	require.Equal(t, 1, proxy.Requests(pubsub))
 }
 
 func TestAForbiddenCommandMeansPlainMessages(t *testing.T) {

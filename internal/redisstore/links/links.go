@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"golang.org/x/sync/singleflight"
 )
 
 // Limits bound the derived clients.
@@ -49,6 +50,8 @@ type Links struct {
 	greeting time.Duration
 	sharded  atomic.Int32 // of a cluster: kindUnknown until a node answered
 	mapped   atomic.Bool  // Renewal has the map of the slots
+
+	questions singleflight.Group // Ready's
 }
 
 const (
@@ -356,14 +359,22 @@ func (l *Links) Shard(ctx context.Context, key string) string {
 	return c.Options().Addr
 }
 
-// Ready reads the map of the slots for renewals, if that was not done yet.
-func (l *Links) Ready(ctx context.Context) error {
+// Ready asks a cluster for what Known reports. However many callers come, each question is asked once; so it goes on
+// when the caller that asks it is no longer there, for as long as a command may take.
+func (l *Links) Ready(ctx context.Context, limit time.Duration) error {
 	cc, ok := l.Renewal.(*redis.ClusterClient)
-	if !ok || l.mapped.Load() {
+	if !ok || l.Known() {
 		return nil
 	}
-	_, err := cc.MasterForKey(ctx, "")
-	l.mapped.Store(err == nil)
+	_, err, _ := l.questions.Do("", func() (any, error) {
+		all := context.WithoutCancel(ctx)
+		if _, err := l.Sharded(Within(all, limit)); err != nil {
+			return nil, err
+		}
+		_, err := cc.MasterForKey(Within(all, limit), "")
+		l.mapped.Store(err == nil)
+		return nil, err
+	})
 	return err
 }
 
@@ -393,8 +404,11 @@ func (l *Links) Sharded(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	l.sharded.CompareAndSwap(kindUnknown, kind)
-	return l.sharded.Load() == kindSharded, nil
+	return l.KnownSharded(), nil
 }
+
+// KnownSharded is the answer to Sharded; false if there was none yet.
+func (l *Links) KnownSharded() bool { return l.sharded.Load() == kindSharded }
 
 func (l *Links) askKind(ctx context.Context, cc *redis.ClusterClient) (int32, error) {
 	if l.invented {

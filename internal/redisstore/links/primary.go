@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/singleflight"
 )
 
 // primary is the primary that Sentinels watch, and whether it can be trusted to be one.
@@ -53,10 +54,12 @@ type primary struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	asking sync.WaitGroup
-	mu     sync.Mutex // guards all below, those of inquiries, and asking against end
+	mu     sync.Mutex // guards all below, and asking against end
 
-	asked    *inquiry      // under way; nil: none
-	patience time.Duration // of the next one
+	questions singleflight.Group // to the Sentinels, one at a time; not guarded
+	patience  time.Duration      // of the next one
+	waiting   int                // calls that want a connection, and wait
+	fresh     net.Conn           // for the first of them, from the question; nil: none
 
 	addr      string        // whom a Sentinel named last; "": none did yet
 	direct    dial          // dials it without a Sentinel; nil: only the application can
@@ -72,15 +75,6 @@ type primary struct {
 type moment struct {
 	at     time.Time
 	offset int64
-}
-
-// inquiry is a question that is under way to the Sentinels, or was.
-type inquiry struct {
-	done chan struct{}
-	conn net.Conn // to the server that was named, for the dial that wanted it
-	err  error
-
-	wanted bool // somebody waits for conn
 }
 
 // leastTrust allows for replicas, which confirm once a second what they received, and for ROLE, which is asked for
@@ -138,25 +132,18 @@ func (p *primary) probe(ctx context.Context, network, _ string) (net.Conn, error
 
 // connect dials the last known primary if it is good enough, and otherwise waits until it is, or a Sentinel answers.
 //
-// A connection that a question made is its asker's; others wait for the answer, and dial then. So there is one
-// question at a time, however many connections are wanted.
+// The question's own connection goes to one of those who wait for one; the others dial then.
 func (p *primary) connect(ctx context.Context, network string, good func(time.Time) bool) (net.Conn, error) {
 	for {
 		p.mu.Lock()
 		direct, addr, turned := p.direct, p.addr, p.turned
-		if !good(time.Now()) {
-			direct = nil
-		}
-		q, mine := p.asked, false
-		if direct == nil && q == nil {
-			q, mine = p.begin(), true
-			q.wanted = true
-		}
-		p.mu.Unlock()
-		if direct != nil {
+		if direct != nil && good(time.Now()) {
+			p.mu.Unlock()
 			return direct(ctx, network, addr)
 		}
-		conn, err := p.await(ctx, q, mine, turned)
+		p.waiting++
+		p.mu.Unlock()
+		conn, err := p.await(ctx, turned)
 		if conn != nil || err != nil {
 			return conn, err
 		}
@@ -164,30 +151,29 @@ func (p *primary) connect(ctx context.Context, network string, good func(time.Ti
 }
 
 // await returns what a question brought, or nothing if it is time to look again.
-func (p *primary) await(ctx context.Context, q *inquiry, mine bool, turned <-chan struct{}) (net.Conn, error) {
+func (p *primary) await(ctx context.Context, turned <-chan struct{}) (net.Conn, error) {
 	var err error
 	select {
-	case <-q.done:
-		err = q.err
+	case answer := <-p.inquire():
+		err = answer.Err
 	case <-turned:
 	case <-ctx.Done():
 		err = errUnconfirmed
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err == errUnconfirmed && p.addr == "" {
+	conn := p.fresh
+	p.fresh = nil
+	p.waiting--
+	switch {
+	case conn != nil && err == nil:
+		return conn, nil
+	case conn != nil:
+		_ = conn.Close()
+	case err == errUnconfirmed && p.addr == "":
 		err = errUnnamed
 	}
-	if !mine {
-		return nil, err
-	}
-	conn := q.conn
-	q.conn, q.wanted = nil, false
-	if conn != nil && ctx.Err() != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return conn, err
+	return nil, err
 }
 
 // primaries asks the Sentinels for the primary, for a follower; and if none answers, and neither does the last known
@@ -195,16 +181,10 @@ func (p *primary) await(ctx context.Context, q *inquiry, mine bool, turned <-cha
 func (p *primary) primaries(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	heir := p.inherit(ctx)
-	p.mu.Lock()
-	q := p.asked
-	if q == nil {
-		q = p.begin()
-	}
-	p.mu.Unlock()
 	var err error
 	select {
-	case <-q.done:
-		err = q.err
+	case answer := <-p.inquire():
+		err = answer.Err
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -262,35 +242,35 @@ func (p *primary) succeed(addr string) {
 	p.confirm(time.Now())
 }
 
-// begin asks. mu is held.
-func (p *primary) begin() *inquiry {
-	q := &inquiry{done: make(chan struct{})}
-	if p.ctx.Err() != nil {
-		q.err = net.ErrClosed
-		close(q.done)
-		return q
-	}
-	p.asked = q
-	limit, began := p.patience, time.Now()
-	p.asking.Go(func() {
+// inquire asks the Sentinels, unless they are being asked already. The question outlives its callers; end waits for it.
+func (p *primary) inquire() <-chan singleflight.Result {
+	return p.questions.DoChan("", func() (any, error) {
+		p.mu.Lock()
+		if p.ctx.Err() != nil {
+			p.mu.Unlock()
+			return nil, net.ErrClosed
+		}
+		p.asking.Add(1)
+		limit, began := p.patience, time.Now()
+		p.mu.Unlock()
+		defer p.asking.Done()
 		ctx, cancel := context.WithTimeout(p.ctx, limit)
 		defer cancel()
 		conn, err := p.ask(impatient{ctx}, "tcp", sentinelAddr)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.asked, q.err = nil, err
 		p.learn(time.Since(began), err)
-		if err == nil {
-			p.named(conn)
-			if q.wanted {
-				q.conn = conn
-			} else {
-				_ = conn.Close()
-			}
+		if err != nil {
+			return nil, err
 		}
-		close(q.done)
+		p.named(conn)
+		if p.waiting == 0 || p.fresh != nil {
+			_ = conn.Close()
+		} else {
+			p.fresh = conn
+		}
+		return nil, nil
 	})
-	return q
 }
 
 // learn decides how long the next question may take. mu is held.

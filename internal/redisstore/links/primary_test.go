@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 )
 
 // named is a server at the other end of a connection.
@@ -148,6 +149,50 @@ func TestAQuestionOutlivesItsCallers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "b", peerOf(conn))
 	})
+}
+
+// A question's connection is one caller's, or nobody's: then it is closed. Others dial, or ask again if they cannot.
+func TestAQuestionsConnectionIsOneCallers(t *testing.T) {
+	watched(t, func(t *testing.T, p *primary, s *sentinels) {
+		p.straight = func(net.Conn) dial { return nil } // only the application can dial
+		var open atomic.Int32
+		s.will(func(context.Context) (net.Conn, error) {
+			time.Sleep(time.Second)
+			open.Add(1)
+			return countedConn{connTo{stillborn{io.EOF}, "a"}, &open}, nil
+		})
+		time.Sleep(p.trust)
+		var all errgroup.Group
+		for range 5 {
+			all.Go(func() error {
+				conn, err := p.dial(t.Context(), "tcp", sentinelAddr)
+				if err == nil {
+					err = conn.Close()
+				}
+				return err
+			})
+		}
+		require.NoError(t, all.Wait())
+		require.Zero(t, open.Load())
+		time.Sleep(p.trust)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := p.dial(ctx, "tcp", sentinelAddr)
+		require.ErrorIs(t, err, errUnconfirmed)
+		time.Sleep(time.Minute)
+		require.Zero(t, open.Load())
+	})
+}
+
+// countedConn is a connection that counts down when it is closed.
+type countedConn struct {
+	net.Conn
+	open *atomic.Int32
+}
+
+func (c countedConn) Close() error {
+	c.open.Add(-1)
+	return nil
 }
 
 // defect F2: when neither a Sentinel nor the primary answers, a replica that was promoted says so itself. One that was
