@@ -81,9 +81,6 @@ func TestExamplesCanBeCopied(t *testing.T) {
 	for name, e := range examples {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if e.ownServers && os.Getenv("HOLDFAST_REDIS_IMAGE") != "" {
-				t.Skip("not run: the servers are in containers; set HOLDFAST_REDIS_SERVER")
-			}
 			u := copied(t, name)
 			u.must("go", "mod", "tidy")
 			u.must("go", "vet", ".") // with its tests, if it has some

@@ -3,13 +3,11 @@
 // independent nodes, for package redlock. Each test runs on each topology where it makes sense, for every kind
 // of lock that makes sense there.
 //
-// Package redistest starts everything on free ports, and one switch decides what it runs on: local processes,
-// or containers of the image that HOLDFAST_REDIS_IMAGE names. If no server is available, the test fails and
-// says which program is missing.
+// Package redistest starts everything on free ports. If no server is available, the test fails and says which
+// program is missing.
 //
 //	go test -race ./integration/topologies
 //	HOLDFAST_REDIS_SERVER=/path/to/valkey-server go test -race ./integration/topologies
-//	HOLDFAST_REDIS_IMAGE=redis:8-alpine go test -race ./integration/topologies
 //
 // # What is tested
 //

@@ -6,10 +6,9 @@
 // behind: servers end with the test that started them and, on Linux, with the test binary
 // itself, however it ends.
 //
-// The server program is the one that HOLDFAST_REDIS_SERVER names; otherwise, if
-// HOLDFAST_REDIS_IMAGE names an image, that image in Docker; otherwise redis-server or
-// valkey-server on PATH; otherwise a current Redis image in Docker. If none of these is
-// available, the test fails with a sentence that says what to install. No test is ever skipped:
+// The server program is the one that HOLDFAST_REDIS_SERVER names; otherwise redis-server or
+// valkey-server on PATH. If there is none, the test fails with a sentence that says what to
+// install. No test is ever skipped:
 // a suite that passes because it did not run is worse than one that fails.
 //
 // A [Server] can be killed, stopped, continued and restarted on its port, so tests can cover

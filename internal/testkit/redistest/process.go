@@ -125,8 +125,6 @@ func (p *process) thaw() error {
 	return p.current().cmd.Process.Signal(syscall.SIGCONT)
 }
 
-func (p *process) close() error { return p.kill() }
-
 func (p *process) output() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

@@ -14,20 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// startLimit bounds one start of a server; pulling an image has its own limit.
+// startLimit bounds one start of a server.
 const startLimit = 30 * time.Second
-
-// backend is what a server runs on: a child process or a container.
-type backend interface {
-	start() error  // returns once the program was started; it may not answer yet
-	kill() error   // SIGKILL; returns once the program is gone
-	freeze() error // returns once the program no longer runs
-	thaw() error
-	alive() bool
-	pid() int // 0 if unknown
-	close() error
-	output() string // the end of the program's output, for messages
-}
 
 // Server is a Redis server that belongs to a test.
 type Server struct {
@@ -36,7 +24,7 @@ type Server struct {
 	claim   claim // of its port, if that was chosen for it
 	dir     string
 	ownDir  bool
-	backend backend
+	process *process // nil: not made yet
 
 	mu           sync.Mutex // guards what follows
 	major, minor int
@@ -126,8 +114,9 @@ func launchOnce(c config) (s *Server, err error) {
 		}
 		s.ownDir = true
 	}
-	s.backend, err = newBackend(s.port, s.dir, s.arguments(c))
+	path, err := program()
 	if err == nil {
+		s.process = newProcess(path, s.dir, s.arguments(c))
 		err = s.boot()
 	}
 	if err != nil {
@@ -150,21 +139,21 @@ func (s *Server) arguments(c config) []string {
 
 // boot starts the program and waits until it answers.
 func (s *Server) boot() error {
-	if err := s.backend.start(); err != nil {
+	if err := s.process.start(); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(startLimit)
 	var last error
 	for pause := newBackoff(); time.Now().Before(deadline); pause.sleep() {
-		if !s.backend.alive() {
-			return fmt.Errorf("the server ended while starting: %s", s.backend.output())
+		if !s.process.alive() {
+			return fmt.Errorf("the server ended while starting: %s", s.process.output())
 		}
 		if last = s.greet(); last == nil {
 			return nil
 		}
 	}
 	return fmt.Errorf("the server did not answer on %s within %v: %w: %s",
-		s.Addr(), startLimit, last, s.backend.output())
+		s.Addr(), startLimit, last, s.process.output())
 }
 
 // greet checks that the server answers, and that it is ours: if two binaries raced for the
@@ -188,8 +177,8 @@ func (s *Server) greet() error {
 		return err
 	}
 	info := parseInfo(text)
-	pid := s.backend.pid()
-	if got := info["process_id"]; pid != 0 && got != strconv.Itoa(pid) {
+	pid := s.process.pid()
+	if got := info["process_id"]; got != strconv.Itoa(pid) {
 		return fmt.Errorf("port %d is served by process %s, not by %d", s.port, got, pid)
 	}
 	s.mu.Lock()
@@ -238,8 +227,8 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 
 func (s *Server) close() error {
 	var errs []error
-	if s.backend != nil {
-		errs = append(errs, s.backend.close())
+	if s.process != nil {
+		errs = append(errs, s.process.kill())
 	}
 	if s.ownDir {
 		errs = append(errs, os.RemoveAll(s.dir))
