@@ -111,9 +111,6 @@ func wanted(one scenario.Scenario, g scenario.Goal) string {
 	default:
 		text += " × best peer"
 	}
-	if g.Aim != 0 {
-		text += fmt.Sprintf(" (aim %.4g)", g.Aim)
-	}
 	return text
 }
 

@@ -17,20 +17,8 @@ type Goal struct {
 	To      []string // in relation to the best of these; none: the figure itself is bounded
 	AtLeast float64  // one of these two is set
 	AtMost  float64
-	Aim     float64 // better still; for the record
-	Where   Where   `json:",omitempty"`
+	Away    bool `json:",omitempty"` // it is none on loopback
 }
-
-// Where says over which distances a goal is to be reached.
-type Where string
-
-// A goal without any of these is one over all distances.
-const (
-	Loopback Where = "loopback"
-	Away     Where = "away"
-)
-
-func (w Where) has(d time.Duration) bool { return w == "" || (w == Loopback) == (d == 0) }
 
 // Verdict is what became of a goal.
 type Verdict struct {
@@ -54,7 +42,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 func (s Scenario) Judge(samples []Sample, d time.Duration) []Verdict {
 	var verdicts []Verdict
 	for _, g := range s.Goals {
-		if !g.Where.has(d) {
+		if g.Away && d == 0 {
 			continue
 		}
 		got := g.got(samples)
@@ -98,9 +86,6 @@ func (g Goal) String() string {
 			best = "the best of "
 		}
 		text += " times " + best + strings.Join(g.To, ", ")
-	}
-	if g.Aim != 0 {
-		text += fmt.Sprintf(" (aim: %.4g)", g.Aim)
 	}
 	return text
 }

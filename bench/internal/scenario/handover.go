@@ -23,9 +23,10 @@ const (
 // it, and that is all of them.
 func handover() []Scenario {
 	all := append([]string{contender.Ours}, ready(contender.OursFair)...)
-	goals := []Goal{{Figure: handoverP50, Of: contender.Ours, To: []string{contender.Rueidis}, AtMost: 1.05}}
+	rueidis := []string{contender.Rueidis}
+	goals := []Goal{{Figure: handoverP50, Of: contender.Ours, To: rueidis, AtMost: 1.1, Away: true}}
 	for _, fair := range ready(contender.OursFair) {
-		goals = append(goals, Goal{Figure: handoverP50, Of: fair, To: []string{contender.Rueidis}, AtMost: 1.15})
+		goals = append(goals, Goal{Figure: handoverP50, Of: fair, To: rueidis, AtMost: 1.15, Away: true})
 	}
 	return []Scenario{{
 		ID: "handover", Title: "From release in one process to acquisition in another",

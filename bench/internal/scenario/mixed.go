@@ -31,7 +31,6 @@ func mixed() []Scenario {
 		},
 		Goals: []Goal{
 			{Figure: javaLongest, Of: ours, AtMost: 3_000_000},
-			{Figure: javaLongest, Of: ours, To: []string{contender.Redisson}, AtMost: 1},
 			{Figure: javaP99, Of: ours, AtMost: 1_000_000},
 		},
 		Open: func(lab *Lab) (Subject, error) {

@@ -22,7 +22,6 @@ func nested() []Scenario {
 		Goals: []Goal{
 			// The first in, and the last out. A count that follows behind is one more where there is time for it.
 			{Figure: measure.Sends, Of: contender.Ours, AtMost: 2.1},
-			{Figure: measure.Rate, Of: contender.Ours, To: []string{contender.OursAsking}, AtLeast: 2.5},
 		},
 		Open: func(lab *Lab) (Subject, error) {
 			client, err := lab.Client(0)

@@ -33,7 +33,7 @@ func quorum() []Scenario {
 		Rounds: 2, Far: true,
 		Goals: []Goal{
 			// Tokens need a second round, which redsync has no use for.
-			{Figure: measure.PairP50, Of: ours, To: []string{contender.RedsyncFailFast}, AtMost: 1.6, Aim: 1.1},
+			{Figure: measure.PairP50, Of: ours, To: []string{contender.RedsyncFailFast}, AtMost: 1.3},
 			{Figure: byHealthy, Of: ours, AtMost: 1.5},
 		},
 		Open: func(lab *Lab) (Subject, error) {
