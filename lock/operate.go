@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 )
@@ -101,29 +100,11 @@ func (l *Lock) BreakOne(ctx context.Context, id string) error {
 
 // exported is the text form of an exported hold.
 type exported struct {
-	Key    string `json:"k,omitempty"`
-	Bytes  []byte `json:"b,omitempty"` // the key, where it is not UTF-8, which a JSON string must be
+	Key    []byte `json:"k"` // no string: it need not be UTF-8
 	Client string `json:"c"`
 	Secret string `json:"s"`
 	Fence  int64  `json:"f"`
 	Until  int64  `json:"m,omitempty"` // server time in µs until which the lock is kept: MinHold
-}
-
-func newExported(key string, p engine.Passage) exported {
-	made := exported{Client: p.Client, Secret: p.Secret, Fence: p.Fence, Until: p.Keep}
-	if utf8.ValidString(key) {
-		made.Key = key
-	} else {
-		made.Bytes = []byte(key)
-	}
-	return made
-}
-
-func (p exported) key() string {
-	if len(p.Bytes) > 0 {
-		return string(p.Bytes)
-	}
-	return p.Key
 }
 
 // Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere. The hold's
@@ -146,7 +127,9 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(newExported(parts.Request.Proto.Key(), p))
+	text, err := json.Marshal(exported{
+		Key: []byte(parts.Request.Proto.Key()), Client: p.Client, Secret: p.Secret, Fence: p.Fence, Until: p.Keep,
+	})
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
@@ -166,12 +149,12 @@ func (l *Lock) Import(
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
-	case err != nil || p.Client == "" || p.Secret == "" || p.key() == "" || p.Fence < 0 ||
+	case err != nil || p.Client == "" || p.Secret == "" || len(p.Key) == 0 || p.Fence < 0 ||
 		p.Until < 0 || p.Until > 1<<53:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
-	case p.key() != parts.Request.Proto.Key():
+	case string(p.Key) != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{
-			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.key()),
+			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.Key),
 		}
 	}
 	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{

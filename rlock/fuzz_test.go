@@ -62,12 +62,12 @@ func FuzzImportTokens(f *testing.F) {
 		return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, format, args...))
 	}
 	for _, seed := range []string{
-		"", "x", "====", "e30", "bnVsbA", token("{"), token("[]"), token(`"l"`), token(`{"k":"l"}`),
-		token(`{"k":"l","i":"a:b","f":1}`), token(`{"k":"l","c":"a:b","s":"x","f":1}`),
-		token(`{"k":"l","c":"a","s":"b","f":-1}`), token(`{"k":"l","c":"a","s":"b","f":1e300}`),
-		token(`{"k":"other","c":"a","s":"b","f":1}`), token(`{"k":"l","c":"mode","s":"b","f":1}`),
-		token(`{"k":"l","c":":","s":":","f":1}`), token(`{"k":"l","c":"a","s":"b","f":1}`) + "=",
-		token(`{"k":"l","c":%q,"s":"b","f":1}`, strings.Repeat("a:", 4096)), token(`{"k":"l","c":"","s":"","f":1}`),
+		"", "x", "====", "e30", "bnVsbA", token("{"), token("[]"), token(`"l"`), token(`{"k":"bA=="}`),
+		token(`{"k":"bA==","i":"a:b","f":1}`), token(`{"k":"bA==","c":"a:b","s":"x","f":1}`),
+		token(`{"k":"bA==","c":"a","s":"b","f":-1}`), token(`{"k":"bA==","c":"a","s":"b","f":1e300}`),
+		token(`{"k":"b3RoZXI=","c":"a","s":"b","f":1}`), token(`{"k":"bA==","c":"mode","s":"b","f":1}`),
+		token(`{"k":"bA==","c":":","s":":","f":1}`), token(`{"k":"bA==","c":"a","s":"b","f":1}`) + "=",
+		token(`{"k":"bA==","c":%q,"s":"b","f":1}`, strings.Repeat("a:", 4096)), token(`{"k":"bA==","c":"","s":"","f":1}`),
 	} {
 		f.Add(seed)
 	}

@@ -33,7 +33,7 @@ func forged(t *testing.T, key, id string, fence int64) map[string]string {
 		"no secret at all": {"c": client, "f": fence, "m": late},
 		"both":             {"c": client, "s": number, "i": id, "f": int64(1) << 62, "m": late},
 	} {
-		fields["k"] = key
+		fields["k"] = []byte(key)
 		text, err := json.Marshal(fields)
 		require.NoError(t, err)
 		tokens[name] = base64.RawURLEncoding.EncodeToString(text)

@@ -194,9 +194,9 @@ func TestImportRefusesGarbage(t *testing.T) {
 	sent := lab.proxy.Requests(faultproxy.AnyScript)
 	for name, token := range map[string]string{
 		"empty": "", "not base64": "!!", "not JSON": coded("hello"), "null": coded("null"),
-		"nothing in it": coded("{}"), "no id": coded(`{"k":"order"}`),
+		"nothing in it": coded("{}"), "no id": coded(`{"k":"b3JkZXI="}`),
 		"no key": coded(`{"c":"x","s":"y"}`), "another type": coded(`{"k":1,"c":2,"s":3}`),
-		"no secret": coded(`{"k":"order","c":"x"}`), "no client": coded(`{"k":"order","s":"y"}`),
+		"no secret": coded(`{"k":"b3JkZXI=","c":"x"}`), "no client": coded(`{"k":"b3JkZXI=","s":"y"}`),
 		"a list": coded("[]"), "of another lock": foreign,
 		"with something behind": foreign + "AAAA", "cut short": foreign[:len(foreign)/2],
 	} {
