@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
@@ -32,18 +33,14 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	opts := rlock.ClientOptions{Lease: time.Hour, MaxPoll: never}
 	holder, _ := newClient(t, server.Client(t), opts)
 	_, unlock := held(t, rlock.New(holder, "crowded"))
-	var all sync.WaitGroup
+	var all errgroup.Group
 	for range clients {
 		rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr()})
 		t.Cleanup(func() { _ = rdb.Close() })
 		client, events := newClient(t, rdb, opts)
 		lock := rlock.New(client, "crowded")
 		for range waiters {
-			all.Go(func() {
-				if err := lock.Do(within(t), func(context.Context) error { return nil }); err != nil {
-					t.Error(err)
-				}
-			})
+			all.Go(func() error { return lock.Do(within(t), func(context.Context) error { return nil }) })
 		}
 		redistest.Eventually(t, limit, func() bool { return events.waits() == waiters }, "not all wait")
 	}
@@ -51,7 +48,7 @@ func crowdTurns(t *testing.T, clients, waiters int) crowd {
 	count := func(script string) int { return proxy.Requests(faultproxy.Script(luacall.SHA(script))) }
 	before := crowd{0, count("acquire"), count("release")}
 	require.NoError(t, unlock())
-	all.Wait()
+	require.NoError(t, all.Wait())
 	c := crowd{
 		clients * waiters, count("acquire") - before.acquire, count("release") - before.release,
 	}

@@ -2,13 +2,14 @@ package integration_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
@@ -79,22 +80,17 @@ func everyPrimitive(t *testing.T, addr string) {
 	for i, ctx := range contexts {
 		require.NoError(t, context.Cause(ctx), names[i])
 	}
-	var wg sync.WaitGroup
+	var numbers errgroup.Group
 	for i := range each {
-		wg.Go(func() {
+		numbers.Go(func() error {
 			counting := semaphore.NewCounting(client, fmt.Sprint("counting:", i))
 			gate := latch.New(client, fmt.Sprint("latch:", i))
-			for _, err := range []error{
+			return errors.Join(
 				counting.Set(within(t), 1), counting.Acquire(within(t), 1), counting.Release(within(t), 1),
-				gate.Set(within(t), 1), gate.CountDown(within(t)), gate.Wait(within(t)),
-			} {
-				if err != nil {
-					t.Error(err)
-				}
-			}
+				gate.Set(within(t), 1), gate.CountDown(within(t)), gate.Wait(within(t)))
 		})
 	}
-	wg.Wait()
+	require.NoError(t, numbers.Wait())
 	all := multilock.New([]*rlock.Lock{rlock.New(client, "m:1"), rlock.New(client, "m:2")})
 	require.NoError(t, all.Do(within(t), func(context.Context) error { return nil }))
 	for i, unlock := range unlocks {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
@@ -250,9 +251,9 @@ func TestAnotherProcessGetsIn(t *testing.T) {
 	quiet := options(passLease)
 	busy := redlock.New(l.lab.client(l.direct(), quiet), "order")
 	var newest atomic.Int64
-	done := make(chan error, 8)
-	for range cap(done) {
-		go func() {
+	var all errgroup.Group
+	for range 8 {
+		all.Go(func() error {
 			for ctx.Err() == nil {
 				err := busy.Do(ctx, func(held context.Context) error {
 					hold, err := busy.Held(held)
@@ -262,12 +263,11 @@ func TestAnotherProcessGetsIn(t *testing.T) {
 					return err
 				})
 				if err != nil && ctx.Err() == nil {
-					done <- err
-					return
+					return err
 				}
 			}
-			done <- nil
-		}()
+			return nil
+		})
 	}
 	for range 10 {
 		held, unlock := take(t, l.other)
@@ -276,9 +276,7 @@ func TestAnotherProcessGetsIn(t *testing.T) {
 		require.NoError(t, unlock())
 	}
 	stop()
-	for range cap(done) {
-		require.NoError(t, <-done)
-	}
+	require.NoError(t, all.Wait())
 }
 
 // R2, R8: tokens of turns stay below those of the next holder, even if in the middle of the run a node freezes, or is

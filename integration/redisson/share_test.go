@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -37,11 +37,11 @@ func TestJavaSharesWithGoroutines(t *testing.T) {
 		theirs = append(theirs, j.thread("java").start("share", name,
 			strconv.FormatInt(shareWork.Milliseconds(), 10), strconv.FormatInt(shareFor.Milliseconds(), 10)))
 	}
-	var ours sync.WaitGroup
+	var ours errgroup.Group
 	var turns [2]int
 	end := time.Now().Add(shareFor)
 	for i, side := range []*goSide{g, second} {
-		ours.Go(func() {
+		ours.Go(func() error {
 			for time.Now().Before(end) {
 				err := side.lock(name).Do(context.Background(), func(context.Context) error {
 					turns[i]++
@@ -49,13 +49,13 @@ func TestJavaSharesWithGoroutines(t *testing.T) {
 					return nil
 				})
 				if err != nil {
-					t.Error(err)
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	ours.Wait()
+	require.NoError(t, ours.Wait())
 	total := turns[0] + turns[1]
 	var waits []time.Duration
 	for _, call := range theirs {

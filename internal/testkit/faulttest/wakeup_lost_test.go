@@ -3,12 +3,12 @@ package faulttest_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
@@ -124,41 +124,40 @@ func TestSubscribersKilledInALoop(t *testing.T) {
 	killed := make(chan int64, 1)
 	go func() { killed <- wakeupKillSubscribers(ctx, p.direct) }()
 
-	var all sync.WaitGroup
+	var all errgroup.Group
 	var inside int // guarded by the lock itself, and so checked by the race detector too
-	errs := make(chan error, clients*callers*turns)
 	var made []*rlock.Client
 	for range clients {
 		client := p.straight(opts)
 		made = append(made, client)
 		for range callers {
-			all.Go(func() {
+			all.Go(func() error {
 				for range turns {
-					errs <- rlock.New(client, "killed").Do(t.Context(), func(context.Context) error {
+					if err := rlock.New(client, "killed").Do(t.Context(), func(context.Context) error {
 						inside++
 						defer func() { inside-- }()
 						if inside != 1 {
 							return fmt.Errorf("%d inside", inside)
 						}
 						return p.direct.Ping(t.Context()).Err()
-					})
+					}); err != nil {
+						return err
+					}
 				}
+				return nil
 			})
 		}
 	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
+	done := make(chan error, 1)
+	go func() { done <- all.Wait() }()
 	select {
-	case <-done:
+	case err := <-done:
+		require.NoError(t, err)
 	case <-time.After(60 * time.Second):
 		t.Fatal("a waiter is stuck")
 	}
 	stop()
 	require.Positive(t, <-killed)
-	close(errs)
-	for err := range errs {
-		require.NoError(t, err)
-	}
 	for _, client := range made {
 		require.NoError(t, client.Close())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -128,16 +129,14 @@ func TestEachTurnIsTold(t *testing.T) {
 	const turns = 8
 	play(t, func(s *scene) {
 		_, unlock := s.taken(s.mine.lock())
-		done := make(chan error, turns)
+		var all errgroup.Group
 		for range turns {
-			go func() {
-				done <- s.mine.lock().Do(s.ctx(), func(context.Context) error { return nil })
-			}()
+			all.Go(func() error {
+				return s.mine.lock().Do(s.ctx(), func(context.Context) error { return nil })
+			})
 		}
 		require.NoError(s, unlock())
-		for range turns {
-			require.NoError(s, <-done)
-		}
+		require.NoError(s, all.Wait())
 	}, func(s *scene) {
 		calls, holds := s.outcomes()
 		require.Len(s, calls, turns+1)
