@@ -148,7 +148,6 @@ func checkCounts(t *testing.T, raw report.Raw) {
 		{"free", contender.Scripts, 2},
 		{"free", contender.SetNX, 2},
 		{"multi3", contender.OursMulti, 2},
-		{"nested", contender.OursAsking, 6},
 	} {
 		for _, result := range raw.Scenarios {
 			if result.ID != c.id {

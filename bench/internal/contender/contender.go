@@ -58,7 +58,6 @@ const (
 	OursFair        = "holdfast fairlock"
 	OursMulti       = "holdfast multilock"
 	OursRed         = "holdfast redlock"
-	OursAsking      = "holdfast, asking for each level"
 	OursKept        = "holdfast, handle kept"
 	OursRead        = "holdfast rwlock"
 	OursPermit      = "holdfast semaphore"

@@ -3,7 +3,6 @@ package contender
 import (
 	"errors"
 	"io"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,7 +16,6 @@ func init() {
 	openers[OursFair] = openFair
 	openers[OursMulti] = openMulti
 	openers[OursRed] = openRed
-	openers[OursAsking] = openAsking
 }
 
 func openFair(t Target) (Client, error) {
@@ -59,14 +57,4 @@ func openRed(t Target) (Client, error) {
 		close:  client.Close,
 		closed: closed,
 	}, nil
-}
-
-// openAsking opens a client each of whose levels asks Redis: every handle that it makes has a longer lease than the
-// one before, which what was granted does not cover.
-func openAsking(t Target) (Client, error) {
-	lease := t.lease()
-	return openOver(t, func(client *rlock.Client, names []string) rlock.Locker {
-		lease += time.Second
-		return rlock.New(client, names[0], rlock.FixedLease(lease))
-	})
 }

@@ -13,7 +13,7 @@ const levels = 3
 func nested() []Scenario {
 	return []Scenario{{
 		ID: "nested", Title: "Nested Lock, three deep, and back",
-		Contenders: []string{contender.Ours, contender.OursAsking},
+		Contenders: []string{contender.Ours},
 		Columns: []Column{
 			{measure.Rate, "times/s"}, {measure.P50, "in p50 µs"}, {measure.PairP50, "in and out p50 µs"},
 			{measure.Sends, "sends"}, {measure.Commands, "redis calls"}, {measure.Allocs, "allocs"},
