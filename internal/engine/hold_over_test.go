@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // Bug of our own: a request whose reply came after the lease made a hold that the wheel ended before the table had it,
@@ -38,4 +39,17 @@ func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
 			f.empty()
 		})
 	}
+}
+
+// Bug of our own: a hold that had just ended when its renewal was due had the store renew nothing, which crashed that
+// of a redlock.
+func TestARenewalOfHoldsThatAreOverSendsNothing(t *testing.T) {
+	f := newFloor(t) // which has no store
+	dead := f.hold("w1")
+	require.True(t, dead.Claim())
+	_, ended := dead.End(hold.Unlocked, nil, nil)
+	require.True(t, ended)
+	results := make([]watchdog.Result, 1)
+	f.engine.renew(t.Context(), "", []*watchdog.Lease{&dead.Lease}, results)
+	require.ErrorIs(t, results[0].Err, errHeldOver)
 }

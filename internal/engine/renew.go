@@ -27,9 +27,7 @@ var errHeldOver = errors.New("the hold has ended here")
 func (e *Engine) renew(
 	ctx context.Context, _ string, due []*watchdog.Lease, results []watchdog.Result,
 ) {
-	limit, _ := ctx.Deadline()
 	sent := e.clock.Now()
-	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
 		h := ownerOf(l)
@@ -40,6 +38,11 @@ func (e *Engine) renew(
 		}
 		all, at = append(all, store.Renewal{Proto: h.proto, ID: h.id(), TTL: ttl}), append(at, i)
 	}
+	if len(all) == 0 { // no store need know what to do with no renewal
+		return
+	}
+	limit, _ := ctx.Deadline()
+	ctx = e.sender.Within(background, time.Until(limit)) // so that a connection that has to be made has its own time
 	lost := request.Exchange(crash.Renew, func() error {
 		e.store.Renew(ctx, all)
 		return nil
