@@ -6,12 +6,14 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/holdfasttest"
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -33,6 +35,14 @@ func enderLock(t *testing.T, client *rlock.Client, name string, opts ...rlock.Op
 	held, unlock, err := rlock.New(client, name, opts...).Lock(context.Background())
 	require.NoError(t, err)
 	return held, unlock
+}
+
+// waits ends a context when it may go on.
+func waits(goOn <-chan struct{}) func(end func()) {
+	return func(end func()) {
+		<-goOn
+		end()
+	}
 }
 
 // enderOver waits for a context's end, in virtual time.
@@ -82,7 +92,7 @@ func TestAContextThatEndsSlowlyDelaysNoOther(t *testing.T) {
 				contexts := make([]context.Context, slows)
 				for i := range contexts {
 					contexts[i] = endSlow(t, client, sim, "slow"+strconv.Itoa(i))
-					hold.OnEnd(contexts[i], func() { <-goOn })
+					hold.OnEnd(contexts[i], waits(goOn))
 				}
 				began := time.Now()
 				fixed, _ := enderLock(t, client, "fixed", rlock.FixedLease(1100*time.Millisecond))
@@ -109,6 +119,73 @@ func TestAContextThatEndsSlowlyDelaysNoOther(t *testing.T) {
 	}
 }
 
+// defect A6: losses that come together delay no other one either: of 20,000 contexts each takes a little time to end.
+func TestManyLossesAtOnceDelayNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := holdfasttest.New(t).Client(nil)
+		const losses, each = 20_000, 50 * time.Microsecond
+		var ended atomic.Int64
+		for i := range losses {
+			held, _ := enderLock(t, client, strconv.Itoa(i), rlock.FixedLease(time.Second))
+			hold.OnEnd(held, func(end func()) {
+				time.Sleep(each)
+				end()
+				ended.Add(1)
+			})
+		}
+		began := time.Now()
+		fixed, _ := enderLock(t, client, "fixed", rlock.FixedLease(1100*time.Millisecond))
+		limited, _ := enderLock(t, client, "limited", rlock.MaxHold(1200*time.Millisecond))
+		enderOver(t, fixed)
+		require.Less(t, time.Since(began), 1100*time.Millisecond)
+		enderOver(t, limited)
+		require.LessOrEqual(t, time.Since(began), 1200*time.Millisecond)
+		_ = client.Close()
+		require.EqualValues(t, losses, ended.Load())
+	})
+}
+
+// defect A6: while the contexts that were made from one hold's end, others end too. That takes real time, and how much of it
+// depends on the machine: if none was due meanwhile, it is tried with twice as many.
+func TestManyContextsOfOneHoldDelayNoOther(t *testing.T) {
+	client := holdfasttest.New(t).Client(nil)
+	defer func() { _ = client.Close() }()
+	for contexts := 100_000; contexts <= 800_000; contexts *= 2 {
+		if enderBeside(t, client, contexts) > 0 {
+			return
+		}
+	}
+	t.Fatal("no hold has ended meanwhile")
+}
+
+// enderBeside has a hold end from which many contexts were made, and others one after the other. It returns how many of
+// those ended while the contexts did.
+func enderBeside(t *testing.T, client *rlock.Client, contexts int) (beside int) {
+	name := strconv.Itoa(contexts)
+	held, _ := enderLock(t, client, name)
+	cancels := make([]func(), contexts)
+	for i := range cancels {
+		_, cancels[i] = context.WithTimeout(held, time.Hour)
+	}
+	var ending, ended atomic.Bool
+	hold.OnEnd(held, func(end func()) {
+		ending.Store(true)
+		end()
+		ended.Store(true)
+	})
+	_, _, err := rlock.New(client, name, rlock.MaxHold(hold.Tick)).Lock(held)
+	require.NoError(t, err)
+	for i := 0; !ended.Load(); i++ {
+		during := ending.Load()
+		other, _ := enderLock(t, client, name+"/"+strconv.Itoa(i), rlock.MaxHold(hold.Tick))
+		<-other.Done()
+		if during && !ended.Load() {
+			beside++
+		}
+	}
+	return beside
+}
+
 // However many take long, they are ended by few goroutines, which are gone when that is done.
 func TestContextsAreEndedByFewGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -118,7 +195,7 @@ func TestContextsAreEndedByFewGoroutines(t *testing.T) {
 		contexts := make([]context.Context, holds)
 		for i := range contexts {
 			contexts[i], _ = enderLock(t, client, strconv.Itoa(i), rlock.FixedLease(time.Second))
-			hold.OnEnd(contexts[i], func() { <-goOn })
+			hold.OnEnd(contexts[i], waits(goOn))
 		}
 		before := runtime.NumGoroutine()
 		time.Sleep(2 * time.Second)
@@ -145,7 +222,7 @@ func TestACallThatTellsOfALossHasEndedTheContext(t *testing.T) {
 		goOn := make(chan struct{})
 		for i := range 30 {
 			ctx, _ := enderLock(t, client, "slow"+strconv.Itoa(i), rlock.FixedLease(time.Second))
-			hold.OnEnd(ctx, func() { <-goOn })
+			hold.OnEnd(ctx, waits(goOn))
 		}
 		time.Sleep(time.Second)
 		for how, ask := range map[string]func(lock *rlock.Lock, held context.Context) error{
