@@ -63,5 +63,5 @@
 // A Renew that ignores its context blocks its shard. The shard's leases are
 // still lost in time; Close waits for the Renew. A Lost or Renewed that blocks
 // delays every lease of the wheel, and nothing can compensate for that: move
-// long work to a goroutine, or call [Wheel.Relieve] first.
+// long work to another goroutine.
 package watchdog

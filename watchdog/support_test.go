@@ -68,7 +68,7 @@ func (s *stepper) moveTo(at time.Duration) {
 // instead of for maxNap. It ends when nothing happens until the given instant.
 func (s *stepper) runUntil(end time.Duration) {
 	for {
-		fire, arg, _ := s.next(0)
+		fire, arg, _ := s.next()
 		if fire != nil {
 			fire(arg)
 			continue

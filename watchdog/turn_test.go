@@ -188,17 +188,17 @@ func TestTurnSortsAheadInPieces(t *testing.T) {
 
 	s.moveTo(ahead)
 	for range 3 {
-		fire, _, _ := s.next(0)
+		fire, _, _ := s.next()
 		require.NotNil(t, fire, "there is more to sort")
 	}
 	s.moveTo(urgent.at)
-	fire, arg, _ := s.next(0)
+	fire, arg, _ := s.next()
 	require.Same(t, urgent, arg)
 	fire(arg)
 	require.NotNil(t, s.rack.heads[slot])
 	for pieces := 3; s.rack.heads[slot] != nil; pieces++ {
 		require.Less(t, pieces, crowd/chunk+1)
-		fire, _, _ := s.next(0)
+		fire, _, _ := s.next()
 		require.NotNil(t, fire)
 	}
 	assert.Equal(t, crowd, s.Len(), "none has fired")

@@ -11,9 +11,6 @@ const (
 	// maxNap bounds a sleep while anything is armed. The runtime's timers stand still in a
 	// suspended machine, so only reading the clock shows that instants have passed meanwhile.
 	maxNap = time.Second
-	// mostTurning bounds the goroutines of a wheel: the one that turns it, and those that were
-	// relieved and are still running.
-	mostTurning = 16
 )
 
 // Wheel calls functions at given instants of a [Clock]. It rounds down: a timer scheduled for
@@ -22,8 +19,7 @@ const (
 //
 // Arming, cancelling and firing a [Timer] take constant time and no allocation, however many
 // are armed. A Wheel has one goroutine, from the first Schedule until Close. It sleeps until a
-// timer is due; while none is armed it wakes once or twice after a moment, and then not at all. There
-// are more goroutines only while a slow function runs that announced it by [Wheel.Relieve]. All
+// timer is due; while none is armed it wakes once or twice after a moment, and then not at all. All
 // methods are safe for concurrent use.
 type Wheel struct {
 	clock *Clock
@@ -41,11 +37,6 @@ type Wheel struct {
 	empty   bool // nothing was armed when the sleep began, nor since
 	started bool
 	closed  bool
-
-	turner  uint64 // the goroutine that turns the wheel: a new one after each relief
-	turning int    // number of goroutines
-	away    bool   // the turner is in a function that may take long
-	relief  bool   // a goroutine was started that takes over if it still is
 }
 
 // NewWheel returns a wheel that follows clock, in steps of tick (10 ms if tick is not
@@ -70,7 +61,7 @@ func (w *Wheel) Tick() time.Duration { return w.tick }
 //
 // The function is called on the wheel's goroutine, without the wheel's lock. It may call
 // Schedule and Cancel, also for its own timer. It must be quick, because all other timers wait
-// for it, or call Relieve. It must not call Close. Timers of one tick are called in no
+// for it. It must not call Close. Timers of one tick are called in no
 // particular order, except that a timer that another timer's function schedules for the past is
 // called after all that are due in this tick.
 func (w *Wheel) Schedule(t *Timer, at time.Duration) {
@@ -98,7 +89,7 @@ func (w *Wheel) Schedule(t *Timer, at time.Duration) {
 	w.empty = false
 	if !w.started {
 		w.started = true
-		w.goLocked(func() { w.turn(0) })
+		w.running.Go(w.turn)
 		return
 	}
 	// A timer not earlier than the sleep's end needs no wake-up, even if a level has to be
@@ -129,54 +120,7 @@ func (w *Wheel) Len() int {
 	return w.armed
 }
 
-// Relieve is called by a timer's function before it does something that may take long. If the
-// function has not returned by the time that another goroutine gets to run, that goroutine
-// turns the wheel from then on, and calls the functions of other timers concurrently. So no
-// change of goroutine delays the function itself, and the others are delayed by at most one.
-// Relieve reports false if too many functions are slow already: then the caller must return
-// soon.
-func (w *Wheel) Relieve() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.relief {
-		w.away = true
-		return true
-	}
-	if w.turning == mostTurning {
-		return false
-	}
-	w.away, w.relief = true, true
-	w.goLocked(w.takeOver)
-	return true
-}
-
-// takeOver turns the wheel if the goroutine that did so is still in its function.
-func (w *Wheel) takeOver() {
-	w.mu.Lock()
-	w.relief = false
-	if !w.away {
-		w.mu.Unlock()
-		return
-	}
-	w.away = false
-	w.turner++
-	me := w.turner
-	w.mu.Unlock()
-	w.turn(me)
-}
-
-// goLocked starts a goroutine that Close joins.
-func (w *Wheel) goLocked(run func()) {
-	w.turning++
-	w.running.Go(func() {
-		run()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.turning--
-	})
-}
-
-// Close ends the wheel and waits for its goroutines: no function is called after it returned.
+// Close ends the wheel and waits for its goroutine: no function is called after it returned.
 // It must not be called from a timer's function, because it would wait for itself. Further
 // calls wait as well and change nothing.
 func (w *Wheel) Close() {
@@ -200,12 +144,12 @@ func (w *Wheel) tickOf(at time.Duration) uint64 {
 	return uint64(max(at, 0) / w.tick)
 }
 
-// turn calls due timers until the wheel is closed or another goroutine has taken over from me.
-func (w *Wheel) turn(me uint64) {
+// turn calls due timers until the wheel is closed.
+func (w *Wheel) turn() {
 	alarm := time.NewTimer(maxNap)
 	defer alarm.Stop()
 	for {
-		fire, arg, nap := w.next(me)
+		fire, arg, nap := w.next()
 		switch {
 		case fire != nil:
 			fire(arg)
@@ -225,18 +169,17 @@ func (w *Wheel) turn(me uint64) {
 }
 
 // next removes the next timer that is due. If there is none, fire is nil and nap is how long to
-// sleep: 0 means that the wheel is closed or no longer mine to turn, less than 0 means until
-// something is scheduled.
+// sleep: 0 means that the wheel is closed, less than 0 until something is scheduled.
 //
 // Finding nothing due and setting wakeAt happen under one lock: a timer scheduled after that
 // sees wakeAt and signals.
-func (w *Wheel) next(me uint64) (fire func(arg any), arg any, nap time.Duration) {
+func (w *Wheel) next() (fire func(arg any), arg any, nap time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.closed || w.turner != me {
+	if w.closed {
 		return nil, nil, 0
 	}
-	w.wakeAt, w.away = 0, false
+	w.wakeAt = 0
 	if w.armed == 0 {
 		return nil, nil, w.restLocked()
 	}

@@ -340,6 +340,12 @@ var table = append(histories, []mutant{
 		new:  `return start + lease + lease/10 + 0*watchdog.Margin(lease, Tick)`,
 		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "is held twice",
 	}, {
+		name: "contexts that end slowly delay the end of others",
+		file: "internal/hold/ender.go",
+		old:  `const enders = 16`,
+		new:  `const enders = 1`,
+		in:   "internal/hold", by: "^TestManyLossesAtOnceDelayNoOther$",
+	}, {
 		name: "a lock that is to be kept is free when it is unlocked",
 		file: "internal/engine/keep.go",
 		old:  `if d > 0 {`,

@@ -15,7 +15,8 @@ import (
 // The order is what makes it safe. First no call is let in any more, and those that wait are told to leave. Then the
 // contexts of all holds end, before anything is released. Then the ids are released, for as long as the timeout allows;
 // calls that were still under way get the rest of it, and what they leave behind is released at last. Only when every
-// goroutine that may use the wheel has been joined does the wheel stop. A second Close waits for the first.
+// goroutine that may use the wheel has been joined does the wheel stop, and then the ender, to which the wheel adds. A
+// second Close waits for the first.
 func (e *Engine) Close() []string {
 	if !e.sender.Close() {
 		<-e.done

@@ -36,9 +36,9 @@ type Config struct {
 // nonce are set by New and constant after that; what they point to has mutexes of its own.
 //
 // Its goroutines: those of callers, which run everything that a call needs and leave nothing behind when it
-// returns; the wheel's, one or a few, which end contexts and start renewals; those that the sender spawns (renewals
-// of counts, registrations, late answers), which Close joins; and one for each stream of events while there is
-// something to tell.
+// returns; the wheel's, which ends holds and starts renewals; the ender's, a few, which end contexts; those that the
+// sender spawns (renewals of counts, registrations, late answers), which Close joins; and one for each stream of
+// events while there is something to tell.
 type Engine struct {
 	cfg      Config
 	clock    *watchdog.Clock
@@ -80,7 +80,6 @@ func New(cfg Config) *Engine {
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
 		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server,
 	})
-	e.ender.Init(e.wheel)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,

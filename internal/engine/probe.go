@@ -21,9 +21,9 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 
 // Ending reports that a hold has ended whose contexts may not have ended yet: a lost hold leaves the table after them.
 //
-// A test kit asks after it has put the clock forward and the wheel has turned. The goroutine that found the loss has
-// ended the hold by then, but it may still be ending the contexts, since the wheel does not wait for that. Until then
-// no other client must be granted the lock.
+// A test kit asks after it has put the clock forward and the wheel has turned. The hold is over by then, but the ender
+// may still be ending the contexts, since the wheel does not wait for that. Until then no other client must be granted
+// the lock.
 func (e *Engine) Ending() bool {
 	for _, h := range e.table.all() {
 		if h.Over() {

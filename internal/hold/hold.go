@@ -121,7 +121,7 @@ func (h *Hold) Over() bool {
 
 // Standing reports why a level that a context carries cannot be entered again: its own end, whatever became of the
 // hold after that, or the hold's. It reports releasing if the hold is being released. Whoever is told of an end finds
-// the level's context over: the goroutine that ends contexts may not have come to it yet.
+// the level's context over: the ender may not have come to it yet.
 func (h *Hold) Standing(from *Level) (err error, releasing bool) {
 	h.mu.Lock()
 	err, releasing = from.errLocked(), h.state == ending
