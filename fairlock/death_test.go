@@ -1,14 +1,9 @@
 package fairlock_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,145 +12,87 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
 const (
-	childAddr = "HOLDFAST_TEST_ADDR"
-	childName = "HOLDFAST_TEST_NAME"
-
 	childLease, childPoll = 3 * time.Second, 500 * time.Millisecond
-	slowChild             = "HOLDFAST_TEST_SLOW" // it asks twice as seldom, and its lease is shorter than it lives in the queue
-
+	// Of a child that asks twice as seldom, and whose lease is shorter than it lives in the queue.
 	slowLease, slowPoll = 2 * time.Second, time.Second
 )
 
-func init() { roles["waiter"] = waiter }
+// orders are what a child process is told.
+type orders struct {
+	Addr, Name  string
+	Lease, Poll time.Duration
+}
+
+// lock is a child's lock, of a client of its own.
+func (o orders) lock() *rlock.Lock {
+	client, err := rlock.NewClient(redis.NewClient(&redis.Options{Addr: o.Addr}),
+		&rlock.ClientOptions{Lease: o.Lease, MaxPoll: o.Poll, Logger: quiet})
+	role.Check(err)
+	return fairlock.New(client, o.Name)
+}
 
 // waiter is a child process that waits for the lock, says "held" and its token, unlocks when it is told to,
 // and says "freed".
-func waiter() {
-	lock := childLock()
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
+var waiter = role.New("waiter", func(o orders) {
+	lock := o.lock()
+	for {
+		role.Told()
 		held, unlock, err := lock.Lock(context.Background())
-		check(err)
+		role.Check(err)
 		known, err := lock.Held(held)
-		check(err)
+		role.Check(err)
 		fmt.Println("held", known.Fence)
-		if !lines.Scan() {
-			return
-		}
-		check(unlock())
+		role.Told()
+		role.Check(unlock())
 		fmt.Println("freed")
 	}
-}
+})
 
-// childLock is a child's lock, of a client of its own.
-func childLock() *rlock.Lock {
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	options := rlock.ClientOptions{Lease: childLease, MaxPoll: childPoll, Logger: quiet}
-	if os.Getenv(slowChild) != "" {
-		options.Lease, options.MaxPoll = slowLease, slowPoll
-	}
-	client, err := rlock.NewClient(rdb, &options)
-	check(err)
-	return fairlock.New(client, os.Getenv(childName))
-}
-
-func check(err error) {
-	if err != nil {
-		fmt.Println("failed:", err)
-		os.Exit(1)
-	}
-}
-
-// child is this test binary, started again as a waiter.
-type child struct {
-	l     *lab
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines chan string // closed when it has ended
+// orders are those of a child that contends for the lab's lock.
+func (l *lab) orders() orders {
+	return orders{Addr: l.server.Addr(), Name: l.name, Lease: childLease, Poll: childPoll}
 }
 
 // child starts a process that has its place in the queue when this returns.
-func (l *lab) child() *child {
+func (l *lab) child() *role.Process {
+	l.Helper()
+	c := waiter.Start(l, l.orders())
+	l.joins(c)
+	return c
+}
+
+// holder is a child that holds the lock.
+func (l *lab) holder() *role.Process {
+	l.Helper()
+	c := waiter.Start(l, l.orders())
+	c.Say("lock")
+	c.Hears("held")
+	return c
+}
+
+// joins has a caller of the child come, which has its place when this returns.
+func (l *lab) joins(c *role.Process) {
 	l.Helper()
 	before := l.waiters()
-	c := l.idleChild()
-	c.say("lock")
+	c.Say("lock")
 	redistest.Eventually(l, patience, func() bool { return l.waiters() > before }, "the child gets no place")
-	return c
-}
-
-func (l *lab) idleChild() *child {
-	l.Helper()
-	return l.childIn("waiter")
-}
-
-// childIn starts a child in some role, with more in its environment.
-func (l *lab) childIn(role string, env ...string) *child {
-	l.Helper()
-	c := &child{l: l, cmd: exec.Command(os.Args[0]), lines: make(chan string, 100)}
-	c.cmd.Env = append(os.Environ(), roleEnv+"="+role, childAddr+"="+l.server.Addr(), childName+"="+l.name)
-	c.cmd.Env = append(c.cmd.Env, env...)
-	c.cmd.Stderr = os.Stderr
-	var err error
-	c.in, err = c.cmd.StdinPipe() // whose end ends the child, should this process die
-	require.NoError(l, err)
-	out, err := c.cmd.StdoutPipe()
-	require.NoError(l, err)
-	require.NoError(l, c.cmd.Start())
-	go func() {
-		defer close(c.lines)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			c.lines <- lines.Text()
-		}
-	}()
-	l.Cleanup(c.kill)
-	return c
-}
-
-// kill ends the child with SIGKILL, and returns when it is gone.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	for range c.lines {
-	}
-	_ = c.cmd.Wait() // its status says nothing
-}
-
-// freeze stops the child, and returns when it stands still.
-func (c *child) freeze() {
-	c.l.Helper()
-	require.NoError(c.l, redistest.Freeze(c.cmd.Process))
-}
-
-func (c *child) thaw() {
-	c.l.Helper()
-	require.NoError(c.l, c.cmd.Process.Signal(syscall.SIGCONT))
-}
-
-func (c *child) say(line string) {
-	c.l.Helper()
-	_, err := io.WriteString(c.in, line+"\n")
-	require.NoError(c.l, err)
-}
-
-func (c *child) hears(word string) {
-	c.l.Helper()
-	c.next(word)
 }
 
 // serve lets the children in, in the order in which they stand here.
-func serve(t *testing.T, children ...*child) {
+func serve(t *testing.T, children ...*role.Process) {
 	t.Helper()
 	for i, c := range children {
-		c.hears("held")
+		c.Hears("held")
 		for _, later := range children[i+1:] {
-			require.Empty(t, later.lines, "somebody is in beside the holder")
+			later.Silent("somebody is in beside the holder")
 		}
-		c.say("unlock")
-		c.hears("freed")
+		c.Say("unlock")
+		c.Hears("freed")
 	}
 }
 
@@ -164,7 +101,7 @@ func TestKilledWaitersArePassedOver(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	first := l.peer(rlock.ClientOptions{}).take()
-	var live, dead []*child
+	var live, dead []*role.Process
 	for i := range 40 {
 		c := l.child()
 		if i*7%20 < 10 {
@@ -175,7 +112,7 @@ func TestKilledWaitersArePassedOver(t *testing.T) {
 	}
 	require.Len(t, dead, 20)
 	for _, c := range dead {
-		c.kill()
+		c.Kill()
 	}
 	first.frees(t)
 	serve(t, live...)
@@ -187,21 +124,12 @@ func TestKilledWaitersArePassedOver(t *testing.T) {
 func TestTheFirstNoticesADeadHolder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	holder := l.child2()
-	waiters := []*child{l.child(), l.child()}
-	holder.kill()
+	holder := l.holder()
+	waiters := []*role.Process{l.child(), l.child()}
+	holder.Kill()
 	require.EqualValues(t, 1, l.rdb.Exists(context.Background(), l.name).Val())
 	serve(t, waiters...)
 	l.clean()
-}
-
-// child2 is a child that holds the lock.
-func (l *lab) child2() *child {
-	l.Helper()
-	c := l.idleChild()
-	c.say("lock")
-	c.hears("held")
-	return c
 }
 
 // A process that was stopped for longer than it lives in the queue is passed over, and back in its old place
@@ -209,22 +137,22 @@ func (l *lab) child2() *child {
 func TestAStoppedWaiterComesBackToItsPlace(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	holder := l.child2()
+	holder := l.holder()
 	stopped, second, third := l.child(), l.child(), l.child()
-	stopped.freeze()
+	stopped.Freeze()
 	redistest.Eventually(t, patience, func() bool {
 		// Its life is over when Redis has forgotten it.
 		return l.rdb.ZCard(context.Background(), l.key("alive")).Val() == 2
 	}, "the stopped process stays alive")
-	holder.say("unlock")
-	holder.hears("freed")
-	second.hears("held")
+	holder.Say("unlock")
+	holder.Hears("freed")
+	second.Hears("held")
 	l.queued(1) // Redis knows by now that a message let it in
-	stopped.thaw()
+	stopped.Thaw()
 	l.queued(2)
-	require.Empty(t, stopped.lines)
-	second.say("unlock")
-	second.hears("freed")
+	stopped.Silent("it was passed over")
+	second.Say("unlock")
+	second.Hears("freed")
 	serve(t, stopped, third)
 	l.clean()
 }
@@ -235,10 +163,10 @@ func TestAnInvitedProcessDies(t *testing.T) {
 	l := newLab(t)
 	first := l.peer(rlock.ClientOptions{}).take()
 	dead, live := l.child(), l.child()
-	dead.freeze()
+	dead.Freeze()
 	first.frees(t)
 	require.Equal(t, []string{"1000000000"}, l.rdb.HVals(context.Background(), l.name).Val(), "it is invited")
-	dead.kill()
+	dead.Kill()
 	serve(t, live)
 	l.clean()
 }
@@ -298,26 +226,28 @@ func TestADeadProcessIsPassedOver(t *testing.T) {
 			l := newLab(t)
 			opts := rlock.ClientOptions{Lease: slowLease, MaxPoll: slowPoll}
 			b, c := l.peer(opts), l.peer(opts)
-			dead := l.childIn("crowd", slowChild+"=1")
+			orders := l.orders()
+			orders.Lease, orders.Poll = slowLease, slowPoll
+			dead := crowd.Start(t, orders)
 			if invited {
 				first := b.take()
-				dead.joins()
+				l.joins(dead)
 				first.frees(t)
 			} else {
-				dead.say("lock")
+				dead.Say("lock")
 			}
-			client, _, _ := strings.Cut(strings.TrimPrefix(dead.next("held"), "held "), ":")
+			client, _, _ := strings.Cut(dead.Hears("held"), ":")
 			l.queued(0)
-			dead.joins()
-			dead.joins()
+			l.joins(dead)
+			l.joins(dead)
 			first := b.wait()
-			dead.joins()
+			l.joins(dead)
 			second, third := c.wait(), b.wait()
 			told := l.rdb.Subscribe(context.Background(), "holdfast_fair:{"+l.name+"}:"+client)
 			t.Cleanup(func() { _ = told.Close() })
 			_, err := told.Receive(context.Background())
 			require.NoError(t, err)
-			dead.kill()
+			dead.Kill()
 			died := time.Now()
 			h := l.arrives(first)
 			took := time.Since(died)

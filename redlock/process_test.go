@@ -1,53 +1,41 @@
 package redlock_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-const (
-	childAddrs = "HOLDFAST_TEST_ADDRS"
-	childLease = 1500 * time.Millisecond
-)
+const childLease = 1500 * time.Millisecond
 
-func init() { roles["holder"] = childHolder }
-
-// childHolder holds the lock "child" and answers each line that it reads with what it knows of its hold.
-func childHolder() {
+// holder is a process that holds the lock "child" on nodes, and answers each line with what it knows of its hold.
+var holder = role.New("holder", func(addrs []string) {
 	var nodes []redis.UniversalClient
-	for addr := range strings.SplitSeq(os.Getenv(childAddrs), ",") {
+	for _, addr := range addrs {
 		nodes = append(nodes, redis.NewClient(&redis.Options{Addr: addr}))
 	}
 	o := options(childLease)
 	client, err := redlock.NewClient(nodes, &o)
-	if err != nil {
-		panic(err)
-	}
+	role.Check(err)
 	lock := redlock.New(client, "child")
 	held, unlock, err := lock.Lock(context.Background())
-	if err != nil {
-		panic(err)
-	}
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+	role.Check(err)
+	for {
+		line := role.Told()
 		hold, err := lock.Held(held)
 		switch {
-		case lines.Text() == "unlock":
+		case line == "unlock":
 			fmt.Println(errors.Is(unlock(), rlock.ErrLost))
 		case errors.Is(err, rlock.ErrLost):
 			fmt.Println("lost", held.Err() != nil)
@@ -55,44 +43,7 @@ func childHolder() {
 			fmt.Println(hold.Fence)
 		}
 	}
-}
-
-// child is a process that holds.
-type child struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  *os.File
-	out *bufio.Scanner
-}
-
-func startChild(t *testing.T, addrs []string) *child {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleEnv+"=holder", childAddrs+"="+strings.Join(addrs, ","))
-	cmd.Stderr = os.Stderr
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	cmd.Stdin = read
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	require.NoError(t, read.Close())
-	t.Cleanup(func() {
-		_ = write.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return &child{t: t, cmd: cmd, in: write, out: bufio.NewScanner(out)}
-}
-
-// ask sends a line and returns the answer.
-func (c *child) ask(line string) string {
-	c.t.Helper()
-	_, err := fmt.Fprintln(c.in, line)
-	require.NoError(c.t, err)
-	require.True(c.t, c.out.Scan(), "the child should answer")
-	return c.out.Text()
-}
+})
 
 // A process that is stopped for longer than its lease cannot be told anything. When it runs again it knows
 // at once, by Held, that it has nothing; meanwhile another has the lock, with a greater token, and the
@@ -101,19 +52,19 @@ func TestAStoppedHolder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)
 	lock := redlock.New(l.client(l.direct(), options(childLease)), "child")
-	holder := startChild(t, l.direct())
-	fence, err := strconv.ParseInt(holder.ask("held"), 10, 64)
+	child := holder.Start(t, l.direct())
+	fence, err := strconv.ParseInt(child.Ask("held"), 10, 64)
 	require.NoError(t, err)
 	_, _, err = lock.TryLock(within(t))
 	require.ErrorIs(t, err, rlock.ErrBusy)
 
-	require.NoError(t, redistest.Freeze(holder.cmd.Process))
+	child.Freeze()
 	ctx, unlock := take(t, lock)
 	hold := alive(t, lock, ctx)
 	require.Greater(t, hold.Fence, fence)
-	require.NoError(t, holder.cmd.Process.Signal(syscall.SIGCONT))
-	require.Equal(t, "lost true", holder.ask("held"))
-	require.Equal(t, "true", holder.ask("unlock"))
+	child.Thaw()
+	require.Equal(t, "lost true", child.Ask("held"))
+	require.Equal(t, "true", child.Ask("unlock"))
 	l.renewedAgain("child", 1)
 	require.Equal(t, hold.ID, alive(t, lock, ctx).ID)
 	require.NoError(t, unlock())
@@ -124,11 +75,10 @@ func TestAKilledHolder(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, 3)
 	lock := redlock.New(l.client(l.direct(), options(childLease)), "child")
-	holder := startChild(t, l.direct())
-	fence, err := strconv.ParseInt(holder.ask("held"), 10, 64)
+	child := holder.Start(t, l.direct())
+	fence, err := strconv.ParseInt(child.Ask("held"), 10, 64)
 	require.NoError(t, err)
-	require.NoError(t, holder.cmd.Process.Kill())
-	_ = holder.cmd.Wait()
+	child.Kill()
 	require.Greater(t, once(t, lock), fence)
 	l.soonOn("child")
 }

@@ -1,14 +1,8 @@
 package semaphore_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,92 +10,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// The configuration of a child process, in its environment.
-const (
-	childAddr  = "HOLDFAST_TEST_ADDR"
-	childName  = "HOLDFAST_TEST_NAME"
-	childCount = "HOLDFAST_TEST_COUNT"
-)
-
-func init() { roles["holder"] = holder }
-
-// child is this test binary, started again as a process that acquires permits.
-type child struct {
-	t     *testing.T
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines chan string // closed when the child has ended
-}
-
-func (l *lab) child(count int64) *child {
-	l.Helper()
-	c := &child{t: l.T, cmd: exec.Command(os.Args[0]), lines: make(chan string, 16)}
-	c.cmd.Env = append(os.Environ(), roleEnv+"=holder", childAddr+"="+l.server.Addr(),
-		childName+"="+l.name, childCount+"="+strconv.FormatInt(count, 10))
-	c.cmd.Stderr = os.Stderr
-	var err error
-	c.in, err = c.cmd.StdinPipe() // whose end ends the child, should this process die
-	require.NoError(l, err)
-	out, err := c.cmd.StdoutPipe()
-	require.NoError(l, err)
-	require.NoError(l, c.cmd.Start())
-	go func() {
-		defer close(c.lines)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			c.lines <- lines.Text()
-		}
-	}()
-	l.Cleanup(c.kill)
-	return c
-}
-
-func (c *child) hear() string { return arrives(c.t, c.lines, "the child says something") }
-
-// kill ends the child with SIGKILL, and returns when it is gone.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	for range c.lines {
-	}
-	_ = c.cmd.Wait() // its status says nothing
-}
-
-// freeze stops the child, and returns when it stands still.
-func (c *child) freeze() {
-	c.t.Helper()
-	require.NoError(c.t, redistest.Freeze(c.cmd.Process))
-}
-
-func (c *child) thaw() {
-	c.t.Helper()
-	require.NoError(c.t, c.cmd.Process.Signal(syscall.SIGCONT))
+// orders are what a child process is told.
+type orders struct {
+	Addr, Name string
+	Count      int64 // the permits that it acquires
 }
 
 // holder says "held" when it holds, and then what its context ends with.
-func holder() {
-	check := func(err error) {
-		if err != nil {
-			fmt.Println("failed:", err)
-			os.Exit(1)
-		}
-	}
-	go func() { // ends with its input
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	count, err := strconv.ParseInt(os.Getenv(childCount), 10, 64)
-	check(err)
-	client, err := rlock.NewClient(redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)}),
+var holder = role.New("holder", func(o orders) {
+	client, err := rlock.NewClient(redis.NewClient(&redis.Options{Addr: o.Addr}),
 		quiet(&rlock.ClientOptions{Lease: labLease}))
-	check(err)
-	held, release, err := semaphore.New(client, os.Getenv(childName)).Acquire(context.Background(), count)
-	check(err)
+	role.Check(err)
+	held, release, err := semaphore.New(client, o.Name).Acquire(context.Background(), o.Count)
+	role.Check(err)
 	fmt.Println("held")
 	<-held.Done()
 	fmt.Println(context.Cause(held) != nil && release() != nil)
+})
+
+func (l *lab) child(count int64) *role.Process {
+	l.Helper()
+	return holder.Start(l, orders{Addr: l.server.Addr(), Name: l.name, Count: count})
 }
 
 // needs 11: the permits of a crashed holder come back with the end of its lease, and no others.
@@ -110,12 +44,12 @@ func TestPermitsOfAKilledHolderComeBack(t *testing.T) {
 	l := newLab(t, nil)
 	s := l.leased(3)
 	c := l.child(2)
-	require.Equal(t, "held", c.hear())
+	c.Hears("held")
 	held, release, err := s.Acquire(t.Context(), 1)
 	require.NoError(t, err)
 	l.sums(0, 3)
 	waiter := l.waits(l.bounded(), s, 2)
-	c.kill()
+	c.Kill()
 	got := arrives(t, waiter, "the killed holder's permits come back")
 	require.NoError(t, got.err)
 	l.sums(0, 3)
@@ -131,7 +65,7 @@ func TestAKilledWaiterTakesNothing(t *testing.T) {
 	s := l.leased(2)
 	_, release, err := s.Acquire(t.Context(), 2)
 	require.NoError(t, err)
-	var children []*child
+	var children []*role.Process
 	for range 3 {
 		children = append(children, l.child(2))
 	}
@@ -140,7 +74,7 @@ func TestAKilledWaiterTakesNothing(t *testing.T) {
 		return err == nil && info.Waiters == len(children)
 	}, "they wait")
 	for _, c := range children {
-		c.kill()
+		c.Kill()
 	}
 	require.NoError(t, release())
 	_, release, err = s.TryAcquire(t.Context(), 2)
@@ -156,13 +90,13 @@ func TestAFrozenHolderHasLost(t *testing.T) {
 	l := newLab(t, nil)
 	s := l.leased(1)
 	c := l.child(1)
-	require.Equal(t, "held", c.hear())
-	c.freeze()
+	c.Hears("held")
+	c.Freeze()
 	waiter := l.waits(l.bounded(), s, 1)
 	got := arrives(t, waiter, "the lease of the frozen one ends")
 	require.NoError(t, got.err)
-	c.thaw()
-	require.Equal(t, "true", c.hear(), "it hears of its loss, and its release is refused")
+	c.Thaw()
+	require.Equal(t, "true", c.Hear(), "it hears of its loss, and its release is refused")
 	l.quietly()
 	l.sums(0, 1)
 	require.NoError(t, got.ctx.Err())

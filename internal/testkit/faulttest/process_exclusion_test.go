@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -20,11 +20,14 @@ import (
 const (
 	processCount   = 4
 	processCallers = 4 // in each
-	processTime    = "HOLDFAST_TEST_TIME"
-	processGuard   = "HOLDFAST_TEST_GUARD" // "none": the lock is not taken
 )
 
-func init() { roles["contender"] = processContender }
+// processContest is what a contender is told.
+type processContest struct {
+	processOrders
+	Span  time.Duration
+	Guard bool // whether the lock is taken
+}
 
 // processStay is one critical section: its first and its last moment, both taken inside.
 type processStay struct {
@@ -33,43 +36,40 @@ type processStay struct {
 	fence           int64
 }
 
-// processContender is a child whose goroutines lock and unlock one name for a while. It starts when it
+// processContender is a process whose goroutines lock and unlock one name for a while. It starts when it
 // has read a line, and at the end prints every stay, and then "done".
-func processContender() {
-	span, err := time.ParseDuration(os.Getenv(processTime))
-	processCheck(err)
-	client := processClient(nil)
-	lock := rlock.New(client, os.Getenv(processName))
-	_, err = fmt.Scanln(new(string))
-	processCheck(err)
+var processContender = role.New("contender", func(o processContest) {
+	client := o.client(nil)
+	lock := rlock.New(client, o.Name)
+	role.Told()
 	var all sync.WaitGroup
 	stays := make([][]processStay, processCallers)
 	for caller := range stays {
 		all.Go(func() {
-			for end := stamp.Now() + span; stamp.Now() < end; {
-				s, err := processEnter(lock)
-				processCheck(err)
+			for end := stamp.Now() + o.Span; stamp.Now() < end; {
+				s, err := o.enter(lock)
+				role.Check(err)
 				s.caller = caller
 				stays[caller] = append(stays[caller], s)
 			}
 		})
 	}
 	all.Wait()
-	processCheck(client.Close())
+	role.Check(client.Close())
 	for _, s := range slices.Concat(stays...) {
 		fmt.Println("stay", s.caller, int64(s.from), int64(s.to), s.fence)
 	}
 	fmt.Println("done")
-}
+})
 
-// processEnter takes the lock, stays inside for a moment, and leaves.
-func processEnter(lock *rlock.Lock) (s processStay, err error) {
+// enter takes the lock, stays inside for a moment, and leaves.
+func (o processContest) enter(lock *rlock.Lock) (s processStay, err error) {
 	stay := func(fence int64) {
 		s = processStay{from: stamp.Now(), fence: fence}
 		time.Sleep(50 * time.Microsecond) // so that a second one inside would show
 		s.to = stamp.Now()
 	}
-	if os.Getenv(processGuard) == "none" {
+	if !o.Guard {
 		stay(int64(stamp.Now()))
 		return s, nil
 	}
@@ -84,20 +84,20 @@ func processEnter(lock *rlock.Lock) (s processStay, err error) {
 }
 
 // processContend runs the contenders and collects their stays.
-func (p *faultyPath) processContend(span time.Duration, guard string) (stays []processStay) {
+func (p *faultyPath) processContend(span time.Duration, guard bool) (stays []processStay) {
 	p.t.Helper()
-	var children []*processChild
+	var children []*role.Process
 	for range processCount {
-		children = append(children, processStart(p.t, "contender", map[string]string{
-			processAddr: p.server.Addr(), processName: "contended", processLease: "30s",
-			processTime: span.String(), processGuard: guard,
+		children = append(children, processContender.Start(p.t, processContest{
+			processOrders: processOrders{Addr: p.server.Addr(), Name: "contended", Lease: 30 * time.Second},
+			Span:          span, Guard: guard,
 		}))
 	}
 	for _, child := range children {
-		child.say("go")
+		child.Say("go")
 	}
 	for i, child := range children {
-		for line := child.hear(); line != "done"; line = child.hear() {
+		for line := child.Hear(); line != "done"; line = child.Hear() {
 			s := processStay{process: i}
 			_, err := fmt.Sscanf(strings.TrimPrefix(line, "stay "), "%d %d %d %d",
 				&s.caller, &s.from, &s.to, &s.fence)
@@ -130,7 +130,7 @@ func processOverlaps(stays []processStay) string {
 func TestProcessesExcludeOneAnother(t *testing.T) {
 	t.Parallel()
 	p := newFaultyPath(t)
-	stays := p.processContend(3*time.Second, "lock")
+	stays := p.processContend(3*time.Second, true)
 	require.Empty(t, processOverlaps(stays))
 	turns := make(map[[2]int]int)
 	for _, s := range stays {
@@ -145,7 +145,7 @@ func TestProcessesExcludeOneAnother(t *testing.T) {
 func TestProcessesWithoutTheLockOverlap(t *testing.T) {
 	t.Parallel()
 	p := newFaultyPath(t)
-	require.Contains(t, processOverlaps(p.processContend(300*time.Millisecond, "none")), "overlap")
+	require.Contains(t, processOverlaps(p.processContend(300*time.Millisecond, false)), "overlap")
 }
 
 func TestOverlapDetector(t *testing.T) {

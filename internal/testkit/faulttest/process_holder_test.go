@@ -1,39 +1,33 @@
 package faulttest_test
 
 import (
-	"strconv"
-	"strings"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
 const processHeldLease = 2 * time.Second
 
-// processHold starts a child that holds name.
-func (p *faultyPath) processHold(name string) *processChild {
+// processHold starts a process that holds name.
+func (p *faultyPath) processHold(name string) *role.Process {
 	p.t.Helper()
-	child := processStart(p.t, "holder", map[string]string{
-		processAddr: p.server.Addr(), processName: name, processLease: processHeldLease.String(),
-	})
-	require.Equal(p.t, "held", child.hear())
+	child := processHolder.Start(p.t, processOrders{Addr: p.server.Addr(), Name: name, Lease: processHeldLease})
+	child.Hears("held")
 	return child
 }
 
-// fence is the token in an answer to "held", which must be of a live hold.
-func (c *processChild) fence() int64 {
-	c.t.Helper()
-	c.say("held")
-	fence, err, ok := strings.Cut(c.hear(), " ")
-	require.True(c.t, ok)
-	require.Equal(c.t, "<nil>", err)
-	n, parseErr := strconv.ParseInt(fence, 10, 64)
-	require.NoError(c.t, parseErr)
-	return n
+// processFence is the token of a process's hold, which must be live.
+func processFence(t *testing.T, child *role.Process) (fence int64) {
+	t.Helper()
+	_, err := fmt.Sscanf(child.Ask("held"), "%d <nil>", &fence)
+	require.NoError(t, err)
+	return fence
 }
 
 // Bug 15: a holder is killed: the next one gets in when the lease is over, not before, and, with no message and
@@ -44,13 +38,13 @@ func TestKilledHoldersLockIsFreeAfterItsLease(t *testing.T) {
 	opts := rlock.ClientOptions{Lease: faultNever, MaxPoll: faultNever}
 	lock := rlock.New(p.straight(opts), "killed")
 	child := p.processHold("killed")
-	fence := child.fence()
+	fence := processFence(t, child)
 	waiting := faultCall(t.Context(), lock.Lock)
 	p.listened("killed")
-	child.say("renewed") // so that the lease's end is not the one that the waiter was told first
-	require.Equal(t, "renewed", child.hear())
+	// So that the lease's end is not the one that the waiter was told first.
+	require.Equal(t, "renewed", child.Ask("renewed"))
 
-	child.kill()
+	child.Kill()
 	start := time.Now()
 	left, err := p.direct.PTTL(t.Context(), "killed").Result()
 	require.NoError(t, err)
@@ -73,22 +67,19 @@ func TestHolderStoppedBrieflyKeepsTheLock(t *testing.T) {
 	opts := rlock.ClientOptions{Lease: faultNever, MaxPoll: 50 * time.Millisecond}
 	lock := rlock.New(p.straight(opts), "brief")
 	child := p.processHold("brief")
-	fence := child.fence()
+	fence := processFence(t, child)
 	waiting := faultCall(t.Context(), lock.Lock)
 	p.listened("brief")
 	for range 2 {
-		child.freeze()
+		child.Freeze()
 		time.Sleep(processHeldLease * 2 / 5) // the fault itself
-		child.thaw()
-		child.say("renewed")
-		require.Equal(t, "renewed", child.hear())
-		require.Equal(t, fence, child.fence())
+		child.Thaw()
+		require.Equal(t, "renewed", child.Ask("renewed"))
+		require.Equal(t, fence, processFence(t, child))
 	}
 	require.Empty(t, waiting, "two hold the lock")
-	child.say("losses")
-	require.Equal(t, "0", child.hear())
-	child.say("unlock")
-	require.Equal(t, "<nil>", child.hear())
+	require.Equal(t, "0", child.Ask("losses"))
+	require.Equal(t, "<nil>", child.Ask("unlock"))
 	faultEnters(t, waiting, faultSoon)
 }
 
@@ -99,27 +90,26 @@ func TestHolderStoppedForLongKnowsOfItsLoss(t *testing.T) {
 	p := newFaultyPath(t)
 	lock := rlock.New(p.straight(rlock.ClientOptions{MaxPoll: faultNever}), "long")
 	child := p.processHold("long")
-	fence := child.fence()
+	fence := processFence(t, child)
 	waiting := faultCall(t.Context(), lock.Lock)
 	p.listened("long")
 
-	child.freeze()
+	child.Freeze()
 	g := faultAwait(t, waiting, processHeldLease+wakeupSlack)
 	require.NoError(t, g.err)
 	hold, err := lock.Held(g.held)
 	require.NoError(t, err)
 	require.Greater(t, hold.Fence, fence)
 	// These lie in the pipe when the child wakes: they are the first that it does.
-	child.say("held")
-	child.say("unlock")
-	child.say("context")
-	child.thaw()
-	require.Equal(t, "0 lost", child.hear())
-	require.Equal(t, "lost", child.hear())
-	require.Equal(t, "lost", child.hear())
+	child.Say("held")
+	child.Say("unlock")
+	child.Say("context")
+	child.Thaw()
+	require.Equal(t, "0 lost", child.Hear())
+	require.Equal(t, "lost", child.Hear())
+	require.Equal(t, "lost", child.Hear())
 	redistest.Eventually(t, faultSoon, func() bool {
-		child.say("losses")
-		return child.hear() == "1"
+		return child.Ask("losses") == "1"
 	}, "the observer was not told of one loss")
 
 	_, err = lock.Held(g.held)
