@@ -3,7 +3,6 @@ package multilock_test
 import (
 	"context"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -18,16 +18,8 @@ import (
 // patience bounds what has to happen. Nothing is measured against it.
 const patience = 20 * time.Second
 
-// roles are what this binary does when it is started again as a child.
-var roles = map[string]func(){}
-
-const roleEnv = "HOLDFAST_MULTILOCK_ROLE"
-
 func TestMain(m *testing.M) {
-	if role, ok := roles[os.Getenv(roleEnv)]; ok {
-		role()
-		return
-	}
+	role.Play()
 	redistest.ServeExamples(1)
 	redistest.Main(m)
 }

@@ -1,13 +1,8 @@
 package multilock_test
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -16,10 +11,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 )
-
-// stressed is one caller's hold of one name.
-type stressed struct{ began, ended, fence int64 }
 
 // Fifty goroutines in three processes take random overlapping sets of locks while the network and Redis misbehave: no
 // two hold one name at a time, tokens are in order, no call hangs when the faults are over, and nothing is left.
@@ -33,34 +27,29 @@ func TestRandomSetsUnderFaults(t *testing.T) {
 	}
 	server := redistest.Start(t)
 	var proxies []*faultproxy.Proxy
-	var children []*stressProcess
+	var children []*role.Process
 	for range 3 {
 		p := faultproxy.Start(t, server.Addr())
 		proxies = append(proxies, p)
-		children = append(children, startStress(t, p.Addr(), span))
+		children = append(children, stress.Start(t, stressOrders{Addr: p.Addr(), Span: span}))
 	}
 	faults := disturb(t, server, proxies, span)
+	var holds []witness.Hold
 	for _, c := range children {
-		c.until(t, "healed", span+4*patience)
+		holds = append(holds, witness.Heard(t, c, "healed", 4*patience)...)
 	}
-	believed := make(map[int][]stressed)
 	for _, c := range children {
-		_, err := io.WriteString(c.in, "go\n")
-		require.NoError(t, err)
-		c.until(t, "done", 4*patience)
-		require.Empty(t, c.failed)
-		for n, all := range c.held {
-			believed[n] = append(believed[n], all...)
-		}
+		c.Say("go")
+		holds = append(holds, witness.Heard(t, c, "done", 4*patience)...)
 	}
-	holds := 0
-	for n, all := range believed {
-		holds += len(all)
-		checkStressed(t, n, all)
+	require.NoError(t, witness.Judge(holds))
+	names := make(map[string]bool)
+	for _, h := range holds {
+		names[h.Name] = true
 	}
-	require.Len(t, believed, stressNames)
+	require.Len(t, names, stressNames)
 	require.Positive(t, faults)
-	t.Logf("%d holds of %d names, %d faults", holds, len(believed), faults)
+	t.Logf("%d holds of %d names, %d faults", len(holds), len(names), faults)
 	redistest.Eventually(t, patience, func() bool {
 		for _, key := range server.Keys(t) {
 			if !strings.HasPrefix(key, "redisson_lock_token:") {
@@ -69,16 +58,6 @@ func TestRandomSetsUnderFaults(t *testing.T) {
 		}
 		return true
 	}, "locks are left")
-}
-
-// checkStressed finds no overlap, and tokens in order.
-func checkStressed(t *testing.T, n int, all []stressed) {
-	t.Helper()
-	sort.Slice(all, func(i, j int) bool { return all[i].began < all[j].began })
-	for i := 1; i < len(all); i++ {
-		require.GreaterOrEqual(t, all[i].began, all[i-1].ended, "two held name %d", n)
-		require.Greater(t, all[i].fence, all[i-1].fence, "tokens of name %d", n)
-	}
 }
 
 // disturb causes faults at random until the span is over, and mends everything. It returns how many.
@@ -110,71 +89,4 @@ func disturb(
 		time.Sleep(20 * time.Millisecond)
 	}
 	return faults
-}
-
-type stressProcess struct {
-	in     io.Writer
-	lines  chan string
-	held   map[int][]stressed
-	failed []string
-}
-
-func startStress(t *testing.T, addr string, span time.Duration) *stressProcess {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleEnv+"=stress", stressAddr+"="+addr, stressFor+"="+span.String())
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	c := &stressProcess{in: in, lines: make(chan string, 1<<20), held: make(map[int][]stressed)}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer close(c.lines)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			c.lines <- lines.Text()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		for range c.lines {
-		}
-		<-ended
-		_ = cmd.Wait()
-	})
-	return c
-}
-
-// until reads what the child tells, up to a line.
-func (c *stressProcess) until(t *testing.T, last string, limit time.Duration) {
-	t.Helper()
-	over := time.After(limit)
-	for {
-		select {
-		case line, ok := <-c.lines:
-			require.True(t, ok, "a child has ended")
-			if line == last {
-				return
-			}
-			c.take(t, line)
-		case <-over:
-			t.Fatalf("a child did not come to %q", last)
-		}
-	}
-}
-
-func (c *stressProcess) take(t *testing.T, line string) {
-	t.Helper()
-	if strings.HasPrefix(line, "failed") {
-		c.failed = append(c.failed, line)
-		return
-	}
-	var n int
-	var s stressed
-	_, err := fmt.Sscanf(line, "held %d %d %d %d", &n, &s.began, &s.ended, &s.fence)
-	require.NoError(t, err, line)
-	c.held[n] = append(c.held[n], s)
 }
