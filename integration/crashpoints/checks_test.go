@@ -1,7 +1,6 @@
 package crashpoints_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 )
 
 // found is the result of a pair.
@@ -35,7 +35,7 @@ func (l *lab) check() found {
 	require.NoError(l.t, l.rival.close())
 	f.starved, f.words = l.checkCalls()
 	stays := l.stays()
-	assert.Empty(l.t, overlap(stays, l.forgiven()))
+	assert.Empty(l.t, overlaps(stays, l.forgiven()))
 	assert.Empty(l.t, disorder(stays))
 	l.checkProof()
 	l.checkRemains()
@@ -181,28 +181,16 @@ func (l *lab) checkRemains() {
 		"somebody is still subscribed")
 }
 
-// overlap describes the first two stays that overlap; "" if there are none, or none later than forgiven.
-func overlap(stays []stay, forgiven time.Duration) string {
-	stays = slices.Clone(stays)
-	slices.SortFunc(stays, func(a, b stay) int { return int(a.From - b.From) })
-	for i, a := range stays {
-		for _, b := range stays[i+1:] {
-			if b.From <= a.To && min(a.To, b.To) > forgiven {
-				return fmt.Sprintf("%+v and %+v overlap", a, b)
-			}
-		}
-	}
-	return ""
+// overlaps are all pairs of stays that overlap later than is forgiven.
+func overlaps(stays []stay, forgiven time.Duration) []witness.Pair[stay] {
+	return slices.DeleteFunc(witness.Overlaps(stays), func(p witness.Pair[stay]) bool {
+		return min(p.Earlier.To, p.Later.To) <= forgiven
+	})
 }
 
-// disorder describes the first stay whose token is not above that of a stay that had ended before.
-func disorder(stays []stay) string {
-	for _, a := range stays {
-		for _, b := range stays {
-			if a.To < b.From && (b.Fence < a.Fence || b.Fence == a.Fence && !b.Moved) {
-				return fmt.Sprintf("the token of %+v is not above that of %+v", b, a)
-			}
-		}
-	}
-	return ""
+// disorder are the stays whose token is not above that of a stay that had ended before.
+func disorder(stays []stay) []witness.Pair[stay] {
+	return slices.DeleteFunc(witness.Disorder(stays), func(p witness.Pair[stay]) bool {
+		return p.Later.Moved && p.Later.Fence == p.Earlier.Fence
+	})
 }

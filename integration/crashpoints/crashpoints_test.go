@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 )
 
 // Every point times every action: the strike happens once, no stays overlap, nothing is left behind, and the lock can
@@ -99,31 +99,24 @@ func TestPairsWithoutSense(t *testing.T) {
 	require.Len(t, actions(), 11)
 }
 
+func at(fence int64, from, to time.Duration) stay {
+	return stay{Hold: witness.Hold{Fence: fence, From: from, To: to}}
+}
+
 func TestOverlap(t *testing.T) {
 	t.Parallel()
-	a := stay{From: 10, To: 20, Fence: 1}
-	for name, c := range map[string]struct {
-		b        stay
-		forgiven time.Duration
-		want     bool
-	}{
-		"after":              {b: stay{From: 21, To: 30}},
-		"inside":             {b: stay{From: 12, To: 13}, want: true},
-		"around":             {b: stay{From: 1, To: 30}, want: true},
-		"begins at the end":  {b: stay{From: 20, To: 30}, want: true},
-		"forgiven":           {b: stay{From: 12, To: 30}, forgiven: 20},
-		"forgiven too early": {b: stay{From: 12, To: 30}, forgiven: 19, want: true},
-	} {
-		assert.Equal(t, c.want, overlap([]stay{a, c.b}, c.forgiven) != "", name)
-		assert.Equal(t, c.want, overlap([]stay{c.b, a}, c.forgiven) != "", name)
-	}
+	stays := []stay{at(1, 10, 20), at(2, 12, 30)}
+	require.Len(t, overlaps(stays, 0), 1)
+	require.Len(t, overlaps(stays, 19), 1, "forgiven too early")
+	require.Empty(t, overlaps(stays, 20))
 }
 
 func TestDisorder(t *testing.T) {
 	t.Parallel()
-	a := stay{From: 10, To: 20, Fence: 5}
-	require.Empty(t, disorder([]stay{a, {From: 30, To: 40, Fence: 6}}))
-	require.Empty(t, disorder([]stay{a, {From: 30, To: 40, Fence: 5, Moved: true}}))
-	require.NotEmpty(t, disorder([]stay{a, {From: 30, To: 40, Fence: 5}}))
-	require.NotEmpty(t, disorder([]stay{{From: 30, To: 40, Fence: 4}, a}))
+	a, moved := at(5, 10, 20), at(5, 30, 40)
+	moved.Moved = true
+	require.Empty(t, disorder([]stay{a, at(6, 30, 40)}))
+	require.Empty(t, disorder([]stay{a, moved}))
+	require.NotEmpty(t, disorder([]stay{a, at(5, 30, 40)}))
+	require.NotEmpty(t, disorder([]stay{at(4, 30, 40), a}))
 }

@@ -1,11 +1,8 @@
 package crashpoints_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
-	"os"
-	"os/exec"
+	"errors"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
 
@@ -29,9 +27,7 @@ type lab struct {
 	direct *redis.Client
 	rival  *rival
 
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	lines chan report // closed when the subject has ended
+	subject *role.Process
 
 	reports []report
 	passed  map[crash.Point]int
@@ -44,9 +40,7 @@ type lab struct {
 
 func newLab(t *testing.T, p crash.Point, a action) *lab {
 	t.Helper()
-	l := &lab{t: t, point: p, action: a, course: courseTo(p), lines: make(chan report, 1<<14),
-		passed: make(map[crash.Point]int),
-	}
+	l := &lab{t: t, point: p, action: a, course: courseTo(p), passed: make(map[crash.Point]int)}
 	l.lease = a.lease(l.course.scenario)
 	var args []redistest.Option
 	if a == redisAOF {
@@ -58,40 +52,6 @@ func newLab(t *testing.T, p crash.Point, a action) *lab {
 	return l
 }
 
-// start starts the subject, which ends with the test at the latest.
-func (l *lab) start() {
-	l.t.Helper()
-	text, err := json.Marshal(orders{
-		Addr: l.server.Addr(), Point: l.point, Passing: l.course.passing, Action: l.action,
-		Scenario: l.course.scenario, Lease: l.lease,
-	})
-	require.NoError(l.t, err)
-	l.cmd = exec.Command(os.Args[0])
-	l.cmd.Env = append(os.Environ(), subjectEnv+"="+string(text))
-	l.cmd.Stderr = os.Stderr
-	l.in, err = l.cmd.StdinPipe() // its end ends the subject if this process dies
-	require.NoError(l.t, err)
-	out, err := l.cmd.StdoutPipe()
-	require.NoError(l.t, err)
-	require.NoError(l.t, l.cmd.Start())
-	go func() {
-		defer close(l.lines)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			var r report
-			if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-				r = report{Kind: "nonsense", Text: lines.Text()}
-			}
-			l.lines <- r
-		}
-	}()
-	l.t.Cleanup(func() {
-		_ = l.cmd.Process.Kill()
-		for range l.lines {
-		}
-		_ = l.cmd.Wait() // its status says nothing
-	})
-}
-
 // run follows the pair until the subject has ended.
 func (l *lab) run() {
 	l.t.Helper()
@@ -101,37 +61,38 @@ func (l *lab) run() {
 		require.NoError(l.t, err)
 		require.NotNil(l.t, l.rival.first)
 	}
-	l.start()
-	limit := time.After(patience)
-	for {
-		select {
-		case r, ok := <-l.lines:
-			if !ok || r.Kind == done {
-				l.gone = stamp.Now()
-				require.Equal(l.t, l.action != kill, ok, "whether it lived to the end; last words: %s", l.last(8))
-				return
-			}
-			l.hear(r)
-		case <-limit:
+	l.subject = subjects.Start(l.t, orders{
+		Addr: l.server.Addr(), Point: l.point, Passing: l.course.passing, Action: l.action,
+		Scenario: l.course.scenario, Lease: l.lease,
+	})
+	for end := time.Now().Add(patience); ; {
+		line, err := l.subject.Next(time.Until(end))
+		ended := errors.Is(err, role.ErrEnded)
+		if err != nil && !ended {
 			l.stuck()
 		}
+		var r report
+		if !ended && json.Unmarshal([]byte(line), &r) != nil {
+			r = report{Kind: "nonsense", Text: line}
+		}
+		if ended || r.Kind == done {
+			l.gone = stamp.Now()
+			require.Equal(l.t, l.action == kill, ended, "whether it lived to the end; last words: %s", l.last(8))
+			return
+		}
+		l.hear(r)
 	}
 }
 
 // stuck gives up on the subject, and makes it print the stacks of its goroutines.
 func (l *lab) stuck() {
 	l.t.Helper()
-	_ = l.cmd.Process.Signal(syscall.SIGQUIT)
-	for end := time.After(slack); ; {
-		select {
-		case _, ok := <-l.lines:
-			if ok {
-				continue
-			}
-		case <-end:
-		}
-		l.t.Fatalf("the subject is stuck; its words: %s", l.last(400))
+	l.subject.Signal(syscall.SIGQUIT)
+	var err error
+	for end := time.Now().Add(slack); err == nil; {
+		_, err = l.subject.Next(time.Until(end))
 	}
+	l.t.Fatalf("the subject is stuck; its words: %s", l.last(400))
 }
 
 // last are the newest reports, as text.
@@ -190,13 +151,13 @@ func (l *lab) strike() {
 	case stop:
 		time.Sleep(l.lease * 3 / 2) // the fault itself
 		for range 20 {              // the subject may not have stopped until now
-			require.NoError(l.t, l.cmd.Process.Signal(syscall.SIGCONT))
+			l.subject.Thaw()
 			time.Sleep(5 * time.Millisecond)
 		}
 	case redisEmpty, redisAOF:
 		l.server.Kill()
 		l.killed = stamp.Now()
-		l.say("go")
+		l.subject.Say("go")
 		time.Sleep(100 * time.Millisecond) // the fault itself: some calls find nobody
 		l.server.Restart()
 		l.down = stamp.Now() - l.killed
@@ -204,18 +165,12 @@ func (l *lab) strike() {
 		n, err := l.direct.ClientKillByFilter(ctx, "TYPE", "pubsub").Result()
 		require.NoError(l.t, err)
 		l.cut = n
-		l.say("go")
+		l.subject.Say("go")
 	case flush:
 		require.NoError(l.t, l.direct.ScriptFlush(ctx).Err())
-		l.say("go")
+		l.subject.Say("go")
 	case kill:
 		return // no process is left to be told anything
 	}
-	l.say("healed")
-}
-
-func (l *lab) say(line string) {
-	l.t.Helper()
-	_, err := io.WriteString(l.in, line+"\n")
-	require.NoError(l.t, err)
+	l.subject.Say("healed")
 }

@@ -1,20 +1,17 @@
 package crashpoints_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
-// TestMain is also the subject's: this test binary, started again with a pair in its environment. Ten pairs run at a
+// TestMain is also the subjects'. Ten pairs run at a
 // time, however few processors there are, because they mostly wait for leases to end. An explicit -parallel takes
 // precedence.
 func TestMain(m *testing.M) {
-	if os.Getenv(subjectEnv) != "" {
-		subjectMain()
-		return
-	}
+	role.Play()
 	redistest.InParallel(10)
 	redistest.Main(m)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -34,11 +35,9 @@ const (
 
 // stay is a time during which a hold was treated as live: the first and the last certain moment.
 type stay struct {
-	Who      string
-	ID       int
-	From, To time.Duration
-	Fence    int64
-	Moved    bool // it goes on with a hold of another client, whose token it keeps
+	witness.Hold
+	ID    int
+	Moved bool // it goes on with a hold of another client, whose token it keeps
 }
 
 type callReport struct {

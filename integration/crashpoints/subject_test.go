@@ -1,7 +1,6 @@
 package crashpoints_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,13 +13,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// subjectEnv contains a subject's task, as JSON.
-const subjectEnv = "HOLDFAST_TEST_CRASHPOINT"
-
+// orders are a subject's task.
 type orders struct {
 	Addr     string
 	Point    crash.Point
@@ -52,14 +50,12 @@ type subject struct {
 	stall  time.Duration
 }
 
-// subjectMain is the whole life of a subject.
-func subjectMain() {
+// subjects are processes that are struck. This is the whole life of one.
+var subjects = role.New("subject", func(o orders) {
 	s := &subject{
-		going: make(chan struct{}), healed: make(chan struct{}), struck: make(chan struct{}),
+		orders: o,
+		going:  make(chan struct{}), healed: make(chan struct{}), struck: make(chan struct{}),
 		counts: make(map[crash.Point]int), stays: make(map[*staying]bool),
-	}
-	if err := json.Unmarshal([]byte(os.Getenv(subjectEnv)), &s.orders); err != nil {
-		panic(err)
 	}
 	go s.listen()
 	go s.beat()
@@ -79,7 +75,7 @@ func subjectMain() {
 	s.tell(report{Kind: stalled, Text: s.stall.String()})
 	s.mu.Unlock()
 	s.tell(report{Kind: done})
-}
+})
 
 func (s *subject) newClient() *rlock.Client {
 	client, err := rlock.NewClient(s.rdb, &rlock.ClientOptions{
@@ -116,17 +112,16 @@ func (s *subject) await(c <-chan struct{}) {
 	}
 }
 
-// listen reads the parent's commands, and ends with the parent.
+// listen follows the parent's commands.
 func (s *subject) listen() {
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		switch lines.Text() {
+	for {
+		switch role.Told() {
 		case "go":
 			close(s.going)
 		case "healed":
 			close(s.healed)
 		}
 	}
-	os.Exit(1)
 }
 
 // beat measures how badly this process is starved of processors.
