@@ -1,10 +1,6 @@
 package redisson_test
 
 import (
-	"bufio"
-	"io"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -99,11 +95,12 @@ func TestKilledGoProcess(t *testing.T) {
 	classPath(t)
 	server := redistest.Start(t)
 	j, rdb := startJava(t, []string{server.Addr()}, javaOptions{}), server.Client(t)
-	kill := startHolder(t, server.Addr(), "killed", short)
+	child := holder.Start(t, orders{Addr: server.Addr(), Name: "killed", Lease: short})
+	child.Hears("held")
 	waiting := j.thread("a").waiting("lock", "killed")
 	staysHeld(t, rdb, "killed", short, waiting)
 
-	kill()
+	child.Kill()
 	start := time.Now()
 	left := leaseLeft(t, rdb, "killed")
 	javaArrives(t, waiting)
@@ -111,38 +108,4 @@ func TestKilledGoProcess(t *testing.T) {
 	require.GreaterOrEqual(t, took, left-time.Millisecond, "in before the lease was over")
 	require.Equal(t, "true", j.thread("a").do("mine", "killed"))
 	t.Logf("lease left %v, in after %v", left, took)
-}
-
-// startHolder starts this test binary as a process that holds a lock. It returns a function that kills it.
-func startHolder(t *testing.T, addr, name string, lease time.Duration) (kill func()) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), holderAddr+"="+addr, holderName+"="+name, holderLease+"="+lease.String())
-	cmd.Stderr = os.Stderr
-	_, err := cmd.StdinPipe() // its end ends the child if this process dies
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	said, gone := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(gone)
-		lines := bufio.NewScanner(out)
-		lines.Scan()
-		said <- lines.Text()
-		_, _ = io.Copy(io.Discard, out)
-	}()
-	kill = func() {
-		_ = cmd.Process.Kill()
-		<-gone
-		_ = cmd.Wait() // its status says nothing
-	}
-	t.Cleanup(kill)
-	select {
-	case line := <-said:
-		require.Equal(t, "held", line)
-	case <-time.After(limit):
-		t.Fatal("the child does not hold the lock")
-	}
-	return kill
 }

@@ -1,65 +1,47 @@
 package redisson_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The environment that makes this test binary, started again, hold a lock until it is killed.
-const (
-	holderAddr  = "HOLDFAST_TEST_HOLDER_ADDR"
-	holderName  = "HOLDFAST_TEST_HOLDER_NAME"
-	holderLease = "HOLDFAST_TEST_HOLDER_LEASE"
-)
-
-func TestMain(m *testing.M) {
-	if addr := os.Getenv(holderAddr); addr != "" {
-		if err := holder(addr, os.Getenv(holderName), os.Getenv(holderLease)); err != nil {
-			fmt.Println("failed:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if os.Getenv(rwRole) != "" {
-		rwChild()
-		return
-	}
-	if os.Getenv(permitAddr) != "" {
-		if err := permitChild(); err != nil {
-			fmt.Println("failed:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	redistest.Main(m)
+// orders are what a process of ours is told.
+type orders struct {
+	Addr, Name     string
+	Me             string // who it is, where that matters
+	Lease, MaxPoll time.Duration
+	Capacity       int64 // of a semaphore
 }
 
-// holder locks, says "held", and stays until its input ends, which it does with the test at the latest.
-func holder(addr, name, lease string) error {
-	d, err := time.ParseDuration(lease)
-	if err != nil {
-		return err
-	}
-	rdb := redis.NewClient(&redis.Options{Addr: addr})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: d})
-	if err != nil {
-		return err
-	}
-	_, unlock, err := rlock.New(client, name).Lock(context.Background())
-	if err != nil {
-		return err
-	}
+// open makes the client of the process.
+func (o orders) open() (*redis.Client, *rlock.Client) {
+	rdb := redis.NewClient(&redis.Options{Addr: o.Addr})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: o.Lease, MaxPoll: o.MaxPoll, Logger: slog.New(slog.DiscardHandler),
+	})
+	role.Check(err)
+	return rdb, client
+}
+
+// holder holds a lock until it is killed.
+var holder = role.New("holder", func(o orders) {
+	_, client := o.open()
+	_, _, err := rlock.New(client, o.Name).Lock(context.Background())
+	role.Check(err)
 	fmt.Println("held")
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-	}
-	return unlock()
+	role.Told()
+})
+
+func TestMain(m *testing.M) {
+	role.Play()
+	redistest.Main(m)
 }

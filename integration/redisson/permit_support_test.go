@@ -1,14 +1,8 @@
 package redisson_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strconv"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
@@ -77,75 +71,19 @@ func (p inside) visit(ctx context.Context, me string) (overlap bool, err error) 
 	return count > p.capacity, p.rdb.ZRem(ctx, p.key, me).Err()
 }
 
-// The environment that makes this test binary, started again, acquire permits until it is killed.
-const (
-	permitAddr = "HOLDFAST_TEST_PERMIT_ADDR"
-	permitName = "HOLDFAST_TEST_PERMIT_NAME"
-	permitMe   = "HOLDFAST_TEST_PERMIT_ME"
-	permitAll  = "HOLDFAST_TEST_PERMIT_CAPACITY"
-)
-
-// permitChild is a process that acquires and releases permits of a name, for ever.
-func permitChild() error {
-	capacity, err := strconv.ParseInt(os.Getenv(permitAll), 10, 64)
-	if err != nil {
-		return err
-	}
-	go func() { // its end ends the process if the test dies
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(permitAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Lease: short})
-	if err != nil {
-		return err
-	}
-	name := os.Getenv(permitName)
-	p := inside{rdb: rdb, key: name + ":inside", capacity: capacity}
-	s := semaphore.New(client, name)
+// permitVisitor acquires and releases permits of a name until it is killed, and says when too many were inside.
+var permitVisitor = role.New("visitor", func(o orders) {
+	rdb, client := o.open()
+	p := inside{rdb: rdb, key: o.Name + ":inside", capacity: o.Capacity}
+	s := semaphore.New(client, o.Name)
 	fmt.Println("ready")
 	for {
-		err := s.Do(context.Background(), 1, func(ctx context.Context) error {
-			overlap, err := p.visit(ctx, os.Getenv(permitMe))
+		role.Check(s.Do(context.Background(), 1, func(ctx context.Context) error {
+			overlap, err := p.visit(ctx, o.Me)
 			if overlap {
 				fmt.Println("overlap")
 			}
 			return err
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
-}
-
-// startPermitChild starts one. Kill returns the number of overlaps that it reported.
-func startPermitChild(t *testing.T, addr, name, me string, capacity int64) (kill func() (overlaps int)) {
-	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), permitAddr+"="+addr, permitName+"="+name, permitMe+"="+me,
-		permitAll+"="+strconv.FormatInt(capacity, 10))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	lines := bufio.NewScanner(out)
-	require.True(t, lines.Scan() && lines.Text() == "ready", "the child says %q", lines.Text())
-	told := make(chan int, 1)
-	go func() {
-		n := 0
-		for lines.Scan() {
-			n++
-			t.Log(me, "says", lines.Text())
-		}
-		told <- n
-	}()
-	return func() int {
-		_ = cmd.Process.Kill()
-		n := <-told
-		_ = cmd.Wait() // its status says nothing
-		_ = in.Close()
-		return n
-	}
-}
+})

@@ -1,16 +1,11 @@
 package redisson_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,66 +14,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// The environment that makes this test binary, started again, a process with a read-write lock: read (it takes the
-// read side and stays) or hammer.
-const (
-	rwRole = "HOLDFAST_TEST_RW_ROLE"
-	rwAddr = "HOLDFAST_TEST_RW_ADDR"
-	rwName = "HOLDFAST_TEST_RW_NAME"
-)
-
-// rwChild follows its environment, until it is killed or its input ends.
-func rwChild() {
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(rwAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: short, MaxPoll: short / 8, Logger: slog.New(slog.DiscardHandler),
-	})
-	lock := rwlock.New(client, os.Getenv(rwName))
-	if err == nil && os.Getenv(rwRole) == "read" {
-		_, _, err = lock.Read().Lock(context.Background())
-	}
-	if err != nil {
-		fmt.Println("failed:", err)
-		os.Exit(1)
-	}
+// rwReader takes the read side of a lock, and stays.
+var rwReader = role.New("reader", func(o orders) {
+	_, client := o.open()
+	_, _, err := rwlock.New(client, o.Name).Read().Lock(context.Background())
+	role.Check(err)
 	fmt.Println("ready")
-	if os.Getenv(rwRole) == "hammer" {
-		p := place{rdb: rdb, name: os.Getenv(rwName) + ":place"}
-		for i := range 3 {
-			go rwHammer(client, p, os.Getenv(rwName), fmt.Sprint("child", os.Getpid(), i), nil)
-		}
+	role.Told()
+})
+
+// rwContender contends for both sides.
+var rwContender = role.New("contender", func(o orders) {
+	rdb, client := o.open()
+	fmt.Println("ready")
+	for i := range 3 {
+		go rwHammer(client, place{rdb: rdb, name: o.Name + ":place"}, o.Name, fmt.Sprint("child", os.Getpid(), i), nil)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	os.Exit(0)
-}
-
-type rwProcess struct{ cmd *exec.Cmd }
-
-func startRWChild(t *testing.T, addr, name, role string) rwProcess {
-	t.Helper()
-	p := rwProcess{exec.Command(os.Args[0])}
-	p.cmd.Env = append(os.Environ(), rwRole+"="+role, rwAddr+"="+addr, rwName+"="+name)
-	p.cmd.Stderr = os.Stderr
-	_, err := p.cmd.StdinPipe() // its end ends the child if this process dies
-	require.NoError(t, err)
-	out, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(p.kill)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "ready", strings.TrimSpace(line))
-	return p
-}
-
-func (p rwProcess) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // its status says nothing
-}
+	role.Told()
+})
 
 // rwTally is what a contender for both sides did.
 type rwTally struct {
@@ -189,12 +147,13 @@ func TestRWMixedContendersUnderSIGKILL(t *testing.T) {
 		for i := range 2 {
 			hammer(victim, fmt.Sprint("victim", i), never)
 		}
-		child := startRWChild(t, addr, name, "hammer")
+		child := rwContender.Start(t, orders{Addr: addr, Name: name, Lease: short, MaxPoll: short / 8})
+		child.Hears("ready")
 		count := func() int64 { n, _ := p.rdb.Get(t.Context(), p.name+":counter").Int64(); return n }
 		before := count()
 		redistest.Eventually(t, limit, func() bool { return count() > before+3 }, "nobody writes")
 		victim.kill()
-		child.kill()
+		child.Kill()
 		before = count()
 		redistest.Eventually(t, limit, func() bool { return count() > before+3 }, "nobody writes after the kill")
 	}

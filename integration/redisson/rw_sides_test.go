@@ -171,8 +171,9 @@ func TestRWDeadReaders(t *testing.T) {
 	require.Less(t, time.Since(start), short/2, "the dead reader's lease was over long before")
 
 	// Java's writer relies on the lease of the lock as a whole.
-	child := startRWChild(t, g.servers[0].Addr(), "dead", "read")
-	child.kill()
+	child := rwReader.Start(t, orders{Addr: g.servers[0].Addr(), Name: "dead", Lease: short})
+	child.Hears("ready")
+	child.Kill()
 	j.thread("w").do("rw.write.lock", "dead")
 	j.thread("w").do("rw.write.unlock", "dead")
 }
