@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 )
 
 // Hold is one hold as its owner saw it.
@@ -68,42 +70,38 @@ func byName(holds []Hold) map[string][]Hold {
 	return names
 }
 
-// Overlaps sweeps over the live intervals of every name and describes every two of which one begins before the
-// other has ended, unless that is within bounds. Touching is no overlap: the recorded moments lie inside.
+// Witnessed returns what a witness of any lock needs to know of the hold.
+func (h Hold) Witnessed() witness.Hold {
+	return witness.Hold{Name: h.Name, Who: h.Client, From: h.Start, To: h.End, Fence: h.Fence}
+}
+
+// Overlaps describes every two holds that were live at the same time, unless that is within bounds. Touching is no
+// overlap, because a hold may have ended with its validity.
 func (b Bounds) Overlaps(holds []Hold) (found []string) {
-	b.sweep(holds, func(earlier, later Hold) {
-		if !b.excuses(earlier, later) {
-			found = append(found, fmt.Sprintf("%v overlaps %v", later, earlier))
+	for _, p := range overlaps(holds) {
+		if !b.excuses(p.Earlier, p.Later) {
+			found = append(found, fmt.Sprintf("%v overlaps %v", p.Later, p.Earlier))
 		}
-	})
+	}
 	slices.Sort(found)
 	return found
 }
 
 // Excused is how many overlaps are within bounds: how often a holder was inside that had lost the lock.
 func (b Bounds) Excused(holds []Hold) (n int) {
-	b.sweep(holds, func(earlier, later Hold) {
-		if b.excuses(earlier, later) {
+	for _, p := range overlaps(holds) {
+		if b.excuses(p.Earlier, p.Later) {
 			n++
 		}
-	})
+	}
 	return n
 }
 
-func (b Bounds) sweep(holds []Hold, meet func(earlier, later Hold)) {
-	for _, of := range byName(holds) {
-		var open []Hold // holds that have begun and not ended
-		for _, h := range of {
-			if !h.everLive() {
-				continue
-			}
-			open = slices.DeleteFunc(open, func(o Hold) bool { return o.End <= h.Start })
-			for _, o := range open {
-				meet(o, h)
-			}
-			open = append(open, h)
-		}
-	}
+func overlaps(holds []Hold) []witness.Pair[Hold] {
+	live := slices.DeleteFunc(granted(holds), func(h Hold) bool { return !h.everLive() })
+	return slices.DeleteFunc(witness.Overlaps(live), func(p witness.Pair[Hold]) bool {
+		return p.Earlier.End == p.Later.Start
+	})
 }
 
 // Disorder describes every hold whose token is not above that of the live hold before it, every token that was

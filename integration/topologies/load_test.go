@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -31,10 +32,9 @@ type load struct {
 
 // liveSpan is the time for which a caller treated its hold as live.
 type liveSpan struct {
-	name         string
-	shared       bool
-	began, ended time.Time
-	lost         bool // and it was reported
+	witness.Hold
+	shared bool
+	lost   bool // and it was reported
 }
 
 func startLoad(t *testing.T, s *site, both ...*process) *load {
@@ -51,7 +51,7 @@ func startLoad(t *testing.T, s *site, both ...*process) *load {
 			for range 2 {
 				l.workers.Go(func() {
 					for ctx.Err() == nil {
-						l.turn(ctx, k, lock, liveSpan{name: name, shared: shared})
+						l.turn(ctx, k, lock, liveSpan{Hold: witness.Hold{Name: name}, shared: shared})
 					}
 				})
 			}
@@ -67,13 +67,13 @@ func startLoad(t *testing.T, s *site, both ...*process) *load {
 // turn is one stay. Only what Redis cannot do without a primary may be refused or lost.
 func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b liveSpan) {
 	held, unlock, err := lock.Lock(ctx)
-	b.began = time.Now()
+	b.From = stamp.Now()
 	if err == nil {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-held.Done():
 		}
-		b.ended = time.Now()
+		b.To = stamp.Now()
 		err = unlock()
 		b.lost = errors.Is(err, rlock.ErrLost)
 	} else if pause := time.NewTimer(5 * time.Millisecond); pause != nil {
@@ -81,7 +81,7 @@ func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b liveSp
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !b.ended.IsZero() {
+	if b.To != 0 {
 		l.stays = append(l.stays, b)
 		if err == nil {
 			l.counts[k.name]++
@@ -89,7 +89,7 @@ func (l *load) turn(ctx context.Context, k kind, lock conformance.Lock, b liveSp
 	}
 	if err != nil && ctx.Err() == nil && !b.lost && !errors.Is(err, rlock.ErrUnavailable) &&
 		!errors.Is(err, rlock.ErrUnconfirmed) {
-		l.failed = append(l.failed, fmt.Errorf("%s: %w", b.name, err))
+		l.failed = append(l.failed, fmt.Errorf("%s: %w", b.Name, err))
 	}
 }
 
@@ -132,28 +132,18 @@ func (l *load) stop(t *testing.T) {
 func (l *load) check(t *testing.T) (stays, losses, overtaken int) {
 	t.Helper()
 	require.Empty(t, l.failed)
-	byName := make(map[string][]liveSpan)
 	for _, b := range l.stays {
-		byName[b.name] = append(byName[b.name], b)
 		if b.lost {
 			losses++
 		}
 	}
-	for name, all := range byName {
-		sort.Slice(all, func(i, j int) bool { return all[i].began.Before(all[j].began) })
-		for i, b := range all {
-			for _, next := range all[i+1:] {
-				if !next.began.Before(b.ended) {
-					break
-				}
-				if b.shared && next.shared {
-					continue
-				}
-				overtaken++
-				require.True(t, b.lost || next.lost, "two held %s, and nobody was told", name)
-				require.Less(t, b.ended.Sub(next.began), failoverLease, name)
-			}
+	for _, p := range witness.Overlaps(l.stays) {
+		if p.Earlier.shared && p.Later.shared {
+			continue
 		}
+		overtaken++
+		require.True(t, p.Earlier.lost || p.Later.lost, "two held a name, and nobody was told: %v", p)
+		require.Less(t, p.Earlier.To-p.Later.From, failoverLease, "%v", p)
 	}
 	return len(l.stays), losses, overtaken
 }
