@@ -1,9 +1,6 @@
 package multilock_test
 
 import (
-	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,22 +21,12 @@ func TestUnlockOfASetIsBoundedByReleaseTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := simredis.New(t)
-				to := server.Options()
-				var deaf atomic.Bool
-				to.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
-					if deaf.Load() {
-						<-ctx.Done()
-						return nil, ctx.Err()
-					}
-					return server.Dial()
-				}
-				rdb := redis.NewClient(to)
+				rdb := redis.NewClient(server.Options())
 				defer func() { _ = rdb.Close() }()
 				c := client(t, rdb, &rlock.ClientOptions{ReleaseTimeout: limit})
 				_, unlock, err := multilock.New(locks(c, "a", "b", "c")).Lock(t.Context())
 				require.NoError(t, err)
-				deaf.Store(true)
-				server.CutAll()
+				server.Leave(simredis.Unanswered)
 				began := time.Now()
 				require.ErrorIs(t, unlock(), rlock.ErrUnconfirmed)
 				require.LessOrEqual(t, time.Since(began), limit+20*time.Millisecond)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
@@ -90,8 +91,7 @@ func TestHowLongCallsTakeWhileRedisIsAway(t *testing.T) {
 						if how == "hangs" {
 							s.server.Freeze()
 						} else {
-							s.refuses.Store(true)
-							s.server.CutAll()
+							s.server.Leave(simredis.Refuse)
 						}
 						began := time.Now()
 						require.Error(t, call(t, s))

@@ -3,8 +3,6 @@ package rlock_test
 import (
 	"context"
 	"log/slog"
-	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +16,7 @@ import (
 
 // closeCase brings a client into a state in which Redis does not answer what it has under way. That there is no
 // place in the pool is tested in package simredis.
-type closeCase func(t *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool)
+type closeCase func(t *testing.T, server *simredis.Server, client *rlock.Client)
 
 // lockBehind starts a Lock, and waits until all that goes on waits.
 func lockBehind(client *rlock.Client, name string) {
@@ -27,26 +25,25 @@ func lockBehind(client *rlock.Client, name string) {
 }
 
 var closeCases = map[string]closeCase{
-	"nothing under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+	"nothing under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client) {
 		server.Freeze()
 	},
-	"a renewal under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client, _ *atomic.Bool) {
+	"a renewal under way": func(_ *testing.T, server *simredis.Server, _ *rlock.Client) {
 		time.Sleep(8 * time.Second)
 		server.Freeze()
 		time.Sleep(2500 * time.Millisecond) // it began after 8.75 to 10 s
 	},
-	"a request under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+	"a request under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client) {
 		server.Freeze()
 		lockBehind(client, "other")
 	},
-	"a greeting under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, _ *atomic.Bool) {
+	"a greeting under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client) {
 		server.CutAll()
 		server.Freeze()
 		lockBehind(client, "other")
 	},
-	"a dial under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client, deaf *atomic.Bool) {
-		server.CutAll()
-		deaf.Store(true)
+	"a dial under way": func(_ *testing.T, server *simredis.Server, client *rlock.Client) {
+		server.Leave(simredis.Stuck)
 		lockBehind(client, "other")
 	},
 }
@@ -60,23 +57,14 @@ func TestCloseIsBoundedByReleaseTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				server := simredis.New(t)
-				var deaf atomic.Bool
-				to := server.Options()
-				to.Dialer = func(context.Context, string, string) (net.Conn, error) {
-					if deaf.Load() {
-						time.Sleep(time.Minute) // it heeds no context
-						return nil, net.ErrClosed
-					}
-					return server.Dial()
-				}
-				rdb := redis.NewClient(to)
+				rdb := redis.NewClient(server.Options())
 				defer func() { _ = rdb.Close() }()
 				client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 					ReleaseTimeout: release, Logger: slog.New(slog.DiscardHandler),
 				})
 				require.NoError(t, err)
 				_ = timeLock(t, context.Background(), rlock.New(client, "held"))
-				bring(t, server, client, &deaf)
+				bring(t, server, client)
 				began := time.Now()
 				require.ErrorContains(t, client.Close(), "held")
 				require.LessOrEqual(t, time.Since(began), release+observer)

@@ -3,7 +3,6 @@ package rlock_test
 import (
 	"context"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,34 +16,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
 	"github.com/holdfast-go/holdfast/rlock"
 )
-
-// unreachable is a server of which the connections end and that no dial reaches any more. Silent dialers wait: one of
-// them until its context ends, as a dial does whose SYNs get no answer, and the other for a minute, whatever ends.
-type unreachable struct {
-	*simredis.Server
-	deaf    atomic.Bool
-	heeding bool
-	dials   atomic.Int32 // under way
-}
-
-func (u *unreachable) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	if !u.deaf.Load() {
-		return u.Dial()
-	}
-	u.dials.Add(1)
-	defer u.dials.Add(-1)
-	if u.heeding {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	time.Sleep(time.Minute)
-	return nil, net.ErrClosed
-}
-
-func (u *unreachable) leave() {
-	u.deaf.Store(true)
-	u.CutAll()
-}
 
 // releaseSlack is what an unlock may take beyond ReleaseTimeout where time passes only while everybody waits.
 const releaseSlack = 20 * time.Millisecond
@@ -72,7 +43,7 @@ func TestUnlockIsBoundedByReleaseTimeout(t *testing.T) {
 				t.Run(name+"/"+limit.String()+"/"+how, func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						unlockUnreachable(t, limit, &unreachable{Server: simredis.New(t), heeding: heeding}, bring)
+						unlockUnreachable(t, limit, heeding, bring)
 					})
 				})
 			}
@@ -81,18 +52,26 @@ func TestUnlockIsBoundedByReleaseTimeout(t *testing.T) {
 }
 
 func unlockUnreachable(
-	t *testing.T, limit time.Duration, server *unreachable, bring func(*testing.T, *rlock.Client) []func() error,
+	t *testing.T, limit time.Duration, heeding bool, bring func(*testing.T, *rlock.Client) []func() error,
 ) {
-	to := server.Options()
-	to.Dialer = server.dial
-	rdb := redis.NewClient(to)
+	server := simredis.New(t)
+	rdb := redis.NewClient(server.Options())
 	defer func() { _ = rdb.Close() }()
 	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
 		ReleaseTimeout: limit, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	unlocks := bring(t, client)
-	server.leave()
+	var dials atomic.Int32 // under way
+	dial := simredis.Stuck
+	if heeding {
+		dial = simredis.Unanswered
+	}
+	server.Leave(func(ctx context.Context) error {
+		dials.Add(1)
+		defer dials.Add(-1)
+		return dial(ctx)
+	})
 	var all sync.WaitGroup
 	began := time.Now()
 	for _, unlock := range unlocks {
@@ -107,8 +86,8 @@ func unlockUnreachable(
 	all.Wait()
 	_ = client.Close()
 	synctest.Wait()
-	if server.heeding {
-		require.Zero(t, server.dials.Load(), "dials under way after Close")
+	if heeding {
+		require.Zero(t, dials.Load(), "dials under way after Close")
 	}
 	time.Sleep(time.Minute) // the dials that heed no context
 }
@@ -118,17 +97,15 @@ func unlockUnreachable(
 func TestADialThatHangsHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := &unreachable{Server: simredis.New(t), heeding: true}
-		to := server.Options()
-		to.Dialer = server.dial
-		rdb := redis.NewClient(to)
+		server := simredis.New(t)
+		rdb := redis.NewClient(server.Options())
 		defer func() { _ = rdb.Close() }()
 		client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		defer func() { _ = client.Close() }()
 		held := timeLock(t, t.Context(), rlock.New(client, "held"))
 		until := timeHeld(t, held.ctx, rlock.New(client, "held")).ValidUntil
-		server.leave()
+		server.Leave(simredis.Unanswered)
 		const limit = 700 * time.Millisecond
 
 		began := time.Now()

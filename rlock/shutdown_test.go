@@ -1,11 +1,8 @@
 package rlock_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,23 +18,15 @@ import (
 
 // shutdown is a client of a server that can hang, or refuse whoever comes, with three locks held.
 type shutdown struct {
-	server  *simredis.Server
-	client  *rlock.Client
-	refuses atomic.Bool
-	unlock  func() error // of one of them
+	server *simredis.Server
+	client *rlock.Client
+	unlock func() error // of one of them
 }
 
 func inShutdown(t *testing.T, release time.Duration, test func(t *testing.T, s *shutdown)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shutdown{server: simredis.New(t)}
-		to := s.server.Options()
-		to.Dialer = func(context.Context, string, string) (net.Conn, error) {
-			if s.refuses.Load() {
-				return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
-			}
-			return s.server.Dial()
-		}
-		rdb := redis.NewClient(to)
+		rdb := redis.NewClient(s.server.Options())
 		defer func() { _ = rdb.Close() }()
 		var err error
 		s.client, err = rlock.NewClient(rdb, &rlock.ClientOptions{
@@ -48,7 +37,7 @@ func inShutdown(t *testing.T, release time.Duration, test func(t *testing.T, s *
 			s.unlock = timeLock(t, t.Context(), rlock.New(s.client, fmt.Sprint("l", i))).unlock
 		}
 		defer func() {
-			s.refuses.Store(false)
+			s.server.SetDialFault(nil)
 			s.server.Thaw()
 			time.Sleep(time.Minute)
 			_ = s.client.Close()
@@ -64,8 +53,7 @@ func TestAShutdownTakesOneReleaseTimeout(t *testing.T) {
 	for name, leave := range map[string]func(s *shutdown){
 		"it hangs": func(s *shutdown) { s.server.Freeze() },
 		"it refuses": func(s *shutdown) {
-			s.refuses.Store(true)
-			s.server.CutAll()
+			s.server.Leave(simredis.Refuse)
 		},
 	} {
 		for _, release := range []time.Duration{time.Second, 5 * time.Second} {
@@ -91,10 +79,9 @@ func TestACloseReleasesAllWhenTheServerIsBack(t *testing.T) {
 	for _, pause := range []time.Duration{0, 30 * time.Millisecond, time.Second} {
 		t.Run(pause.String(), func(t *testing.T) {
 			inShutdown(t, 5*time.Second, func(t *testing.T, s *shutdown) {
-				s.refuses.Store(true)
-				s.server.CutAll()
+				s.server.Leave(simredis.Refuse)
 				require.ErrorIs(t, s.unlock(), rlock.ErrUnconfirmed)
-				time.AfterFunc(pause, func() { s.refuses.Store(false) })
+				time.AfterFunc(pause, func() { s.server.SetDialFault(nil) })
 				require.ErrorContains(t, s.client.Close(), "l0")
 				for i := range 3 {
 					require.False(t, s.server.Miniredis().Exists(fmt.Sprint("l", i)))
@@ -109,9 +96,8 @@ func TestACloseWaitsForAServerThatMayComeBack(t *testing.T) {
 	t.Parallel()
 	inShutdown(t, 5*time.Second, func(t *testing.T, s *shutdown) {
 		require.NoError(t, s.unlock())
-		s.refuses.Store(true)
-		s.server.CutAll()
-		time.AfterFunc(4*time.Second, func() { s.refuses.Store(false) })
+		s.server.Leave(simredis.Refuse)
+		time.AfterFunc(4*time.Second, func() { s.server.SetDialFault(nil) })
 		require.ErrorContains(t, s.client.Close(), "l0")
 		require.False(t, s.server.Miniredis().Exists("l0"))
 	})

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,27 +18,17 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// awayLab is a simulated Redis that can be away: it ends its connections, and refuses new ones.
+// awayLab is a client of a simulated Redis that will be away.
 type awayLab struct {
 	server *simredis.Server
 	client *rlock.Client
-	away   atomic.Bool
-	dials  atomic.Int64
 }
 
 func awhile(t *testing.T, opts rlock.ClientOptions, test func(t *testing.T, lab *awayLab)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		lab := &awayLab{server: simredis.New(t)}
-		to := lab.server.Options()
-		to.Dialer = func(context.Context, string, string) (net.Conn, error) {
-			lab.dials.Add(1)
-			if lab.away.Load() {
-				return nil, errors.New("connection refused")
-			}
-			return lab.server.Dial()
-		}
-		rdb := redis.NewClient(to)
+		rdb := redis.NewClient(lab.server.Options())
 		opts.Logger = slog.New(slog.DiscardHandler)
 		client, err := rlock.NewClient(rdb, &opts)
 		require.NoError(t, err)
@@ -62,8 +50,7 @@ func (lab *awayLab) leaves(t *testing.T, locks int) {
 		_, held[i], err = rlock.New(lab.client, fmt.Sprint("held", i)).Lock(context.Background())
 		require.NoError(t, err)
 	}
-	lab.away.Store(true)
-	lab.server.CutAll()
+	lab.server.Leave(simredis.Refuse)
 	var all sync.WaitGroup
 	for _, unlock := range held {
 		all.Go(func() {
@@ -82,11 +69,11 @@ func TestRedisIsProbedWhileItIsAway(t *testing.T) {
 	const locks = 500
 	awhile(t, rlock.ClientOptions{ReleaseTimeout: 100 * time.Millisecond}, func(t *testing.T, lab *awayLab) {
 		lab.leaves(t, locks)
-		dials := lab.dials.Load()
+		dials := lab.server.Dials()
 		time.Sleep(10 * time.Second)
-		require.Less(t, lab.dials.Load()-dials, int64(80), "dials in 10 s")
+		require.Less(t, lab.server.Dials()-dials, 80, "dials in 10 s")
 		require.Len(t, lab.keys("held"), locks)
-		lab.away.Store(false)
+		lab.server.SetDialFault(nil)
 		time.Sleep(2 * time.Second)
 		require.Empty(t, lab.keys("held"))
 	})
@@ -103,9 +90,9 @@ func TestNobodyIsProbedForWhatIsOver(t *testing.T) {
 		require.NoError(t, unlock())
 		lab.leaves(t, 10)
 		time.Sleep(10 * time.Second)
-		dials := lab.dials.Load()
+		dials := lab.server.Dials()
 		time.Sleep(time.Minute)
-		require.Equal(t, dials, lab.dials.Load())
+		require.Equal(t, dials, lab.server.Dials())
 	})
 }
 

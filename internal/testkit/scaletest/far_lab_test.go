@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +22,6 @@ import (
 type farLab struct {
 	server *simredis.Server
 	client *rlock.Client
-	dials  atomic.Int64
 }
 
 // farAway runs a test in virtual time.
@@ -33,11 +31,6 @@ func farAway(t *testing.T, trip time.Duration, opts rlock.ClientOptions, test fu
 		lab := &farLab{server: simredis.New(t)}
 		far := lab.server.FarOptions(trip)
 		far.PoolSize = 20
-		dial := far.Dialer
-		far.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			lab.dials.Add(1)
-			return dial(ctx, network, addr)
-		}
 		rdb := redis.NewClient(far)
 		opts.Logger = slog.New(slog.DiscardHandler)
 		client, err := rlock.NewClient(rdb, &opts)

@@ -59,7 +59,7 @@ func TestCallersWithLittleTimeDoNotHarmOthers(t *testing.T) {
 		all := lab.crowd("a", 100)
 		defer all.leaves()
 		time.Sleep(time.Second)
-		dials := lab.dials.Load()
+		dials := lab.server.Dials()
 		short := lab.crowd("b", 100, rlock.FixedLease(100*time.Millisecond)) // 16 ms for a command
 		defer short.leaves()
 		time.Sleep(time.Second)
@@ -67,7 +67,7 @@ func TestCallersWithLittleTimeDoNotHarmOthers(t *testing.T) {
 		require.Zero(t, all.refused.Load()+all.kept.Load())
 		require.Zero(t, short.locked.Load())
 		require.Positive(t, short.refused.Load())
-		require.Less(t, lab.dials.Load()-dials, int64(40))
+		require.Less(t, lab.server.Dials()-dials, 40)
 	})
 	require.Greater(t, beside, alone*0.6)
 }
@@ -118,7 +118,7 @@ func TestTheFirstConnectionOverALongWay(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				require.NoError(t, ctx.Err(), "it is renewed, over a connection that is made for that")
 				require.NoError(t, unlock())
-				require.LessOrEqual(t, lab.dials.Load(), int64(4))
+				require.LessOrEqual(t, lab.server.Dials(), 4)
 			})
 		})
 	}
@@ -138,10 +138,10 @@ func TestInnerUnlockShortlyBeforeAFixedLeaseEnds(t *testing.T) {
 				held, err := outer.Held(lease.ctx)
 				require.NoError(t, err)
 				time.Sleep(time.Until(held.ValidUntil) - left)
-				dials, began := lab.dials.Load(), time.Now()
+				dials, began := lab.server.Dials(), time.Now()
 				require.NoError(t, inner.unlock())
 				require.Less(t, time.Since(began), 2*trip)
-				require.Equal(t, dials, lab.dials.Load(), "no connection was given up")
+				require.Equal(t, dials, lab.server.Dials(), "no connection was given up")
 				require.NoError(t, lease.ctx.Err())
 				_ = lease.unlock() // it may be over by the time of its answer
 			})

@@ -13,6 +13,9 @@ import (
 func (s *Server) FarOptions(roundTrip time.Duration) *redis.Options {
 	opts := s.Options()
 	opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if err := s.admit(ctx); err != nil {
+			return nil, err
+		}
 		timer := time.NewTimer(roundTrip)
 		defer timer.Stop()
 		select {

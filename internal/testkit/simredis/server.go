@@ -20,13 +20,15 @@ type Server struct {
 	done    chan struct{} // closed when the server ends
 	running sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	conns   map[*conn]bool
-	dialed  int
-	fault   Fault
-	thawed  chan struct{} // closed unless the server is frozen
-	clients []*redis.Client
-	ended   bool
+	mu        sync.Mutex // guards what follows
+	conns     map[*conn]bool
+	dialed    int // connections
+	dials     int // of clients
+	dialFault DialFault
+	fault     Fault
+	thawed    chan struct{} // closed unless the server is frozen
+	clients   []*redis.Client
+	ended     bool
 }
 
 // New starts an empty server. When the test or the bubble ends, it closes the clients that [Server.Client] made
@@ -54,7 +56,10 @@ func (s *Server) Options() *redis.Options {
 	return &redis.Options{
 		// Never dialed, but numeric: resolving a name would leave the bubble.
 		Addr: "127.0.0.1:6379",
-		Dialer: func(context.Context, string, string) (net.Conn, error) {
+		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			if err := s.admit(ctx); err != nil {
+				return nil, err
+			}
 			return s.Dial()
 		},
 		// No call waits for a connection: go-redis reuses the timers of such waits, and a bubble's timer is fatal
