@@ -2,12 +2,9 @@ package integration_test
 
 import (
 	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
@@ -22,17 +19,7 @@ func TestALossyFailoverIsToldAsALoss(t *testing.T) {
 	const lease = 3 * time.Second
 	primary := redistest.Start(t)
 	replica := replicaOf(t, primary)
-	var target atomic.Pointer[string]
-	aim := func(s *redistest.Server) {
-		addr := s.Addr()
-		target.Store(&addr)
-	}
-	aim(primary)
-	rdb := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, network, *target.Load())
-	}})
-	t.Cleanup(func() { require.NoError(t, rdb.Close()) })
+	rdb, aim := following(t, primary)
 	holder, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
 	other, _ := newClient(t, rdb, rlock.ClientOptions{Lease: lease})
 

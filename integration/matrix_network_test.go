@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,53 +86,6 @@ func TestJitterCostsNoHold(t *testing.T) {
 	require.Empty(t, events.failures(kept.Name()))
 }
 
-// dribble is a proxy that passes on a few bytes at a time, and pauses in between.
-func dribble(t *testing.T, upstream string) (addr string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var all sync.WaitGroup
-	var mu sync.Mutex // guards conns
-	var conns []net.Conn
-	pour := func(to, from net.Conn) {
-		defer func() { _ = to.Close() }()
-		for few := make([]byte, 3); ; time.Sleep(200 * time.Microsecond) {
-			n, err := from.Read(few)
-			if _, failed := to.Write(few[:n]); err != nil || failed != nil {
-				return
-			}
-		}
-	}
-	all.Go(func() {
-		for {
-			down, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			up, err := net.Dial("tcp", upstream)
-			if err != nil {
-				_ = down.Close()
-				continue
-			}
-			mu.Lock()
-			conns = append(conns, down, up)
-			mu.Unlock()
-			all.Go(func() { pour(up, down) })
-			all.Go(func() { pour(down, up) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, c := range conns {
-			_ = c.Close()
-		}
-		mu.Unlock()
-		all.Wait()
-	})
-	return listener.Addr().String()
-}
-
 // A path that passes three bytes at a time is slow but works: no reply is misread because it arrives in
 // pieces, and no hold is lost.
 func TestAPathThatDribblesCostsNoHold(t *testing.T) {
@@ -141,7 +93,9 @@ func TestAPathThatDribblesCostsNoHold(t *testing.T) {
 	server := redistest.Start(t)
 	direct, _ := newClient(t, server.Client(t), rlock.ClientOptions{})
 	require.NoError(t, rlock.New(direct, "scripts").Do(within(t), func(context.Context) error { return nil }))
-	rdb := redis.NewClient(&redis.Options{Addr: dribble(t, server.Addr()), PoolSize: 4})
+	proxy := faultproxy.Start(t, server.Addr())
+	proxy.Dribble()
+	rdb := redis.NewClient(&redis.Options{Addr: proxy.Addr(), PoolSize: 4})
 	t.Cleanup(func() { _ = rdb.Close() })
 	client, events := newClient(t, rdb, rlock.ClientOptions{Lease: 9 * time.Second})
 	lock := rlock.New(client, "dribbled")

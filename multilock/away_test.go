@@ -3,8 +3,6 @@ package multilock_test
 import (
 	"context"
 	"errors"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,8 +24,7 @@ type twoNodes struct {
 	there  *rlock.Client // a client that reaches the second node all the time
 	second *faultproxy.Proxy
 	server *redistest.Server // the second
-	away   atomic.Bool
-	dials  atomic.Int32 // of the set's client to the second node
+	sent   redistest.Meter   // by the set's client to the second node
 }
 
 func onTwoNodes(t *testing.T, opts ...rlock.Option) *twoNodes {
@@ -36,17 +33,7 @@ func onTwoNodes(t *testing.T, opts ...rlock.Option) *twoNodes {
 	x.here = clientAt(t, redistest.Shared(t).Addr(), nil)
 	x.there = clientAt(t, x.server.Addr(), nil)
 	x.second = faultproxy.Start(t, x.server.Addr())
-	rdb := redis.NewClient(&redis.Options{
-		Addr: x.second.Addr(),
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			x.dials.Add(1)
-			if x.away.Load() {
-				return nil, errors.New("no route to the second node")
-			}
-			var d net.Dialer
-			return d.DialContext(ctx, network, addr)
-		},
-	})
+	rdb := redis.NewClient(&redis.Options{Addr: x.second.Addr(), Dialer: x.sent.Dial})
 	t.Cleanup(func() { _ = rdb.Close() })
 	far := client(t, rdb, &rlock.ClientOptions{ReleaseTimeout: time.Second}) // Close does not wait longer for the node
 	all := []*rlock.Lock{rlock.New(x.here, x.names[0]), rlock.New(far, x.names[1])}
@@ -57,7 +44,7 @@ func onTwoNodes(t *testing.T, opts ...rlock.Option) *twoNodes {
 
 // leave has the second node go away.
 func (x *twoNodes) leave() {
-	x.away.Store(true)
+	x.second.Refuse(true)
 	x.second.CutAll()
 }
 
@@ -76,13 +63,13 @@ func TestALaterNodeThatIsAwayIsWaitedFor(t *testing.T) {
 	x.leave()
 	got := lockBeside(within(t), x.set)
 	for range 3 {
-		before := x.dials.Load()
-		redistest.Eventually(t, patience, func() bool { return x.dials.Load() > before+1 || len(got) > 0 },
+		before := x.sent.Dials()
+		redistest.Eventually(t, patience, func() bool { return x.sent.Dials() > before+1 || len(got) > 0 },
 			"the second node is not asked again")
 		require.Empty(t, got, "the call has returned")
 		free(t, x.here, x.names[0])
 	}
-	x.away.Store(false)
+	x.second.Refuse(false)
 	o := <-got
 	require.NoError(t, o.err)
 	holds, err := x.set.Held(o.held)
@@ -102,9 +89,9 @@ func TestALaterNodeThatHangsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	x := onTwoNodes(t, rlock.FixedLease(time.Second))
 	x.second.Blackhole(true)
-	before := x.dials.Load()
+	before := x.sent.Dials()
 	got := lockBeside(within(t), x.set)
-	redistest.Eventually(t, patience, func() bool { return x.dials.Load() > before+3 || len(got) > 0 },
+	redistest.Eventually(t, patience, func() bool { return x.sent.Dials() > before+3 || len(got) > 0 },
 		"the second node is not asked again") // three are those of one attempt
 	require.Empty(t, got, "the call has returned")
 	free(t, x.here, x.names[0])
@@ -183,8 +170,8 @@ func TestTheWaitForALaterNodeEnds(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				got := lockBeside(ctx, x.set)
-				before := x.dials.Load()
-				redistest.Eventually(t, patience, func() bool { return x.dials.Load() > before+2 || len(got) > 0 },
+				before := x.sent.Dials()
+				redistest.Eventually(t, patience, func() bool { return x.sent.Dials() > before+2 || len(got) > 0 },
 					"the second node is not asked again")
 				cancel()
 				return (<-got).err

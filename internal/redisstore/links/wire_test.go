@@ -2,8 +2,6 @@ package links_test
 
 import (
 	"context"
-	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -131,11 +129,9 @@ func TestAConnectionThatWasHungUpIsNotUsed(t *testing.T) {
 func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	opts, dials := server.Options(), atomic.Int64{}
-	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dials.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
+	var sent redistest.Meter
+	opts := server.Options()
+	opts.Dialer = sent.Dial
 	given := redis.NewClient(opts)
 	defer func() { require.NoError(t, given.Close()) }()
 	l := patient(t, given)
@@ -148,7 +144,7 @@ func TestADeadlineThatIsLeftBehindDoesNoHarm(t *testing.T) {
 			require.NoError(t, echo(t.Context(), l.Traffic, "with another deadline"))
 		}
 	}
-	require.EqualValues(t, 1, dials.Load(), "a connection was given up")
+	require.EqualValues(t, 1, sent.Dials(), "a connection was given up")
 }
 
 // An exchange waits for a silent server until its own deadline, and no longer.

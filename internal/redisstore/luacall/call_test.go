@@ -1,18 +1,16 @@
 package luacall_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net"
-	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 )
 
 func TestRunAfterScriptFlush(t *testing.T) {
@@ -149,45 +147,18 @@ func TestErrorsOfTheConnectionStayThemselves(t *testing.T) {
 	})
 }
 
-// cutter is a dialer whose connections die, while it is armed, right after a script was
-// sent: Redis carries it out, and the reply is lost.
-type cutter struct {
-	armed atomic.Bool
-	sent  atomic.Int64
-}
-
-func (c *cutter) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
-	return &cutConn{Conn: conn, cutter: c}, err
-}
-
-type cutConn struct {
-	net.Conn
-	cutter *cutter
-	dead   atomic.Bool
-}
-
-func (c *cutConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	if scripts := bytes.Count(b, []byte("evalsha")); scripts > 0 && c.cutter.armed.Load() {
-		c.cutter.sent.Add(int64(scripts))
-		c.dead.Store(true)
-	}
-	return n, err
-}
-
-func (c *cutConn) Read(b []byte) (int, error) {
-	if c.dead.Load() {
-		return 0, io.EOF
-	}
-	return c.Conn.Read(b)
-}
-
-// sentOnce counts how often a script is sent whose replies are all lost.
-func sentOnce(t *testing.T, c *cutter, p *place, client redis.UniversalClient) {
+// sentOnce counts how often a script is sent whose replies are all lost: Redis carries it out, and the connection dies.
+func sentOnce(t *testing.T, p *place, client redis.UniversalClient, proxies ...*faultproxy.Proxy) {
 	t.Helper()
-	c.armed.Store(true)
-	defer c.armed.Store(false)
+	for _, proxy := range proxies {
+		proxy.On(faultproxy.AnyScript, faultproxy.CutAfter).Times(-1)
+	}
+	sent := func() (n int) {
+		for _, proxy := range proxies {
+			n += proxy.Requests(faultproxy.AnyScript)
+		}
+		return n
+	}
 	for name, send := range map[string]func() error{
 		"alone": func() error {
 			_, err := p.acquire(alice).Run(t.Context(), client)
@@ -199,27 +170,27 @@ func sentOnce(t *testing.T, c *cutter, p *place, client redis.UniversalClient) {
 			return calls[0].Err
 		},
 	} {
-		c.sent.Store(0)
+		before := sent()
 		require.ErrorIs(t, send(), io.EOF, name)
-		require.Equal(t, int64(1), c.sent.Load(), name)
+		require.Equal(t, 1, sent()-before, name)
 	}
 
-	c.sent.Store(0)
+	before := sent()
 	err := client.EvalSha(t.Context(), "0123", []string{p.lock}).Err()
 	require.Error(t, err)
-	require.Greater(t, c.sent.Load(), int64(1), "a plain command is sent again: the test sees")
+	require.Greater(t, sent()-before, 1, "a plain command is sent again: the test sees")
 }
 
 func TestNothingIsSentBehindOurBack(t *testing.T) {
 	server := startServer(t)
-	var c cutter
+	proxy := faultproxy.Start(t, server.Addr())
 	options := server.Options()
-	options.Dialer = c.dial
+	options.Addr = proxy.Addr()
 	rdb := redis.NewClient(options)
 	t.Cleanup(func() { _ = rdb.Close() })
 	p := newPlace(t, rdb)
 	run(p, p.acquire(alice))
-	sentOnce(t, &c, p, rdb)
+	sentOnce(t, p, rdb, proxy)
 }
 
 func TestStatusNames(t *testing.T) {

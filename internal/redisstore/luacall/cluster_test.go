@@ -1,6 +1,10 @@
 package luacall_test
 
 import (
+	"context"
+	"maps"
+	"net"
+	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -8,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -83,12 +88,20 @@ func TestCluster(t *testing.T) {
 	t.Run("migration", func(t *testing.T) { duringMigration(t, lab, client) })
 
 	t.Run("sent once", func(t *testing.T) {
-		var c cutter
-		cut := redis.NewClusterClient(&redis.ClusterOptions{Addrs: lab.Addrs(), Dialer: c.dial})
+		to := make(map[string]*faultproxy.Proxy)
+		for _, addr := range lab.Addrs() {
+			to[addr] = faultproxy.Start(t, addr)
+		}
+		cut := redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: lab.Addrs(),
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, to[addr].Addr())
+			},
+		})
 		t.Cleanup(func() { _ = cut.Close() })
 		p := newPlace(t, nil)
 		onCluster(t, cut)(p.acquire(alice))
-		sentOnce(t, &c, p, cut)
+		sentOnce(t, p, cut, slices.Collect(maps.Values(to))...)
 	})
 }
 

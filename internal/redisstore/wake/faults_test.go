@@ -105,17 +105,14 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := faultproxy.Start(t, server.Addr())
-	var dials atomic.Int64
+	var sent redistest.Meter
 	opts := options(proxy.Addr())
-	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		dials.Add(1)
-		return (&net.Dialer{}).DialContext(ctx, network, addr)
-	}
+	opts.Dialer = sent.Dial
 	hub := newHub(t, opts)
 	ticket := joined(t, hub, "a")
-	before := dials.Load()
+	before := sent.Dials()
 	proxy.Blackhole(true)
-	redistest.Eventually(t, 2*limit, func() bool { return dials.Load() > before },
+	redistest.Eventually(t, 2*limit, func() bool { return sent.Dials() > before },
 		"the connection is silent, and nothing is done about it")
 	require.False(t, hub.Subscribed("a"))
 	proxy.Blackhole(false)

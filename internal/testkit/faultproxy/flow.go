@@ -1,6 +1,9 @@
 package faultproxy
 
-import "time"
+import (
+	"io"
+	"time"
+)
 
 // forward sends a request to Redis and passes its answers to reply.
 func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
@@ -15,7 +18,7 @@ func (c *conn) forward(request Request, raw []byte, reply func([]byte)) {
 }
 
 // send writes to Redis. It ignores errors: Redis has gone, which passReplies notices too.
-func (c *conn) send(raw []byte) { _, _ = c.server.Write(raw) }
+func (c *conn) send(raw []byte) { _ = c.pour(c.server, raw) }
 
 // deliver writes to the client, unless the client must receive nothing more.
 func (c *conn) deliver(raw []byte) { c.write(raw) }
@@ -28,11 +31,25 @@ func (c *conn) write(raw []byte) (more bool) {
 	if silent {
 		return false
 	}
-	if _, err := c.client.Write(raw); err != nil {
+	if err := c.pour(c.client, raw); err != nil {
 		c.mute() // it has hung up; its requests are executed all the same
 		return false
 	}
 	return true
+}
+
+// pour writes all at once, or drop by drop.
+func (c *conn) pour(to io.Writer, raw []byte) error {
+	const drop, pause = 3, 200 * time.Microsecond
+	for c.proxy.dribble.Load() && len(raw) > drop {
+		if _, err := to.Write(raw[:drop]); err != nil {
+			return err
+		}
+		raw = raw[drop:]
+		time.Sleep(pause)
+	}
+	_, err := to.Write(raw)
+	return err
 }
 
 func (c *conn) mute() {

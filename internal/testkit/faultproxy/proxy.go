@@ -22,6 +22,7 @@ type Proxy struct {
 
 	latency atomic.Int64
 	swallow atomic.Bool
+	dribble atomic.Bool
 
 	mu        sync.Mutex // guards what follows
 	listener  net.Listener

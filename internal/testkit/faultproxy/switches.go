@@ -71,6 +71,10 @@ func (p *Proxy) CutSubscribers() {
 // else on the subscribers' connections gets through.
 func (p *Proxy) SwallowMessages(on bool) { p.swallow.Store(on) }
 
+// Dribble has every byte arrive within a piece of three at most, with a pause after each. No rule may answer or delay
+// requests meanwhile: what it writes would come in between.
+func (p *Proxy) Dribble() { p.dribble.Store(true) }
+
 // Latency delays everything by d in each direction; on a connection that never pauses the delay
 // can be up to twice that.
 func (p *Proxy) Latency(d time.Duration) { p.latency.Store(int64(d)) }

@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,16 @@ func TestCutAll(t *testing.T) {
 		l.proxy.CutAll()
 		require.ErrorIs(t, conn.Ping(t.Context()).Err(), io.EOF)
 		l.works(t)
+	})
+}
+
+func TestDribble(t *testing.T) {
+	bothProtocols(t, func(t *testing.T, l *lab) {
+		const pieces, pause = 400, 200 * time.Microsecond
+		l.proxy.Dribble()
+		text, start := strings.Repeat("abc", pieces), time.Now()
+		require.Equal(t, text, l.rdb.Echo(t.Context(), text).Val())
+		require.GreaterOrEqual(t, time.Since(start), 2*pieces*pause, "both ways")
 	})
 }
 

@@ -30,6 +30,9 @@ func (m *Meter) Dial(ctx context.Context, network, addr string) (net.Conn, error
 // Sent is zero while nothing was sent or dialled, and grows with everything that is.
 func (m *Meter) Sent() int64 { return m.dials.Load() + m.bytes.Load() }
 
+// Dials counts the connections that were asked for, made or not.
+func (m *Meter) Dials() int64 { return m.dials.Load() }
+
 // Writes counts the writes, of one command or of many.
 func (m *Meter) Writes() int64 { return m.writes.Load() }
 
