@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -17,13 +18,13 @@ import (
 // holds are renewed, fixed leases end in time for both, and waiters get the lock.
 func TestAnHourBetweenTheClocksChangesNoLease(t *testing.T) {
 	const lease, fixed = 6 * time.Second, 2 * time.Second
-	server := newClockServer(t)
+	server, clock := redistest.StartWithClock(t)
 	rdb := server.Client(t)
 	for name, apart := range map[string]time.Duration{
 		"the server's ahead": time.Hour, "the client's ahead": -time.Hour,
 	} {
 		t.Run(name, func(t *testing.T) {
-			server.ahead(apart)
+			clock.Ahead(apart)
 			client, events := newClient(t, server.Client(t), rlock.ClientOptions{Lease: lease, MaxPoll: never})
 			other, _ := newClient(t, server.Client(t), rlock.ClientOptions{Lease: lease, MaxPoll: never})
 			lock := rlock.New(client, "hour")

@@ -121,6 +121,18 @@ func TestTokensGrowThroughFailures(t *testing.T) {
 	}
 }
 
+// newClockLab starts servers whose clocks can be set.
+func newClockLab(t *testing.T, size int) (*lab, []*redistest.Clock) {
+	t.Helper()
+	l, clocks := &lab{t: t}, make([]*redistest.Clock, size)
+	for i := range clocks {
+		var server *redistest.Server
+		server, clocks[i] = redistest.StartWithClock(t)
+		l.servers = append(l.servers, server)
+	}
+	return l, clocks
+}
+
 // Interleaving 10, on real nodes: with a node whose clock is ahead, tokens still grow, and the next
 // holder finds a higher one at every quorum.
 func TestTokensGrowWithAFastClock(t *testing.T) {
@@ -141,9 +153,9 @@ func TestTokensGrowWithAFastClock(t *testing.T) {
 	for _, step := range []time.Duration{
 		4 * time.Millisecond, time.Second, 14 * time.Second, 25 * time.Second, -time.Second, -20 * time.Second, 0,
 	} {
-		clocks[1].ahead(t, step)
+		clocks[1].Ahead(step)
 		next("node 1 is ahead by " + step.String())
-		clocks[2].ahead(t, -step/2)
+		clocks[2].Ahead(-step / 2)
 		next("and node 2 behind")
 		lab.servers[0].Stop() // the other two are the quorum
 		next("and they are the quorum")
@@ -162,7 +174,7 @@ func TestOneClockThatIsSetAheadCostsNothing(t *testing.T) {
 	ctx, unlock := take(t, lock)
 	fence := alive(t, lock, ctx).Fence
 	lab.soonOn("jumped", 0, 1, 2)
-	clocks[1].ahead(t, time.Hour)
+	clocks[1].Ahead(time.Hour)
 	redistest.Eventually(t, patience, func() bool { return len(lab.fields(1, "jumped")) == 0 }, "it expired there")
 	_, _, err := rival.TryLock(within(t))
 	require.ErrorIs(t, err, rlock.ErrBusy)
@@ -172,8 +184,8 @@ func TestOneClockThatIsSetAheadCostsNothing(t *testing.T) {
 
 	// Kleppmann's first scenario: now a quorum of clocks jumps, and another gets the lock at once. The
 	// owner learns of it with its next renewal, and the tokens show who came later.
-	clocks[0].ahead(t, time.Hour)
-	clocks[2].ahead(t, time.Hour)
+	clocks[0].Ahead(time.Hour)
+	clocks[2].Ahead(time.Hour)
 	theirs, leave := take(t, rival)
 	require.Greater(t, alive(t, rival, theirs).Fence, fence)
 	require.ErrorIs(t, ended(t, ctx), rlock.ErrLost)

@@ -34,11 +34,12 @@ type Server struct {
 type Option func(*config)
 
 type config struct {
-	args []string // extra arguments
-	head []string // instead of the default arguments: a Sentinel's
-	dir  string
-	port int
-	bus  bool // the port + 10000 must be free as well
+	args    []string // extra arguments
+	head    []string // instead of the default arguments: a Sentinel's
+	program string   // instead of what the environment names, or is installed
+	dir     string
+	port    int
+	bus     bool // the port + 10000 must be free as well
 }
 
 // WithArgs adds arguments for the server program, for instance "--appendonly", "yes". They come
@@ -114,7 +115,10 @@ func launchOnce(c config) (s *Server, err error) {
 		}
 		s.ownDir = true
 	}
-	path, err := program()
+	path := c.program
+	if path == "" {
+		path, err = program()
+	}
 	if err == nil {
 		s.process = newProcess(path, s.dir, s.arguments(c))
 		err = s.boot()
