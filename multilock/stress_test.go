@@ -41,6 +41,7 @@ func TestRandomSetsUnderFaults(t *testing.T) {
 	for _, c := range children {
 		c.Say("go")
 		holds = append(holds, witness.Heard(t, c, "done", 4*patience)...)
+		require.NoError(t, c.Ended(patience))
 	}
 	require.NoError(t, witness.Judge(holds))
 	names := make(map[string]bool)

@@ -87,7 +87,7 @@ func (l *lab) run() {
 // stuck gives up on the subject, and makes it print the stacks of its goroutines.
 func (l *lab) stuck() {
 	l.t.Helper()
-	l.subject.Signal(syscall.SIGQUIT)
+	_ = l.subject.Signal(syscall.SIGQUIT)
 	var err error
 	for end := time.Now().Add(slack); err == nil; {
 		_, err = l.subject.Next(time.Until(end))

@@ -58,8 +58,8 @@ func (r *run) audit() error {
 			r.report.Goroutines += n
 			return fmt.Errorf("goroutines of %s: %s", p.name, line)
 		}
-		if err := p.ended(settle); err != nil {
-			return err
+		if err := p.Ended(settle); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	if err := r.emptied(); err != nil {

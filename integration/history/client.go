@@ -1,9 +1,7 @@
 package history
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,20 +18,25 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// The configuration of a client process, in its environment.
-const (
-	envAddr    = "HOLDFAST_HISTORY_ADDR" // its presence makes a process a client
-	envNumber  = "HOLDFAST_HISTORY_NUMBER"
-	envLease   = "HOLDFAST_HISTORY_LEASE"
-	envSeed    = "HOLDFAST_HISTORY_SEED"
-	envWorkers = "HOLDFAST_HISTORY_WORKERS"
-	envSite    = "HOLDFAST_HISTORY_SITE"
-	envForgets = "HOLDFAST_HISTORY_FORGETS" // "true" or "false"
-	envLinger  = "HOLDFAST_HISTORY_LINGER"  // the same
-)
+// orders are what a client process is told.
+type orders struct {
+	Addr    string
+	Number  int
+	Lease   time.Duration
+	Seed    uint64
+	Workers int
+	Site    Site
+	Forgets bool
+	Linger  bool
+}
+
+// clients are processes that follow the commands below. A program that calls [Run], or a test of it, calls [role.Play]
+// first.
+var clients = role.New("client", func(o orders) { role.Check(runClient(o, os.Stdout)) })
 
 // ownName is the name for which only the goroutines of one client contend.
 func ownName(number int) string { return fmt.Sprint("history-own-", number) }
@@ -51,19 +54,6 @@ const (
 	sayImport = "import" // name id token: take over a hold that another client exported
 )
 
-// Client runs this process as a client if it was started as one, and then does not return. A program that
-// calls Run, or a test of it, calls Client first.
-func Client() {
-	if os.Getenv(envAddr) == "" {
-		return
-	}
-	if err := runClient(os.Stdin, os.Stdout); err != nil {
-		fmt.Println(lineBad, strings.ReplaceAll(err.Error(), "\n", " | "))
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
 // client is a client process.
 type client struct {
 	rdb     redis.UniversalClient
@@ -73,6 +63,8 @@ type client struct {
 	forgets bool   // Redis may forget holds
 	linger  bool
 	workers []*worker
+	before  int           // goroutines
+	known   goleak.Option // those
 	imports chan passage
 	stop    atomic.Bool
 	running sync.WaitGroup
@@ -84,27 +76,13 @@ type client struct {
 // passage is an exported hold in transit.
 type passage struct{ name, id, token string }
 
-func newClient(out io.Writer) (*client, error) {
-	number, err := strconv.Atoi(os.Getenv(envNumber))
-	if err != nil {
-		return nil, err
-	}
-	seed, err := strconv.ParseUint(os.Getenv(envSeed), 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	workers, err := strconv.Atoi(os.Getenv(envWorkers))
-	if err != nil {
-		return nil, err
-	}
+func newClient(o orders, out io.Writer) (*client, error) {
 	c := &client{
-		out: out, own: ownName(number), imports: make(chan passage, 64),
-		forgets: os.Getenv(envForgets) == "true", linger: os.Getenv(envLinger) == "true",
+		out: out, own: ownName(o.Number), imports: make(chan passage, 64), lease: o.Lease,
+		forgets: o.Forgets, linger: o.Linger, before: runtime.NumGoroutine(), known: goleak.IgnoreCurrent(),
 	}
-	if c.lease, err = time.ParseDuration(os.Getenv(envLease)); err != nil {
-		return nil, err
-	}
-	c.rdb, err = dial(Site(os.Getenv(envSite)), os.Getenv(envAddr), number)
+	var err error
+	c.rdb, err = dial(o.Site, o.Addr, o.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +90,8 @@ func newClient(out io.Writer) (*client, error) {
 		Lease: c.lease, MaxPoll: c.lease / 3, ReleaseTimeout: 2 * c.lease,
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	for i := range workers {
-		c.workers = append(c.workers, newWorker(c, strconv.Itoa(i), rand.New(rand.NewPCG(seed, uint64(i)))))
+	for i := range o.Workers {
+		c.workers = append(c.workers, newWorker(c, strconv.Itoa(i), rand.New(rand.NewPCG(o.Seed, uint64(i)))))
 	}
 	return c, err
 }
@@ -128,14 +106,15 @@ func dialFrom(number int) func(context.Context, string, string) (net.Conn, error
 	return dialer.DialContext
 }
 
-// runClient follows commands until it is told to close. The end of its input means that the run is dead.
-func runClient(in io.Reader, out io.Writer) error {
-	c, err := newClient(out)
+// runClient follows commands until it is told to close.
+func runClient(o orders, out io.Writer) error {
+	c, err := newClient(o, out)
 	if err != nil {
 		return err
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		order, argument, _ := strings.Cut(lines.Text(), " ")
+	for {
+		line := role.Told()
+		order, argument, _ := strings.Cut(line, " ")
 		switch order {
 		case sayRoam:
 			c.start(func(w *worker) {
@@ -164,10 +143,9 @@ func runClient(in io.Reader, out io.Writer) error {
 		case sayClose:
 			return c.close()
 		default:
-			return fmt.Errorf("unknown order %q", lines.Text())
+			return fmt.Errorf("unknown order %q", line)
 		}
 	}
-	return errors.New("the run has ended")
 }
 
 // offer leaves an exported hold to the next idle worker. If there are too many of them, or no worker runs
@@ -187,7 +165,7 @@ func (c *client) start(work func(*worker)) {
 	}
 }
 
-// close closes the client and reports how many goroutines are left besides this one, and what they do.
+// close closes the client and reports how many goroutines are left, and what they do.
 func (c *client) close() error {
 	if err := c.rlock.Close(); err != nil {
 		return err // which would name locks that were not unlocked
@@ -198,7 +176,7 @@ func (c *client) close() error {
 	var leaks error
 	// go-redis's dials outlive its clients by up to a second.
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
-		if leaks = goleak.Find(); leaks == nil {
+		if leaks = goleak.Find(c.known); leaks == nil {
 			break
 		}
 	}
@@ -206,7 +184,7 @@ func (c *client) close() error {
 	if leaks != nil {
 		what = strings.Join(strings.Fields(leaks.Error()), " ")
 	}
-	c.tell(fmt.Sprintln(lineLeft, runtime.NumGoroutine()-1, what))
+	c.tell(fmt.Sprintln(lineLeft, runtime.NumGoroutine()-c.before, what))
 	return nil
 }
 

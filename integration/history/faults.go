@@ -191,12 +191,12 @@ func stopClient(from, to int) func(*run, *rand.Rand) int {
 		if !s.seize() { // it is stopped already, or being replaced
 			return 0
 		}
-		if err := s.current().signal(syscall.SIGSTOP); err != nil {
+		if err := s.current().Signal(syscall.SIGSTOP); err != nil {
 			r.fail(err)
 		}
 		r.lasting(random, from, to, func() {
 			defer s.yield()
-			if err := s.current().signal(syscall.SIGCONT); err != nil {
+			if err := s.current().Signal(syscall.SIGCONT); err != nil {
 				r.fail(err)
 			}
 		})

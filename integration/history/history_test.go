@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/integration/history"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
 var (
@@ -41,7 +42,7 @@ func run(t *testing.T, cfg history.Config) *history.Report {
 }
 
 func TestMain(m *testing.M) {
-	history.Client()
+	role.Play()
 	redistest.Main(m)
 }
 

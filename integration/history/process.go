@@ -1,64 +1,40 @@
 package history
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
-	"syscall"
+	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
 // process is a client process as the run sees it.
 type process struct {
+	*role.Process
 	name string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	told chan string   // its output besides its record; closed when all of it was read
-	gone chan struct{} // closed when it has ended, and err is set
-	err  error         // that status
+	told chan string // its output besides its record; closed when all of it was read
 }
 
-// launch starts this program as a client that dials addr.
-func launch(number, generation int, addr string, cfg Config, r *record) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p := &process{
-		name: fmt.Sprintf("client-%d.%d", number, generation), cmd: exec.Command(self),
-		told: make(chan string, 16), gone: make(chan struct{}),
-	}
-	p.cmd.Env = append(os.Environ(),
-		envAddr+"="+addr, envNumber+"="+strconv.Itoa(number), envLease+"="+cfg.Lease.String(),
-		envWorkers+"="+strconv.Itoa(cfg.Workers), envSite+"="+string(cfg.Site),
-		envForgets+"="+strconv.FormatBool(cfg.Forgets), envLinger+"="+strconv.FormatBool(cfg.Linger),
-		envSeed+"="+strconv.FormatUint(cfg.Seed+uint64(number)<<32+uint64(generation)<<40, 10))
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil { // its end ends the client if this process dies
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go p.listen(out, r)
-	return p, nil
+// launch starts a client that dials addr.
+func launch(t testing.TB, number, generation int, addr string, cfg Config, r *record) *process {
+	p := &process{name: fmt.Sprintf("client-%d.%d", number, generation), told: make(chan string, 16)}
+	p.Process = clients.Start(t, orders{
+		Addr: addr, Number: number, Lease: cfg.Lease, Workers: cfg.Workers, Site: cfg.Site,
+		Forgets: cfg.Forgets, Linger: cfg.Linger, Seed: cfg.Seed + uint64(number)<<32 + uint64(generation)<<40,
+	})
+	go p.listen(r)
+	return p
 }
 
-func (p *process) listen(out io.Reader, r *record) {
-	defer close(p.gone)
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
+func (p *process) listen(r *record) {
+	defer close(p.told)
+	const forever = 24 * time.Hour
+	for {
+		line, err := p.Next(forever)
+		if err != nil {
+			return
+		}
 		if line == linePaused || strings.HasPrefix(line, lineLeft+" ") {
 			p.told <- line
 			continue
@@ -69,13 +45,10 @@ func (p *process) listen(out io.Reader, r *record) {
 		}
 		r.take(p, line)
 	}
-	close(p.told)
-	p.err = p.cmd.Wait()
 }
 
 func (p *process) say(order string) error {
-	_, err := io.WriteString(p.in, order+"\n")
-	if err != nil {
+	if err := p.Send(order); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return nil
@@ -83,41 +56,20 @@ func (p *process) say(order string) error {
 
 // hear returns the next output of the process, besides its record.
 func (p *process) hear(limit time.Duration) (string, error) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case line, ok := <-p.told:
 		if !ok {
 			return "", fmt.Errorf("%s ended by itself", p.name)
 		}
 		return line, nil
-	case <-timer.C:
+	case <-time.After(limit):
 		return "", fmt.Errorf("%s says nothing within %v: a call is stuck", p.name, limit)
 	}
 }
 
-func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
-
-// kill ends the process with SIGKILL, and returns when all its output was read.
+// kill ends the process with SIGKILL, and returns when all its output was taken.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
+	p.Kill()
 	for range p.told {
 	}
-	<-p.gone
-}
-
-// ended waits for the process to end by itself, which must be without an error: the race detector reports by the
-// status.
-func (p *process) ended(limit time.Duration) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-p.gone:
-	case <-timer.C:
-		return errors.New(p.name + " does not end")
-	}
-	if p.err != nil {
-		return fmt.Errorf("%s: %w", p.name, p.err)
-	}
-	return nil
 }

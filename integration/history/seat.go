@@ -48,10 +48,7 @@ func (r *run) occupy(s *seat) error {
 	generation := s.generation
 	s.generation++
 	s.mu.Unlock()
-	p, err := launch(s.number, generation, s.addr, r.cfg, r.record)
-	if err != nil {
-		return err
-	}
+	p := launch(r.t, s.number, generation, s.addr, r.cfg, r.record)
 	s.mu.Lock()
 	s.process = p
 	s.mu.Unlock()

@@ -86,6 +86,7 @@ func (p *faultyPath) processContend(span time.Duration, guard bool) (stays []wit
 	}
 	for _, child := range children {
 		stays = append(stays, witness.Heard(p.t, child, "done", 2*faultSoon)...)
+		require.NoError(p.t, child.Ended(faultSoon))
 	}
 	return stays
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -26,15 +27,21 @@ func Alone(fn func(t testing.TB)) (ok bool) {
 // alone stands in for a test. The embedded interface is nil: only the methods below may be called.
 type alone struct {
 	testing.TB
+	failed atomic.Bool
+
+	mu       sync.Mutex // guards cleanups
 	cleanups []func()
-	failed   atomic.Bool
 }
 
 // Helper implements testing.TB.
 func (l *alone) Helper() {}
 
 // Cleanup implements testing.TB.
-func (l *alone) Cleanup(f func()) { l.cleanups = append(l.cleanups, f) }
+func (l *alone) Cleanup(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cleanups = append(l.cleanups, f)
+}
 
 // Errorf implements testing.TB.
 func (l *alone) Errorf(format string, args ...any) {

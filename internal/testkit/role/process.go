@@ -30,7 +30,8 @@ type Process struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	gone chan struct{} // closed when all was read and the process was reaped
+	gone chan struct{} // closed when all was read, the process was reaped, and err is set
+	err  error         // what its status says
 	more chan struct{} // has an element if there may be lines that nobody has heard
 
 	mu    sync.Mutex // guards lines
@@ -40,19 +41,38 @@ type Process struct {
 // Start starts a process in the role, which is killed at the end of the test.
 func (r Role[O]) Start(t testing.TB, orders O) *Process {
 	t.Helper()
+	p := &Process{t: t, gone: make(chan struct{}), more: make(chan struct{}, 1)}
 	text, err := json.Marshal(orders)
-	require.NoError(t, err)
-	p := &Process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{}), more: make(chan struct{}, 1)}
-	p.cmd.Env = append(os.Environ(), variable+"="+r.name+" "+string(text))
-	p.cmd.Stderr = os.Stderr
-	p.in, err = p.cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.cmd.Start())
-	go p.listen(out)
+	if err == nil {
+		err = p.start(variable + "=" + r.name + " " + string(text))
+	}
+	if err != nil {
+		t.Fatalf("role: %v", err)
+	}
 	t.Cleanup(p.Kill)
 	return p
+}
+
+func (p *Process) start(env string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p.cmd = exec.Command(self)
+	p.cmd.Env = append(os.Environ(), env)
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	go p.listen(out)
+	return nil
 }
 
 func (p *Process) listen(out io.Reader) {
@@ -68,13 +88,24 @@ func (p *Process) listen(out io.Reader) {
 		default:
 		}
 	}
-	_ = p.cmd.Wait() // most are killed, and their status says nothing
+	p.err = p.cmd.Wait()
 }
 
 // Kill ends the process with SIGKILL, and returns when it is gone.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.gone
+}
+
+// Ended waits until the process has ended by itself, and returns an error if that was not within limit, or not without
+// an error: the race detector reports by a status.
+func (p *Process) Ended(limit time.Duration) error {
+	select {
+	case <-p.gone:
+		return p.err
+	case <-time.After(limit):
+		return fmt.Errorf("role: the process does not end within %v", limit)
+	}
 }
 
 // Freeze stops the process, and returns when it stands still.
@@ -84,19 +115,24 @@ func (p *Process) Freeze() {
 }
 
 // Thaw has a stopped process go on.
-func (p *Process) Thaw() { p.Signal(syscall.SIGCONT) }
+func (p *Process) Thaw() {
+	p.t.Helper()
+	require.NoError(p.t, p.Signal(syscall.SIGCONT))
+}
 
 // Signal sends a signal to the process.
-func (p *Process) Signal(s os.Signal) {
-	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(s))
-}
+func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
 // Say tells the process a line, which [Told] returns there.
 func (p *Process) Say(line string) {
 	p.t.Helper()
+	require.NoError(p.t, p.Send(line))
+}
+
+// Send is Say, for processes that may have ended.
+func (p *Process) Send(line string) error {
 	_, err := io.WriteString(p.in, line+"\n")
-	require.NoError(p.t, err)
+	return err
 }
 
 // Next returns the next line that the process says. It returns ErrEnded after the last one, or an error if there is

@@ -42,7 +42,7 @@ var roles = make(map[string]func(orders string))
 // Role is what a test binary does when a test starts it again. O is what it is told with its start, by way of JSON.
 type Role[O any] struct{ name string }
 
-// New declares a role before TestMain runs. Its process ends when play returns.
+// New declares a role before TestMain runs. The name is one word. Its process ends when play returns.
 func New[O any](name string, play func(O)) Role[O] {
 	roles[name] = func(text string) {
 		var orders O

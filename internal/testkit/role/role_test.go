@@ -64,6 +64,7 @@ func TestTheEndOfAProcess(t *testing.T) {
 		}
 		require.Equal(t, last, line)
 		require.ErrorIs(t, err, role.ErrEnded)
+		require.Equal(t, order == "end", p.Ended(patience) == nil, "%s: its status", order)
 		p.Kill() // as the cleanup will do
 	}
 }

@@ -15,10 +15,11 @@ import (
 
 	"github.com/holdfast-go/holdfast/integration/history"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
 func main() {
-	history.Client()
+	role.Play()
 	cfg := history.Config{Log: func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 	}}
