@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/operate"
 )
@@ -49,31 +49,6 @@ func TestARunSaysWhoHasTheLock(t *testing.T) {
 	assert.Empty(t, quiet.err.String())
 }
 
-// hangsUp is the address of a server that ends every connection on which it does not understand what comes, as one with
-// TLS does.
-func hangsUp(t *testing.T) string {
-	t.Helper()
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			conn, err := server.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 4096))
-			_ = conn.Close()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-ended
-	})
-	return server.Addr().String()
-}
-
 // What a person sees of a Redis that is away or refuses: a run that waits says why, long before it gives up, and so does
 // every other command when it ends. Each says it once (defects F17 and F18).
 func TestWhatAPersonSeesOfARedisThatDoesNotServe(t *testing.T) {
@@ -82,13 +57,15 @@ func TestWhatAPersonSeesOfARedisThatDoesNotServe(t *testing.T) {
 	hung.Stop()
 	t.Cleanup(hung.Continue)
 	require.NoError(t, locked.Client(t).ConfigSet(context.Background(), "requirepass", "secret").Err())
+	tls := faultproxy.Start(t, addr(t)) // a server with TLS hangs up on what it does not understand
+	tls.On(func(faultproxy.Request) bool { return true }, faultproxy.CutBefore).Times(-1)
 	for what, test := range map[string]struct {
 		url, says string
 		denies    bool
 	}{
 		"no server":      {"redis://127.0.0.1:1", "connection refused", false},
 		"it hangs":       {"redis://" + hung.Addr(), hung.Addr(), false},
-		"it has TLS":     {"redis://" + hangsUp(t), "use rediss:// or --tls", false},
+		"it has TLS":     {"redis://" + tls.Addr(), "use rediss:// or --tls", false},
 		"it has no TLS":  {"rediss://" + addr(t), "use redis:// without", false},
 		"no password":    {"redis://" + locked.Addr(), "redis asks for credentials", true},
 		"wrong password": {"redis://:mistaken@" + locked.Addr(), "redis refused the credentials", true},

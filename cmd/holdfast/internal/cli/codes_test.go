@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -100,6 +100,8 @@ func TestCommandsEndAsThePageSays(t *testing.T) {
 	require.NoError(t, locked.Client(t).ConfigSet(t.Context(), "requirepass", "secret").Err())
 	limited := redistest.Start(t)
 	require.NoError(t, limited.Client(t).Do(t.Context(), "ACL", "SETUSER", "few", "on", ">s", "~*", "+ping").Err())
+	tls := faultproxy.Start(t, p.server.Addr()) // a server with TLS hangs up on what it does not understand
+	tls.On(func(faultproxy.Request) bool { return true }, faultproxy.CutBefore).Times(-1)
 	for _, test := range []struct {
 		what, url string
 		code      int
@@ -107,7 +109,7 @@ func TestCommandsEndAsThePageSays(t *testing.T) {
 	}{
 		{"nothing listens", "redis://127.0.0.1:1", exitUnavailable, "refused"},
 		{"TLS to a plain server", "rediss://" + p.server.Addr(), exitUnavailable, "use redis://"},
-		{"without TLS to a server that hangs up", "redis://" + hangsUp(t), exitUnavailable, "use rediss://"},
+		{"without TLS to a server that hangs up", "redis://" + tls.Addr(), exitUnavailable, "use rediss://"},
 		{"no password", "redis://" + locked.Addr(), exitDenied, "denies access"},
 		{"wrong password", "redis://:mistaken@" + locked.Addr(), exitDenied, "denies access"},
 		{"no rights", "redis://few:s@" + limited.Addr(), exitDenied, "denies access"},
@@ -132,29 +134,4 @@ func TestCommandsEndAsThePageSays(t *testing.T) {
 			assert.NotContains(t, out, "mistaken", name)
 		}
 	}
-}
-
-// hangsUp is the address of a server that closes a connection on which something comes that it does not understand, as
-// one with TLS does.
-func hangsUp(t *testing.T) string {
-	t.Helper()
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			conn, err := server.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 4096))
-			_ = conn.Close()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-ended
-	})
-	return server.Addr().String()
 }
