@@ -121,12 +121,7 @@ func TestNamesOnACluster(t *testing.T) {
 		}, "nobody waits")
 		require.NoError(t, held.Err())
 		require.NoError(t, unlock())
-		select {
-		case err := <-entered:
-			require.NoError(t, err)
-		case <-time.After(patience):
-			t.Fatal("the waiter does not get in")
-		}
+		require.NoError(t, redistest.Receive(t, patience, entered, "the waiter does not get in"))
 	}
 }
 

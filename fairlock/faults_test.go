@@ -174,11 +174,7 @@ func TestACallGoesWrong(t *testing.T) {
 // delivered waits until what was kept at a gate was carried out.
 func (f *faultLab) delivered(gate *faultproxy.Gate) {
 	f.Helper()
-	select {
-	case <-gate.Delivered():
-	case <-time.After(patience):
-		f.Fatal("the late request is not delivered")
-	}
+	redistest.Receive(f, patience, gate.Delivered(), "the late request is not delivered")
 }
 
 // settles waits until nothing is left, before it could have expired.

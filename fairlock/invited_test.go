@@ -68,13 +68,9 @@ func (l *inviteLab) waits() <-chan hold {
 func (l *inviteLab) overhears() *redis.Message {
 	l.Helper()
 	for {
-		select {
-		case m := <-l.heard:
-			if m.Channel == l.channel {
-				return m
-			}
-		case <-time.After(patience):
-			l.Fatal("no message invites it")
+		m := redistest.Receive(l, patience, l.heard, "no message invites it")
+		if m.Channel == l.channel {
+			return m
 		}
 	}
 }

@@ -175,28 +175,18 @@ func (l *lab) queued(n int) {
 // arrives receives a hold that has to come.
 func (l *lab) arrives(c <-chan hold) hold {
 	l.Helper()
-	select {
-	case h := <-c:
-		require.NoError(l, h.err)
-		return h
-	case <-time.After(patience):
-		l.Fatal("the waiter does not get in")
-		return hold{}
-	}
+	h := redistest.Receive(l, patience, c, "the waiter does not get in")
+	require.NoError(l, h.err)
+	return h
 }
 
 // ended receives what came of a Lock that has to fail.
 func (l *lab) ended(c <-chan hold) error {
 	l.Helper()
-	select {
-	case h := <-c:
-		require.Error(l, h.err)
-		require.ErrorIs(l, h.unlock(), rlock.ErrNotHeld)
-		return h.err
-	case <-time.After(patience):
-		l.Fatal("the call does not return")
-		return nil
-	}
+	h := redistest.Receive(l, patience, c, "the call does not return")
+	require.Error(l, h.err)
+	require.ErrorIs(l, h.unlock(), rlock.ErrNotHeld)
+	return h.err
 }
 
 // known is what the holder knows of its hold.
@@ -218,11 +208,7 @@ func (h hold) frees(t testing.TB) {
 // ends waits for the end of a hold's context and returns its cause.
 func (h hold) ends(t testing.TB) error {
 	t.Helper()
-	select {
-	case <-h.ctx.Done():
-	case <-time.After(patience):
-		t.Fatal("the context does not end")
-	}
+	redistest.Receive(t, patience, h.ctx.Done(), "the context does not end")
 	return context.Cause(h.ctx)
 }
 

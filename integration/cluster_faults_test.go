@@ -78,11 +78,7 @@ func TestADeadNodeDisturbsOnlyItsOwnLocks(t *testing.T) {
 // expires waits until a hold is reported lost because its validity has ended.
 func expires(t testing.TB, ctx context.Context) {
 	t.Helper()
-	select {
-	case <-ctx.Done():
-	case <-time.After(limit):
-		require.FailNow(t, "a lock of the dead node is valid")
-	}
+	redistest.Receive(t, limit, ctx.Done(), "a lock of the dead node is valid")
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(ctx), &lost)
 	require.Equal(t, rlock.LossExpired, lost.Reason)

@@ -39,11 +39,7 @@ func TestALossyFailoverIsToldAsALoss(t *testing.T) {
 	theirs := rlock.New(other, "failover")
 	fresh, release := held(t, theirs)
 	require.Greater(t, alive(t, theirs, fresh).Fence, fence, "storage can turn the stale holder away")
-	select {
-	case <-stale.Done():
-	case <-time.After(limit):
-		t.Fatal("the stale holder was never told")
-	}
+	redistest.Receive(t, limit, stale.Done(), "the stale holder was never told")
 	require.Less(t, time.Since(failed), lease, "it was told before its lease would have been over")
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(stale), &lost)

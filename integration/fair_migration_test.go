@@ -111,11 +111,5 @@ func fairWait(t *testing.T, client *rlock.Client, name string, first bool) *fair
 
 func (c *fairCall) result(t *testing.T) error {
 	t.Helper()
-	select {
-	case err := <-c.done:
-		return err
-	case <-time.After(limit):
-		t.Fatal("the call does not return")
-		return nil
-	}
+	return redistest.Receive(t, limit, c.done, "the call does not return")
 }

@@ -39,11 +39,7 @@ func lossOnEvery(t *testing.T, rdb redis.UniversalClient, name string) {
 		strike(key)
 	}
 	for i, ctx := range contexts {
-		select {
-		case <-ctx.Done():
-		case <-time.After(limit):
-			require.FailNow(t, "a renewal of nothing was taken for a success")
-		}
+		redistest.Receive(t, limit, ctx.Done(), "a renewal of nothing was taken for a success")
 		var lost *rlock.LostError
 		require.ErrorAs(t, context.Cause(ctx), &lost)
 		require.Equal(t, rlock.LossGone, lost.Reason, "%v", lost)

@@ -124,11 +124,7 @@ func TestAReplicaThatStaysWithoutItsPrimaryEndsTheHoldInTime(t *testing.T) {
 	primary.Kill()
 	aim(replica)
 	until := alive(t, lock, ctx).ValidUntil
-	select {
-	case <-ctx.Done():
-	case <-time.After(limit):
-		require.FailNow(t, "the hold is valid although nothing confirms it")
-	}
+	redistest.Receive(t, limit, ctx.Done(), "the hold is valid although nothing confirms it")
 	require.False(t, time.Now().Before(until.Add(-50*time.Millisecond)), "it was given up while it was valid")
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(ctx), &lost)

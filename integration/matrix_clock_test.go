@@ -34,11 +34,7 @@ func TestAServerClockSetAheadEndsTheHoldWithTheNextRenewal(t *testing.T) {
 	jumped := time.Now()
 	theirs, leave := held(t, rival)
 	require.Greater(t, alive(t, rival, theirs).Fence, fence)
-	select {
-	case <-ctx.Done():
-	case <-time.After(limit):
-		require.FailNow(t, "the hold is believed in, and another has it")
-	}
+	redistest.Receive(t, limit, ctx.Done(), "the hold is believed in, and another has it")
 	require.Less(t, time.Since(jumped), bound+slack)
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(ctx), &lost)

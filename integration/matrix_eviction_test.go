@@ -36,11 +36,7 @@ func TestAnEvictedHoldIsReportedWithTheNextRenewal(t *testing.T) {
 			}, "nothing is evicted")
 			require.NoError(t, admin.ConfigSet(context.Background(), "maxmemory", "0").Err())
 			evicted := time.Now()
-			select {
-			case <-ctx.Done():
-			case <-time.After(limit):
-				require.FailNow(t, "the hold is believed in, and Redis has none")
-			}
+			redistest.Receive(t, limit, ctx.Done(), "the hold is believed in, and Redis has none")
 			require.Less(t, time.Since(evicted), bound+slack)
 			redistest.Eventually(t, limit, func() bool { return len(events.losses()) == 1 }, "nobody was told")
 			require.Equal(t, rlock.LossGone, events.losses()[0].Reason)
@@ -68,11 +64,7 @@ func TestAServerThatComesBackWithAnOlderStateForgetsTheHold(t *testing.T) {
 	server.Restart()
 	require.Len(t, server.Keys(t), 1, "the token of the hold before")
 	require.False(t, exists(t, server, lock.Name()))
-	select {
-	case <-ctx.Done():
-	case <-time.After(limit):
-		require.FailNow(t, "the hold is believed in, and Redis has none")
-	}
+	redistest.Receive(t, limit, ctx.Done(), "the hold is believed in, and Redis has none")
 	redistest.Eventually(t, limit, func() bool { return len(events.losses()) == 1 }, "nobody was told")
 	require.Equal(t, rlock.LossGone, events.losses()[0].Reason)
 	require.ErrorIs(t, unlock(), rlock.ErrLost)

@@ -207,11 +207,7 @@ func TestARefusalForGoodEndsTheHoldInTime(t *testing.T) {
 			events.renewedAgain(t, 1, lock.Name())
 			heal := r.inflict(t, server, admin)
 			until := alive(t, lock, ctx).ValidUntil
-			select {
-			case <-ctx.Done():
-			case <-time.After(limit):
-				require.FailNow(t, "the hold is believed in although nothing confirms it")
-			}
+			redistest.Receive(t, limit, ctx.Done(), "the hold is believed in although nothing confirms it")
 			require.False(t, time.Now().Before(until.Add(-50*time.Millisecond)), "it was given up while it was valid")
 			var lost *rlock.LostError
 			require.True(t, errors.As(context.Cause(ctx), &lost), "%v", context.Cause(ctx))

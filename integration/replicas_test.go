@@ -91,11 +91,7 @@ func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
 	require.NoError(t, unlockInner())
 	until := alive(t, lock, ctx).ValidUntil
 	require.Equal(t, 1, alive(t, lock, ctx).Count)
-	select {
-	case <-ctx.Done():
-	case <-time.After(limit):
-		require.FailNow(t, "still believed in")
-	}
+	redistest.Receive(t, limit, ctx.Done(), "still believed in")
 	require.Less(t, time.Since(until), replicated, "far too late")
 	var lost *rlock.LostError
 	require.ErrorAs(t, context.Cause(ctx), &lost)
@@ -147,13 +143,9 @@ func TestWhatAWaiterTookUnconfirmedIsTakenBack(t *testing.T) {
 	second := waiting(t, events, rlock.New(client, "taken", rlock.FixedLease(replicated)))
 	replica.Stop()
 	require.NoError(t, o.unlock())
-	select {
-	case got := <-second:
-		require.ErrorIs(t, got.err, rlock.ErrUnavailable)
-		require.ErrorContains(t, got.err, "0 of 1 replicas")
-	case <-time.After(limit):
-		require.FailNow(t, "the waiter was not told")
-	}
+	got := redistest.Receive(t, limit, second, "the waiter was not told")
+	require.ErrorIs(t, got.err, rlock.ErrUnavailable)
+	require.ErrorContains(t, got.err, "0 of 1 replicas")
 	redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
 		"the lock was not taken back")
 	replica.Continue()

@@ -94,11 +94,7 @@ func TestAPrimaryThatFreezesIsReplaced(t *testing.T) {
 				require.Positive(t, pttl(t, next, lock.Name()))
 				require.NoError(t, unlock())
 			} else {
-				select {
-				case <-ctx.Done():
-				case <-time.After(limit):
-					require.FailNow(t, "still believed in")
-				}
+				redistest.Receive(t, limit, ctx.Done(), "still believed in")
 				var lost *rlock.LostError
 				require.ErrorAs(t, context.Cause(ctx), &lost)
 				require.Len(t, events.losses(), 1)

@@ -83,11 +83,7 @@ func TestARestartedServer(t *testing.T) {
 				require.Equal(t, fence, alive(t, lock, ctx).Fence)
 				require.NoError(t, unlock())
 			} else {
-				select {
-				case <-ctx.Done():
-				case <-time.After(limit):
-					require.FailNow(t, "the hold is believed in, and Redis has none")
-				}
+				redistest.Receive(t, limit, ctx.Done(), "the hold is believed in, and Redis has none")
 				var lost *rlock.LostError
 				require.ErrorAs(t, context.Cause(ctx), &lost)
 				require.Equal(t, rlock.LossGone, lost.Reason)

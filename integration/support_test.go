@@ -186,14 +186,9 @@ func waiting(t testing.TB, e *events, lock *rlock.Lock) <-chan outcome {
 
 func arrives(t testing.TB, c <-chan outcome) outcome {
 	t.Helper()
-	select {
-	case o := <-c:
-		require.NoError(t, o.err)
-		return o
-	case <-time.After(limit):
-		require.FailNow(t, "the waiter did not get in")
-		return outcome{}
-	}
+	o := redistest.Receive(t, limit, c, "the waiter did not get in")
+	require.NoError(t, o.err)
+	return o
 }
 
 // subscribed waits until the channel of a lock has so many subscribers on a server.

@@ -147,13 +147,7 @@ func (l *lab) quietly() {
 // arrives waits for something that is about to come.
 func arrives[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("not within %v: %s", patience, what)
-		panic("unreachable")
-	}
+	return redistest.Receive(t, patience, c, what)
 }
 
 // nothingYet asserts that nothing came, which is only worth something after what would have brought it.

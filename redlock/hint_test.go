@@ -58,13 +58,9 @@ func TestAWaiterListensForTheRelease(t *testing.T) {
 				return asked() == before
 			}, "it should not ask before it hears")
 			require.NoError(t, unlock())
-			select {
-			case in := <-got:
-				require.NoError(t, in.err)
-				require.NoError(t, in.unlock())
-			case <-time.After(patience):
-				require.FailNow(t, "the message should wake it")
-			}
+			in := redistest.Receive(t, patience, got, "the message should wake it")
+			require.NoError(t, in.err)
+			require.NoError(t, in.unlock())
 		})
 	}
 }

@@ -124,11 +124,7 @@ func alive(t testing.TB, lock *rlock.Lock, held context.Context) rlock.Hold {
 // ended waits for a context's end and returns its cause.
 func ended(t testing.TB, ctx context.Context) error {
 	t.Helper()
-	select {
-	case <-ctx.Done():
-	case <-time.After(patience):
-		require.FailNow(t, "the context should have ended")
-	}
+	redistest.Receive(t, patience, ctx.Done(), "the context should have ended")
 	return context.Cause(ctx)
 }
 

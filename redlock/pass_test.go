@@ -68,14 +68,9 @@ func (l *passLab) stand(opts ...rlock.Option) <-chan turn {
 
 func (l *passLab) in(from <-chan turn) turn {
 	l.t.Helper()
-	select {
-	case got := <-from:
-		require.NoError(l.t, got.err)
-		return got
-	case <-time.After(patience):
-		l.t.Fatal("it does not get in")
-		panic("unreachable")
-	}
+	got := redistest.Receive(l.t, patience, from, "it does not get in")
+	require.NoError(l.t, got.err)
+	return got
 }
 
 // begin returns the first turn and the callers queued behind it, each with the options of its handle.

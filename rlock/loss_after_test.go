@@ -15,11 +15,7 @@ import (
 // lossEnds waits for the end of a context and checks that it is this loss.
 func lossEnds(t *testing.T, ctx context.Context, name string, reason rlock.LossReason) {
 	t.Helper()
-	select {
-	case <-ctx.Done():
-	case <-time.After(lossPatience):
-		t.Fatal("the context did not end")
-	}
+	redistest.Receive(t, lossPatience, ctx.Done(), "the context did not end")
 	require.NoError(t, lossCheck(name, context.Cause(ctx), reason))
 }
 

@@ -124,11 +124,7 @@ func TestLossDoesNotWaitForTheLog(t *testing.T) {
 			holds, err := l.take(10)
 			require.NoError(t, err)
 			l.proxy.Blackhole(true)
-			select {
-			case <-log.stuck:
-			case <-time.After(lossPatience):
-				t.Fatal("nothing was logged")
-			}
+			redistest.Receive(t, lossPatience, log.stuck, "nothing was logged")
 			require.NoError(t, lossAwait(holds, func(h *lossHold) error {
 				if !h.ended.Before(h.expiry.Add(lossShort)) { // generous: it is about waiting for ever
 					return fmt.Errorf("%s: it ended %v late", h.name, h.ended.Sub(h.expiry))

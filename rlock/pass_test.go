@@ -186,11 +186,7 @@ func TestAGrantThatIsGoneIsToldToWhoHasTheTurn(t *testing.T) {
 // lost waits until a turn is.
 func (l *passLab) lost(at conductGrant) {
 	l.Helper()
-	select {
-	case <-at.ctx.Done():
-	case <-time.After(patienceOfPass):
-		l.Fatal("nobody tells")
-	}
+	redistest.Receive(l, patienceOfPass, at.ctx.Done(), "nobody tells")
 	require.ErrorIs(l, context.Cause(at.ctx), rlock.ErrLost)
 	require.ErrorIs(l, at.unlock(), rlock.ErrLost)
 }

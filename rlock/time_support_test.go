@@ -93,23 +93,13 @@ func timeHeld(t testing.TB, ctx context.Context, l *rlock.Lock) rlock.Hold {
 // timeOver waits for a context's end and returns its cause.
 func timeOver(t testing.TB, ctx context.Context) error {
 	t.Helper()
-	select {
-	case <-ctx.Done():
-	case <-time.After(timeLimit):
-		t.Fatal("the context did not end")
-	}
+	redistest.Receive(t, timeLimit, ctx.Done(), "the context did not end")
 	return context.Cause(ctx)
 }
 
 func timeReceive[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(timeLimit):
-		t.Fatal("nothing came: " + what)
-		panic("unreachable")
-	}
+	return redistest.Receive(t, timeLimit, c, "nothing came: "+what)
 }
 
 // timeLost asserts that err is the loss of a hold for a reason.

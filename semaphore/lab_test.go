@@ -154,13 +154,7 @@ func (l *lab) listened() {
 // arrives waits for something that is about to come.
 func arrives[T any](t testing.TB, c <-chan T, what string) T {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("not within %v: %s", patience, what)
-		panic("unreachable")
-	}
+	return redistest.Receive(t, patience, c, what)
 }
 
 // oneOf waits for what comes first over any of several channels.

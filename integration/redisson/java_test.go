@@ -166,14 +166,9 @@ func (th thread) do(operation string, args ...string) string {
 // refused runs an operation that must fail, and returns the exception.
 func (th thread) refused(operation string, args ...string) string {
 	th.j.t.Helper()
-	select {
-	case a := <-th.start(operation, args...):
-		require.NotEmpty(th.j.t, a.err, "%s did not fail", operation)
-		return a.err
-	case <-time.After(limit):
-		th.j.t.Fatal("no answer to " + operation)
-		return ""
-	}
+	a := redistest.Receive(th.j.t, limit, th.start(operation, args...), "no answer to "+operation)
+	require.NotEmpty(th.j.t, a.err, "%s did not fail", operation)
+	return a.err
 }
 
 // waiting starts an operation that must wait for the lock, and returns once the thread sleeps and only a
@@ -191,12 +186,7 @@ func (th thread) waiting(operation string, args ...string) <-chan answer {
 // javaArrives waits for an answer that is no error.
 func javaArrives(t *testing.T, call <-chan answer) string {
 	t.Helper()
-	select {
-	case a := <-call:
-		require.Empty(t, a.err)
-		return a.value
-	case <-time.After(limit):
-		t.Fatal("no answer from the Java process")
-		return ""
-	}
+	a := redistest.Receive(t, limit, call, "no answer from the Java process")
+	require.Empty(t, a.err)
+	return a.value
 }

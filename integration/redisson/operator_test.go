@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -62,11 +63,7 @@ func TestForceUnlockEndsOurHold(t *testing.T) {
 		require.NoError(t, err)
 		start := time.Now()
 		require.Equal(t, "true", j.thread("operator").do("forceunlock", "gone"))
-		select {
-		case <-o.ctx.Done():
-		case <-time.After(limit):
-			t.Fatal("the context does not end")
-		}
+		redistest.Receive(t, limit, o.ctx.Done(), "the context does not end")
 		var lost *rlock.LostError
 		require.ErrorAs(t, context.Cause(o.ctx), &lost)
 		// Gone is what a renewal was told; had none been sent, validity would have ended: Expired.

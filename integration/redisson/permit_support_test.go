@@ -40,12 +40,7 @@ func (g permitGo) waitsFor(channel string, call func(ctx context.Context) error)
 // comes waits for a call that waited.
 func (g permitGo) comes(c <-chan error) {
 	g.t.Helper()
-	select {
-	case err := <-c:
-		require.NoError(g.t, err)
-	case <-time.After(limit):
-		g.t.Fatal("the waiter of this process was not woken")
-	}
+	require.NoError(g.t, redistest.Receive(g.t, limit, c, "the waiter of this process was not woken"))
 }
 
 func permitChannel(name string) string { return keys.Prefix("redisson_sc", name) }

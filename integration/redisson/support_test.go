@@ -125,14 +125,9 @@ func (g *goSide) listened(name string) {
 
 func (g *goSide) arrives(c <-chan outcome) outcome {
 	g.t.Helper()
-	select {
-	case o := <-c:
-		require.NoError(g.t, o.err)
-		return o
-	case <-time.After(limit):
-		g.t.Fatal("the waiter of this process did not get in")
-		return outcome{}
-	}
+	o := redistest.Receive(g.t, limit, c, "the waiter of this process did not get in")
+	require.NoError(g.t, o.err)
+	return o
 }
 
 // staysHeld watches a key for a while, during which it must exist, be renewed, and let no waiter in.

@@ -120,11 +120,7 @@ func (l *load) stop(t *testing.T) {
 		l.workers.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-	case <-time.After(patience):
-		require.FailNow(t, "somebody is stuck")
-	}
+	redistest.Receive(t, patience, done, "somebody is stuck")
 }
 
 // check finds no two live holds of one name at the same time, unless the first was reported lost, and before its

@@ -201,14 +201,9 @@ func (p *process) wait(t testing.TB, lock conformance.Lock) <-chan stay {
 
 func arrives(t testing.TB, c <-chan stay) stay {
 	t.Helper()
-	select {
-	case s := <-c:
-		require.NoError(t, s.err)
-		return s
-	case <-time.After(2 * patience):
-		require.FailNow(t, "the waiter did not get in")
-		return stay{}
-	}
+	s := redistest.Receive(t, 2*patience, c, "the waiter did not get in")
+	require.NoError(t, s.err)
+	return s
 }
 
 // standing checks that a hold that counts as live is so: it exists, and excludes others.

@@ -164,11 +164,7 @@ func TestAProcessAloneWithTheOldPrimaryLeavesIt(t *testing.T) {
 	split := time.Now()
 	lab.Cut()
 	rival := other.wait(t, rlock.New(other.client, "one"))
-	select {
-	case <-one.ctx.Done():
-	case <-time.After(patience):
-		require.FailNow(t, "the process goes on with the old primary")
-	}
+	redistest.Receive(t, patience, one.ctx.Done(), "the process goes on with the old primary")
 	told := time.Now()
 	t.Logf("the hold ended %v after the split", told.Sub(split).Round(time.Millisecond))
 	require.ErrorIs(t, context.Cause(one.ctx), rlock.ErrLost)

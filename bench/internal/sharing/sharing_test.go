@@ -278,11 +278,7 @@ func TestAForcedLockTakesTheKey(t *testing.T) {
 	require.NoError(t, err)
 	_, cancel, err := locker.ForceWithContext(bounded(t), "forced")
 	require.NoError(t, err)
-	select {
-	case <-held.Done():
-	case <-time.After(patience):
-		t.Fatal("the holder does not learn it")
-	}
+	redistest.Receive(t, patience, held.Done(), "the holder does not learn it")
 	require.ErrorIs(t, context.Cause(held), rlock.ErrLost)
 	require.ErrorIs(t, unlock(), rlock.ErrLost)
 	cancel()

@@ -40,22 +40,14 @@ func (l *lab) starts(ctx context.Context, key, text string) <-chan error {
 func (l *lab) left(result <-chan error) *store.Left {
 	l.Helper()
 	var left *store.Left
-	select {
-	case err := <-result:
-		require.ErrorAs(l, err, &left)
-	case <-time.After(patience):
-		l.Fatal("it does not leave")
-	}
+	err := redistest.Receive(l, patience, result, "it does not leave")
+	require.ErrorAs(l, err, &left)
 	return left
 }
 
 func (l *lab) settles(left *store.Left) {
 	l.Helper()
-	select {
-	case <-left.Settled:
-	case <-time.After(patience):
-		l.Fatal("it is never settled")
-	}
+	redistest.Receive(l, patience, left.Settled, "it is never settled")
 }
 
 // A caller that leaves returns at once. The reply shows that the command was carried out, and until then it counts as

@@ -212,11 +212,7 @@ func TestCloseWhileNothingAnswers(t *testing.T) {
 					defer close(closed)
 					hub.Close()
 				}()
-				select {
-				case <-closed:
-				case <-time.After(limit):
-					require.FailNow(t, "Close hangs")
-				}
+				redistest.Receive(t, limit, closed, "Close hangs")
 				ticket.Leave()
 			})
 		}

@@ -70,11 +70,7 @@ func joined(t testing.TB, hub *wake.Hub, channel string) *wake.Ticket {
 
 func ready(t testing.TB, ticket *wake.Ticket) {
 	t.Helper()
-	select {
-	case <-ticket.Ready():
-	case <-time.After(limit):
-		require.FailNow(t, "the subscription was not confirmed")
-	}
+	redistest.Receive(t, limit, ticket.Ready(), "the subscription was not confirmed")
 }
 
 func woken(t testing.TB, ticket *wake.Ticket, why string) {

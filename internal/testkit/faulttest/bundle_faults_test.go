@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -119,11 +120,7 @@ func TestABundleThatNobodyWaitsForIsGivenBack(t *testing.T) {
 	cancel()
 	returned := make(chan struct{})
 	go func() { callers.Wait(); close(returned) }()
-	select {
-	case <-returned:
-	case <-time.After(faultSoon):
-		t.Fatal("they wait for the reply")
-	}
+	redistest.Receive(t, faultSoon, returned, "they wait for the reply")
 	gate.Open()
 	p.cleansUp(faultSoon)
 }

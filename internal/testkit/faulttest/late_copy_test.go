@@ -68,11 +68,7 @@ func (l *lateLab) comes(gate *faultproxy.Gate) {
 	l.Helper()
 	require.NoError(l, l.unlock())
 	gate.Open()
-	select {
-	case <-gate.Delivered():
-	case <-time.After(oncePatience):
-		l.Fatal("the copy was not carried out")
-	}
+	redistest.Receive(l, oncePatience, gate.Delivered(), "the copy was not carried out")
 	require.Equal(l, int64(1), l.direct.Exists(l.Context(), l.name).Val(), "the copy has it")
 }
 

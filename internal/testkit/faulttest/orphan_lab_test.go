@@ -148,15 +148,7 @@ func faultCall(
 // faultAwait waits for the end of a call, and fails the test if it takes too long.
 func faultAwait(t *testing.T, grants <-chan faultGrant, limit time.Duration) faultGrant {
 	t.Helper()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case g := <-grants:
-		return g
-	case <-timer.C:
-		t.Fatalf("the call did not return within %v", limit)
-		return faultGrant{}
-	}
+	return redistest.Receive(t, limit, grants, "the call did not return")
 }
 
 // faultEnters waits until the call holds, and unlocks.

@@ -150,12 +150,7 @@ func TestSubscribersKilledInALoop(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- all.Wait() }()
-	select {
-	case err := <-done:
-		require.NoError(t, err)
-	case <-time.After(60 * time.Second):
-		t.Fatal("a waiter is stuck")
-	}
+	require.NoError(t, redistest.Receive(t, time.Minute, done, "a waiter is stuck"))
 	stop()
 	require.Positive(t, <-killed)
 	for _, client := range made {

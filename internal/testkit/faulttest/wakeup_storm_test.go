@@ -65,12 +65,7 @@ func TestFlushesAndKillsDoNotMakeWaitersSpin(t *testing.T) {
 	}
 	require.NoError(t, rlock.New(p.straight(opts), "flushed").Break(t.Context()))
 	for range clients {
-		select {
-		case err := <-entered:
-			require.NoError(t, err)
-		case <-time.After(faultSoon):
-			t.Fatal("a waiter that stayed does not get in")
-		}
+		require.NoError(t, redistest.Receive(t, faultSoon, entered, "a waiter that stayed does not get in"))
 	}
 	p.cleansUp(faultSoon)
 }

@@ -20,3 +20,18 @@ func Eventually(t testing.TB, limit time.Duration, condition func() bool, messag
 		}
 	}
 }
+
+// Receive returns what comes over a channel, or its zero value once it is closed. It fails the test if neither happens
+// within limit.
+func Receive[T any](t testing.TB, limit time.Duration, from <-chan T, message string) T {
+	t.Helper()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case v := <-from:
+		return v
+	case <-timer.C:
+		t.Fatalf("not within %v: %s", limit, message)
+		panic("unreachable")
+	}
+}

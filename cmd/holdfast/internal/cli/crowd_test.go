@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -174,11 +175,6 @@ func TestWatchEndsAlthoughNobodyReads(t *testing.T) {
 	_, err := io.ReadFull(reader, first)
 	require.NoError(t, err)
 	cancel()
-	select {
-	case err := <-ended:
-		require.NoError(t, err)
-	case <-time.After(time.Minute):
-		require.FailNow(t, "watch goes on")
-	}
+	require.NoError(t, redistest.Receive(t, time.Minute, ended, "watch goes on"))
 	require.NoError(t, reader.Close()) // the process would have ended; here the writer has to
 }
