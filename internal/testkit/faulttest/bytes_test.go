@@ -32,7 +32,7 @@ func TestACutAtEveryByteTakesEffectOnce(t *testing.T) {
 			continue // see below: it comes when it is due
 		}
 		for direction, cut := range bytesCuts {
-			if op.name == "count" && cut.reply {
+			if op.script == "levels" && cut.reply {
 				continue // a count without an answer need not be sent again: the next one is another
 			}
 			t.Run(op.name+"/"+direction, func(t *testing.T) {

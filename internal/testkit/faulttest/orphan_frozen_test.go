@@ -55,10 +55,6 @@ func TestCallReturnsWithItsContextWhileRedisIsStopped(t *testing.T) {
 				return unlock()
 			}}
 		},
-		"re-entry": func(p *faultyPath, client *rlock.Client) orphanCall {
-			held, unlock := p.hold(rlock.New(client, name))
-			return orphanCall{held, rlock.New(client, name, rlock.FixedLease(faultNever)).Lock, unlock}
-		},
 	}
 	for kind, prepare := range kinds {
 		for _, end := range []string{"cancel", "deadline"} {

@@ -222,16 +222,6 @@ func others() []call {
 		return fmt.Errorf("%v", operate.Check(ctx, l.client, l.name))
 	})
 	checked.match, checked.mayPass, checked.limit = anything, true, 2*slack
-	nested := call{
-		name: "rlock: a nested Lock", match: faultproxy.AnyScript,
-		prepare: func(ctx context.Context, l *lab) (func(context.Context) error, error) {
-			held, _, err := plain(l).Lock(ctx)
-			return func(context.Context) error {
-				_, _, err := rlock.New(l.client, l.name, rlock.FixedLease(time.Minute)).TryLock(held)
-				return err
-			}, err
-		},
-	}
 	exported := call{
 		name: "rlock: Import", match: faultproxy.AnyScript,
 		prepare: func(ctx context.Context, l *lab) (func(context.Context) error, error) {
@@ -252,7 +242,7 @@ func others() []call {
 	})
 	broken := taking("rlock: Break", func(l *lab, ctx context.Context) error { return plain(l).Break(ctx) })
 	return []call{
-		greeted, mapped, listed, checked, nested, exported, inspected, broken,
+		greeted, mapped, listed, checked, exported, inspected, broken,
 		waiting("rlock", func(c *rlock.Client, name string) locker { return rlock.New(c, name) }),
 		waiting("fairlock", func(c *rlock.Client, name string) locker { return fairlock.New(c, name) }),
 		waiting("rwlock write", func(c *rlock.Client, name string) locker { return rwlock.New(c, name).Write() }),

@@ -3,7 +3,6 @@ package observertest_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -56,42 +55,6 @@ func TestAHoldThatIsLostWhileItIsToldOf(t *testing.T) {
 				}
 				assert.ElementsMatch(t, one.want, ends)
 				assert.Len(t, told.Calls(), one.nth)
-			})
-		})
-	}
-}
-
-// The outer level is unlocked while an inner one is under way, which then does not come to be.
-func TestALevelThatFailsAsTheLastEndsTheHold(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(c *rlock.Client, cancel context.CancelFunc){
-		"cancelled": func(_ *rlock.Client, cancel context.CancelFunc) { cancel() },
-		"closed":    func(c *rlock.Client, _ context.CancelFunc) { _ = c.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			on(t, func(t *testing.T, c *rlock.Client, at *lab, told *observertest.Checker) {
-				held, unlock := take(t, rlock.New(c, "gate"), t.Context())
-				at.Freeze()
-				inner, cancel := context.WithCancel(held)
-				defer cancel()
-				failed := make(chan error, 1)
-				go func() {
-					_, _, err := rlock.New(c, "gate", rlock.FixedLease(time.Minute)).Lock(inner)
-					failed <- err
-				}()
-				synctest.Wait()
-				unlocked := make(chan error, 1)
-				go func() { unlocked <- unlock() }()
-				synctest.Wait()
-				require.Empty(t, told.Holds())
-				end(c, cancel)
-				require.Error(t, <-failed)
-				at.Thaw()
-				<-unlocked
-				synctest.Wait()
-			}, func(told *observertest.Checker) {
-				assert.Len(t, told.Calls(), 1)
-				assert.Len(t, told.Holds(), 1)
 			})
 		})
 	}
