@@ -1,23 +1,14 @@
 package rwlock_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
-// roles are the programs that a test starts as a process of its own: this test binary, started again
-// with the role in its environment.
-var roles = map[string]func(){}
-
-const roleEnv = "HOLDFAST_TEST_ROLE"
-
 func TestMain(m *testing.M) {
-	if role := roles[os.Getenv(roleEnv)]; role != nil {
-		role()
-		return
-	}
+	role.Play()
 	redistest.ServeExamples(1)
 	redistest.Main(m)
 }

@@ -1,13 +1,8 @@
 package rwlock_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,79 +10,41 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
-// What a child process is told.
-const (
-	childAddr  = "HOLDFAST_TEST_ADDR"
-	childName  = "HOLDFAST_TEST_NAME"
-	childSide  = "HOLDFAST_TEST_SIDE" // read, write, or nested: a read hold inside a write hold
-	childLease = 2 * time.Second
-)
+const childLease = 2 * time.Second
 
-func init() { roles["holder"] = childHolds }
+// orders are what a child process is told.
+type orders struct {
+	Addr, Name string
+	Side       string // read, write, or nested: a read hold inside a write hold
+}
 
-// childHolds takes a side, says so, and holds until it is killed or its input ends.
-func childHolds() {
-	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv(childAddr)})
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+// holder takes a side, says so, and holds until it is killed.
+var holder = role.New("holder", func(o orders) {
+	client, err := rlock.NewClient(redis.NewClient(&redis.Options{Addr: o.Addr}), &rlock.ClientOptions{
 		Lease: childLease, MaxPoll: childLease / 4, Logger: quiet,
 	})
-	if err == nil {
-		lock, ctx := rwlock.New(client, os.Getenv(childName)), context.Background()
-		if os.Getenv(childSide) != "read" {
-			ctx, _, err = lock.Write().Lock(ctx)
-		}
-		if err == nil && os.Getenv(childSide) != "write" {
-			_, _, err = lock.Read().Lock(ctx)
-		}
+	role.Check(err)
+	lock, ctx := rwlock.New(client, o.Name), context.Background()
+	if o.Side != "read" {
+		ctx, _, err = lock.Write().Lock(ctx)
+		role.Check(err)
 	}
-	if err != nil {
-		fmt.Println("failed:", err)
-		os.Exit(1)
+	if o.Side != "write" {
+		_, _, err = lock.Read().Lock(ctx)
+		role.Check(err)
 	}
 	fmt.Println("held")
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	os.Exit(0)
-}
+	role.Told()
+})
 
-// child is this test binary, started again.
-type child struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	out *bufio.Reader
-}
-
-func (l *lab) child(side string) *child {
+func (l *lab) child(side string) *role.Process {
 	l.Helper()
-	c := &child{t: l.T, cmd: exec.Command(os.Args[0])}
-	c.cmd.Env = append(os.Environ(), roleEnv+"=holder", childAddr+"="+l.server.Addr(),
-		childName+"="+l.name, childSide+"="+side)
-	c.cmd.Stderr = os.Stderr
-	_, err := c.cmd.StdinPipe() // whose end ends the child, should this process die
-	require.NoError(l, err)
-	out, err := c.cmd.StdoutPipe()
-	require.NoError(l, err)
-	c.out = bufio.NewReader(out)
-	require.NoError(l, c.cmd.Start())
-	l.Cleanup(c.kill)
-	return c
-}
-
-func (c *child) holds() *child {
-	c.t.Helper()
-	line, err := c.out.ReadString('\n')
-	require.NoError(c.t, err)
-	require.Equal(c.t, "held", strings.TrimSpace(line))
-	return c
-}
-
-// kill ends the child with SIGKILL, and returns when it is gone.
-func (c *child) kill() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // its status says nothing
+	return holder.Start(l, orders{Addr: l.server.Addr(), Name: l.name, Side: side})
 }
 
 // Bug 15, needs 19: whatever a killed process held is over with its own lease, though other readers renew the
@@ -98,7 +55,8 @@ func TestAKilledProcessIsOutWithItsOwnLease(t *testing.T) {
 		t.Run(side, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
-			killed := l.child(side).holds()
+			killed := l.child(side)
+			killed.Hears("held")
 			a := l.peer(rlock.ClientOptions{Lease: childLease})
 			w := l.peer(rlock.ClientOptions{})
 			var other *hold
@@ -108,7 +66,7 @@ func TestAKilledProcessIsOutWithItsOwnLease(t *testing.T) {
 			}
 			writer := w.wait(w.Write())
 			l.listened()
-			killed.kill()
+			killed.Kill()
 			at := time.Now()
 			left := l.longest(other)
 			if other != nil {
@@ -144,13 +102,14 @@ func (l *lab) longest(but *hold) (left time.Duration) {
 func TestADeadReaderDoesNotKeepAWriterOut(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	killed := l.child("read").holds()
+	killed := l.child("read")
+	killed.Hears("held")
 	long := l.peer(rlock.ClientOptions{Lease: childLease}, rlock.FixedLease(time.Minute))
 	h := long.read() // which makes the hash live for a minute
 	require.NoError(t, h.unlock())
 	w := l.peer(rlock.ClientOptions{})
 	writer := w.wait(w.Write())
-	killed.kill()
+	killed.Kill()
 	l.arrives(writer).frees(t)
 	l.clean()
 }
@@ -164,7 +123,7 @@ func TestAKilledWritersGateOpensByItself(t *testing.T) {
 	killed := l.child("write")
 	l.gated()
 	later := b.wait(b.Read())
-	killed.kill()
+	killed.Kill()
 	l.arrives(later).frees(t)
 	first.frees(t)
 	l.clean()
@@ -178,7 +137,7 @@ func TestAKilledWaiterIsInNobodysWay(t *testing.T) {
 	w := a.write()
 	killed := l.child("read")
 	l.listened()
-	killed.kill()
+	killed.Kill()
 	redistest.Eventually(t, patience, func() bool {
 		return l.rdb.PubSubNumSub(t.Context(), l.channel()).Val()[l.channel()] == 0
 	}, "it still listens")
