@@ -11,21 +11,10 @@ type passed struct {
 	served []string
 }
 
-var _ redisstore.Server = (*passed)(nil)
+var _ redisstore.Server = (*queue)(nil)
 
 // Serving implements [redisstore.Server].
-func (q *queue) Serving(id string) redisstore.Protocol { return &passed{q, []string{id}} }
-
-// Served implements [redisstore.Server].
-func (q *queue) Served() string { return "" }
-
-// Serving implements [redisstore.Server]. Turns follow one another, so each appends to the list of the one before.
-func (p *passed) Serving(id string) redisstore.Protocol {
-	return &passed{p.queue, append(p.served, id)}
-}
-
-// Served implements [redisstore.Server].
-func (p *passed) Served() string { return p.served[0] }
+func (q *queue) Serving(ids []string) redisstore.Protocol { return &passed{q, ids} }
 
 // Release takes away the places of those who were served, too.
 func (p *passed) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {

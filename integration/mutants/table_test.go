@@ -65,8 +65,8 @@ var table = append(histories, []mutant{
 		in:   "internal/testkit/observertest", by: "^TestEveryWayIsToldOnce$",
 	}, {
 		name: "a hold that is lost while an observer is told that it began has no end",
-		file: "internal/engine/hold.go",
-		old:  `Ended(owner, h.overCause())`,
+		file: "internal/engine/grant.go",
+		old:  `Ended(owner, overCause(h))`,
 		new:  `_ = owner`,
 		in:   "internal/testkit/observertest", by: "^TestAHoldThatIsLostWhileItIsToldOf$",
 	}, {
@@ -195,11 +195,9 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a copy of an acquisition that comes before the answer to the release has the lock",
 		file: "internal/engine/unlock.go",
-		old: `	if h.doubt > 0 {
-		h.engine.sender.Reclaim(`,
-		new: `	if h.doubt > 0 && !h.engine.sender.Past(h.proto.Key(), h.doubt) {
-		h.engine.sender.Reclaim(`,
-		in: "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
+		old:  "\tif g.doubt > 0 {\n\t\tg.engine.sender.Reclaim(",
+		new:  "\tif g.doubt > 0 && !g.engine.sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine.sender.Reclaim(",
+		in:   "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
 	}, {
 		name: "a place is forgotten when a hold would be over",
 		file: "internal/request/reclaim.go",
@@ -257,7 +255,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an export that nobody confirms is taken back by one of its ids",
 		file: "internal/engine/transfer.go",
-		old:  `e.sender.Reclaim(h.asOrphan(), max(h.Longest(), req.Lease))`,
+		old:  `e.sender.Reclaim(g.asOrphan(), max(g.Longest(), req.Lease))`,
 		new:  ``,
 		in:   "rlock", by: "^TestUnconfirmedExportIsTakenBack$",
 	}, {
@@ -300,7 +298,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a goroutine that comes back at once owes nothing",
 		file: "internal/engine/pass.go",
-		old:  `return nil, h.portion != nil || h.proto.Excludes(h.proto.Mode())`,
+		old:  `return nil, g.portion != nil || g.proto.Excludes(g.proto.Mode())`,
 		new:  `return nil, false`,
 		in:   "rlock", by: "^TestClientsOfOneGoroutineShare$",
 	}, {
@@ -324,14 +322,14 @@ var table = append(histories, []mutant{
 	}, {
 		name: "nobody else has a turn where memory is not enough",
 		file: "internal/engine/pass.go",
-		old:  `return nil, h.portion == nil`,
+		old:  `return nil, g.portion == nil`,
 		new:  `return nil, false`,
 		in:   "internal/engine", by: "^TestWhereMemoryIsNotEnough$",
 	}, {
 		name: "to be passed on makes a hold valid for longer",
-		file: "internal/hold/pass.go",
-		old:  `Keep(&next.Lease, until-ValidUntil(0, want.Lease), want.Lease)`,
-		new:  `Keep(&next.Lease, now+0*until, want.Lease)`,
+		file: "internal/hold/grant.go",
+		old:  `g.state = stands`,
+		new:  `g.state = stands; g.host.Watchdog.Keep(&g.Lease, now, g.terms.Lease)`,
 		in:   "internal/hold", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
 		name: "a hold is valid for longer than its lease",
@@ -446,10 +444,9 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an export that finds its hold gone leaves the places of those who were served",
 		file: "internal/engine/transfer.go",
-		old: `e.leavePlaces(h)
-		e.events.lost(err)`,
-		new: `e.events.lost(err)`,
-		in:  "internal/memstore", by: "^TestAnExportOfAHoldThatIsGoneLeavesNoPlace$",
+		old:  "e.leavePlaces(g)\n\t\te.events.lost(err)",
+		new:  "e.events.lost(err)",
+		in:   "internal/memstore", by: "^TestAnExportOfAHoldThatIsGoneLeavesNoPlace$",
 	}, {
 		name: "an attempt that does not wait listens",
 		file: "internal/engine/attempt.go",
@@ -473,32 +470,32 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a read that outlives its write has the end of its range for a token",
 		file: "internal/engine/table.go",
-		old:  `h.within(w.under)`,
-		new:  `if p.keys[w.key()].find(t.engine.numberOf(w.under.id)) != nil { h.within(w.under) }`,
+		old:  `g.within(h, w.under)`,
+		new:  `if p.keys[w.key()].find(t.engine.numberOf(w.under.id)) != nil { g.within(h, w.under) }`,
 		in:   "internal/memstore", by: "^TestAReadThatOutlivesItsWriteHasItsToken$",
 	}, {
 		name: "a turn has its predecessor's token",
 		file: "internal/engine/pass.go",
-		old:  `fence: h.fence + 1,`,
-		new:  `fence: h.fence,`,
+		old:  `fence := g.fence + 1`,
+		new:  `fence := g.fence`,
 		in:   "rlock", by: "^TestATurnCostsNoRequest$",
 	}, {
 		name: "the last turn forgets what may come late",
 		file: "internal/engine/pass.go",
-		old:  `doubt: h.doubt,`,
-		new:  ``,
+		old:  `g.fence, g.spare = fence, g.spare-1`,
+		new:  `g.fence, g.spare, g.doubt = fence, g.spare-1, 0`,
 		in:   "internal/testkit/faulttest", by: "^TestACopyOfTheAcquisitionThatBeganARunTakesNothing$",
 	}, {
 		name: "a hold whose count is on its way is passed on",
-		file: "internal/hold/pass.go",
-		old:  `h.settledLocked() && `,
+		file: "internal/hold/grant.go",
+		old:  `!g.settledLocked() || `,
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {
 		name: "a hold whose count is in doubt is passed on",
 		file: "internal/hold/steps.go",
-		old:  `!h.steps.writing && !h.steps.doubt`,
-		new:  `!h.steps.writing`,
+		old:  `!g.steps.writing && !g.steps.doubt`,
+		new:  `!g.steps.writing`,
 		in:   "rlock", by: "^TestNoPassingWhileAStepIsUnanswered$",
 	}, {
 		name: "a step does not look at the count that it starts from",
@@ -513,11 +510,23 @@ var table = append(histories, []mutant{
 		new:  `local stands = redis.call('HMGET', lock, id)[1] or from`,
 		in:   "internal/redisstore/luacall", by: "^TestLevelsOfAHoldThatIsGone$",
 	}, {
+		name: "a grant that somebody has, or that was lost, is passed on",
+		file: "internal/hold/grant.go",
+		old:  `g.state != between || `,
+		new:  ``,
+		in:   "internal/engine", by: "^TestOnlyAGrantBetweenTwoHoldsPasses$",
+	}, {
+		name: "a limited hold is passed on",
+		file: "internal/hold/limit.go",
+		old:  `h.grant.single = true`,
+		new:  ``,
+		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
+	}, {
 		name: "the next turn leaves the count as it is",
-		file: "internal/hold/steps.go",
-		old:  `next.followLocked() //`,
-		new:  `//`,
-		in:   "rlock", by: "^TestANestedHoldIsPassedOnWhenItsCountIsSettled$",
+		file: "internal/hold/grant.go",
+		old:  "\tg.followLocked()\n\treturn h",
+		new:  "\treturn h",
+		in:   "internal/hold", by: "^TestACountThatIsDueWhileTheGrantPasses$",
 	}, {
 		name: "a count that Redis did not take is not sent again",
 		file: "internal/hold/steps.go",
@@ -527,25 +536,25 @@ var table = append(histories, []mutant{
 	}, {
 		name: "who hears a release does not ask",
 		file: "internal/engine/suspect.go",
-		old:  `e.watchdog.Hurry(&h.Lease)`,
-		new:  `_ = h.Lease.ValidUntil()`,
+		old:  `e.watchdog.Hurry(&g.Lease)`,
+		new:  `_ = g.Lease.ValidUntil()`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "who hears a release passes on",
 		file: "internal/engine/pass.go",
-		old:  `|| h.suspect ||`,
+		old:  `|| g.suspect ||`,
 		new:  `||`,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "a writer's hold that a read was inside of is passed on",
-		file: "internal/hold/pass.go",
-		old:  `!h.inner && `,
+		file: "internal/hold/hold.go",
+		old:  `h.grant.single = true`,
 		new:  ``,
 		in:   "rwlock", by: "^TestWhatIsNotPassedToTheNextWriter$",
 	}, {
 		name: "a read inside a writer's turn has the end of the range for its token",
 		file: "internal/engine/inside.go",
-		old:  `h.fence = o.fence`,
+		old:  `g.fence, h.Fence = o.fence, o.fence`,
 		new:  `_ = o.fence`,
 		in:   "rwlock", by: "^TestAWritersTurnCostsNoRequest$",
 	}, {
@@ -574,8 +583,8 @@ var table = append(histories, []mutant{
 		in:   "redlock", by: "^TestAfterARunTheNameIsLeftToOthers$",
 	}, {
 		name: "a read grant is joined for ever",
-		file: "internal/hold/readers.go",
-		old:  `now >= h.share.until || `,
+		file: "internal/hold/grant.go",
+		old:  `now >= g.joins || `,
 		new:  ``,
 		in:   "rwlock", by: "^TestAGrantIsJoinedForTheTimeOfARun$",
 	}, {
@@ -693,8 +702,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "contexts end after the release",
 		file: "internal/engine/*.go",
-		old:  "	l.End(e.cfg.Errors.Released)\n		return nil\n",
-		new:  "	time.AfterFunc(time.Minute, func() { l.End(e.cfg.Errors.Released) })\n		return nil\n",
+		old:  "	l.End(parted.Ended.Cause)\n	if parted.Outcome == hold.Last {\n",
+		new:  "	if parted.Outcome == hold.Last {\n		time.AfterFunc(time.Minute, func() { l.End(parted.Ended.Cause) })\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
 		name: "a list looks for keys by the pattern of names",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -68,7 +69,7 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // A process that is already subscribed, because others of it wait or waited, lets the turns of other processes pass
 // before it asks (repay). One that is not subscribed but was the last to end a run waits out the pause that it left
 // to others.
-func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*Hold, error) {
+func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, error) {
 	l := e.newLeader(w)
 	defer l.unsubscribe()
 	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
@@ -119,12 +120,12 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*Hold, error)
 //
 // All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
 // that hangs takes all of it, and the call fails.
-func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
+func (e *Engine) try(limited, ctx context.Context, w *waiter) (*hold.Hold, error) {
 	l := e.newLeader(w)
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
 	for n := range 3 {
-		var h *Hold
+		var h *hold.Hold
 		h, err = l.attemptUntil(limited, n > 0, end)
 		if h != nil {
 			return h, nil
@@ -152,7 +153,7 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*Hold, error) {
 }
 
 // attemptUntil is an attempt that, if it is a repetition, is left at end: the first one has that limit by itself.
-func (l *leader) attemptUntil(ctx context.Context, again bool, end time.Duration) (*Hold, error) {
+func (l *leader) attemptUntil(ctx context.Context, again bool, end time.Duration) (*hold.Hold, error) {
 	if again {
 		left, cancel := context.WithTimeout(ctx, end-l.engine.clock.Now())
 		defer cancel()

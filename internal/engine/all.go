@@ -28,9 +28,9 @@ import (
 // took are in nobody's hands; so the whole id is given up, and the set goes on with another one.
 type lockSet struct {
 	reqs []Request
-	at   int     // the one in whose queue the waiter stands
-	busy bool    // the last answer, in an earlier queue, was that another has one of them
-	held []*Hold // when it is done
+	at   int          // the one in whose queue the waiter stands
+	busy bool         // the last answer, in an earlier queue, was that another has one of them
+	held []*hold.Hold // when it is done
 
 	id     string // by which it asked in an earlier queue; "": it has not asked yet
 	denied denial // the waiter's, of that queue
@@ -110,7 +110,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 			g.busy = g.busy || req.Busy
 			continue
 		}
-		if err := holdOf(l).standing(l); err != nil {
+		if err := grantOf(l.Hold()).standing(l); err != nil {
 			return nil, nil, err
 		}
 		outer[i] = l
@@ -188,17 +188,17 @@ func (e *Engine) attachAll(
 	for i, req := range reqs {
 		var l *hold.Level
 		if from := outer[i]; from != nil {
-			l, err = holdOf(from).reenter(ctx, from, req)
+			l, err = grantOf(from.Hold()).reenter(ctx, from, req)
 			again = err != nil && (!from.IsOpen() || given.Err() == nil && ctx.Err() != nil)
 		} else {
 			var ok bool
-			l, ok = fresh[0].attach(ctx, req)
+			l, ok = attach(ctx, fresh[0], req)
 			fresh, again = fresh[1:], !ok
 		}
 		if err != nil || again {
 			_ = UnlockAll(levels)
 			for _, h := range fresh {
-				h.discard()
+				grantOf(h).discard(h)
 			}
 			return nil, again, err
 		}
@@ -214,7 +214,7 @@ func (e *Engine) attachAll(
 // If a member other than the one in whose queue it stands is busy, it must not stay where it is. That member's
 // release is told on another channel; here it would wait for a message that has nothing to do with what keeps it
 // out.
-func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
+func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	e := l.engine
 	for range 3 {
 		if at := e.table.inTheWay(l.lockSet); at >= 0 {
@@ -254,7 +254,7 @@ func (l *leader) attemptAll(ctx context.Context) (*Hold, time.Duration, error) {
 // wonAll lists the holds, unless the shortest lease is as good as over. All begin at the same instant, and by the same
 // rule as a single hold (see won). The member in whose queue the waiter stands is won there, which ends its turn to
 // ask; the others are added to their keys, where nobody may be waiting.
-func (l *leader) wonAll(sent askedAll) (*Hold, error) {
+func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 	e, start := l.engine, sent.Start
 	if l.doubt.any { // an earlier copy may have taken some of them
 		start = min(start, l.doubt.since)
@@ -269,19 +269,19 @@ func (l *leader) wonAll(sent askedAll) (*Hold, error) {
 			return nil, opaque{errStale}
 		}
 	}
-	l.lockSet.held = make([]*Hold, 0, len(l.lockSet.reqs))
+	l.lockSet.held = make([]*hold.Hold, 0, len(l.lockSet.reqs))
 	for i, req := range l.lockSet.reqs {
-		h := e.newHold(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter)
+		g, h := e.newGrant(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter)
 		l.lockSet.held = append(l.lockSet.held, h)
 		if i == l.lockSet.at {
-			e.table.win(l.waiter, h)
+			e.table.win(l.waiter, g)
 		} else {
-			e.table.add(h)
+			e.table.add(g)
 		}
 	}
 	if e.sender.Closed() {
 		for _, h := range l.lockSet.held {
-			h.orphan()
+			grantOf(h).orphan()
 		}
 		return nil, store.ErrUnsent
 	}

@@ -38,9 +38,9 @@ func (t *table) owes(w *waiter, heard store.Count) bool {
 
 // share ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from another
 // (a latch that is open is open to all of them).
-func (t *table) share(proto store.Protocol, asked time.Duration, h *Hold) {
+func (t *table) share(proto store.Protocol, asked time.Duration) {
 	p, q := t.queue(proto.Key())
 	defer p.mu.Unlock()
-	q.Share(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = h })
+	q.Share(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = nothing })
 	p.tidy(proto.Key())
 }

@@ -32,7 +32,7 @@ func turned(err error) bool {
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
 // sent; won counts its validity from the first request that may have begun it.
-func (l *leader) attempt(ctx context.Context) (*Hold, time.Duration, error) {
+func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	e := l.engine
 	if l.lockSet != nil {
 		return l.attemptAll(ctx)
@@ -116,7 +116,7 @@ var errClock = errors.New("the clock of the Redis server is changing too fast")
 //
 // A hold is on the table before anybody is told of it. Close looks for holds on the table after it has closed the
 // sender; so either Close finds this hold, or the sender is found closed here and the hold is given to the reclaimer.
-func (l *leader) won(sent asked) (*Hold, error) {
+func (l *leader) won(sent asked) (*hold.Hold, error) {
 	e := l.engine
 	if l.req.Loose {
 		return l.took(sent), nil
@@ -138,11 +138,11 @@ func (l *leader) won(sent asked) (*Hold, error) {
 	if l.Registers {
 		late = max(late, e.table.entering(l.waiter))
 	}
-	h := e.newHold(l.req, l.ID, sent.reply.Fence, start, late)
-	l.shares(h, e.clock.Now()-sent.Start)
-	e.table.grant(l.waiter, h, sent)
+	g, h := e.newGrant(l.req, l.ID, sent.reply.Fence, start, late)
+	l.shares(g, e.clock.Now()-sent.Start)
+	e.table.won(l.waiter, h, sent)
 	if e.sender.Closed() {
-		h.orphan() // Close may have looked for holds before this one was listed
+		g.orphan() // Close may have looked for holds before this one was listed
 		return nil, store.ErrUnsent
 	}
 	return h, nil

@@ -71,21 +71,22 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 	}
 }
 
-// bring has those join h that waited for the answer to w's request. A reader may leave while it is being brought
-// in: the level is made first, and whether the reader is still there is decided under the table's mutex; if it is
-// not, the level is withdrawn. It has no context yet: the reader opens it.
-func (e *Engine) bring(w *waiter, h *Hold) {
+// bring lets those join the grant of h that waited for the answer to w's request. A reader may leave while it is being
+// brought in: the level is made first, and whether the reader is still there is decided under the table's mutex; if it
+// is not, the level is withdrawn. It has no context yet: the reader opens it.
+func (e *Engine) bring(w *waiter, h *hold.Hold) {
 	if w.joiner == nil || !w.joiner.awaited {
 		return
 	}
 	// A hold's mutex is not taken under the table's here, so this is three steps: those that wait are picked, they
 	// join, and they are told. One that leaves in between is told nothing, and its level is let go. The hold stands
 	// meanwhile, because the caller has a level of it; if it was lost, Join refuses, and they ask for themselves.
+	g := grantOf(h)
 	for _, other := range e.table.bring(w) {
 		o := waiterOf(other)
-		l := h.Join(o.req.want())
+		l := g.Join(o.req.want(), h.Fence)
 		if !e.table.settle(o, l) && l != nil {
-			h.withdraw(l) // for one that left
+			g.withdraw(l) // for one that left
 		}
 	}
 }

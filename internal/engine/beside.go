@@ -22,21 +22,21 @@ import (
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
 // without it.
 func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
-	h := holdOf(l)
-	passage := e.newPassage(h)
+	g := grantOf(l.Hold())
+	passage := e.newPassage(g, l.Hold())
 	id := passage.id()
 	owned := last(l.Owner()) // so that its unlock tells nothing
 	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
 	l.End(e.cfg.Errors.Released)
-	req := Request{Proto: h.proto, Lease: max(e.cfg.Lease, h.Longest())}
-	unsure, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
+	req := Request{Proto: g.proto, Lease: max(e.cfg.Lease, g.Longest())}
+	unsure, err := e.adopt(background, crash.Export, req, g.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
 	if err != nil {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {
-			h.lose(hold.Gone, nil)
+			g.lose(hold.Gone, nil)
 		}
 		return Passage{}, cmp.Or(Unlock(l), err)
 	}
-	e.outlast(h.proto, unsure.notAfter)
+	e.outlast(g.proto, unsure.notAfter)
 	if err := Unlock(l); err != nil {
 		e.undo(req, id, unsure.notAfter)
 		return Passage{}, err

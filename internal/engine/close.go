@@ -44,17 +44,17 @@ func (e *Engine) Close() []string {
 // abandonAll ends every live hold here. A hold that is being released already is left to the call that releases it,
 // which Close waits for. The orphans are released together, many by one script.
 func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
-	for _, h := range e.table.all() {
-		ended, ok := h.End(hold.Closed, nil, e.refuse(h.proto))
+	for _, g := range e.table.all() {
+		ended, ok := g.End(hold.Closed, e.refuse(g.proto))
 		if !ok {
 			continue
 		}
-		e.watchdog.Stop(&h.Lease)
+		e.watchdog.Stop(&g.Lease)
 		ended.Contexts()
 		e.events.ended(ended.Owners, ended.Cause)
-		e.table.drop(h)
-		names = append(names, h.proto.Name())
-		orphans = append(orphans, h.asOrphan())
+		e.table.drop(g)
+		names = append(names, g.proto.Name())
+		orphans = append(orphans, g.asOrphan())
 	}
 	return names, orphans
 }

@@ -8,31 +8,31 @@ import (
 )
 
 // count has a step sent by a goroutine of its own. That is refused when Close is at work, which then ends the hold.
-func (h *Hold) count(from, to int32) {
-	h.engine.sender.Spawn(func() { h.tellCount(from, to) })
+func (g *Grant) count(from, to int32) {
+	g.engine.sender.Spawn(func() { g.tellCount(from, to) })
 }
 
 // tellCount tells Redis how many levels there are, once. The request has no not-after, for it does no harm when it is
 // late: it changes a count and nothing else, where the hold still stands with the count that the step starts from (see
 // package hold). Without an answer it is not known what stands, and the hold asks again, after a third of a lease at
 // the latest.
-func (h *Hold) tellCount(from, to int32) {
-	e := h.engine
+func (g *Grant) tellCount(from, to int32) {
+	e := g.engine
 	var stands int64
 	err := request.Exchange(crash.Count, func() (err error) {
 		within := e.sender.Within(background, e.sender.Limit(e.cfg.Lease))
-		stands, err = h.proto.Levels(within, h.id(), int64(from), int64(to))
+		stands, err = g.proto.Levels(within, g.id(), int64(from), int64(to))
 		return err
 	})
 	switch store.FaultOf(err) {
 	case store.FaultNone, store.FaultConflict:
-		h.Counted(int32(stands))
+		g.Counted(int32(stands))
 		if stands == 0 {
-			h.lose(hold.Gone, behindGone(err)) // unless somebody released or exported it: then it is not live
+			g.lose(hold.Gone, behindGone(err)) // unless somebody released or exported it: then it is not live
 		}
 	case store.FaultDefinite:
-		h.Counted(to)
+		g.Counted(to)
 	default:
-		h.CountUnknown(e.cfg.Lease / 3)
+		g.CountUnknown(e.cfg.Lease / 3)
 	}
 }

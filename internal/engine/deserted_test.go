@@ -21,10 +21,10 @@ func (f *floor) turn(key string, ends runEnd) {
 	w := f.engine.newWaiter(keyed(key), f.engine.clock.Now(), outer{})
 	require.True(f.t, f.table.enter(w, false))
 	f.made++
-	h := f.engine.newHold(keyed(key), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
-	f.table.win(w, h)
+	g, h := f.engine.newGrant(keyed(key), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	f.table.win(w, g)
 	time.Sleep(long)
-	f.table.released(h, ends)
+	f.table.released(g, h, ends)
 }
 
 func keyed(key string) Request {
@@ -81,16 +81,16 @@ func TestFewKeysAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFloor(t)
 		n := 4 * maxDeserted * len(f.table.parts)
-		var holds []*Hold
+		var grants []*Grant
 		for i := range n {
 			f.made++
-			h := f.engine.newHold(keyed(fmt.Sprint(i)), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
-			f.table.add(h)
-			holds = append(holds, h)
+			g, _ := f.engine.newGrant(keyed(fmt.Sprint(i)), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+			f.table.add(g)
+			grants = append(grants, g)
 		}
 		time.Sleep(long)
-		for _, h := range holds {
-			f.table.released(h, one)
+		for _, g := range grants {
+			f.table.released(g, g.Current(), one)
 		}
 		require.LessOrEqual(t, f.keys(), maxDeserted*len(f.table.parts))
 		require.NotZero(t, f.out(fmt.Sprint(n-1)))

@@ -7,7 +7,7 @@
 // The store decides which client holds a lock; the engine decides what follows from its answers. The rules are in four
 // packages, and this one combines them:
 //
-//   - package hold says how long a hold is valid, what its levels are, and how it ends;
+//   - package hold says how long a grant is valid, who has it, and how it ends;
 //   - package localqueue says which caller of this process may ask for a key, and which is next;
 //   - package request sends a request until its outcome is known;
 //   - a [store.Store] carries it out.
@@ -70,11 +70,11 @@
 // For each key the callers of one process queue, and only the first asks the store, so the work for a turn does not
 // grow with the number of waiters. Package localqueue decides which caller that is, which is next, how long a run of
 // turns goes on, and what a waiter that leaves has to clean up. It sends nothing. The table (table.go) finds the queue
-// of a key and keeps the holds.
+// of a key and keeps the grants.
 //
-// When a holder of this process is done, the next in the queue gets the hold that Redis knows: in memory, with a
-// context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if passing in
-// memory is not possible, the lock is released. If only this process received the message of that release, its next
+// When a holder of this process is done, the next in the queue gets the grant that Redis knows: in memory, with a Hold,
+// a context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if passing
+// in memory is not possible, the lock is released. If only this process received the message of that release, its next
 // waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits for as
 // many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it asks.
 // So processes take turns, and one that is slower to wake has its turn too. A caller behind which nobody of its process
@@ -85,7 +85,7 @@
 // debt is 2. B gets the lock and releases it: the debt is 1. C does: it is 0, and A asks. If C had no waiter left, no
 // message would come, and A would ask after the pause. Package localqueue has the whole rule (debt.go).
 //
-// Readers do not pass a hold on, since they share it: a reader joins a live hold of its process (see join.go).
+// Readers do not pass a grant on, since they share it: a reader joins a grant of its process (see join.go).
 //
 // # What observers are told
 //
@@ -109,7 +109,7 @@
 //     reports the end before it goes on waiting.
 //   - An unlock is on its way to Redis when the hold is lost: both find the owner, and one of them tells. Either error
 //     is true.
-//   - Unlock passes the hold on in memory: the owner's hold is over, and the successor's begins with an owner of its
+//   - Unlock passes the grant on in memory: the owner's Hold is over, and the next one begins with an owner of its
 //     own, so that the two have different lengths and different callers.
 //   - A level is given up before its caller saw it, because the caller left: it has no owner yet, and nobody is told.
 //   - The client is closed while levels are out: each owner is told once, whatever its caller unlocks afterwards.
@@ -128,8 +128,8 @@
 //
 // # The mutexes
 //
-// A part of the table, a hold, the ender and each stream of the events have a mutex each, and package request has its
-// own. A hold's is taken with the table's held, where the hold passes to its successor, and never the other way round.
+// A part of the table, a grant, the ender and each stream of the events have a mutex each, and package request has its
+// own. A grant's is taken with the table's held, and never the other way round.
 // A stream's, the ender's and the watchdog's are innermost. None is held across a network call or a call of the
 // application's functions.
 package engine

@@ -86,11 +86,11 @@ func New(cfg Config) *Engine {
 		Retry:  min(cfg.Lease/20, request.LastPause),
 		Limit:  limit,
 		Batch:  request.Batch, Most: renewMost(cfg.MinReplicas),
-		Shard: func(l *watchdog.Lease) string { return e.node(ownerOf(l).proto.Key()) },
+		Shard: func(l *watchdog.Lease) string { return e.node(leased(l).proto.Key()) },
 		Renew: e.renew,
-		Lost:  func(l *watchdog.Lease, cause error) { ownerOf(l).expire(cause) },
+		Lost:  func(l *watchdog.Lease, cause error) { leased(l).expire(cause) },
 		Renewed: func(l *watchdog.Lease, err error) {
-			e.events.renewed(ownerOf(l).proto.Name(), err)
+			e.events.renewed(leased(l).proto.Name(), err)
 		},
 	})
 	e.holds = e.host()
@@ -180,16 +180,16 @@ func (e *Engine) Closed() bool { return e.sender.Closed() }
 // Redis could do about that; what it can do is to learn of it soon. Holds are renewed at once, so that those that
 // it does not know are told of now and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
-	for _, h := range e.table.all() {
-		e.watchdog.Hurry(&h.Lease)
+	for _, g := range e.table.all() {
+		e.watchdog.Hurry(&g.Lease)
 	}
 	e.sender.Replaced()
 }
 
 // holdsOf is how many holds of this client a node has.
 func (e *Engine) holdsOf(node string) (n int) {
-	for _, h := range e.table.all() {
-		if h.Live() && e.node(h.proto.Key()) == node {
+	for _, g := range e.table.all() {
+		if g.Stands() && e.node(g.proto.Key()) == node {
 			n++
 		}
 	}

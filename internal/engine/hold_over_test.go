@@ -11,13 +11,13 @@ import (
 
 // Bug of our own: a request whose reply came after the lease made a hold that the wheel ended before the table had it,
 // and that nobody took off the table any more.
-func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
-	for name, list := range map[string]func(f *floor, dead *Hold){
-		"asked for": func(f *floor, dead *Hold) {
+func TestAGrantThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
+	for name, list := range map[string]func(f *floor, dead *Grant){
+		"asked for": func(f *floor, dead *Grant) {
 			f.drop("w1")
 			f.table.win(f.waiters["w2"], dead)
 		},
-		"come without waiting": func(f *floor, dead *Hold) {
+		"come without waiting": func(f *floor, dead *Grant) {
 			f.drop("w1")
 			f.table.leave(f.waiters["w2"])
 			f.table.add(dead)
@@ -30,7 +30,7 @@ func TestAHoldThatWasOverBeforeItWasListedIsInNobodysWay(t *testing.T) {
 			f.win("w1")
 			dead := f.hold("w2")
 			require.True(t, dead.Claim())
-			_, ended := dead.End(hold.Unlocked, nil, nil)
+			_, ended := dead.End(hold.Released, nil)
 			require.True(t, ended)
 			f.drop("w2") // in vain
 			list(f, dead)
@@ -47,7 +47,7 @@ func TestARenewalOfHoldsThatAreOverSendsNothing(t *testing.T) {
 	f := newFloor(t) // which has no store
 	dead := f.hold("w1")
 	require.True(t, dead.Claim())
-	_, ended := dead.End(hold.Unlocked, nil, nil)
+	_, ended := dead.End(hold.Released, nil)
 	require.True(t, ended)
 	results := make([]watchdog.Result, 1)
 	f.engine.renew(t.Context(), "", []*watchdog.Lease{&dead.Lease}, results)

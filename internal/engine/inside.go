@@ -22,18 +22,19 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	if side == nil {
 		return outer{}, nil
 	}
-	sides := hold.Levels(ctx, func(h *hold.Hold) bool { return e.isSide(ownerOf(&h.Lease), p) })
+	sides := hold.Levels(ctx, func(g *hold.Grant) bool { return e.isSide(ownerOf(g), p) })
 	for l := range sides {
-		h := holdOf(l)
-		if err := h.standing(l); err != nil {
+		h := l.Hold()
+		g := grantOf(h)
+		if err := g.standing(l); err != nil {
 			return outer{}, err
 		}
-		pass, err := side(p.Name(), h.proto.Mode())
+		pass, err := side(p.Name(), g.proto.Mode())
 		switch {
 		case pass && h.MarkOuter():
-			return outer{h.id(), h.fence}, nil
+			return outer{g.id(), h.Fence}, nil
 		case pass:
-			return outer{}, h.notHeld()
+			return outer{}, g.notHeld()
 		case err != nil:
 			return outer{}, err
 		}
@@ -47,8 +48,8 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 // For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
 // answer to that request names 1,999, the newest that Redis knows. Had the read that token, storage that it writes
 // to would refuse the writer's own next write with 1,005, and those of the writers whose turns follow.
-func (h *Hold) within(o outer) {
+func (g *Grant) within(h *hold.Hold, o outer) {
 	if o.id != "" {
-		h.fence = o.fence
+		g.fence, h.Fence = o.fence, o.fence
 	}
 }

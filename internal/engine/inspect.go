@@ -28,12 +28,12 @@ func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	if l == nil {
 		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
-	h := holdOf(l)
-	if err := h.standing(l); err != nil {
+	h, g := l.Hold(), grantOf(l.Hold())
+	if err := g.standing(l); err != nil {
 		return Held{}, err
 	}
-	count, until := l.Seen()
-	return Held{ID: h.id(), Fence: h.fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
+	count, until := h.Seen()
+	return Held{ID: g.id(), Fence: h.Fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
 }
 
 // Seen is what Redis and this client know of a lock.
@@ -210,8 +210,8 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 // third of a lease later at most, or at once if it listens on the channel (suspect.go). Until then two callers
 // think that they hold, which is what breaking a lock means, and why the fencing token exists.
 func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (store.Status, error) {
-	if h := e.table.find(p.Key(), id); h != nil {
-		h.lose(hold.Gone, errBroken)
+	if g := e.table.find(p.Key(), id); g != nil {
+		g.lose(hold.Gone, errBroken)
 	}
 	limit, end := e.sender.Limit(e.cfg.Lease), e.clock.Now()+e.cfg.ReleaseTimeout
 	status := store.Gone

@@ -53,14 +53,14 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		req := Request{Proto: joinRules{}, Lease: time.Minute, Kept: true}
 		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), outer{}), engine: e}
-		h := e.newHold(req, l.ID, 0, e.clock.Now(), 0)
-		l.shares(h, localqueue.JoinTime(time.Hour))
-		e.table.add(h)
+		g, h := e.newGrant(req, l.ID, 0, e.clock.Now(), 0)
+		l.shares(g, localqueue.JoinTime(time.Hour))
+		e.table.add(g)
 		require.Nil(t, e.join(t.Context(), req, outer{}), "who asked has not come to it yet")
-		first, ok := h.attach(t.Context(), req)
+		first, ok := attach(t.Context(), h, req)
 		require.True(t, ok)
 		for _, st.renewal = range []error{errors.New("no"), nil} {
-			e.watchdog.Hurry(&h.Lease)
+			e.watchdog.Hurry(&g.Lease)
 			time.Sleep(hold.Tick)
 			second := e.join(t.Context(), req, outer{})
 			require.Equal(t, st.renewal == nil, second != nil)
@@ -69,7 +69,7 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 			}
 		}
 		require.NoError(t, first.Err())
-		e.watchdog.Stop(&h.Lease)
+		e.watchdog.Stop(&g.Lease)
 		e.watchdog.Close()
 		e.wheel.Close()
 	})

@@ -18,16 +18,20 @@ import (
 // when the answer had come. The lock is kept for a round trip longer than it need be, at most.
 //
 // A hold that nobody ever got to see is released at once: the job did not run.
-func (h *Hold) keepFor(d time.Duration) {
+func (g *Grant) keepFor(d time.Duration) {
 	if d > 0 {
-		h.KeepUntil(h.engine.sender.Latest(h.proto.Key()) + d.Microseconds())
+		g.KeepUntil(g.engine.sender.Latest(g.proto.Key()) + d.Microseconds())
 	}
 }
 
 // parting is the protocol by which the hold is released, whoever does it.
-func (h *Hold) parting() store.Protocol {
-	if until := h.KeptUntil(); until > 0 {
-		return h.proto.Keeping(until, h.engine.newID())
+func (g *Grant) parting() store.Protocol {
+	p := g.proto
+	if served := g.Served(); len(served) > 0 {
+		p = p.Serving(served)
 	}
-	return h.proto
+	if until := g.KeptUntil(); until > 0 {
+		return p.Keeping(until, g.engine.newID())
+	}
+	return p
 }

@@ -10,18 +10,19 @@ import (
 // keyState is what is known of one key. It exists while somebody holds or waits. What only matters while somebody
 // waits, or while several hold, is kept apart, since most keys that are held have one holder and no waiter.
 //
-// A held lock that nobody waits for costs a hold, a level and one keyState, and that is most of what a process with a
-// hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the rest.
+// A held lock that nobody waits for costs a grant, its hold and level, and one keyState, and that is most of what a
+// process with a hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all
+// of the rest.
 type keyState struct {
-	hold  *Hold // one that lives
+	grant *Grant // one that lives
 	queue *keyQueue
 }
 
-// keyQueue is what is known of a key besides one hold.
+// keyQueue is what is known of a key besides one grant.
 type keyQueue struct {
-	localqueue.Queue                      // waiters, and the modes of all holds
-	shared           map[holdNumber]*Hold // the other holds, of a kind of which several can live: thousands, if permits
-	newest           *Hold                // that readers may join; it may be too old for that by now
+	localqueue.Queue                       // waiters, and the modes of all grants
+	shared           map[holdNumber]*Grant // the other grants, of a kind of which several live: thousands, if permits
+	newest           *Grant                // that readers may join; it may be too old for that by now
 }
 
 // state is the state of a key, which is made if there is none.
@@ -46,8 +47,8 @@ func (p *part) state(key string) *keyState {
 func (p *part) queue(s *keyState) *localqueue.Queue {
 	if s.queue == nil {
 		s.queue = &keyQueue{newest: s.newest()}
-		if s.hold != nil {
-			s.queue.Hold(s.hold.proto.Mode())
+		if s.grant != nil {
+			s.queue.Hold(s.grant.proto.Mode())
 		}
 	}
 	return &s.queue.Queue
@@ -68,7 +69,7 @@ func (p *part) tidy(key string) {
 	s := p.keys[key]
 	switch {
 	case s == nil || s.queue != nil && !s.queue.Empty():
-	case s.hold != nil:
+	case s.grant != nil:
 		if s.queue != nil && s.queue.Idle() {
 			s.dropQueue()
 		}
@@ -116,7 +117,7 @@ func (p *part) clear() {
 
 func (p *part) isDeserted(key string) bool {
 	s := p.keys[key]
-	return s != nil && s.hold == nil && s.queue != nil && s.queue.Empty()
+	return s != nil && s.grant == nil && s.queue != nil && s.queue.Empty()
 }
 
 // dropQueue has a queue forget all but the holds, and removes it if there are not several of them: with one hold a
@@ -131,61 +132,61 @@ func (s *keyState) dropQueue() {
 	}
 }
 
-// list lists a hold. The first of a key is in the state itself, and needs no queue; with a second one the queue has to
+// list lists a grant. The first of a key is in the state itself, and needs no queue; with a second one the queue has to
 // know the modes of both.
-func (p *part) list(s *keyState, h *Hold) {
-	if s.hold != nil {
+func (p *part) list(s *keyState, g *Grant) {
+	if s.grant != nil {
 		p.queue(s)
 		if s.queue.shared == nil {
-			s.queue.shared = make(map[holdNumber]*Hold)
+			s.queue.shared = make(map[holdNumber]*Grant)
 		}
-		s.queue.shared[h.number] = h
+		s.queue.shared[g.number] = g
 	} else {
-		s.hold = h
+		s.grant = g
 	}
 	if s.queue == nil {
 		return
 	}
-	s.queue.Hold(h.proto.Mode())
-	if h.Shared() {
-		s.queue.newest = h
+	s.queue.Hold(g.proto.Mode())
+	if g.Shared() {
+		s.queue.newest = g
 	}
 }
 
 // newest is the newest grant that readers may join; it may be too old for that by now. Without a queue it is the one
-// hold that there is.
-func (s *keyState) newest() *Hold {
+// grant that there is.
+func (s *keyState) newest() *Grant {
 	switch {
 	case s.queue != nil:
 		return s.queue.newest
-	case s.hold != nil && s.hold.Shared():
-		return s.hold
+	case s.grant != nil && s.grant.Shared():
+		return s.grant
 	}
 	return nil
 }
 
-// others are the holds besides the first.
-func (s *keyState) others() map[holdNumber]*Hold {
+// others are the grants besides the first.
+func (s *keyState) others() map[holdNumber]*Grant {
 	if s.queue == nil {
 		return nil
 	}
 	return s.queue.shared
 }
 
-// unlist takes a hold out, if it is there. One of several moves up to the place in the state, whichever: no order is
+// unlist takes a grant out, if it is there. One of several moves up to the place in the state, whichever: no order is
 // kept among holds that stand beside one another. The newest grant that readers may join is forgotten with it; the
 // next reader that asks makes another one the newest.
-func (s *keyState) unlist(h *Hold) {
-	if !s.lists(h) {
+func (s *keyState) unlist(g *Grant) {
+	if !s.lists(g) {
 		return
 	}
 	others := s.others()
-	if s.hold != h {
-		delete(others, h.number)
+	if s.grant != g {
+		delete(others, g.number)
 	} else {
-		s.hold = nil
+		s.grant = nil
 		for number, next := range others {
-			s.hold = next
+			s.grant = next
 			delete(others, number)
 			break
 		}
@@ -193,38 +194,37 @@ func (s *keyState) unlist(h *Hold) {
 	if s.queue == nil {
 		return
 	}
-	s.queue.Unhold(h.proto.Mode())
+	s.queue.Unhold(g.proto.Mode())
 	if len(others) == 0 {
 		s.queue.shared = nil
 	}
-	if s.queue.newest == h {
+	if s.queue.newest == g {
 		s.queue.newest = nil
 	}
 }
 
-// lists reports that h is listed, and not merely another turn of the same grant, which has the same number.
-func (s *keyState) lists(h *Hold) bool { return s.hold == h || s.others()[h.number] == h }
+// lists reports that g is listed.
+func (s *keyState) lists(g *Grant) bool { return s.grant == g || s.others()[g.number] == g }
 
-// find finds a hold by its number; nil if it is not there. Turns of one grant have one number, and one of them is
-// listed at a time. The state may be nil, as in the methods below.
-func (s *keyState) find(n holdNumber) *Hold {
+// find finds a grant by its number; nil if it is not there. The state may be nil, as in the methods below.
+func (s *keyState) find(n holdNumber) *Grant {
 	switch {
 	case s == nil:
 		return nil
-	case s.hold != nil && s.hold.number == n:
-		return s.hold
+	case s.grant != nil && s.grant.number == n:
+		return s.grant
 	}
 	return s.others()[n]
 }
 
-// holds are the live local holds.
-func (s *keyState) holds() iter.Seq[*Hold] {
-	return func(yield func(*Hold) bool) {
-		if s == nil || s.hold == nil || !yield(s.hold) {
+// grants are those of this process.
+func (s *keyState) grants() iter.Seq[*Grant] {
+	return func(yield func(*Grant) bool) {
+		if s == nil || s.grant == nil || !yield(s.grant) {
 			return
 		}
-		for _, h := range s.others() {
-			if !yield(h) {
+		for _, g := range s.others() {
+			if !yield(g) {
 				return
 			}
 		}

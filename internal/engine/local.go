@@ -12,19 +12,20 @@ type Local struct {
 }
 
 // Locals lists the holds and the waiters of this client. It goes over the table part by part, so it is no picture of
-// one instant: a hold that passes meanwhile may be seen with both of its owners.
-//
-// The hold's own mutex is not taken here, because the table's is, and the order is the other way round. So only what
-// never changes is read of a hold, and its validity, which is atomic.
+// one instant. Of several Holds on one grant it tells one.
 func (e *Engine) Locals() (holds, waiters []Local) {
 	for i := range e.table.parts {
 		p := &e.table.parts[i]
 		p.mu.Lock()
 		for _, s := range p.keys {
-			for h := range s.holds() {
+			for g := range s.grants() {
+				h := g.Current()
+				if h == nil {
+					continue
+				}
 				holds = append(holds, Local{
-					Name: h.proto.Name(), Mode: h.proto.Mode(), ID: h.id(), Fence: h.fence,
-					Since: e.clock.Wall(h.Start()), ValidUntil: e.clock.Wall(h.Lease.ValidUntil()),
+					Name: g.proto.Name(), Mode: g.proto.Mode(), ID: g.id(), Fence: h.Fence,
+					Since: e.clock.Wall(h.Start()), ValidUntil: e.clock.Wall(g.Lease.ValidUntil()),
 				})
 			}
 			for w := range s.waiters() {

@@ -51,7 +51,7 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 			return nil, err
 		}
 		if l != nil {
-			if !holdOf(l).open(ctx, l, req) {
+			if !grantOf(l.Hold()).open(ctx, l, req) {
 				continue
 			}
 			return l, nil
@@ -61,7 +61,7 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 			return nil, err
 		}
 		_ = crash.At(crash.Granted)
-		l, ok := h.attach(ctx, req)
+		l, ok := attach(ctx, h, req)
 		e.bring(w, h)
 		if ok {
 			return l, nil
@@ -108,7 +108,7 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	if err != nil {
 		return nil, err
 	}
-	if l, ok := h.attach(ctx, req); ok {
+	if l, ok := attach(ctx, h, req); ok {
 		return l, nil
 	}
 	return nil, e.unavailable(req.Proto, errStale)
@@ -133,7 +133,7 @@ func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under o
 		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {
-		l, err := holdOf(l).reenter(ctx, l, req)
+		l, err := grantOf(l.Hold()).reenter(ctx, l, req)
 		return l, outer{}, err
 	}
 	under, err = e.underOther(ctx, req.Proto)
@@ -171,11 +171,11 @@ func (e *Engine) busyWord(p store.Protocol) error {
 // itself; the caller's context ends. Which of them it is, is read from the table and never
 // from the signal. If the context ends just when a hold is passed to the waiter, the select may take either; if it
 // takes the context, quit finds the hold and passes it on.
-func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error) {
+func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, error) {
 	defer e.unwatch(w)
 	stands := false
 	for {
-		at, h := localqueue.Asking, (*Hold)(nil)
+		at, h := localqueue.Asking, (*hold.Hold)(nil)
 		if !w.asks {
 			at, h = e.table.look(w)
 		}
@@ -219,7 +219,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 		}
 		err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
 		if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
-			v.cause = ownHold{behind.id(), e.clock.Now() - behind.Start()}
+			v.cause = ownHold{grantOf(behind).id(), e.clock.Now() - behind.Start()}
 		}
 		return nil, err
 	}
@@ -230,11 +230,12 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*Hold, error
 // work and starts no goroutines any more, the hold is left to the reclaimer, for which Close waits.
 func (e *Engine) quit(w *waiter) localqueue.Remains {
 	h, left := e.table.leave(w)
-	if h != nil {
-		e.given(w, h)
+	if h == nil || h == nothing {
+		return left
 	}
-	if h != nil && !h.loose && !e.sender.Spawn(h.discard) {
-		h.orphan()
+	e.given(w, h)
+	if g := grantOf(h); !e.sender.Spawn(func() { g.discard(h) }) {
+		g.orphan()
 	}
 	return left
 }

@@ -9,58 +9,58 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// expire is called by the watchdog, which will not look after the hold any more.
+// expire is called by the watchdog, which will not look after the grant any more.
 //
-// Who may find that a hold is lost: the watchdog, whose timer fires shortly before validity ends, or to whom a renewal
+// Who may find that a grant is lost: the watchdog, whose timer fires shortly before validity ends, or to whom a renewal
 // says "not there"; a count that finds no such hold; an unlock that comes too late; a caller that enters the
 // hold again and looks at the clock; Break, in this process; and MaxHold. They may come together. Package hold decides
 // which of them ends it, and only that one does what is here.
-func (h *Hold) expire(cause error) {
+func (g *Grant) expire(cause error) {
 	reason := hold.Expired
 	if isGone(cause) {
 		reason, cause = hold.Gone, behindGone(cause)
 	}
-	h.loseSoon(reason, cause)
+	g.loseSoon(reason, cause)
 }
 
-// lose ends the hold without its owner's doing: its contexts end with the reason, the next in the queue
-// may try, and, unless Redis said itself that it is gone, it is released in Redis. It does nothing if the hold had
-// ended before.
-func (h *Hold) lose(reason hold.Reason, cause error) {
-	if rest := h.losing(reason, cause); rest != nil {
+// lose ends the grant without an unlock: its contexts end with the reason, the next in the queue
+// may try, and, unless Redis said itself that it is gone, it is released in Redis. It does nothing if the grant had
+// ended before. Between two Holds it ends the grant and nothing else.
+func (g *Grant) lose(reason hold.Reason, cause error) {
+	if rest := g.losing(reason, cause); rest != nil {
 		rest()
 	}
 }
 
-// loseSoon is lose for a goroutine that others wait for: the hold is over at once, the rest follows.
-func (h *Hold) loseSoon(reason hold.Reason, cause error) {
-	if rest := h.losing(reason, cause); rest != nil {
-		h.engine.ender.Add(rest)
+// loseSoon is lose for a goroutine that others wait for: the grant is over at once, the rest follows.
+func (g *Grant) loseSoon(reason hold.Reason, cause error) {
+	if rest := g.losing(reason, cause); rest != nil {
+		g.engine.ender.Add(rest)
 	}
 }
 
-// losing makes the hold be over and returns what is left to do then; nil if it had ended before.
+// losing makes the grant be over and returns what is left to do then; nil if it had ended before.
 //
-// What is left is done in this order. The watchdog forgets the hold. The contexts end: from then on no caller
+// What is left is done in this order. The watchdog forgets the grant. The contexts end: from then on no caller
 // thinks that it holds. Only then is Redis asked to release what may be left there, since another client is granted
-// the lock as soon as that is done. Then the hold leaves the table, so that the next of this process may ask, and
-// at last observers are told. If the hold is not taken off before, callers of this process wait a little longer
+// the lock as soon as that is done. Then the grant leaves the table, so that the next of this process may ask, and
+// at last observers are told. If the grant is not taken off before, callers of this process wait a little longer
 // than they must; taken off too early, they could be granted the lock while the old context still goes on.
-func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
-	if !h.Live() { // which saves making the error
+func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
+	if g.Over() { // which saves making the error
 		return nil
 	}
-	e := h.engine
-	err := e.lostError(h.proto, reason, cause)
-	ended, ok := h.End(hold.Lost, nil, err)
+	e := g.engine
+	err := e.lostError(g.proto, reason, cause)
+	ended, ok := g.End(hold.Lost, err)
 	if !ok {
 		return nil
 	}
 	return func() {
-		e.watchdog.Lose(&h.Lease, err)
+		e.watchdog.Lose(&g.Lease, err)
 		ended.Contexts()
-		h.forfeit(reason) // only now, when no context says that it is held
-		e.table.drop(h)
+		g.forfeit(reason) // only now, when no context says that it is held
+		e.table.drop(g)
 		for range ended.Losers {
 			e.events.lost(err)
 		}
@@ -68,40 +68,40 @@ func (h *Hold) losing(reason hold.Reason, cause error) (rest func()) {
 	}
 }
 
-// forfeit has Redis release a lost hold, should it be there still. With Expired, its lease in Redis ends by itself a
+// forfeit has Redis release a lost grant, should it be there still. With Expired, its lease in Redis ends by itself a
 // moment later; releasing it matters where renewals were carried out and only their answers were lost. With MaxHold the
 // lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing, except the places
-// in a fair lock's queue of those that were served under this hold.
-func (h *Hold) forfeit(reason hold.Reason) {
-	sender := h.engine.sender
+// in a fair lock's queue of those that it was passed to.
+func (g *Grant) forfeit(reason hold.Reason) {
+	sender := g.engine.sender
 	switch reason {
 	case hold.Expired:
 		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
-		sender.ReclaimFrom(h.Lease.ValidUntil(), h.asOrphan(), h.Longest())
+		sender.ReclaimFrom(g.Lease.ValidUntil(), g.asOrphan(), g.Longest())
 	case hold.MaxHold:
-		sender.Reclaim(h.asOrphan(), h.Longest())
+		sender.Reclaim(g.asOrphan(), g.Longest())
 	case hold.Gone:
-		h.engine.leavePlaces(h)
+		g.engine.leavePlaces(g)
 	}
 }
 
-// orphan ends a hold that nobody ever got to see and that its client, which is closing, leaves to the
+// orphan ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the
 // reclaimer. Close may have found it on the table and ended it first; then nothing is left to do here.
-func (h *Hold) orphan() {
-	ended, ok := h.End(hold.Closed, nil, h.engine.refuse(h.proto))
+func (g *Grant) orphan() {
+	ended, ok := g.End(hold.Closed, g.engine.refuse(g.proto))
 	if !ok {
 		return
 	}
-	h.engine.watchdog.Stop(&h.Lease)
+	g.engine.watchdog.Stop(&g.Lease)
 	ended.Contexts()
-	h.engine.events.ended(ended.Owners, ended.Cause)
-	h.engine.sender.Reclaim(h.asOrphan(), h.Longest())
-	h.engine.table.drop(h)
+	g.engine.events.ended(ended.Owners, ended.Cause)
+	g.engine.sender.Reclaim(g.asOrphan(), g.Longest())
+	g.engine.table.drop(g)
 }
 
-// asOrphan is the hold as the reclaimer takes it over.
-func (h *Hold) asOrphan() request.Orphan {
-	return request.Orphan{Proto: h.parting(), ID: h.id(), NotAfter: h.doubt}
+// asOrphan is the grant as the reclaimer takes it over.
+func (g *Grant) asOrphan() request.Orphan {
+	return request.Orphan{Proto: g.parting(), ID: g.id(), NotAfter: g.doubt}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

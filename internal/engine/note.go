@@ -27,11 +27,11 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take b
 	if l == nil {
 		return &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
-	h := holdOf(l)
-	if err := h.standing(l); err != nil {
+	h, g := l.Hold(), grantOf(l.Hold())
+	if err := g.standing(l); err != nil {
 		return err
 	}
-	note := store.Note{ID: h.id(), Fence: h.fence, Text: text}
+	note := store.Note{ID: g.id(), Fence: h.Fence, Text: text}
 	status, err := noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Status, error) {
 		return n.Note(ctx, note, take)
 	})
@@ -39,10 +39,10 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take b
 	case err != nil:
 		return err
 	case status == store.Gone:
-		h.lose(hold.Gone, nil)
-		return h.overCause()
+		g.lose(hold.Gone, nil)
+		return overCause(h)
 	case status == store.Busy: // only a later turn has one: this one is over
-		return h.overCause()
+		return overCause(h)
 	}
 	return nil
 }

@@ -10,45 +10,74 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
-// R1, interleaving 16: a hold passes in one step. Whoever leaves before is passed by, and whoever leaves after has it.
-func TestAHoldPassesInOneStep(t *testing.T) {
+// R1, interleaving 16: a grant passes in one step. A waiter that leaves before is passed by, and one that leaves after has
+// it.
+func TestAGrantPassesInOneStep(t *testing.T) {
 	f := newFloor(t)
 	f.come("w1")
 	f.win("w1")
 	f.come("w2", "w3", "w4")
-	f.holds["w1"].spare = 2
+	g := f.holds["w1"]
+	g.spare = 2
+	fence := g.fence
 	_, left := f.table.leave(f.waiters["w2"])
 	require.Zero(t, left)
-	second, runOver := f.table.pass(f.holds["w1"])
+	second, runOver := f.pass("w1")
 	require.False(t, runOver)
 	at, h := f.table.look(f.waiters["w3"])
 	require.Equal(t, localqueue.Granted, at)
 	require.Same(t, second, h)
-	require.Equal(t, f.holds["w1"].fence+1, second.fence)
-	require.Equal(t, []*Hold{second}, f.table.all(), "there is one at a time")
+	require.Equal(t, fence+1, second.Fence)
+	require.Same(t, second, g.Current(), "there is one at a time")
 	h, left = f.table.leave(f.waiters["w3"])
 	require.Same(t, second, h, "it passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
-	third, _ := f.table.pass(second)
+	third, _ := f.pass("w1")
 	require.NotNil(t, third)
 	_, h = f.table.look(f.waiters["w4"])
 	require.Same(t, third, h)
-	f.table.drop(third)
+	require.Equal(t, []*Grant{g}, f.table.all())
+	f.drop("w1")
+	f.empty()
+}
+
+// A grant that was lost after its last Hold ended is not passed on, and one that a caller has is not either.
+func TestOnlyAGrantBetweenTwoHoldsPasses(t *testing.T) {
+	f := newFloor(t)
+	f.come("w1")
+	f.win("w1")
+	f.come("w2")
+	next, _ := f.table.pass(f.holds["w1"])
+	require.Nil(t, next, "somebody has it")
+	require.True(t, f.holds["w1"].Claim())
+	require.False(t, f.holds["w1"].Claim(), "one caller ends it")
+	_, ended := f.holds["w1"].End(hold.Closed, nil)
+	require.False(t, ended, "Close leaves it to that one")
+	_, ended = f.holds["w1"].End(hold.Lost, nil)
+	require.True(t, ended)
+	next, _ = f.table.pass(f.holds["w1"])
+	require.Nil(t, next)
+	_, ended = f.holds["w1"].End(hold.Released, nil)
+	require.False(t, ended, "what found the loss has cleaned up")
+	f.drop("w1")
+	f.asking("w2")
+	f.table.leave(f.waiters["w2"])
 	f.empty()
 }
 
 // R3: where memory is not enough the hold stays what it is, to be released, and others have their turn if somebody of
 // this process waits; a waiter that could not have it is as it was.
 func TestWhereMemoryIsNotEnough(t *testing.T) {
-	for name, spoil := range map[string]func(f *floor, h *Hold){
-		"no token is left": func(_ *floor, h *Hold) { h.spare = 0 },
-		"the hold is limited": func(_ *floor, h *Hold) {
-			h.Attach(context.Background(), hold.Want{Lease: floorLease, Kept: true, MaxHold: floorLease}, nil)
+	for name, spoil := range map[string]func(f *floor, g *Grant){
+		"no token is left": func(_ *floor, g *Grant) { g.spare = 0 },
+		"the hold is limited": func(_ *floor, g *Grant) {
+			l, _ := g.Current().Attach(context.Background(), floorLease, nil)
+			g.Withdraw(l)
 		},
-		"the next has a lease of its own": func(f *floor, _ *Hold) { f.waiters["w2"].req.Kept = false },
-		"the next wants another lease":    func(f *floor, _ *Hold) { f.waiters["w2"].req.Lease++ },
-		"half of the lease is over": func(f *floor, h *Hold) {
-			f.engine.watchdog.Guard(&h.Lease, f.engine.clock.Now()+floorLease/2)
+		"the next has a lease of its own": func(f *floor, _ *Grant) { f.waiters["w2"].req.Kept = false },
+		"the next wants another lease":    func(f *floor, _ *Grant) { f.waiters["w2"].req.Lease++ },
+		"half of the lease is over": func(f *floor, g *Grant) {
+			f.engine.watchdog.Guard(&g.Lease, f.engine.clock.Now()+floorLease/2)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +86,7 @@ func TestWhereMemoryIsNotEnough(t *testing.T) {
 			f.win("w1")
 			f.come("w2")
 			spoil(f, f.holds["w1"])
-			next, runOver := f.table.pass(f.holds["w1"])
+			next, runOver := f.pass("w1")
 			require.Nil(t, next)
 			require.True(t, runOver)
 			f.asking()
@@ -70,17 +99,18 @@ func TestWhereMemoryIsNotEnough(t *testing.T) {
 	}
 }
 
-// Only a hold that is listed passes, and only one of which nobody said that it was released.
-func TestAHoldThatMayBeGoneDoesNotPass(t *testing.T) {
+// Only a grant that is listed passes, and only one of which nobody said that it was released.
+func TestAGrantThatMayBeGoneDoesNotPass(t *testing.T) {
 	f := newFloor(t)
 	f.come("w1")
 	f.win("w1")
 	f.come("w2")
-	next, runOver := f.table.pass(f.hold("w other"))
+	f.hold("w other")
+	next, runOver := f.pass("w other")
 	require.Nil(t, next)
 	require.False(t, runOver)
 	f.holds["w1"].suspect = true
-	next, runOver = f.table.pass(f.holds["w1"])
+	next, runOver = f.pass("w1")
 	require.Nil(t, next)
 	require.False(t, runOver)
 	f.holds["w1"].suspect = false

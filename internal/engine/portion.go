@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -24,7 +25,7 @@ func portionOf(p store.Protocol) *localqueue.Portion {
 // permits with sixty waiters of one process would otherwise cause sixty requests for each permit that is returned.
 // Waiters that want different numbers learn nothing from one another: three permits may be too many where one is
 // not.
-func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
+func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	if l.Size == 0 {
 		return l.attempt(ctx)
 	}
@@ -57,7 +58,7 @@ func (l *leader) turn(ctx context.Context) (*Hold, time.Duration, error) {
 // waiter that wanted as much was refused, and nothing was heard on the channel since: Redis would refuse it as well.
 // For example, sixty callers that want one permit each and find none free send one request and not sixty; when a permit
 // is returned elsewhere, the first of them asks.
-func (t *table) requests(w *waiter, heard localqueue.Heard) (h *Hold, wait time.Duration, sends bool) {
+func (t *table) requests(w *waiter, heard localqueue.Heard) (h *hold.Hold, wait time.Duration, sends bool) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	if w.Look() == localqueue.Granted {
@@ -78,8 +79,8 @@ func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
 // given takes away the place that a copy of a request may still make in the store's queue, which was refused to w
 // before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
 // can wait until no copy comes any more.
-func (e *Engine) given(w *waiter, h *Hold) *Hold {
-	if until := w.denied.notAfter; w.Registers && until > 0 && h.number != e.numberOf(w.ID) {
+func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
+	if until := w.denied.notAfter; w.Registers && until > 0 && grantOf(h).number != e.numberOf(w.ID) {
 		p := w.req.Proto
 		due := e.sender.Local(p.Key(), until) + time.Millisecond
 		e.sender.ReclaimFrom(due, request.Orphan{Proto: p, ID: w.ID, NotAfter: until}, w.req.Lease)

@@ -6,15 +6,15 @@ import "github.com/holdfast-go/holdfast/internal/hold"
 // Gone the caller must have removed them from the store. For Expired their validity ends at once, and the engine
 // releases them in the store.
 func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
-	for _, h := range e.table.all() {
-		if h.proto.Name() != name || !h.Owned() {
+	for _, g := range e.table.all() {
+		if g.proto.Name() != name || !g.Owned() {
 			continue
 		}
-		keys = append(keys, h.proto.Key())
+		keys = append(keys, g.proto.Key())
 		if reason == hold.Expired {
-			e.watchdog.Guard(&h.Lease, e.clock.Now())
+			e.watchdog.Guard(&g.Lease, e.clock.Now())
 		}
-		h.lose(reason, nil)
+		g.lose(reason, nil)
 	}
 	return keys
 }
@@ -25,8 +25,8 @@ func (e *Engine) Lose(name string, reason hold.Reason) (keys []string) {
 // may still be ending the contexts, since the wheel does not wait for that. Until then no other client must be granted
 // the lock.
 func (e *Engine) Ending() bool {
-	for _, h := range e.table.all() {
-		if h.Over() {
+	for _, g := range e.table.all() {
+		if g.Over() {
 			return true
 		}
 	}
@@ -35,8 +35,8 @@ func (e *Engine) Ending() bool {
 
 // Renewing reports whether the renewal of any hold is due or under way.
 func (e *Engine) Renewing() bool {
-	for _, h := range e.table.all() {
-		if e.watchdog.Renewing(&h.Lease) {
+	for _, g := range e.table.all() {
+		if e.watchdog.Renewing(&g.Lease) {
 			return true
 		}
 	}

@@ -7,36 +7,36 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// reenter adds one level to a hold that ctx carries. The hold keeps its lease, whatever the request says of one, and
+// reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
 // nothing is sent (see package hold).
-func (h *Hold) reenter(ctx context.Context, from *hold.Level, req Request) (*hold.Level, error) {
-	if err := h.standing(from); err != nil {
+func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*hold.Level, error) {
+	if err := g.standing(from); err != nil {
 		return nil, err
 	}
-	l := h.Nest(ctx, from, req.MaxHold, h.proto.Traits().Counts)
+	l := from.Hold().Nest(ctx, from, req.MaxHold, g.proto.Traits().Counts)
 	if l == nil { // it ended since
-		return nil, cmp.Or(h.standing(from), h.notHeld())
+		return nil, cmp.Or(g.standing(from), g.notHeld())
 	}
-	h.keepFor(req.MinHold)
+	g.keepFor(req.MinHold)
 	return l, nil
 }
 
 // standing reports why a level that ctx carries cannot be entered again. It is asked first by everything that is done
-// inside a hold. A process that stood still for longer than the lease may come here before its wheel has ended the
-// contexts; so validity is compared with the clock, and a hold that is over is ended here and now.
-func (h *Hold) standing(from *hold.Level) error {
-	h.expireIfOver()
-	err, releasing := h.Standing(from)
-	if err == nil && releasing {
-		return h.notHeld()
+// inside a Hold. A process that stood still for longer than the lease may come here before its wheel has ended the
+// contexts; so validity is compared with the clock, and a grant that is over is ended here and now.
+func (g *Grant) standing(from *hold.Level) error {
+	g.expireIfOver()
+	err := from.Standing()
+	if err == g.engine.cfg.Errors.Released {
+		return g.notHeld()
 	}
 	return err
 }
 
-// overCause is why the hold ended.
-func (h *Hold) overCause() error {
-	if cause := h.Cause(); cause != nil {
-		return cause
+// overCause is why a Hold ended.
+func overCause(h *hold.Hold) error {
+	if err := h.Err(); err != nil {
+		return err
 	}
-	return h.notHeld()
+	return grantOf(h).notHeld()
 }

@@ -18,7 +18,7 @@ func (e *Engine) by(end time.Duration) context.Context {
 	return e.store.WithinAll(background, left, left)
 }
 
-// releaseIn releases a hold in Redis, and lets the next in the queue ask. "Not there" is a loss if the first
+// releaseIn releases a grant in Redis, and lets the next in the queue ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 //
 // It has no context but the release timeout: the caller's has ended, or may end, and the lock is to be released all
@@ -29,16 +29,41 @@ func (e *Engine) by(end time.Duration) context.Context {
 // What was heard on the channel is noted before the request is sent, and what it reached is known from its answer. In
 // between, releases of other processes may arrive, which pay for a part of the debt that this one is about to make; so
 // the count begins before the request.
-func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) error {
+//
+// A grant that was lost since its last Hold ended is not released: what found that has cleaned up.
+func (e *Engine) releaseIn(g *Grant, last *hold.Hold, end time.Duration, runOver, certain bool) error {
+	if !g.retire() {
+		return nil
+	}
+	defer g.sweep()
+	return e.sendRelease(g, last, end, runOver, certain)
+}
+
+// retire ends a grant that is to be released: its renewal, and what is known of its acquisition. If no copy of that can
+// come from now on, what one did is released by the release.
+func (g *Grant) retire() bool {
+	if _, ok := g.End(hold.Released, nil); !ok {
+		return false
+	}
+	e := g.engine
+	e.watchdog.Stop(&g.Lease)
+	if g.doubt > 0 && e.sender.Past(g.proto.Key(), g.doubt) {
+		g.doubt = 0
+	}
+	return true
+}
+
+// sendRelease releases a grant that was retired.
+func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOver, certain bool) error {
 	var ends runEnd
 	if runOver {
-		ends = e.endRun(h)
+		ends = e.endRun(g)
 	}
-	parting := h.parting()
+	parting := g.parting()
 	var reply store.ReleaseReply
 	var err error
 	if !e.sender.Retry(background, end, func() request.Next {
-		reply, err = e.sender.Release(background, parting, h.id(), end)
+		reply, err = e.sender.Release(background, parting, g.id(), end)
 		switch store.FaultOf(err) {
 		case store.FaultNone, store.FaultConflict:
 			return request.Settled
@@ -49,17 +74,17 @@ func (e *Engine) releaseIn(h *Hold, end time.Duration, runOver, certain bool) er
 		}
 		return request.Later
 	}) {
-		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: h.id()}, h.Longest())
-		e.table.drop(h)
-		return e.unconfirmed(h.proto, until, err)
+		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: g.id()}, g.Longest())
+		e.table.drop(g)
+		return e.unconfirmed(g.proto, until, err)
 	}
 	if err != nil || certain && reply.Status != store.Done {
-		lost := e.lostError(h.proto, hold.Gone, err)
-		e.table.drop(h)
+		lost := e.lostError(g.proto, hold.Gone, err)
+		e.table.drop(g)
 		e.events.lost(lost)
 		return lost
 	}
-	e.table.released(h, ends.reached(e, h, reply.Receivers))
+	e.table.released(g, last, ends.reached(e, g, reply.Receivers))
 	return nil
 }
 
@@ -78,19 +103,19 @@ type runEnd struct {
 	others    int         // how many other processes that is
 }
 
-// endRun begins the end of a run: the release of h is about to be sent. With a queue in the store, the store says whose
+// endRun begins the end of a run: the release of g is about to be sent. With a queue in the store, the store says whose
 // turn it is then.
-func (e *Engine) endRun(h *Hold) runEnd {
-	if h.proto.Traits().Queues {
+func (e *Engine) endRun(g *Grant) runEnd {
+	if g.proto.Traits().Queues {
 		return runEnd{}
 	}
-	return runEnd{over: true, heard: e.store.Heard(h.proto.Channel())}
+	return runEnd{over: true, heard: e.store.Heard(g.proto.Channel())}
 }
 
-// reached is r with whom the message of h's release reached, as it was answered.
-func (r runEnd) reached(e *Engine, h *Hold, receivers int64) runEnd {
+// reached is r with whom the message of g's release reached, as it was answered.
+func (r runEnd) reached(e *Engine, g *Grant, receivers int64) runEnd {
 	if r.over {
-		r.receivers, r.others = receivers, e.store.Others(h.proto.Channel(), receivers)
+		r.receivers, r.others = receivers, e.store.Others(g.proto.Channel(), receivers)
 	}
 	return r
 }

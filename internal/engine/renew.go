@@ -30,13 +30,13 @@ func (e *Engine) renew(
 	sent := e.clock.Now()
 	all, at := make([]store.Renewal, 0, len(due)), make([]int, 0, len(due))
 	for i, l := range due {
-		h := ownerOf(l)
-		ttl := h.RenewTTL()
+		g := leased(l)
+		ttl := g.RenewTTL()
 		if ttl <= 0 {
 			results[i] = watchdog.Result{Err: errHeldOver}
 			continue
 		}
-		all, at = append(all, store.Renewal{Proto: h.proto, ID: h.id(), TTL: ttl}), append(at, i)
+		all, at = append(all, store.Renewal{Proto: g.proto, ID: g.id(), TTL: ttl}), append(at, i)
 	}
 	if len(all) == 0 { // no store need know what to do with no renewal
 		return
@@ -72,7 +72,7 @@ func (e *Engine) noteRenewals(sent time.Duration, due []*watchdog.Lease, results
 	if confirmed+failed == 0 {
 		return
 	}
-	p := ownerOf(due[sample]).proto
+	p := leased(due[sample]).proto
 	ev := request.Event{Of: p, Node: e.node(p.Key()), Sent: sent, Err: results[sample].Err}
 	e.sender.Renewed(ev, confirmed, failed)
 }

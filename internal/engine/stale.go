@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
 // The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
@@ -31,41 +33,27 @@ func (e *Engine) stands(w *waiter) {
 	switch {
 	case h == nil:
 	case w.behind == nil:
-		w.behind, w.valid = h, h.Lease.ValidUntil()
-		e.watchdog.Hurry(&h.Lease)
+		w.behind, w.valid = h, h.Grant().Lease.ValidUntil()
+		e.watchdog.Hurry(&h.Grant().Lease)
 		e.wheel.Schedule(&w.stale, e.clock.Now()+selfWait-selfAsk)
-	case w.behind == h && h.Lease.ValidUntil() > w.valid && e.table.tellOnce(h):
+	case w.behind == h && h.Grant().Lease.ValidUntil() > w.valid && !h.Warned.Swap(true):
 		e.events.warn("waited 5s behind one hold of this process; "+
 			"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
-			"lock", w.req.Proto.Name(), "hold", h.id(), "fence", h.fence, "held", e.clock.Now()-h.Start())
+			"lock", w.req.Proto.Name(), "hold", grantOf(h).id(), "fence", h.Fence, "held", e.clock.Now()-h.Start())
 	}
 }
 
 // obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A waiter that
 // waits for itself stands behind one that is older than its call.
-func (t *table) obstacle(w *waiter) *Hold {
-	var old []*Hold
+func (t *table) obstacle(w *waiter) *hold.Hold {
 	p := t.lock(w.key())
-	for h := range p.keys[w.key()].holds() {
-		if h.Start() <= w.Since && w.req.Proto.Excludes(h.proto.Mode()) {
-			old = append(old, h)
-		}
-	}
-	p.mu.Unlock()
-	for _, h := range old {
-		if h.Live() {
+	defer p.mu.Unlock()
+	for g := range p.keys[w.key()].grants() {
+		if h := g.Current(); h != nil && h.Start() <= w.Since && w.req.Proto.Excludes(g.proto.Mode()) {
 			return h
 		}
 	}
 	return nil
-}
-
-// tellOnce reports that it was not logged before that somebody waits for a hold.
-func (t *table) tellOnce(h *Hold) bool {
-	defer t.lock(h.proto.Key()).mu.Unlock()
-	told := h.waitedFor
-	h.waitedFor = true
-	return !told
 }
 
 // ownHold is what a caller is told that gives up behind a hold of its own process. Nobody matches it.

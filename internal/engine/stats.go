@@ -25,16 +25,16 @@ func (e *Engine) Stats() Stats {
 			e.events.lines.count(),
 	}
 	now := e.clock.Now()
-	for _, h := range e.table.all() {
-		if !h.Live() {
+	for _, g := range e.table.all() {
+		if !g.Stands() {
 			continue
 		}
-		left := max(h.Lease.ValidUntil()-now, hold.Tick)
+		left := max(g.Lease.ValidUntil()-now, hold.Tick)
 		if s.Holds == 0 || left < s.LeastValidity {
 			s.LeastValidity = left
 		}
 		s.Holds++
-		if e.watchdog.Renewing(&h.Lease) || h.Lease.Failing() {
+		if e.watchdog.Renewing(&g.Lease) || g.Lease.Failing() {
 			s.RenewalsDue++
 		}
 	}

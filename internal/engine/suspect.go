@@ -21,32 +21,29 @@ const messageLag = 20 * time.Millisecond
 // Nothing is sent and nobody listens for that. It is heard while the process is subscribed because others of it
 // waited, as most are to whom a hold could be passed on.
 func (e *Engine) heard(key string) {
-	if h := e.table.suspect(key); h != nil {
-		e.watchdog.Hurry(&h.Lease)
+	if g := e.table.suspect(key); g != nil {
+		e.watchdog.Hurry(&g.Lease)
 	}
 }
 
-// suspect notes that the hold of a key may be gone. It returns the hold, if that was not known.
+// suspect notes that the grant of a key may be gone. It returns the grant, if that was not known.
 //
-// Messages come by another connection than answers. So one that comes soon after the hold was granted is that of
+// Messages come by another connection than answers. So one that comes soon after the lock was granted is that of
 // the release before.
-func (t *table) suspect(key string) *Hold {
+func (t *table) suspect(key string) *Grant {
 	p := t.lock(key)
 	defer p.mu.Unlock()
 	s := p.keys[key]
-	if s == nil || s.hold == nil || s.hold.suspect {
+	if s == nil || s.grant == nil || s.grant.suspect {
 		return nil
 	}
-	h, since, lag := s.hold, s.hold.Start(), messageLag
+	g, lag := s.grant, messageLag
 	if s.queue != nil {
-		run, trip := s.queue.Run()
-		if lag += trip; run > 0 {
-			since = min(since, run) // none of its turns has released
-		}
+		lag += s.queue.Trip()
 	}
-	if !h.proto.Traits().Passes || !h.proto.Excludes(h.proto.Mode()) || t.engine.clock.Now()-since < lag {
+	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.engine.clock.Now()-g.since < lag {
 		return nil
 	}
-	h.suspect = true
-	return h
+	g.suspect = true
+	return g
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -19,13 +20,12 @@ import (
 //
 // Every method is one step: it takes the mutex of one part, decides, and lets go. Between two of them anything may
 // happen, so what a method returns is true of the past. It is enough because each step is one that stays right: a
-// waiter that is told to ask keeps its turn until it wins, steps back or leaves; a hold that is listed stays until
-// whoever ended it takes it off. Where two steps have to be one, they are one method (grant takes the old hold off,
-// lists the next one and wakes its owner).
+// waiter that is told to ask keeps its turn until it wins, steps back or leaves; a grant that is listed stays until it
+// is over, and what ended it takes it off. Where two steps have to be one, they are one method (pass chooses the next
+// waiter, begins its Hold and wakes it).
 //
-// A hold's mutex is taken with a part's held in one place, where a hold passes to its successor, and the other way
-// round nowhere. So nobody can wait in a circle; the price is that a hold may end between being found and being
-// used, which its own methods then say.
+// A grant's mutex is taken with a part's held, and the other way round nowhere. So nobody can wait in a circle; the
+// price is that a grant may end between being found and being used, which its own methods then say.
 type table struct {
 	engine *Engine
 	seed   maphash.Seed
@@ -49,19 +49,19 @@ type waiter struct {
 	localqueue.Waiter // guarded by the part of the table that its key is in
 
 	req     Request
-	under   outer    // the hold of another side under which it passes the queue
-	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
-	once    bool     // it is not going to wait
-	why     error    // what is said if it is refused, where that is not "busy"
-	denied  denial   // of its requests, by its present id
-	hold    *Hold    // that came to it without its asking; guarded as well
-	joiner  *joiner  // of a reader; nil for others
+	under   outer      // the hold of another side under which it passes the queue
+	lockSet *lockSet   // it stands for several requests; req is the one in whose queue it is
+	once    bool       // it is not going to wait
+	why     error      // what is said if it is refused, where that is not "busy"
+	denied  denial     // of its requests, by its present id
+	hold    *hold.Hold // that came to it without its asking; guarded as well
+	joiner  *joiner    // of a reader; nil for others
 
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
 
 	stale  watchdog.Timer // notes that it stands behind its own client for long
-	behind *Hold          // that it stood behind when that was looked at first; the wheel's
+	behind *hold.Hold     // that it stood behind when that was looked at first; the wheel's
 	valid  time.Duration  // until when that could be relied on then; the wheel's
 	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
 }
@@ -134,7 +134,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 
 // leave takes w out of the queue, and returns what is left for its caller to clean up. If a hold came to it
 // meanwhile, that is returned, and is the caller's to pass on.
-func (t *table) leave(w *waiter) (*Hold, localqueue.Remains) {
+func (t *table) leave(w *waiter) (*hold.Hold, localqueue.Remains) {
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	left := q.Leave(&w.Waiter)
@@ -145,18 +145,19 @@ func (t *table) leave(w *waiter) (*Hold, localqueue.Remains) {
 	return nil, left
 }
 
-// grant makes the asking waiter's attempt a local hold, as Redis has answered: with a token of the range, and with what
-// the answer says of those that stand next in the store's queue.
-func (t *table) grant(w *waiter, h *Hold, sent asked) {
-	defer h.delist() // when the part is unlocked
+// won makes the asking waiter's attempt a grant of this process, as Redis has answered: with a token of the range, and
+// with what the answer says of those that stand next in the store's queue.
+func (t *table) won(w *waiter, h *hold.Hold, sent asked) {
+	g := grantOf(h)
+	defer g.delist() // when the part is unlocked
 	p, q := t.queue(w.key())
 	defer p.mu.Unlock()
 	q.Took(t.engine.clock.Now() - sent.Start)
 	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
-		h.lend(sent.reply.Spare)
+		g.lend(h, sent.reply.Spare)
 	}
-	h.within(w.under)
-	p.winLocked(w, h)
+	g.within(h, w.under)
+	p.win(w, g)
 	if w.Registers {
 		q.Stands(sent.reply.Next, sent.Start)
 		if sent.reply.Swapped {
@@ -166,22 +167,25 @@ func (t *table) grant(w *waiter, h *Hold, sent asked) {
 	p.tidy(w.key())
 }
 
-// win turns the asking waiter's attempt into a local hold. The hold may be over already: the watchdog knows it from the
-// moment at which it was made, and may have ended it before it was listed, when there was nothing to take off the
-// table. So it is looked at once more after it was listed (delist). Either the one who ends it or this sees it listed.
-func (t *table) win(w *waiter, h *Hold) {
-	defer h.delist() // when the part is unlocked
+// win turns the asking waiter's attempt into a grant of this process; nil if nothing is held. The grant may be over
+// already: the watchdog knows it from the moment at which it was made, and may have ended it before it was listed, when
+// there was nothing to take off the table. So it is looked at once more after it was listed (delist). Either the one
+// who ends it or this sees it listed.
+func (t *table) win(w *waiter, g *Grant) {
+	if g != nil {
+		defer g.delist() // when the part is unlocked
+	}
 	p := t.lock(w.key())
 	defer p.mu.Unlock()
-	p.winLocked(w, h)
+	p.win(w, g)
 	p.tidy(w.key())
 }
 
-// winLocked ends w's turn to ask, with a hold.
-func (p *part) winLocked(w *waiter, h *Hold) {
+// win ends w's turn to ask, under the mutex.
+func (p *part) win(w *waiter, g *Grant) {
 	s := p.state(w.key())
-	if !h.loose {
-		p.list(s, h)
+	if g != nil {
+		p.list(s, g)
 	}
 	q := p.queue(s)
 	q.Win(&w.Waiter)
@@ -190,67 +194,68 @@ func (p *part) winLocked(w *waiter, h *Hold) {
 	}
 }
 
-// add lists a hold that came without waiting.
-func (t *table) add(h *Hold) {
-	defer h.delist() // when the part is unlocked
-	p := t.lock(h.proto.Key())
+// add lists a grant that came without waiting.
+func (t *table) add(g *Grant) {
+	defer g.delist() // when the part is unlocked
+	p := t.lock(g.proto.Key())
 	defer p.mu.Unlock()
-	p.list(p.state(h.proto.Key()), h)
+	p.list(p.state(g.proto.Key()), g)
 }
 
-// drop takes a hold out and lets the next in the queue ask Redis. It may be called twice for one hold, and only the
-// first call does something: a hold that is not listed is in nobody's way.
-func (t *table) drop(h *Hold) {
-	p := t.lock(h.proto.Key())
+// drop takes a grant out and lets the next in the queue ask Redis. It may be called twice for one grant, and only the
+// first call does something: a grant that is not listed is in nobody's way.
+func (t *table) drop(g *Grant) {
+	p := t.lock(g.proto.Key())
 	defer p.mu.Unlock()
-	p.drop(h, 0)
+	p.drop(g, 0)
 }
 
-// released drops a hold whose release Redis has confirmed. The first in the queue stood behind it: a try that comes
-// before that one has asked must not overtake it. If the release ended a run of turns and others heard of it, the
-// process owes each of them a turn, also if nobody of it waits: it may come back at once. Where nobody has heard of it,
-// a key that nobody waits for needs no queue.
+// released drops a grant whose release Redis has confirmed, after its last Hold. The first in the queue stood behind
+// it: a try that comes before that one has asked must not overtake it. If the release ended a run of turns and others
+// heard of it, the process owes each of them a turn, also if nobody of it waits: it may come back at once. Where nobody
+// has heard of it, a key that nobody waits for needs no queue.
 //
 // Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
 // is all that is done.
-func (t *table) released(h *Hold, ends runEnd) {
-	p := t.lock(h.proto.Key())
+func (t *table) released(g *Grant, last *hold.Hold, ends runEnd) {
+	p := t.lock(g.proto.Key())
 	defer p.mu.Unlock()
-	s, owed := p.keys[h.proto.Key()], 0
+	s, owed := p.keys[g.proto.Key()], 0
 	if s != nil && s.queue != nil {
-		s.queue.KeepTurn(h.proto.Mode())
+		s.queue.KeepTurn(g.proto.Mode())
 	}
 	if s != nil && ends.over && (s.queue != nil || !ends.unheard()) {
-		owed = p.endRun(p.queue(s), h, ends)
+		owed = p.endRun(p.queue(s), last.Start(), ends)
 	}
-	p.drop(h, owed)
+	p.drop(g, owed)
 }
 
-// endRun notes the end of a run, and returns to how many other processes this one owes a turn.
-func (p *part) endRun(q *localqueue.Queue, h *Hold, ends runEnd) (owed int) {
+// endRun notes the end of a run, whose last turn began at an instant, and returns to how many other processes this one
+// owes a turn.
+func (p *part) endRun(q *localqueue.Queue, last time.Duration, ends runEnd) (owed int) {
 	now := p.clock.Now()
 	q.RunEnds(localqueue.Heard(ends.heard))
 	if ends.others == 0 || q.Empty() && ends.unheard() {
 		return 0
 	}
 	q.Remember(now)
-	if q.GoesOn(h.Start(), now) {
+	if q.GoesOn(last, now) {
 		return 0
 	}
 	return ends.others
 }
 
 // drop is both of them, under the mutex.
-func (p *part) drop(h *Hold, others int) {
-	key := h.proto.Key()
+func (p *part) drop(g *Grant, others int) {
+	key := g.proto.Key()
 	s := p.keys[key]
 	if s == nil {
 		return
 	}
-	s.unlist(h)
+	s.unlist(g)
 	switch now := p.clock.Now(); {
 	case s.queue == nil:
-	case h.portion != nil:
+	case g.portion != nil:
 		s.queue.ReleasedPortion(others, now)
 	default:
 		s.queue.Released(others, now)
@@ -260,7 +265,7 @@ func (p *part) drop(h *Hold, others int) {
 
 // look returns the state of w, and the hold that came to it. Its caller looks again after each signal: a signal says
 // that something may have changed, and not what.
-func (t *table) look(w *waiter) (localqueue.State, *Hold) {
+func (t *table) look(w *waiter) (localqueue.State, *hold.Hold) {
 	p := t.lock(w.key())
 	defer p.mu.Unlock()
 	if s := p.keys[w.key()]; s != nil && s.queue != nil {
@@ -308,38 +313,34 @@ func (t *table) waiting(key, mode string) (line []Queued) {
 	return line
 }
 
-// find finds a local hold by its id.
-func (t *table) find(key, id string) *Hold {
-	p := t.lock(key)
-	defer p.mu.Unlock()
-	return p.keys[key].find(t.engine.numberOf(id))
-}
+// find finds a grant of this process by its id.
+func (t *table) find(key, id string) *Grant { return t.grant(key, t.engine.numberOf(id)) }
 
 // held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; whoever
 // ends it lets the next in its queue ask, so nobody waits for a hold that is gone.
 func (t *table) held(proto store.Protocol) bool {
 	p := t.lock(proto.Key())
 	defer p.mu.Unlock()
-	for h := range p.keys[proto.Key()].holds() {
-		if proto.Excludes(h.proto.Mode()) {
+	for g := range p.keys[proto.Key()].grants() {
+		if proto.Excludes(g.proto.Mode()) {
 			return true
 		}
 	}
 	return false
 }
 
-// all returns every hold there is, part by part: not all at one instant. Its callers (Close, and a change of the
-// primary) can do with that, since a hold that is listed after its part was looked at belongs to a request that was
+// all returns every grant there is, part by part: not all at one instant. Its callers (Close, and a change of the
+// primary) can do with that, since a grant that is listed after its part was looked at belongs to a request that was
 // sent after the event, or finds the sender closed.
-func (t *table) all() []*Hold {
-	var holds []*Hold
+func (t *table) all() []*Grant {
+	var grants []*Grant
 	for i := range t.parts {
 		p := &t.parts[i]
 		p.mu.Lock()
 		for _, s := range p.keys {
-			holds = slices.AppendSeq(holds, s.holds())
+			grants = slices.AppendSeq(grants, s.grants())
 		}
 		p.mu.Unlock()
 	}
-	return holds
+	return grants
 }

@@ -27,8 +27,6 @@ func (p side) Mode() string { return p.mode }
 
 func (p side) Traits() *store.Traits { return &store.Traits{Passes: true} }
 
-func (p side) Served() string { return "" }
-
 func (p side) Excludes(held string) bool { return p.mode == "w" || held == "w" }
 func (p side) Follows(ahead string) bool { return p.mode == "w" || ahead == "w" }
 func (p side) Inherits(held string) bool { return p.mode == "w" && held == "w" }
@@ -43,7 +41,7 @@ type floor struct {
 	table   *table
 	engine  *Engine
 	waiters map[string]*waiter
-	holds   map[string]*Hold
+	holds   map[string]*Grant
 }
 
 func newFloor(t *testing.T) *floor {
@@ -63,7 +61,7 @@ func newFloor(t *testing.T) *floor {
 	})
 	return &floor{
 		t: t, engine: e, table: &e.table,
-		waiters: make(map[string]*waiter), holds: make(map[string]*Hold),
+		waiters: make(map[string]*waiter), holds: make(map[string]*Grant),
 	}
 }
 
@@ -91,12 +89,19 @@ func (t *table) keyState(key string) *keyState {
 	return p.keys[key]
 }
 
-func (f *floor) hold(name string) *Hold {
+func (f *floor) hold(name string) *Grant {
 	f.made++
-	h := f.engine.newHold(floorRequest(name), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
-	h.spare = 1
-	f.holds[name] = h
-	return h
+	g, _ := f.engine.newGrant(floorRequest(name), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	g.spare = 1
+	f.holds[name] = g
+	return g
+}
+
+// pass ends the Hold of a grant and passes that on.
+func (f *floor) pass(name string) (*hold.Hold, bool) {
+	f.t.Helper()
+	require.True(f.t, f.holds[name].Claim())
+	return f.table.pass(f.holds[name])
 }
 
 // win has one that asks come to its hold through Redis.
@@ -156,12 +161,12 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	require.False(t, f.table.enter(try, true))
 	require.Nil(t, state().queue, "a try that is refused leaves nothing")
 	f.come("w2")
-	next, _ := f.table.pass(f.holds["w1"])
+	next, _ := f.pass("w1")
 	require.NotNil(t, state().queue, "a run is remembered")
 	h, left := f.table.leave(f.waiters["w2"])
 	require.Same(t, next, h, "whoever leaves passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
-	f.table.drop(next)
+	f.drop("w1")
 	f.empty()
 	require.True(t, f.table.enter(try, true))
 	f.table.leave(try)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -72,22 +73,22 @@ func (e *Engine) tryTake(ctx context.Context, req Request) error {
 	return err
 }
 
+// nothing is what a request comes to that leaves no hold. It ends the waiter's turn in the queue as a Hold would, and
+// is on no table.
+var nothing = &hold.Hold{}
+
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
-//
-// The table is told of a hold that is not one (loose): it ends the waiter's turn in the queue as a hold would, and is
-// listed nowhere.
-func (l *leader) took(sent asked) *Hold {
-	h := &Hold{engine: l.engine, proto: l.req.Proto, number: l.engine.numberOf(l.ID), loose: true}
-	l.engine.table.win(l.waiter, h)
+func (l *leader) took(sent asked) *hold.Hold {
+	l.engine.table.win(l.waiter, nil)
 	if !l.req.Shared {
 		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
 			ID: l.ID, NotAfter: max(sent.NotAfter, l.doubt.notAfter, l.denied.notAfter),
 		})
 	} else {
-		l.engine.table.share(l.req.Proto, sent.Start, h)
+		l.engine.table.share(l.req.Proto, sent.Start)
 	}
-	return h
+	return nothing
 }
 
 // Once carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however often

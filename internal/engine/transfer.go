@@ -28,8 +28,8 @@ type Passage struct {
 }
 
 // newPassage is the passage by which a hold leaves.
-func (e *Engine) newPassage(h *Hold) Passage {
-	return Passage{Client: e.cfg.ClientID, Secret: rand.Text(), Fence: h.fence, Keep: h.KeptUntil()}
+func (e *Engine) newPassage(g *Grant, h *hold.Hold) Passage {
+	return Passage{Client: e.cfg.ClientID, Secret: rand.Text(), Fence: h.Fence, Keep: g.KeptUntil()}
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name
@@ -72,40 +72,40 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (Passage, error) 
 	if l == nil {
 		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
 	}
-	h := holdOf(l)
-	if err := h.standing(l); err != nil {
+	g := grantOf(l.Hold())
+	if err := g.standing(l); err != nil {
 		return Passage{}, err
 	}
-	alone, ok := h.Export(l)
+	alone, ok := l.Hold().Export(l)
 	switch {
 	case !ok:
 		return Passage{}, ErrNested
 	case !alone:
 		return e.exportBeside(l)
 	}
-	passage, err := e.exportAlone(h, l)
+	passage, err := e.exportAlone(g, l)
 	Ended(l.Owner(), cmp.Or(err, e.cfg.Errors.Exported))
 	return passage, err
 }
 
 // exportAlone exports a hold that nobody else has.
-func (e *Engine) exportAlone(h *Hold, l *hold.Level) (Passage, error) {
-	p := h.proto
-	valid := e.watchdog.Stop(&h.Lease) && h.Valid()
+func (e *Engine) exportAlone(g *Grant, l *hold.Level) (Passage, error) {
+	p := g.proto
+	valid := e.watchdog.Stop(&g.Lease) && g.Valid()
 	l.End(e.cfg.Errors.Released)
-	defer e.table.drop(h)
+	defer e.table.drop(g)
 	if !valid {
-		e.sender.Reclaim(h.asOrphan(), h.Longest())
+		e.sender.Reclaim(g.asOrphan(), g.Longest())
 		err := e.lostError(p, hold.Expired, nil)
 		e.events.lost(err)
 		return Passage{}, err
 	}
-	e.outlast(p, h.doubt)
-	passage := e.newPassage(h)
-	if err := e.depart(h, passage); err != nil {
+	e.outlast(p, g.doubt)
+	passage := e.newPassage(g, l.Hold())
+	if err := e.depart(g, passage); err != nil {
 		return Passage{}, err
 	}
-	e.leavePlaces(h)
+	e.leavePlaces(g)
 	return passage, nil
 }
 
@@ -125,16 +125,16 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 // release timeout, nobody can say by which of the two ids the hold stands, and the caller gets no passage. So both are
 // reclaimed, that of the passage by adopt; in whatever order the releases and the last copy of the request come,
 // nothing is left.
-func (e *Engine) depart(h *Hold, passage Passage) error {
-	req := Request{Proto: h.parting(), Lease: max(e.cfg.Lease, h.Lease.ValidUntil()-e.clock.Now())}
-	_, err := e.adopt(background, crash.Export, req, h.id(), store.Ask{ID: passage.id(), Lease: req.Lease})
+func (e *Engine) depart(g *Grant, passage Passage) error {
+	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
+	_, err := e.adopt(background, crash.Export, req, g.id(), store.Ask{ID: passage.id(), Lease: req.Lease})
 	switch {
 	case errors.Is(err, e.cfg.Errors.NotHeld), errors.Is(err, e.cfg.Errors.KeyConflict):
-		err = e.lostError(h.proto, hold.Gone, nil)
-		e.leavePlaces(h)
+		err = e.lostError(g.proto, hold.Gone, nil)
+		e.leavePlaces(g)
 		e.events.lost(err)
 	case err != nil:
-		e.sender.Reclaim(h.asOrphan(), max(h.Longest(), req.Lease))
+		e.sender.Reclaim(g.asOrphan(), max(g.Longest(), req.Lease))
 	}
 	return err
 }
@@ -227,18 +227,18 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 func (e *Engine) imported(
 	ctx context.Context, req Request, id string, from Passage, began time.Duration, unsure doubt,
 ) (*hold.Level, error) {
-	h := e.newHold(req, id, from.Fence, began, unsure.notAfter)
+	g, h := e.newGrant(req, id, from.Fence, began, unsure.notAfter)
 	if from.Keep > 0 {
-		h.KeepUntil(from.Keep)
+		g.KeepUntil(from.Keep)
 	}
-	e.table.add(h)
+	e.table.add(g)
 	if e.sender.Closed() {
-		h.orphan()
+		g.orphan()
 		return nil, e.refuse(req.Proto)
 	}
-	l, ok := h.attach(ctx, req)
+	l, ok := attach(ctx, h, req)
 	if !ok {
-		return nil, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto, cause: opaque{h.overCause()}}
+		return nil, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto, cause: opaque{overCause(h)}}
 	}
 	return l, nil
 }

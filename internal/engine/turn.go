@@ -8,28 +8,17 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// turnOf is w's request for the next turn of h. The place of whoever has one in the store's queue stays there until the
-// release, which takes it away: what is sent for the hold goes on by a protocol that knows.
+// leavePlaces takes away the places of those that a grant was passed to which is gone, or in other hands. The request
+// is the release of one of them: that touches no hold, unless the store gave the lock to one of the places meanwhile,
+// and then it goes to the next.
 //
-// Turns of waiters that stand in a queue in the store; see package localqueue. There the order of all processes is
-// kept, so a hold is passed in memory only as far as the store has said that the next ones are of this process. Those
-// that were served so keep their places in the store's queue for the time of the run: to take each away as it is
-// served would be a request for each turn, which is what passing in memory saves. The release at the end of the run
-// takes all of them away, before it looks whose turn is next.
-func (h *Hold) turnOf(w *waiter) Request {
-	req := w.req
-	if w.Registers {
-		req.Proto = h.proto.Serving(w.ID)
-	}
-	return req
-}
-
-// leavePlaces takes away the places of those that had turns of a hold which is gone, or in other hands. The request is
-// the release of one of them: that touches no hold, unless the store gave the lock to one of the places meanwhile, and
-// then it goes to the next.
-func (e *Engine) leavePlaces(h *Hold) {
-	if id := h.proto.Served(); id != "" {
-		e.sender.Reclaim(request.Orphan{Proto: h.proto, ID: id}, h.Longest())
+// There the order of all processes is kept, so a grant is passed in memory only as far as the store has said that the
+// next ones are of this process. Those that were served so keep their places in the store's queue for the time of the
+// run: to take each away as it is served would be a request for each turn, which is what passing in memory saves. The
+// release at the end of the run takes all of them away, before it looks whose turn is next.
+func (e *Engine) leavePlaces(g *Grant) {
+	if served := g.Served(); len(served) > 0 {
+		e.sender.Reclaim(request.Orphan{Proto: g.proto.Serving(served), ID: served[0]}, g.Longest())
 	}
 }
 
@@ -46,33 +35,33 @@ type turns struct {
 	number holdNumber // of the grant
 }
 
-// watchTurns has the places taken away of those that were served before a turn which lasts long.
-func (h *Hold) watchTurns() {
-	t := &turns{engine: h.engine, key: h.proto.Key(), number: h.number}
+// watchTurns lets the places be taken away of those that were served before a turn which lasts long.
+func (g *Grant) watchTurns(next *hold.Hold) {
+	t := &turns{engine: g.engine, key: g.proto.Key(), number: g.number}
 	t.timer.Init(func(arg any) { arg.(*turns).look() }, t)
-	t.engine.wheel.Schedule(&t.timer, h.Start()+longTurn)
+	g.engine.wheel.Schedule(&t.timer, next.Start()+longTurn)
 }
 
 // look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
 // is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
 func (t *turns) look() {
-	h := t.engine.table.turn(t.key, t.number)
-	if h == nil {
+	g := t.engine.table.grant(t.key, t.number)
+	if g == nil {
 		return
 	}
 	now := t.engine.clock.Now()
-	if at := h.Start() + longTurn; at > now+hold.Tick {
-		t.engine.wheel.Schedule(&t.timer, at)
-	} else if !h.Live() {
+	if h := g.Current(); h == nil {
 		t.engine.wheel.Schedule(&t.timer, now+longTurn)
+	} else if at := h.Start() + longTurn; at > now+hold.Tick {
+		t.engine.wheel.Schedule(&t.timer, at)
 	} else { // if it ends now, its release takes the places away, and so may this
-		// Refused when Close is at work, which ends the hold.
-		t.engine.sender.Spawn(func() { t.engine.leavePlaces(h) })
+		// Refused when Close is at work, which ends the grant.
+		t.engine.sender.Spawn(func() { t.engine.leavePlaces(g) })
 	}
 }
 
-// turn is the hold of a key that is a turn of the grant with that number; nil if there is none.
-func (t *table) turn(key string, n holdNumber) *Hold {
+// grant is the one of a key with that number; nil if there is none.
+func (t *table) grant(key string, n holdNumber) *Grant {
 	p := t.lock(key)
 	defer p.mu.Unlock()
 	return p.keys[key].find(n)

@@ -13,18 +13,18 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the holds that
+// UnlockAll unlocks levels of one engine: all contexts end before anything is sent, and the grants that
 // end with them and that nobody here waits for are released by one script. The error is the gravest that
 // one of them met (graver).
 //
 // The levels are unlocked from the last to the first, because each one's context was made inside the one before: in the
-// other order the first would end all others with its own cause. A hold that was lost in the meantime is left out, and
+// other order the first would end all others with its own cause. A grant that was lost in the meantime is left out, and
 // the others are released all the same. All of it is bounded by one release timeout and not by one for each lock.
 func UnlockAll(levels []*hold.Level) error {
 	if len(levels) == 0 {
 		return nil
 	}
-	e := holdOf(levels[0]).engine
+	e := EngineOf(levels[0])
 	open, end := e.sender.Begin(), e.releaseEnd()
 	if open {
 		defer e.sender.Done()
@@ -32,18 +32,11 @@ func UnlockAll(levels []*hold.Level) error {
 	var err error
 	done := make([]*hold.Level, 0, len(levels))
 	for _, l := range slices.Backward(levels) {
-		h := holdOf(l)
-		last, own := h.part(l, open)
+		last, own := grantOf(l.Hold()).part(l, open)
 		err = e.graver(err, own)
-		if !last {
-			continue
+		if last {
+			done = append(done, l)
 		}
-		if lost := h.conclude(l); lost != nil {
-			err = e.graver(err, lost)
-			continue
-		}
-		h.stop()
-		done = append(done, l)
 	}
 	return e.graver(err, e.passAll(done, end))
 }
@@ -57,28 +50,34 @@ func (e *Engine) graver(first, second error) error {
 	return cmp.Or(first, second)
 }
 
-// passAll lets holds go of which no context says any more that they are held, with the last level of each.
+// passAll lets grants go of which no context says any more that they are held, with the last level of each.
 //
-// A hold that a caller of this process waits for goes to that one in memory; those that nobody waits for go together. A
-// waiter that comes after it was looked for is told nothing wrong: it finds the hold on the table until its release was
+// What a caller of this process waits for goes to that one in memory; what nobody waits for goes together. A waiter
+// that comes after it was looked for is told nothing wrong: it finds the grant on the table until its release was
 // answered, and then asks.
 func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	_ = crash.At(crash.Unlock)
 	idle := make([]*hold.Level, 0, len(levels))
 	for _, l := range levels {
-		h := holdOf(l)
-		if h.proto.Traits().Joins && !e.table.hasHeir(h) {
-			idle = append(idle, l)
+		g := grantOf(l.Hold())
+		if g.proto.Traits().Joins && !e.table.hasHeir(g) {
+			if g.retire() {
+				idle = append(idle, l)
+			} else {
+				Ended(l.Owner(), nil) // it was held to its end, and lost since
+			}
 			continue
 		}
-		err = e.graver(err, h.noteReleased(l, e.passOn(h, end)))
+		one := e.passOn(g, l.Hold(), end)
+		Ended(l.Owner(), one)
+		err = e.graver(err, one)
 	}
 	return e.graver(err, e.releaseTogether(idle, end))
 }
 
-// noteReleased cleans up after a hold that was let go, and tells the observer.
-func (h *Hold) noteReleased(l *hold.Level, err error) error {
-	h.sweep()
+// noteReleased cleans up after a grant that was released, and tells the observer.
+func (g *Grant) noteReleased(l *hold.Level, err error) error {
+	g.sweep()
 	Ended(l.Owner(), err)
 	return err
 }
@@ -86,20 +85,20 @@ func (h *Hold) noteReleased(l *hold.Level, err error) error {
 // releaseTogether releases by one script. What that did not settle is released one by one.
 //
 // Certain says what "not there" means in the second round. If the script was refused as a whole, nothing of it was
-// done, and a hold that is not there was lost. If its answer was lost, it may have been released by the script, and
+// done, and a grant that is not there was lost. If its answer was lost, it may have been released by the script, and
 // "not there" is what is to be expected.
 func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err error) {
 	certain := true
-	if len(levels) > 1 && together(e, levels, func(l *hold.Level) store.Protocol { return holdOf(l).proto }) {
+	if len(levels) > 1 && together(e, levels, func(l *hold.Level) store.Protocol { return grantOf(l.Hold()).proto }) {
 		ends := make([]runEnd, len(levels))
 		for i, l := range levels {
-			ends[i] = e.endRun(holdOf(l))
+			ends[i] = e.endRun(grantOf(l.Hold()))
 		}
 		all, failed := e.sendReleaseAll(e.by(end), levels, min(e.sender.Limit(e.cfg.Lease), end-e.clock.Now()))
 		if failed == nil {
 			for i, l := range levels {
-				h := holdOf(l)
-				err = e.graver(err, h.noteReleased(l, e.dropped(h, all[i].Reply, ends[i], end)))
+				g := grantOf(l.Hold())
+				err = e.graver(err, g.noteReleased(l, e.dropped(g, l.Hold(), all[i].Reply, ends[i], end)))
 			}
 			return err
 		}
@@ -107,30 +106,32 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 		certain = errors.Is(failed, store.ErrApart) && store.FaultOf(failed) == store.FaultDefinite
 	}
 	for _, l := range levels {
-		h := holdOf(l)
-		err = e.graver(err, h.noteReleased(l, e.releaseIn(h, end, true, certain)))
+		g := grantOf(l.Hold())
+		err = e.graver(err, g.noteReleased(l, e.sendRelease(g, l.Hold(), end, true, certain)))
 	}
 	return err
 }
 
-// dropped takes a hold off the table by what its release was answered. "Apart" is the answer for a member whose
+// dropped takes a grant off the table by what its release was answered. "Apart" is the answer for a member whose
 // slot has moved away: the script did not touch it, and it is released by itself, so that "not there" still means a
 // loss.
-func (e *Engine) dropped(h *Hold, reply store.ReleaseReply, ends runEnd, end time.Duration) error {
+func (e *Engine) dropped(
+	g *Grant, last *hold.Hold, reply store.ReleaseReply, ends runEnd, end time.Duration,
+) error {
 	switch reply.Status {
 	case store.Apart:
-		return e.releaseIn(h, end, true, true)
+		return e.sendRelease(g, last, end, true, true)
 	case store.Done:
-		e.table.released(h, ends.reached(e, h, reply.Receivers))
+		e.table.released(g, last, ends.reached(e, g, reply.Receivers))
 		return nil
 	}
-	e.table.drop(h)
-	lost := e.lostError(h.proto, hold.Gone, nil)
+	e.table.drop(g)
+	lost := e.lostError(g.proto, hold.Gone, nil)
 	e.events.lost(lost)
 	return lost
 }
 
-// sendReleaseAll sends the script. Holds that were taken together have one id and stand next to one another; the id is
+// sendReleaseAll sends the script. Grants that were taken together have one id and stand next to one another; the id is
 // made once for them, since making it is most of what this function does. What was released is remembered for a while
 // (Ended), in case a replaced primary has forgotten it.
 func (e *Engine) sendReleaseAll(
@@ -138,12 +139,12 @@ func (e *Engine) sendReleaseAll(
 ) (all []*store.Parting, err error) {
 	all = make([]*store.Parting, len(levels))
 	for i, l := range levels {
-		h := holdOf(l)
-		if i > 0 && h.number == holdOf(levels[i-1]).number {
-			all[i] = &store.Parting{Proto: h.proto, ID: all[i-1].ID} // they were taken together
+		g := grantOf(l.Hold())
+		if i > 0 && g.number == grantOf(levels[i-1].Hold()).number {
+			all[i] = &store.Parting{Proto: g.proto, ID: all[i-1].ID} // they were taken together
 			continue
 		}
-		all[i] = &store.Parting{Proto: h.proto, ID: h.id()}
+		all[i] = &store.Parting{Proto: g.proto, ID: g.id()}
 	}
 	era := e.sender.Era()
 	err = request.Exchange(crash.ReleaseAll, func() error {
@@ -168,7 +169,7 @@ func Tie(levels []*hold.Level, with *hold.Tied) {
 }
 
 // EngineOf is the engine of a level.
-func EngineOf(l *hold.Level) *Engine { return holdOf(l).engine }
+func EngineOf(l *hold.Level) *Engine { return grantOf(l.Hold()).engine }
 
 // Detach runs fn beside its caller, which may be the wheel's goroutine: fn may wait. While this engine closes, it
 // is not joined here: what fn releases may be another client's. Whoever unlocks what was tied waits for it.

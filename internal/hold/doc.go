@@ -1,44 +1,50 @@
-// Package hold is what a process knows of a grant while somebody has it: its validity, its levels, and the one way in
-// which it ends. It sends nothing and knows no store. What it needs besides a clock is in [Host].
+// Package hold is what a process knows of a grant: its validity, who has it, and the one way in which it ends. It sends
+// nothing and knows no store. What it needs besides a clock is in [Host].
 //
-// A grant is what Redis gave this process for a name. A [Hold] is one turn of it. A [Level] is one Lock call that was
-// not unlocked yet, and the context which that call returned; nested calls make further levels of the same hold, and
-// readers of one process may have levels of one hold together (readers.go).
+// A [Grant] is what the store gave this process for a name, under one id. A [Hold] is one Lock call that holds: it
+// lives on a grant, and has a token and a limit of its own. A [Level] is one Lock that was not unlocked yet, with the
+// context that it returned; nested calls make further levels of the same Hold.
 //
-// # When a hold is valid
+// To pass a lock on is to end one Hold and to begin another on the same grant. Readers that go together are several
+// Holds on one grant. A permit is a grant with a size.
 //
-// A hold is valid from the moment at which its grant was read until, by the local clock, the lease that Redis confirmed
+// # When a grant is valid
+//
+// A grant is valid from the moment at which it was read until, by the local clock, the lease that the store confirmed
 // last is nearly over: counted from the sending of the request that confirmed it, less a margin for drift. No server
-// time and no wall clock enters into that. So whatever happens to replies, the contexts end before Redis can give the
-// lock to somebody else.
+// time and no wall clock enters into that. So whatever happens to replies, the contexts end before the store can give
+// the lock to somebody else. Passing on raises no validity, and renewals go on across it.
 //
-// For example, with a lease of 30 s: a request that is sent at 100.0 s and answered at 100.8 s makes the hold valid
+// For example, with a lease of 30 s: a request that is sent at 100.0 s and answered at 100.8 s makes the grant valid
 // until 129.688 s (300 ms for drift, 2 ms for the granularity of expiry in Redis, and a tick of 10 ms). Redis may have
 // carried it out at any time in between, and so keeps the lock until 130.0 s at least.
 //
-// # How a hold ends
+// # How a grant ends
 //
-//	          Part: the last level          End(Unlocked), and it is passed on or released
-//	live ----------------------> ending -----------------------------------------------> over
-//	  |                             `------- End(FoundLost) ------------------------------^
-//	  `--------- End(Lost), End(Closed), Export ------------------------------------------^
+//	          Part, Claim               End(Released)
+//	stands <-------------> between -----------------------> over
+//	  |         PassTo        `-------- End(Lost) -----------^
+//	  `- End(Lost), End(Closed), Export, Part: found lost ---^
 //
-// End is called by whoever brings the end about. It decides, under the hold's mutex, who that is; a second caller gets
-// false and does nothing. What the winner then does is the engine's, in this order:
+// An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,
+// the Hold is over, and the grant is between two Holds, where it admits nobody. The caller ends the contexts, without
+// the mutex. Then it passes the grant on (PassTo) or ends it (Released) and releases it in the store. Of several that
+// try a transition, one makes it, and the others do nothing more. What that one does is the engine's, in this order:
 //
-//	           | contexts end with | in Redis                                       | observers are told
-//	Unlocked   | Released          | passed on, or released                         | released
-//	FoundLost  | the loss          | reclaimed: it may be there still               | lost; the last unlock: released
-//	Lost       | the loss          | reclaimed, but when Redis said that it is gone | lost, once for each reader
-//	Closed     | the client's end  | released by Close, or reclaimed                | nothing
-//	Export     | Released          | stays, and is the importer's                   | released
+//	           | contexts end with | in the store                                | observers are told
+//	Released   | Released, before  | released                                    | released
+//	found lost | the loss          | reclaimed: it may be there still            | lost; the last unlock: released
+//	Lost       | the loss          | reclaimed, but when it said that it is gone | lost, once for each Hold
+//	  between  | -                 | the same                                    | nothing: it lasted to its end
+//	Closed     | the client's end  | released by Close, or reclaimed             | the client's end
+//	Export     | Released          | stays, and is the importer's                | released
 //
 // The contexts always end first: no context says that a lock is held which somebody else may have. The levels stay
-// after that, since each is still to be unlocked, and its unlock says what became of the hold.
+// after that, since each is still to be unlocked, and its unlock says what became of its Hold.
 //
 // # The mutex
 //
-// A hold has one mutex. What a method's name ends in Locked is called with it held. It is taken before those of the
-// watchdog and the wheel and after that of the engine's table, which holds it where one hold passes to the next,
-// and nothing waits while it is held.
+// A grant has one mutex, which guards its Holds and their levels. A method whose name ends in Locked is called with it
+// held. It is taken after that of the engine's table and before those of the watchdog and the wheel, and nothing waits
+// while it is held.
 package hold

@@ -17,9 +17,9 @@ func TestClosingALevel(t *testing.T) {
 	h := &Hold{}
 	var all []*Level
 	for range 4 {
-		all = append(all, &Level{hold: h, open: true})
+		all = append(all, &Level{hold: h, state: open})
 	}
-	all[3].open, all[3].pending = false, true
+	all[3].state = underWay
 	for _, l := range all {
 		h.pushLocked(l)
 	}

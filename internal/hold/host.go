@@ -14,20 +14,20 @@ func ValidUntil(start, lease time.Duration) time.Duration {
 	return start + lease - watchdog.Margin(lease, Tick)
 }
 
-// Host is what the holds of one client share: the clock, and those who carry out and tell what a hold decides. No
-// function of it is called while the mutex of a hold is held, except Lost, which only makes an error.
+// Host is what the grants of one client share: the clock, and those who carry out and tell what a grant decides. No
+// function of it is called while the mutex of a grant is held, except Lost, which only makes an error.
 type Host struct {
 	Clock    *watchdog.Clock
 	Wheel    *watchdog.Wheel
 	Watchdog *watchdog.Watchdog
 
-	Released error                                           // what the context of an unlocked level ends with
-	Lost     func(h *Hold, reason Reason, cause error) error // makes the error of a loss
-	Expire   func(h *Hold, reason Reason)                    // time has ended the hold: its owner calls End soon
-	Soon     func(end func())                                // calls end behind what the wheel has to do now
-	Told     func(owners []*Owner, err error)                // a reader was lost, and its hold was not
-	Detach   func(fn func())                                 // runs fn in a goroutine of its own
-	Count    func(h *Hold, from, to int32)                   // tells a count behind the calls, then calls Counted
+	Released error                                            // what the context of an unlocked level ends with
+	Lost     func(g *Grant, reason Reason, cause error) error // makes the error of a loss
+	Expire   func(g *Grant, reason Reason)                    // time has ended the grant: its owner calls End soon
+	Soon     func(end func())                                 // calls end behind what the wheel has to do now
+	Told     func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
+	Detach   func(fn func())                                  // runs fn in a goroutine of its own
+	Count    func(g *Grant, from, to int32)                   // tells a count behind the calls, then calls Counted
 }
 
 // Reason says how a hold was lost.
@@ -40,10 +40,9 @@ const (
 	MaxHold                   // it was held for as long as it may be
 )
 
-// Want is what a Lock call wants of a hold.
+// Want is what a Lock call wants.
 type Want struct {
-	Lease   time.Duration
-	Kept    bool          // renewed until it is unlocked
+	Terms
 	MaxHold time.Duration // 0: any time
-	MinHold time.Duration // 0: none; otherwise it is only granted by Redis
+	MinHold time.Duration // 0: none; otherwise only Redis grants it
 }

@@ -14,20 +14,24 @@ type Level struct {
 	cancel context.CancelCauseFunc
 	hold   *Hold
 	outer  *Level                // what the context given to Lock carried
-	below  *Level                // the next older level of its hold; guarded by hold.mu
-	reader *reader               // whose it is, where several may have the grant together
-	apart  atomic.Pointer[apart] // what most do not have; written under hold.mu
-
-	// Guarded by hold.mu.
-	pending bool // it has no context: its Lock is still under way, or it is on its way to another process
-	open    bool // not unlocked yet
+	below  *Level                // the next older level of its Hold; guarded by the grant's mutex
+	apart  atomic.Pointer[apart] // what most do not have; written under the grant's mutex
+	state  levelState            // guarded by the grant's mutex
 }
+
+type levelState uint8
+
+const (
+	closed   levelState = iota
+	underWay            // in its Hold, without a context: its Lock has not returned, or it leaves for another process
+	open                // not unlocked yet
+)
 
 // apart is what few levels have: something that is tied to them, or an owner who is told of their end. Each lock that
 // is held has a level, so what these need is kept behind one pointer.
 //
-// The pointer is set under the hold's mutex and read without: once set it stays, and whoever finds none has nothing to
-// run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the hold's state changed.
+// The pointer is set under the grant's mutex and read without: once set it stays, and whoever finds none has nothing to
+// run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the Hold ended.
 // An owner is there before the level is open, so that an unlock cannot miss it.
 type apart struct {
 	owner *Owner               // nil: nobody is told; constant
@@ -35,8 +39,8 @@ type apart struct {
 }
 
 // newLevel makes a level of h, which is not in it yet.
-func (h *Hold) newLevel(r *reader, owner *Owner) *Level {
-	l := &Level{hold: h, reader: r}
+func (h *Hold) newLevel(owner *Owner) *Level {
+	l := &Level{hold: h}
 	if owner != nil {
 		l.apart.Store(&apart{owner: owner})
 	}
@@ -46,30 +50,11 @@ func (h *Hold) newLevel(r *reader, owner *Owner) *Level {
 // Hold is what the level is a level of.
 func (l *Level) Hold() *Hold { return l.hold }
 
-// Shares reports that others may have the hold together with the level's Lock call.
-func (l *Level) Shares() bool { return l.reader != nil }
-
-// Since is when the Lock call came to the hold that the level belongs to.
-func (l *Level) Since() time.Duration {
-	if l.reader != nil {
-		return l.reader.start
-	}
-	return l.hold.start
-}
-
-// errLocked is why the level ended before the hold did.
-func (l *Level) errLocked() error {
-	if l.reader != nil {
-		return l.reader.err
-	}
-	return nil
-}
-
 // IsOpen reports that the level was not unlocked.
 func (l *Level) IsOpen() bool {
-	l.hold.mu.Lock()
-	defer l.hold.mu.Unlock()
-	return l.open
+	l.hold.grant.mu.Lock()
+	defer l.hold.grant.mu.Unlock()
+	return l.state == open
 }
 
 type levelKey struct{}
@@ -87,38 +72,74 @@ func Without(ctx context.Context) context.Context {
 	return context.WithValue(ctx, levelKey{}, (*Level)(nil))
 }
 
-// Levels are the open levels that ctx carries of those holds that are asked for, the innermost first.
-func Levels(ctx context.Context, of func(h *Hold) bool) iter.Seq[*Level] {
+// Levels are the open levels that ctx carries of those grants that are asked for, the innermost first.
+func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	return func(yield func(*Level) bool) {
 		l, _ := ctx.Value(levelKey{}).(*Level)
 		for ; l != nil; l = l.outer {
-			if of(l.hold) && l.IsOpen() && !yield(l) {
+			if of(l.hold.grant) && l.IsOpen() && !yield(l) {
 				return
 			}
 		}
 	}
 }
 
-// Attach makes the first level of a hold, with its context. It reports false if the hold was lost
+// Attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
 // before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
-	l := h.newLevel(h.firstReader(), owner)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != live {
+func (h *Hold) Attach(ctx context.Context, maxHold time.Duration, owner *Owner) (*Level, bool) {
+	l := h.newLevel(owner)
+	h.grant.mu.Lock()
+	defer h.grant.mu.Unlock()
+	if h.err != nil {
 		return nil, false
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	h.limitLocked(l.reader, nil, want.MaxHold)
+	h.limitLocked(nil, maxHold)
 	return l, true
+}
+
+// Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
+// the Hold ended before. The level has no context until then because its owner may be asked for the parent of that, for
+// which no mutex is held. It counts meanwhile, so that the grant is not released without it.
+func (l *Level) Open(ctx context.Context, owner *Owner) bool {
+	l.hold.grant.mu.Lock()
+	defer l.hold.grant.mu.Unlock()
+	if l.hold.err != nil {
+		return false
+	}
+	if owner != nil {
+		l.apart.Store(&apart{owner: owner})
+	}
+	l.openLocked(ctx)
+	return true
+}
+
+// Nest adds a level inside another one. The lease stays what it is. A MaxHold ends the Hold while the level is open.
+// Counts says that the store keeps a count. Nest returns nil if the Hold has ended, or is not valid.
+func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, counts bool) *Level {
+	g := h.grant
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.err != nil || !g.Valid() {
+		return nil
+	}
+	l := h.newLevel(from.Owner())
+	l.openLocked(ctx)
+	h.pushLocked(l)
+	h.limitLocked(l, maxHold)
+	if counts && g.steps == nil {
+		g.steps = &steps{stands: 1, pause: countPause}
+	}
+	g.followLocked()
+	return l
 }
 
 // openLocked gives the level its context.
 func (l *Level) openLocked(ctx context.Context) {
 	l.outer, _ = ctx.Value(levelKey{}).(*Level)
 	l.Context, l.cancel = context.WithCancelCause(ctx)
-	l.open, l.pending = true, false
+	l.state = open
 }
 
 // End ends the level's context. It does not take the level out of its hold. It may be called twice, by whoever ends the
@@ -126,7 +147,7 @@ func (l *Level) openLocked(ctx context.Context) {
 // ends here too, and may take any time.
 func (l *Level) End(cause error) {
 	l.cancel(cause)
-	host := l.hold.host
+	host := l.hold.grant.host
 	a := l.apart.Load()
 	if a == nil {
 		return
@@ -146,37 +167,32 @@ type Tied struct {
 // and one that comes after it does; in between both may run what is tied, so it must be such that it can run twice. If
 // the level has ended, why is returned.
 func (l *Level) Tie(with *Tied) (lost error) {
-	h := l.hold
-	h.mu.Lock()
+	g := l.hold.grant
+	g.mu.Lock()
 	if l.apart.Load() == nil {
 		l.apart.Store(&apart{})
 	}
 	l.apart.Load().tied.Store(with)
-	lost = l.errLocked()
-	if lost == nil && h.state != live {
-		lost = h.cause
-	}
-	over := lost != nil || h.state != live
-	h.mu.Unlock()
-	if over {
-		h.host.Detach(with.Run)
+	lost = l.hold.err
+	g.mu.Unlock()
+	if lost != nil {
+		g.host.Detach(with.Run)
 	}
 	return lost
 }
 
-// closeLocked takes the level out of its hold; it reports false if it was out already.
+// closeLocked takes the level out of its Hold; it reports false if it was out already.
 func (l *Level) closeLocked() bool {
-	if !l.open && !l.pending {
+	if l.state == closed {
 		return false
 	}
-	l.open, l.pending = false, false
+	l.state = closed
 	h := l.hold
 	h.unlimitLocked(l)
 	for at := &h.top; *at != nil; at = &(*at).below {
 		if *at == l {
 			*at, l.below = l.below, nil
 			h.depth--
-			l.reader.closedLocked()
 			break
 		}
 	}
@@ -187,5 +203,4 @@ func (l *Level) closeLocked() bool {
 func (h *Hold) pushLocked(l *Level) {
 	l.below, h.top = h.top, l
 	h.depth++
-	l.reader.pushedLocked()
 }

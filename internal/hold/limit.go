@@ -6,64 +6,46 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// limit is how long a hold may be held, where somebody limits that, or one of the readers that have it, and how long
-// the lock has to be kept at least. Most have none. It is guarded by the hold's mutex.
+// limit is how long a Hold may last, where a caller limits that. Most have none. It is guarded by the grant's mutex.
 type limit struct {
-	hold   *Hold
-	reader *reader // whose it is; nil: the hold's
-	timer  watchdog.Timer
-	// ends are the instants at which the hold has to end, by the level that says so: nil is the call that took
-	// the hold, whose limit stays when that level is unlocked, because it bounds what all others wait for.
+	hold  *Hold
+	timer watchdog.Timer
+	// ends are the instants at which the Hold has to end, by the level that says so: nil is the call that came to the
+	// Hold, whose limit stays when that level is unlocked, because it bounds what all others wait for.
 	ends map[*Level]time.Duration
-
-	least int64 // see KeepUntil
 }
 
-func newLimit(h *Hold, r *reader) *limit {
-	m := &limit{hold: h, reader: r, ends: make(map[*Level]time.Duration)}
-	m.timer.Init(func(arg any) { arg.(*limit).exceed() }, m)
-	return m
-}
-
-// limitOf is the limit of one of the readers that have the hold, or of the hold itself.
-func (h *Hold) limitOf(r *reader) **limit {
-	if r != nil {
-		return &r.limit
-	}
-	return &h.limit
-}
-
-// limitLocked has the hold, or the reader, end after maxHold, unless l is unlocked before.
-func (h *Hold) limitLocked(r *reader, l *Level, maxHold time.Duration) {
+// limitLocked lets the Hold end after maxHold, unless l is unlocked before.
+func (h *Hold) limitLocked(l *Level, maxHold time.Duration) {
 	if maxHold <= 0 {
 		return
 	}
-	at := h.limitOf(r)
-	if *at == nil {
-		*at = newLimit(h, r)
+	h.grant.single = true
+	if h.limit == nil {
+		h.limit = &limit{hold: h, ends: make(map[*Level]time.Duration)}
+		h.limit.timer.Init(func(arg any) { arg.(*limit).exceed() }, h.limit)
 	}
-	(*at).ends[l] = h.host.Clock.Now() + maxHold
-	h.host.Wheel.Schedule(&(*at).timer, (*at).until())
+	h.limit.ends[l] = h.grant.host.Clock.Now() + maxHold
+	h.grant.host.Wheel.Schedule(&h.limit.timer, h.limit.until())
 }
 
-// unlimitLocked takes back what a level limited the hold to.
+// unlimitLocked takes back what a level limited the Hold to.
 func (h *Hold) unlimitLocked(l *Level) {
-	limit := *h.limitOf(l.reader)
-	if limit == nil || limit.ends[l] == 0 {
+	if h.limit == nil || h.limit.ends[l] == 0 {
 		return
 	}
-	delete(limit.ends, l)
-	if until := limit.until(); until > 0 && h.state == live {
-		h.host.Wheel.Schedule(&limit.timer, until)
+	delete(h.limit.ends, l)
+	if until := h.limit.until(); until > 0 && h.err == nil {
+		h.grant.host.Wheel.Schedule(&h.limit.timer, until)
 	} else {
-		limit.cancel()
+		h.limit.cancel()
 	}
 }
 
 // cancel ends the limit, if there is one.
 func (m *limit) cancel() {
 	if m != nil {
-		m.hold.host.Wheel.Cancel(&m.timer)
+		m.hold.grant.host.Wheel.Cancel(&m.timer)
 	}
 }
 
@@ -81,19 +63,32 @@ func (m *limit) until() (until time.Duration) {
 }
 
 // exceed is called by the wheel. A level may have been unlocked, and its limit taken back, while the timer was firing;
-// so the instant is looked at once more under the mutex. It ends what was held for as long as it may be.
+// so the instant is looked at once more under the mutex. The Hold ends, and the grant stays for the Holds that others
+// have on it. If there are none, nobody joins it any more, and the grant ends as a whole, contexts first.
 func (m *limit) exceed() {
-	h := m.hold
-	h.mu.Lock()
+	h, g := m.hold, m.hold.grant
+	g.mu.Lock()
 	until := m.until()
 	// A timer that fired as its level was unlocked has been armed for a later end. The wheel rounds down.
-	early := until == 0 || until-h.host.Clock.Now() > Tick
-	h.mu.Unlock()
-	switch {
-	case early:
-	case m.reader != nil:
-		m.reader.exceed()
-	default:
-		h.host.Expire(h, MaxHold)
+	early := until == 0 || until-g.host.Clock.Now() > Tick
+	if early || h.err != nil || g.state != stands {
+		g.mu.Unlock()
+		return
 	}
+	err := g.host.Lost(g, MaxHold, nil)
+	h.err = err
+	if !g.neededLocked() {
+		g.mu.Unlock()
+		g.host.Expire(g, MaxHold)
+		return
+	}
+	levels, owners := h.contextsLocked(nil), h.ownersLocked(nil)
+	g.removeLocked(h)
+	g.mu.Unlock()
+	g.host.Soon(func() {
+		for _, l := range levels {
+			l.End(err)
+		}
+		g.host.Told(owners, err)
+	})
 }

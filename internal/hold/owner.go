@@ -52,30 +52,10 @@ func (l *Level) ownersLocked(owners []*Owner) []*Owner {
 	return owners
 }
 
-// ownersLocked are all whose hold has ended with the levels, those under way included.
-func (h *Hold) ownersLocked() (owners []*Owner) {
+// ownersLocked appends all whose Hold has ended with the levels, those under way included.
+func (h *Hold) ownersLocked(owners []*Owner) []*Owner {
 	for l := h.top; l != nil; l = l.below {
 		owners = l.ownersLocked(owners)
 	}
 	return owners
-}
-
-// Open gives a level that Join made its context, and its owner. It reports false, and the level is to be withdrawn, if
-// the hold or the reader ended before.
-//
-// A joined level has no context at first, because its owner may be asked for the parent of that, for which no mutex is
-// held. It counts meanwhile, so that the hold is not released without it.
-func (l *Level) Open(ctx context.Context, owner *Owner) bool {
-	h := l.hold
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != live || l.errLocked() != nil {
-		return false
-	}
-	if owner != nil {
-		l.apart.Store(&apart{owner: owner})
-	}
-	l.openLocked(ctx)
-	l.reader.told = false
-	return true
 }

@@ -6,8 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -17,8 +19,8 @@ type passTurn struct {
 	unlock func() error
 }
 
-// passLine has three callers stand in line behind a hold that has no tokens for them: the first of them asks Redis.
-func passLine(t *testing.T, client *rlock.Client, lock *rlock.Lock) []passTurn {
+// passQueue has three callers stand in line behind a hold that has no tokens for them: the first of them asks Redis.
+func passQueue(t *testing.T, client *rlock.Client, lock *rlock.Lock) []chan passTurn {
 	t.Helper()
 	_, unlock := enderLock(t, client, lock.Name())
 	turns := make([]chan passTurn, 3)
@@ -35,6 +37,13 @@ func passLine(t *testing.T, client *rlock.Client, lock *rlock.Lock) []passTurn {
 	}
 	time.Sleep(10 * time.Millisecond) // in virtual time: there are tokens to spare
 	require.NoError(t, unlock())
+	return turns
+}
+
+// passLine is the turns of such a line, all of which are over but for the last.
+func passLine(t *testing.T, client *rlock.Client, lock *rlock.Lock) []passTurn {
+	t.Helper()
+	turns := passQueue(t, client, lock)
 	got := make([]passTurn, len(turns))
 	for i := range turns {
 		got[i] = <-turns[i]
@@ -78,5 +87,39 @@ func TestTheLastTurnIsRenewed(t *testing.T) {
 		require.NoError(t, last.ctx.Err())
 		require.NoError(t, last.unlock())
 		require.NoError(t, client.Close())
+	})
+}
+
+// A level ends, the unlock of the lock follows, and the count in Redis is due while its context ends, when the grant is
+// between two Holds. It is told for the next one.
+func TestACountThatIsDueWhileTheGrantPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, sim := enderClient(t)
+		defer func() { _ = client.Close() }()
+		lock := rlock.New(client, "order")
+		line := passQueue(t, client, lock)
+		first := <-line[0]
+		granted, err := lock.Held(first.ctx)
+		require.NoError(t, err)
+		count := func() string { return sim.Miniredis().HGet("order", granted.ID) }
+		_, leave, err := lock.Lock(first.ctx)
+		require.NoError(t, err)
+		time.Sleep(15 * time.Millisecond)
+		require.Equal(t, "2", count())
+		require.NoError(t, leave())
+		hold.OnEnd(first.ctx, func(end func()) {
+			time.Sleep(15 * time.Millisecond)
+			end()
+		})
+		require.NoError(t, first.unlock())
+		second := <-line[1]
+		passed, err := lock.Held(second.ctx)
+		require.NoError(t, err)
+		require.Equal(t, granted.ID, passed.ID)
+		require.Equal(t, "2", count())
+		time.Sleep(15 * time.Millisecond)
+		assert.Equal(t, "1", count())
+		require.NoError(t, second.unlock())
+		require.NoError(t, (<-line[2]).unlock())
 	})
 }

@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"context"
 	"time"
 
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -10,8 +9,8 @@ import (
 // countPause is how long a count may be wrong in Redis before it is told, if Redis answers.
 const countPause = Tick
 
-// steps is what is known of the count in Redis. It is the grant's: it goes on from turn to turn. A hold that was never
-// nested has none. It is guarded by the hold's mutex.
+// steps is what is known of the count in Redis. It goes on from Hold to Hold. A grant that was never nested has none.
+// It is guarded by the grant's mutex.
 //
 // A nested Lock concerns this process alone: the outermost Lock decided the lease, and the levels are counted here. So
 // neither a nested Lock nor its unlock waits for Redis. The count in Redis, where there is one, is for those who look.
@@ -19,7 +18,7 @@ const countPause = Tick
 //
 // What Redis is told is a step: from the count that stands to the count that is wanted. Redis makes it only if that
 // count does stand, and answers what stands then, from which the next step starts. One step of a hold is under way at a
-// time, and a hold that waits for the answer to one is not passed on in memory.
+// time, and a grant that waits for the answer to one is not passed on in memory.
 //
 // For example, "from 1 to 2" is sent and its answer is lost. The level is unlocked meanwhile, so "from 1 to 1" is sent
 // next, which changes nothing and is answered "2"; and then "from 2 to 1". A copy of the first step that comes only now
@@ -38,89 +37,61 @@ type steps struct {
 	pause   time.Duration
 }
 
-// wantedLocked is the count that Redis is to have. A hold that is passed on has no level for a moment.
-func (h *Hold) wantedLocked() int32 { return max(h.depth, 1) }
+// wantedLocked is the count that Redis is to have: the levels of the one Hold, which has none for a moment when it is
+// passed on.
+func (g *Grant) wantedLocked() int32 { return max(g.levelsLocked(), 1) }
 
 // settledLocked reports that no step is unanswered.
-func (h *Hold) settledLocked() bool { return h.steps == nil || !h.steps.writing && !h.steps.doubt }
-
-// inherit lets next go on with the count of the turn before, which is settled. Its only level is yet to come.
-func (s *steps) inherit(next *Hold) {
-	if s == nil {
-		return
-	}
-	next.steps = &steps{stands: s.stands, pause: countPause}
-	next.followLocked() // nobody else knows of it yet
-}
-
-// Nest adds a level inside another one. The lease stays what it is. A MaxHold ends the hold, or the reader, while the
-// level is open. Counts says that the store keeps a count. Nest returns nil if the hold is not live and valid, or if
-// the outer level has ended.
-func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, counts bool) *Level {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != live || from.errLocked() != nil || !h.Valid() {
-		return nil
-	}
-	l := h.newLevel(from.reader, from.Owner())
-	l.openLocked(ctx)
-	h.pushLocked(l)
-	h.limitLocked(l.reader, l, maxHold)
-	if counts && h.steps == nil {
-		h.steps = &steps{stands: 1, pause: countPause}
-	}
-	h.followLocked()
-	return l
-}
+func (g *Grant) settledLocked() bool { return g.steps == nil || !g.steps.writing && !g.steps.doubt }
 
 // followLocked lets the wheel tell the count soon, if Redis has another one or may have.
-func (h *Hold) followLocked() {
-	if s := h.steps; s != nil && !s.armed && h.lagsLocked() {
+func (g *Grant) followLocked() {
+	if s := g.steps; s != nil && !s.armed && g.lagsLocked() {
 		s.armed = true
-		s.timer.Init(func(arg any) { arg.(*Hold).follow() }, h)
-		h.host.Wheel.Schedule(&s.timer, h.host.Clock.Now()+s.pause)
+		s.timer.Init(func(arg any) { arg.(*Grant).follow() }, g)
+		g.host.Wheel.Schedule(&s.timer, g.host.Clock.Now()+s.pause)
 	}
 }
 
 // lagsLocked reports that the count is to be told, and nobody is doing that.
-func (h *Hold) lagsLocked() bool {
-	s := h.steps
-	return h.state == live && !s.writing && (s.doubt || s.stands != h.wantedLocked())
+func (g *Grant) lagsLocked() bool {
+	s := g.steps
+	return g.state == stands && !s.writing && (s.doubt || s.stands != g.wantedLocked())
 }
 
 // follow is called by the wheel.
-func (h *Hold) follow() {
-	h.mu.Lock()
-	s := h.steps
+func (g *Grant) follow() {
+	g.mu.Lock()
+	s := g.steps
 	s.armed = false
-	if !h.lagsLocked() {
-		h.mu.Unlock()
+	if !g.lagsLocked() {
+		g.mu.Unlock()
 		return
 	}
 	s.writing = true
-	from, to := s.stands, h.wantedLocked()
-	h.mu.Unlock()
-	h.host.Count(h, from, to)
+	from, to := s.stands, g.wantedLocked()
+	g.mu.Unlock()
+	g.host.Count(g, from, to)
 }
 
-// Counted notes what stands in Redis after a step was answered; 0 means that the hold is gone.
-func (h *Hold) Counted(stands int32) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.steps
+// Counted notes what stands in Redis after a step was answered; 0 means that the grant is gone.
+func (g *Grant) Counted(stands int32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.steps
 	s.writing, s.doubt = false, false
 	if stands > 0 {
 		s.stands, s.pause = stands, countPause
-		h.followLocked()
+		g.followLocked()
 	}
 }
 
 // CountUnknown notes that a step was not answered. The next one is sent after a pause that grows to longest.
-func (h *Hold) CountUnknown(longest time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.steps
+func (g *Grant) CountUnknown(longest time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.steps
 	s.writing, s.doubt = false, true
 	s.pause = min(2*s.pause, longest)
-	h.followLocked()
+	g.followLocked()
 }

@@ -51,13 +51,8 @@ func longestRun(others int) time.Duration {
 	return max(runTime*5/4/time.Duration(others), runShort)
 }
 
-// Run is since when turns have followed one another, 0 if none has yet, and how long a way to Redis took.
-func (q *Queue) Run() (since, trip time.Duration) {
-	if q.run.passes == 0 {
-		return 0, q.run.trip
-	}
-	return q.run.since, q.run.trip
-}
+// Trip is how long the last request for the key took.
+func (q *Queue) Trip() time.Duration { return q.run.trip }
 
 // Took notes how long a request for the key took.
 func (q *Queue) Took(trip time.Duration) { q.run.trip = trip }

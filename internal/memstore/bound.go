@@ -139,13 +139,13 @@ func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (s
 	})
 }
 
-func (b *bound) Serving(id string) store.Protocol {
+func (b *bound) Serving(ids []string) store.Protocol {
 	f, queues := b.primitive.(fair)
 	if !queues {
 		return b
 	}
 	next := *b
-	next.primitive = f.serving(id)
+	next.primitive = f.serving(ids)
 	return &next
 }
 
@@ -157,13 +157,6 @@ func (b *bound) Keeping(until int64, as string) store.Protocol {
 	next := *b
 	next.primitive = kept{p, until, as}
 	return &next
-}
-
-func (b *bound) Served() string {
-	if f, queues := b.primitive.(fair); queues && len(f.served) > 0 {
-		return f.served[0]
-	}
-	return ""
 }
 
 func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, error) {

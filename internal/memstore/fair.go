@@ -26,9 +26,9 @@ func newFair(at place, q store.Queue) fair {
 	return fair{plain: plain{at}, times: q.Times, to: q.Client}
 }
 
-// serving is of a hold that was passed on. Turns follow one another, so each appends to the list of the one before.
-func (f fair) serving(id string) fair {
-	f.served = append(f.served, id)
+// serving is of a hold that was passed on.
+func (f fair) serving(ids []string) fair {
+	f.served = ids
 	return f
 }
 

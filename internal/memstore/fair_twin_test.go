@@ -85,11 +85,7 @@ func (m *inMemory) enqueue(asks []store.Ask) store.EnqueueReply {
 }
 
 func (m *inMemory) release(id string, served []string) store.ReleaseReply {
-	f := m.fair
-	for _, one := range served {
-		f = f.serving(one)
-	}
-	return f.release(id)
+	return m.fair.serving(served).release(id)
 }
 
 func (m *inMemory) come(id string, lease time.Duration) store.Status {

@@ -51,8 +51,7 @@ type Queuer interface {
 
 // A Server is a protocol whose holds pass to others that have places in a queue in Redis; see [store.Protocol].
 type Server interface {
-	Serving(id string) Protocol
-	Served() string
+	Serving(ids []string) Protocol
 }
 
 // A Keeping is a protocol whose released holds can be kept for a time; see [store.Protocol].
@@ -136,9 +135,9 @@ func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (luacall.EnqueueR
 	})
 }
 
-func (b *bound) Serving(id string) store.Protocol {
+func (b *bound) Serving(ids []string) store.Protocol {
 	if p, ok := b.Protocol.(Server); ok {
-		return &bound{p.Serving(id), b.store}
+		return &bound{p.Serving(ids), b.store}
 	}
 	return b
 }
@@ -149,13 +148,6 @@ func (b *bound) Keeping(until int64, as string) store.Protocol {
 		return &bound{p.Keeping(until, as), b.store}
 	}
 	return b
-}
-
-func (b *bound) Served() string {
-	if p, ok := b.Protocol.(Server); ok {
-		return p.Served()
-	}
-	return ""
 }
 
 // Inspect only reads, so no replicas are waited for.

@@ -38,14 +38,12 @@ type Protocol interface {
 	Inspect(ctx context.Context) (InspectReply, error)
 	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, error)
 
-	// Serving is the protocol of a hold, of this protocol, that was passed on to the waiter of that id, which has a
-	// place in the store's queue: its Release takes that away too. Without a queue it is this protocol.
-	Serving(id string) Protocol
+	// Serving is the protocol of a hold, of this protocol, that was passed on to waiters which have places in the
+	// store's queue: its Release takes those away too. Without a queue it is this protocol.
+	Serving(ids []string) Protocol
 	// Keeping is the protocol of a hold whose Release keeps the lock until a server time in µs, by a new id that is
 	// nobody's: the hold ends, and others get the lock when that time is over.
 	Keeping(until int64, as string) Protocol
-	// Served is one of the waiters whose places Release takes away besides; "": there are none.
-	Served() string
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
 	// one. From then on the store knows that this process lives.

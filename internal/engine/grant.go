@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Grant is what Redis gave this client for a name: what package hold decides about, with what Redis knows of it.
+type Grant struct {
+	hold.Grant
+	engine *Engine
+	proto  store.Protocol // constant
+	number holdNumber
+	since  time.Duration // when the call that brought it was first sent; constant
+
+	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
+	// out; 0 if there can be none. It is the releaser's.
+	doubt int64
+
+	// Guarded by the part of the table that it is listed in.
+	fence   int64               // the token of the newest Hold
+	spare   int16               // how many numbers right above fence are for those to whom it is passed
+	portion *localqueue.Portion // what it is one of; nil: of nothing
+	suspect bool                // a message said that somebody released the lock (see suspect.go)
+}
+
+// id is the id of the grant. It is made anew each time: most of the time that a lock is held nobody asks, and it takes
+// more memory than anything else about it.
+func (g *Grant) id() string { return g.engine.idOf(g.number) }
+
+// grantOf is the grant that a Hold lives on.
+func grantOf(h *hold.Hold) *Grant { return ownerOf(h.Grant()) }
+
+// ownerOf is the grant that one of package hold is a part of.
+func ownerOf(g *hold.Grant) *Grant { return g.Lease.Owner.(*Grant) }
+
+// leased is the grant that a watchdog's lease is a part of.
+func leased(l *watchdog.Lease) *Grant { return l.Owner.(*Grant) }
+
+// host is what the grants of e need of it. The functions are called by the wheel's goroutine, mostly, and so return
+// at once: what takes time is left to the ender, or to a goroutine that the sender joins.
+func (e *Engine) host() hold.Host {
+	return hold.Host{
+		Clock: e.clock, Wheel: e.wheel, Watchdog: e.watchdog,
+		Released: e.cfg.Errors.Released,
+		Lost: func(g *hold.Grant, reason hold.Reason, cause error) error {
+			return e.lostError(ownerOf(g).proto, reason, cause)
+		},
+		Expire: func(g *hold.Grant, reason hold.Reason) { ownerOf(g).loseSoon(reason, nil) },
+		Soon:   e.ender.Add,
+		Told:   e.events.lostApart,
+		Detach: e.Detach,
+		Count:  func(g *hold.Grant, from, to int32) { ownerOf(g).count(from, to) },
+	}
+}
+
+// want is what the request wants.
+func (r Request) want() hold.Want {
+	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, MaxHold: r.MaxHold, MinHold: r.MinHold}
+}
+
+// newGrant makes the local side of what Redis granted, with its first Hold. Start is when the granting call was first
+// sent. The Hold has no level yet: attach adds it.
+func (e *Engine) newGrant(req Request, id string, fence int64, start time.Duration, doubt int64) (*Grant, *hold.Hold) {
+	g := &Grant{
+		engine: e, proto: req.Proto, number: e.numberOf(id), since: start, fence: fence,
+		doubt: doubt, portion: portionOf(req.Proto),
+	}
+	g.Lease.Owner = g
+	return g, g.Init(&e.holds, start, req.want().Terms, fence)
+}
+
+// attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
+// before its owner got to see it.
+//
+// Between the grant and attach nobody could unlock the Hold: its caller has not returned yet. If the caller never comes
+// (its context ended while the grant was passed to it), the one who finds that out discards the Hold.
+func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
+	g := grantOf(h)
+	g.expireIfOver()
+	if req.told != nil && !h.Live() {
+		return nil, false
+	}
+	ctx, owner := req.told.Holds(ctx, g.told(req), h.Fence, h.Start())
+	l, ok := h.Attach(ctx, req.MaxHold, owner)
+	if ok {
+		g.keepFor(req.MinHold)
+	} else {
+		Ended(owner, overCause(h)) // it was lost while the observer was told of it
+	}
+	return l, ok
+}
+
+// told is the grant's id, if the observer is told of the call.
+func (g *Grant) told(req Request) string {
+	if req.told == nil {
+		return ""
+	}
+	return g.id()
+}
+
+// expireIfOver ends a grant that is not valid any more, should the watchdog not have come to it yet.
+func (g *Grant) expireIfOver() {
+	if !g.Valid() {
+		g.lose(hold.Expired, nil)
+	}
+}
+
+// carried returns the innermost open level of the lock that ctx carries, or one that was lost and not
+// unlocked, or nil.
+func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
+	of := func(g *Grant) bool { return e.isSide(g, p) && g.proto.Mode() == p.Mode() }
+	for l := range hold.Levels(ctx, func(g *hold.Grant) bool { return of(ownerOf(g)) }) {
+		return l
+	}
+	return nil
+}
+
+// isSide reports whether g is a grant of p's lock, on any side of it.
+func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
+	return g.engine == e && g.proto.Key() == p.Key()
+}
+
+// delist takes a grant that was just listed off the table again if it was over before: the watchdog knows it from the
+// start, and what ended it has not found it on the table. It would be in everybody's way for ever.
+func (g *Grant) delist() {
+	if g.Over() {
+		g.engine.table.drop(g)
+	}
+}
+
+// lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not
+// match the context errors: the application's context has not ended by itself.
+func (e *Engine) lostError(p store.Protocol, reason hold.Reason, cause error) error {
+	if cause != nil {
+		cause = ours(cause)
+	}
+	return e.cfg.Errors.Lost(p, reason, cause)
+}

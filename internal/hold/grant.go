@@ -1,0 +1,262 @@
+package hold
+
+import (
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// Grant is what the store gave this process for a name, under one id: a lease, and the Holds that live on it. An
+// exclusive grant has one Hold at a time. It passes from one caller to the next by ending one Hold and beginning
+// another. Readers of one process have several Holds on one grant: the first asked the store, the others joined it and
+// sent nothing, and the last one to leave releases it. Redis sees one reader; its field and hold key are what they are
+// for any reader, so that Java reads them as ever.
+//
+// What is known here is the truth about who holds; what the store shows of it follows.
+type Grant struct {
+	Lease watchdog.Lease // its validity, and its renewal if it is kept
+
+	host  *Host
+	terms Terms         // constant
+	joins time.Duration // other readers may join it before that; 0: nobody may. Constant once others know of the grant
+
+	mu     sync.Mutex // guards what is below, and the Holds and the Levels of the grant
+	state  state
+	single bool     // it serves no other Hold after the present one
+	holds  *Hold    // those that live on it; they have levels, but for one whose caller has not come yet
+	keep   int64    // see KeepUntil
+	served []string // waiters that it was passed to, which have places in the store's queue
+	steps  *steps   // nil: it was never nested
+}
+
+type state uint8
+
+const (
+	stands  state = iota // a caller has it, or is about to
+	between              // its last Hold is over, and the caller that ended that passes it on or releases it
+	over
+)
+
+// Terms are what the store was asked for.
+type Terms struct {
+	Lease time.Duration
+	Kept  bool // renewed until it is released
+}
+
+// Init makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no level
+// yet. Its Lease.Owner must be set.
+func (g *Grant) Init(host *Host, start time.Duration, terms Terms, fence int64) *Hold {
+	g.host, g.terms = host, terms
+	h := g.beginLocked(start, fence) // nobody else knows of it yet
+	if terms.Kept {
+		host.Watchdog.Keep(&g.Lease, start, terms.Lease)
+	} else {
+		host.Watchdog.Guard(&g.Lease, ValidUntil(start, terms.Lease))
+	}
+	return h
+}
+
+// beginLocked adds a Hold.
+func (g *Grant) beginLocked(start time.Duration, fence int64) *Hold {
+	h := &Hold{Fence: fence, grant: g, start: start, next: g.holds}
+	g.holds = h
+	return h
+}
+
+// Valid reports that the store cannot have given the lock to anybody else yet.
+func (g *Grant) Valid() bool { return g.host.Clock.Now() < g.Lease.ValidUntil() }
+
+// Stands reports that nobody has ended the grant, or its last Hold.
+func (g *Grant) Stands() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == stands
+}
+
+// Over reports that the grant is over: released, or about to be, or lost.
+func (g *Grant) Over() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == over
+}
+
+// Longest is how long the store keeps the grant at most, if nothing extends it any more.
+func (g *Grant) Longest() time.Duration { return g.terms.Lease }
+
+// RenewTTL is the lease that a renewal asks for; 0 if the grant is over.
+func (g *Grant) RenewTTL() time.Duration {
+	if g.Over() {
+		return 0
+	}
+	return g.terms.Lease
+}
+
+// Current is a Hold that lives on the grant; nil if there is none at the moment.
+func (g *Grant) Current() *Hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.holds
+	for h != nil && h.err != nil {
+		h = h.next
+	}
+	return h
+}
+
+// Owned reports that a Lock has returned, or is about to, with a Hold of the grant. From then on its context tells the
+// caller of the end.
+func (g *Grant) Owned() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for h := g.holds; h != nil && g.state == stands; h = h.next {
+		for l := h.top; l != nil; l = l.below {
+			if l.state == open {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// neededLocked reports that a Hold lives and has a level, those under way included.
+func (g *Grant) neededLocked() bool {
+	for h := g.holds; h != nil; h = h.next {
+		if h.depth > 0 && h.err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// healthyLocked reports that more than half of a lease is left of the validity, and that the last renewal did not fail:
+// otherwise the store is to be asked whether the grant stands.
+func (g *Grant) healthyLocked(now time.Duration) bool {
+	return g.Lease.ValidUntil()-now > g.terms.Lease/2 && !g.Lease.Failing()
+}
+
+// removeLocked takes a Hold off the grant, which lives on for others.
+func (g *Grant) removeLocked(h *Hold) {
+	for at := &g.holds; *at != nil; at = &(*at).next {
+		if *at == h {
+			*at, h.next = h.next, nil
+			break
+		}
+	}
+	h.limit.cancel()
+}
+
+// KeepUntil lets the release keep the lock until a server time in µs; with several the latest counts, whichever level
+// brought them.
+//
+// A lock may have to be kept in the store for some time after it was acquired, though its owner is done with it earlier
+// (MinHold). What is kept is the lock and not the grant: no context says that it is held, and no other caller of this
+// process has it. So all that the grant has of it is the instant.
+func (g *Grant) KeepUntil(server int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keep, g.single = max(g.keep, server), true
+}
+
+// KeptUntil is until when the release keeps the lock, in server time in µs; 0: it is free then.
+func (g *Grant) KeptUntil() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.keep
+}
+
+// PassTo begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has ended the
+// grant since. Validity is what Redis last confirmed; passing does not raise it, and renewals go on. It returns nil,
+// and the grant stays as it is, if Redis has to be asked:
+//
+//   - the lease is half over, or its last renewal failed;
+//   - one of the two does not renew it, or the next one wants another lease;
+//   - a step of the count is unanswered: a late copy would count in the next Hold;
+//   - another side was asked for inside the last Hold: what came of that would be inside the next, in whose way it is;
+//   - the last Hold was limited: the release is what tells that the limit was kept; or the lock is kept for longer;
+//   - the next one has the lock kept (MinHold): it is to be counted from a grant of its own.
+//
+// The decision and the beginning are one step under the mutex, and nobody can nest in the last Hold, ask for another
+// side inside it, or join it any more, so what was found settled stays so. For example, a writer's Hold in whose
+// context a read was asked for: if MarkOuter came first, the grant is single and does not pass; if the unlock came
+// first, the Hold is over, and the read is refused.
+//
+// Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
+func (g *Grant) PassTo(want Want, fence int64, place string) *Hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.host.Clock.Now()
+	if g.state != between || g.single || !g.terms.Kept || want.Terms != g.terms || want.MinHold > 0 ||
+		!g.settledLocked() || !g.healthyLocked(now) {
+		return nil
+	}
+	g.state = stands
+	h := g.beginLocked(now, fence)
+	if place != "" {
+		g.served = append(g.served, place)
+	}
+	g.followLocked()
+	return h
+}
+
+// Served are the ids of the waiters that the grant was passed to and that have places in the store's queue.
+func (g *Grant) Served() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.served // to which it is only appended
+}
+
+// Share lets other readers join the grant until an instant. Nobody else may know of the grant yet.
+func (g *Grant) Share(until time.Duration) { g.joins = until }
+
+// Shared reports that other readers may join the grant, or might have before.
+func (g *Grant) Shared() bool { return g.joins > 0 }
+
+// shareMost is how many levels a grant has at most that a reader joins: a reader that leaves looks through them.
+const shareMost = 64
+
+// Join adds a Hold, if Redis would let its reader in the same and the grant is sure to stand. Its level has no context
+// until it is opened. It is nil if Redis is to be asked:
+//
+//   - the request that brought the grant was sent some time ago: a writer may have shut the gate since;
+//   - no reader is in any more, or the grant is being released or exported;
+//   - the lease is half over, or its last renewal failed;
+//   - it is not renewed, or the new reader wants another lease than Redis was asked for.
+//
+// A reader that joins and the last one that leaves both take the mutex. If the one that leaves is first, the grant is
+// between, and the newcomer asks Redis by an id of its own. If the newcomer is first, the other is not the last any
+// more and sends nothing. No release can be on its way for a grant that a reader then joins.
+func (g *Grant) Join(want Want, fence int64) *Level {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.host.Clock.Now()
+	if g.state != stands || now >= g.joins || !g.terms.Kept || want.Terms != g.terms || !g.healthyLocked(now) ||
+		!g.neededLocked() || g.levelsLocked() >= shareMost {
+		return nil
+	}
+	h := g.beginLocked(now, fence)
+	l := &Level{hold: h, state: underWay}
+	h.pushLocked(l)
+	h.limitLocked(nil, want.MaxHold)
+	return l
+}
+
+// levelsLocked is how many levels there are.
+func (g *Grant) levelsLocked() (n int32) {
+	for h := g.holds; h != nil; h = h.next {
+		n += h.depth
+	}
+	return n
+}
+
+// Withdraw takes back a level that joined and was not opened. It reports alone if the others were unlocked meanwhile,
+// so that nobody else is left to release the grant.
+func (g *Grant) Withdraw(l *Level) (alone bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l.closeLocked()
+	if g.neededLocked() {
+		g.removeLocked(l.hold)
+		return false
+	}
+	return g.state == stands
+}
