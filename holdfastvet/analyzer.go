@@ -55,8 +55,10 @@ type check struct {
 	parents map[types.Object]types.Object // of contexts: what each was made from
 	selects map[ast.Stmt]*ast.SelectStmt  // of what a case waits for
 	bodies  map[*types.Func]*ast.BlockStmt
-	singles map[*types.Func]bool // of those: whether they do one piece of work
-	limits  bool                 // an option is used with which holds end by themselves
+	singles map[*types.Func]bool      // of those: whether they do one piece of work
+	values  map[types.Object]ast.Expr // of variables: what each is defined as
+	changed map[types.Object]bool     // of those: which are assigned again, or may be through their address
+	limits  bool                      // an option is used with which holds end by themselves
 }
 
 // finding is what was reported, so that nothing is reported twice.
@@ -94,14 +96,23 @@ func (c *check) survey(in *inspector.Inspector) {
 	c.selects = make(map[ast.Stmt]*ast.SelectStmt)
 	c.bodies = make(map[*types.Func]*ast.BlockStmt)
 	c.singles = make(map[*types.Func]bool)
+	c.values = make(map[types.Object]ast.Expr)
+	c.changed = make(map[types.Object]bool)
 	c.limits = c.namesLimit()
-	nodes := []ast.Node{(*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.SelectStmt)(nil), (*ast.FuncDecl)(nil)}
+	nodes := []ast.Node{(*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.UnaryExpr)(nil), (*ast.SelectStmt)(nil),
+		(*ast.FuncDecl)(nil)}
 	in.Preorder(nodes, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			c.derives(n.Lhs, n.Rhs)
+			c.defines(n.Lhs, n.Rhs)
 		case *ast.ValueSpec:
 			c.derives(idents(n.Names), n.Values)
+			c.defines(idents(n.Names), n.Values)
+		case *ast.UnaryExpr:
+			if o := c.object(n.X); n.Op == token.AND && o != nil {
+				c.changed[o] = true
+			}
 		case *ast.SelectStmt:
 			for _, clause := range n.Body.List {
 				c.selects[clause.(*ast.CommClause).Comm] = n
@@ -132,6 +143,7 @@ func (c *check) examine(h *hold) {
 		f.unchecked(n, before, after)
 		f.tooOld(n, before)
 		f.again(n, before)
+		f.idleLease(n, before)
 		f.cutOff(n, before)
 		f.afterUnlock(n, before)
 	}

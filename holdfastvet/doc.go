@@ -38,6 +38,12 @@
 //	work(held)                                 // held has ended: unlock ended the hold
 //	go func() { save(held) }()                 // nothing waits for this goroutine, and held ends with the hold
 //
+// A lease that changes nothing, because the outermost Lock decided it:
+//
+//	held, unlock, err := rlock.New(client, "order").Lock(ctx)
+//	...
+//	rlock.New(client, "order", rlock.FixedLease(time.Minute)).Lock(held) // this FixedLease changes nothing
+//
 // An error that nobody looks at before the work, which may then run without the lock:
 //
 //	held, unlock, _ := lock.TryLock(ctx) // the error of TryLock is thrown away
@@ -67,6 +73,7 @@
 //   - an unlock that is not deferred, and that a panic therefore skips;
 //   - an older context in a field of a struct, or in a function that a variable has;
 //   - a goroutine that is cut off in another package;
+//   - a lease that changes nothing, where the hold comes from another function, or a handle is a field or a parameter;
 //   - a context that is kept after Do has returned.
 //
 // Tests, and other files that import package testing, take locks as strangers and expect errors. In them only what a
