@@ -225,10 +225,11 @@ func others() []call {
 	exported := call{
 		name: "rlock: Import", match: faultproxy.AnyScript,
 		prepare: func(ctx context.Context, l *lab) (func(context.Context) error, error) {
-			held, _, err := rlock.New(l.direct, l.name).Lock(ctx)
+			held, unlock, err := rlock.New(l.direct, l.name).Lock(ctx)
 			if err != nil {
 				return nil, err
 			}
+			_ = unlock // it is exported, or stays
 			token, err := rlock.New(l.direct, l.name).Export(held)
 			return func(ctx context.Context) error {
 				_, _, err := plain(l).Import(ctx, token)
