@@ -1,6 +1,6 @@
 -- Tells how many levels a hold has, for those who look.
 --
--- The answer to a caller who may not use HINCRBY is an error, and the count stays what it was.
+-- The answer to a caller without the right to HINCRBY is an error, and the count stays what it was.
 --
 -- KEYS[1]  lock
 -- ARGV[1]  hold id

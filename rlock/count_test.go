@@ -241,7 +241,7 @@ func TestAnExportOfAHoldThatWasNested(t *testing.T) {
 	}
 }
 
-// A user who may not use HINCRBY has Redis count one level, and loses nothing else: the refused step is not repeated,
+// A user without the right to HINCRBY has Redis count one level, and loses nothing else: the refused step is not repeated,
 // and the lock passes on in memory.
 func TestACountThatIsRefusedIsNotSentAgain(t *testing.T) {
 	t.Parallel()

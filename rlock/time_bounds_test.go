@@ -79,14 +79,6 @@ var timeCalls = map[string]struct {
 	}},
 }
 
-// timeInside is a context with the hold of one and the deadline of another.
-func timeInside(bound, held context.Context) (context.Context, context.CancelFunc) {
-	if at, ok := bound.Deadline(); ok {
-		return context.WithDeadline(held, at)
-	}
-	return context.WithCancel(held)
-}
-
 // G4, G5, bug 29, defect F19: with Redis silent no call blocks for ever. With a deadline it is over by then, and at
 // once where it is one that a context can end; without, after a few commands' limits, a lease at most.
 func TestEveryCallIsBoundedWhenRedisIsSilent(t *testing.T) {
