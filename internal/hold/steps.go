@@ -26,8 +26,8 @@ const countPause = Tick
 // is answered "2" and corrects it, or the hold ends. Nobody decides anything by it. The hold ends whatever count
 // stands, and where the hold is gone a step finds nothing and writes nothing.
 //
-// A step that Redis refuses, because the user has no right to HINCRBY, counts as told: it is not sent again and again, and
-// does not keep the hold from passing on. The next change of the count tries anew.
+// A step that Redis refuses, because the user has no right to HINCRBY, counts as told: it is not sent again and again,
+// and does not keep the hold from passing on. The next change of the count tries anew.
 type steps struct {
 	timer   watchdog.Timer // tells the count
 	armed   bool
