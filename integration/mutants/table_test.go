@@ -471,7 +471,7 @@ var table = append(histories, []mutant{
 		name: "a read that outlives its write has the end of its range for a token",
 		file: "internal/engine/table.go",
 		old:  `g.within(h, w.under)`,
-		new:  `if p.keys[w.key()].find(t.engine.numberOf(w.under.id)) != nil { g.within(h, w.under) }`,
+		new:  `if p.keys[w.key()].find(w.under.id) != nil { g.within(h, w.under) }`,
 		in:   "internal/memstore", by: "^TestAReadThatOutlivesItsWriteHasItsToken$",
 	}, {
 		name: "a turn has its predecessor's token",

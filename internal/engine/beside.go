@@ -29,7 +29,7 @@ func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
 	defer func() { owned.ended(cmp.Or(err, e.cfg.Errors.Exported)) }()
 	l.End(e.cfg.Errors.Released)
 	req := Request{Proto: g.proto, Lease: max(e.cfg.Lease, g.Longest())}
-	unsure, err := e.adopt(background, crash.Export, req, g.id(), store.Ask{ID: id, Lease: req.Lease, Beside: true})
+	unsure, err := e.adopt(background, crash.Export, req, g.id, store.Ask{ID: id, Lease: req.Lease, Beside: true})
 	if err != nil {
 		if errors.Is(err, e.cfg.Errors.NotHeld) {
 			g.lose(hold.Gone, nil)

@@ -21,7 +21,7 @@ func (g *Grant) tellCount(from, to int32) {
 	var stands int64
 	err := request.Exchange(crash.Count, func() (err error) {
 		within := e.sender.Within(background, e.sender.Limit(e.cfg.Lease))
-		stands, err = g.proto.Levels(within, g.id(), int64(from), int64(to))
+		stands, err = g.proto.Levels(within, g.id, int64(from), int64(to))
 		return err
 	})
 	switch store.FaultOf(err) {

@@ -20,8 +20,7 @@ func (f *floor) turn(key string, ends runEnd) {
 	f.t.Helper()
 	w := f.engine.newWaiter(keyed(key), f.engine.clock.Now(), outer{})
 	require.True(f.t, f.table.enter(w, false))
-	f.made++
-	g, h := f.engine.newGrant(keyed(key), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	g, h := f.engine.newGrant(keyed(key), f.engine.newID(), int64(f.engine.nonce.Load()), f.engine.clock.Now(), 0)
 	f.table.win(w, g)
 	time.Sleep(long)
 	f.table.released(g, h, ends)
@@ -83,8 +82,7 @@ func TestFewKeysAreRemembered(t *testing.T) {
 		n := 4 * maxDeserted * len(f.table.parts)
 		var grants []*Grant
 		for i := range n {
-			f.made++
-			g, _ := f.engine.newGrant(keyed(fmt.Sprint(i)), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+			g, _ := f.engine.newGrant(keyed(fmt.Sprint(i)), f.engine.newID(), int64(f.engine.nonce.Load()), f.engine.clock.Now(), 0)
 			f.table.add(g)
 			grants = append(grants, g)
 		}

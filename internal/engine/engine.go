@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -122,34 +121,13 @@ func (e *Engine) node(key string) string {
 	return e.store.Node(key)
 }
 
-// holdNumber is what tells the hold ids of one client apart.
-type holdNumber uint64
-
-const numberBase = 36
-
-// newID makes a hold id that was never used and never will be: the client's id is random, and the numbers of one client
+// newID makes an id that was never used and never will be: the client's id is random, and the numbers of one client
 // only grow. Nearly every argument in this package begins there. A request, a release or a count that arrives at
-// whatever time can only ever touch the hold that it was meant for.
-func (e *Engine) newID() string { return e.idOf(holdNumber(e.nonce.Add(1))) }
-
-// idOf is the id of a number.
-func (e *Engine) idOf(n holdNumber) string {
+// whatever time can only ever touch the grant that it was meant for.
+func (e *Engine) newID() string {
 	var text [64]byte
 	id := append(append(text[:0], e.cfg.ClientID...), ':')
-	return string(strconv.AppendUint(id, uint64(n), numberBase))
-}
-
-// numberOf is the number of an id of this client; 0, which no id has, of any other.
-func (e *Engine) numberOf(id string) holdNumber {
-	text, ok := strings.CutPrefix(id, e.cfg.ClientID)
-	if !ok || !strings.HasPrefix(text, ":") {
-		return 0
-	}
-	n, err := strconv.ParseUint(text[1:], numberBase, 64)
-	if err != nil {
-		return 0
-	}
-	return holdNumber(n)
+	return string(strconv.AppendUint(id, e.nonce.Add(1), 36))
 }
 
 // refuse makes the error of a call that a closed engine does not take.

@@ -15,8 +15,8 @@ type Grant struct {
 	hold.Grant
 	engine *Engine
 	proto  store.Protocol // constant
-	number holdNumber
-	since  time.Duration // when the call that brought it was first sent; constant
+	id     string         // of one client and one grant, and never used again; constant
+	since  time.Duration  // when the call that brought it was first sent; constant
 
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none. It is the releaser's.
@@ -28,10 +28,6 @@ type Grant struct {
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	suspect bool                // a message said that somebody released the lock (see suspect.go)
 }
-
-// id is the id of the grant. It is made anew each time: most of the time that a lock is held nobody asks, and it takes
-// more memory than anything else about it.
-func (g *Grant) id() string { return g.engine.idOf(g.number) }
 
 // grantOf is the grant that a Hold lives on.
 func grantOf(h *hold.Hold) *Grant { return ownerOf(h.Grant()) }
@@ -68,7 +64,7 @@ func (r Request) want() hold.Want {
 // sent. The Hold has no level yet: attach adds it.
 func (e *Engine) newGrant(req Request, id string, fence int64, start time.Duration, doubt int64) (*Grant, *hold.Hold) {
 	g := &Grant{
-		engine: e, proto: req.Proto, number: e.numberOf(id), since: start, fence: fence,
+		engine: e, proto: req.Proto, id: id, since: start, fence: fence,
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
 	g.Lease.Owner = g
@@ -86,7 +82,7 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 	if req.told != nil && !h.Live() {
 		return nil, false
 	}
-	ctx, owner := req.told.Holds(ctx, g.told(req), h.Fence, h.Start())
+	ctx, owner := req.told.Holds(ctx, g.id, h.Fence, h.Start())
 	l, ok := h.Attach(ctx, req.MaxHold, owner)
 	if ok {
 		g.keepFor(req.MinHold)
@@ -94,14 +90,6 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 		Ended(owner, overCause(h)) // it was lost while the observer was told of it
 	}
 	return l, ok
-}
-
-// told is the grant's id, if the observer is told of the call.
-func (g *Grant) told(req Request) string {
-	if req.told == nil {
-		return ""
-	}
-	return g.id()
 }
 
 // expireIfOver ends a grant that is not valid any more, should the watchdog not have come to it yet.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -24,14 +23,9 @@ func TestDoubtSpansAllRequests(t *testing.T) {
 	require.Equal(t, doubt{since: 5 * s, notAfter: 3000, any: true}, d)
 }
 
-// Hold ids are made of numbers and read back; those of other clients are none of ours.
-func TestNumbersOfHoldIDs(t *testing.T) {
+// No two ids of a client are the same, and they are the client's.
+func TestIDs(t *testing.T) {
 	e := &Engine{cfg: Config{ClientID: "client"}}
-	for _, n := range []holdNumber{1, 35, 36, math.MaxUint64} {
-		require.Equal(t, n, e.numberOf(e.idOf(n)))
-	}
-	require.Equal(t, "client:10", e.idOf(36))
-	for _, id := range []string{"", "client", "client:", "client:!", "client2:1", "other:1", "client:1:n"} {
-		require.Zero(t, e.numberOf(id), id)
-	}
+	e.nonce.Store(34)
+	require.Equal(t, []string{"client:z", "client:10"}, []string{e.newID(), e.newID()})
 }

@@ -32,7 +32,7 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 		pass, err := side(p.Name(), g.proto.Mode())
 		switch {
 		case pass && h.MarkOuter():
-			return outer{g.id(), h.Fence}, nil
+			return outer{g.id, h.Fence}, nil
 		case pass:
 			return outer{}, g.notHeld()
 		case err != nil:

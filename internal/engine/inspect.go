@@ -33,7 +33,7 @@ func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 		return Held{}, err
 	}
 	count, until := h.Seen()
-	return Held{ID: g.id(), Fence: h.Fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
+	return Held{ID: g.id, Fence: h.Fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
 }
 
 // Seen is what Redis and this client know of a lock.

@@ -20,9 +20,9 @@ type keyState struct {
 
 // keyQueue is what is known of a key besides one grant.
 type keyQueue struct {
-	localqueue.Queue                       // waiters, and the modes of all grants
-	shared           map[holdNumber]*Grant // the other grants, of a kind of which several live: thousands, if permits
-	newest           *Grant                // that readers may join; it may be too old for that by now
+	localqueue.Queue                   // waiters, and the modes of all grants
+	shared           map[string]*Grant // the other grants, of a kind of which several live: thousands, if permits
+	newest           *Grant            // that readers may join; it may be too old for that by now
 }
 
 // state is the state of a key, which is made if there is none.
@@ -138,9 +138,9 @@ func (p *part) list(s *keyState, g *Grant) {
 	if s.grant != nil {
 		p.queue(s)
 		if s.queue.shared == nil {
-			s.queue.shared = make(map[holdNumber]*Grant)
+			s.queue.shared = make(map[string]*Grant)
 		}
-		s.queue.shared[g.number] = g
+		s.queue.shared[g.id] = g
 	} else {
 		s.grant = g
 	}
@@ -166,7 +166,7 @@ func (s *keyState) newest() *Grant {
 }
 
 // others are the grants besides the first.
-func (s *keyState) others() map[holdNumber]*Grant {
+func (s *keyState) others() map[string]*Grant {
 	if s.queue == nil {
 		return nil
 	}
@@ -182,12 +182,12 @@ func (s *keyState) unlist(g *Grant) {
 	}
 	others := s.others()
 	if s.grant != g {
-		delete(others, g.number)
+		delete(others, g.id)
 	} else {
 		s.grant = nil
-		for number, next := range others {
+		for id, next := range others {
 			s.grant = next
-			delete(others, number)
+			delete(others, id)
 			break
 		}
 	}
@@ -204,17 +204,17 @@ func (s *keyState) unlist(g *Grant) {
 }
 
 // lists reports that g is listed.
-func (s *keyState) lists(g *Grant) bool { return s.grant == g || s.others()[g.number] == g }
+func (s *keyState) lists(g *Grant) bool { return s.grant == g || s.others()[g.id] == g }
 
-// find finds a grant by its number; nil if it is not there. The state may be nil, as in the methods below.
-func (s *keyState) find(n holdNumber) *Grant {
+// find finds a grant by its id; nil if it is not there. The state may be nil, as in the methods below.
+func (s *keyState) find(id string) *Grant {
 	switch {
 	case s == nil:
 		return nil
-	case s.grant != nil && s.grant.number == n:
+	case s.grant != nil && s.grant.id == id:
 		return s.grant
 	}
-	return s.others()[n]
+	return s.others()[id]
 }
 
 // grants are those of this process.

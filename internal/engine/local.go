@@ -24,7 +24,7 @@ func (e *Engine) Locals() (holds, waiters []Local) {
 					continue
 				}
 				holds = append(holds, Local{
-					Name: g.proto.Name(), Mode: g.proto.Mode(), ID: g.id(), Fence: h.Fence,
+					Name: g.proto.Name(), Mode: g.proto.Mode(), ID: g.id, Fence: h.Fence,
 					Since: e.clock.Wall(h.Start()), ValidUntil: e.clock.Wall(g.Lease.ValidUntil()),
 				})
 			}

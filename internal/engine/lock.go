@@ -219,7 +219,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 		}
 		err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
 		if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {
-			v.cause = ownHold{grantOf(behind).id(), e.clock.Now() - behind.Start()}
+			v.cause = ownHold{grantOf(behind).id, e.clock.Now() - behind.Start()}
 		}
 		return nil, err
 	}

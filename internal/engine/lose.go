@@ -101,7 +101,7 @@ func (g *Grant) orphan() {
 
 // asOrphan is the grant as the reclaimer takes it over.
 func (g *Grant) asOrphan() request.Orphan {
-	return request.Orphan{Proto: g.parting(), ID: g.id(), NotAfter: g.doubt}
+	return request.Orphan{Proto: g.parting(), ID: g.id, NotAfter: g.doubt}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

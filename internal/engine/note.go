@@ -31,7 +31,7 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take b
 	if err := g.standing(l); err != nil {
 		return err
 	}
-	note := store.Note{ID: g.id(), Fence: h.Fence, Text: text}
+	note := store.Note{ID: g.id, Fence: h.Fence, Text: text}
 	status, err := noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Status, error) {
 		return n.Note(ctx, note, take)
 	})

@@ -80,7 +80,7 @@ func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
 // before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
 // can wait until no copy comes any more.
 func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
-	if until := w.denied.notAfter; w.Registers && until > 0 && grantOf(h).number != e.numberOf(w.ID) {
+	if until := w.denied.notAfter; w.Registers && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
 		due := e.sender.Local(p.Key(), until) + time.Millisecond
 		e.sender.ReclaimFrom(due, request.Orphan{Proto: p, ID: w.ID, NotAfter: until}, w.req.Lease)

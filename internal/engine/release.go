@@ -63,7 +63,7 @@ func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOv
 	var reply store.ReleaseReply
 	var err error
 	if !e.sender.Retry(background, end, func() request.Next {
-		reply, err = e.sender.Release(background, parting, g.id(), end)
+		reply, err = e.sender.Release(background, parting, g.id, end)
 		switch store.FaultOf(err) {
 		case store.FaultNone, store.FaultConflict:
 			return request.Settled
@@ -74,7 +74,7 @@ func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOv
 		}
 		return request.Later
 	}) {
-		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: g.id()}, g.Longest())
+		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: g.id}, g.Longest())
 		e.table.drop(g)
 		return e.unconfirmed(g.proto, until, err)
 	}

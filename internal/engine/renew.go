@@ -36,7 +36,7 @@ func (e *Engine) renew(
 			results[i] = watchdog.Result{Err: errHeldOver}
 			continue
 		}
-		all, at = append(all, store.Renewal{Proto: g.proto, ID: g.id(), TTL: ttl}), append(at, i)
+		all, at = append(all, store.Renewal{Proto: g.proto, ID: g.id, TTL: ttl}), append(at, i)
 	}
 	if len(all) == 0 { // no store need know what to do with no renewal
 		return

@@ -39,7 +39,7 @@ func (e *Engine) stands(w *waiter) {
 	case w.behind == h && h.Grant().Lease.ValidUntil() > w.valid && !h.Warned.Swap(true):
 		e.events.warn("waited 5s behind one hold of this process; "+
 			"if the caller is inside that hold, it is passing an outer context (self-deadlock)",
-			"lock", w.req.Proto.Name(), "hold", grantOf(h).id(), "fence", h.Fence, "held", e.clock.Now()-h.Start())
+			"lock", w.req.Proto.Name(), "hold", grantOf(h).id, "fence", h.Fence, "held", e.clock.Now()-h.Start())
 	}
 }
 

@@ -314,7 +314,11 @@ func (t *table) waiting(key, mode string) (line []Queued) {
 }
 
 // find finds a grant of this process by its id.
-func (t *table) find(key, id string) *Grant { return t.grant(key, t.engine.numberOf(id)) }
+func (t *table) find(key, id string) *Grant {
+	p := t.lock(key)
+	defer p.mu.Unlock()
+	return p.keys[key].find(id)
+}
 
 // held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; whoever
 // ends it lets the next in its queue ask, so nobody waits for a hold that is gone.

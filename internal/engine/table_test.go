@@ -36,7 +36,6 @@ const floorLease = time.Hour
 
 // floor is a table with one name's waiters and holds, by their letters.
 type floor struct {
-	made    holdNumber // of the holds so far
 	t       *testing.T
 	table   *table
 	engine  *Engine
@@ -90,8 +89,7 @@ func (t *table) keyState(key string) *keyState {
 }
 
 func (f *floor) hold(name string) *Grant {
-	f.made++
-	g, _ := f.engine.newGrant(floorRequest(name), f.engine.idOf(f.made), int64(f.made), f.engine.clock.Now(), 0)
+	g, _ := f.engine.newGrant(floorRequest(name), f.engine.newID(), int64(f.engine.nonce.Load()), f.engine.clock.Now(), 0)
 	g.spare = 1
 	f.holds[name] = g
 	return g

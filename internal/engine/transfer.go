@@ -127,7 +127,7 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 // nothing is left.
 func (e *Engine) depart(g *Grant, passage Passage) error {
 	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
-	_, err := e.adopt(background, crash.Export, req, g.id(), store.Ask{ID: passage.id(), Lease: req.Lease})
+	_, err := e.adopt(background, crash.Export, req, g.id, store.Ask{ID: passage.id(), Lease: req.Lease})
 	switch {
 	case errors.Is(err, e.cfg.Errors.NotHeld), errors.Is(err, e.cfg.Errors.KeyConflict):
 		err = e.lostError(g.proto, hold.Gone, nil)

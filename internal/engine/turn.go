@@ -32,12 +32,12 @@ type turns struct {
 	timer  watchdog.Timer
 	engine *Engine
 	key    string
-	number holdNumber // of the grant
+	id     string // of the grant
 }
 
 // watchTurns lets the places be taken away of those that were served before a turn which lasts long.
 func (g *Grant) watchTurns(next *hold.Hold) {
-	t := &turns{engine: g.engine, key: g.proto.Key(), number: g.number}
+	t := &turns{engine: g.engine, key: g.proto.Key(), id: g.id}
 	t.timer.Init(func(arg any) { arg.(*turns).look() }, t)
 	g.engine.wheel.Schedule(&t.timer, next.Start()+longTurn)
 }
@@ -45,7 +45,7 @@ func (g *Grant) watchTurns(next *hold.Hold) {
 // look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
 // is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
 func (t *turns) look() {
-	g := t.engine.table.grant(t.key, t.number)
+	g := t.engine.table.find(t.key, t.id)
 	if g == nil {
 		return
 	}
@@ -58,13 +58,6 @@ func (t *turns) look() {
 		// Refused when Close is at work, which ends the grant.
 		t.engine.sender.Spawn(func() { t.engine.leavePlaces(g) })
 	}
-}
-
-// grant is the one of a key with that number; nil if there is none.
-func (t *table) grant(key string, n holdNumber) *Grant {
-	p := t.lock(key)
-	defer p.mu.Unlock()
-	return p.keys[key].find(n)
 }
 
 // poll has w ask, if it is the first in its queue. It reports whether w is in the queue at all.

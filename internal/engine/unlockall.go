@@ -131,20 +131,15 @@ func (e *Engine) dropped(
 	return lost
 }
 
-// sendReleaseAll sends the script. Grants that were taken together have one id and stand next to one another; the id is
-// made once for them, since making it is most of what this function does. What was released is remembered for a while
-// (Ended), in case a replaced primary has forgotten it.
+// sendReleaseAll sends the script. What was released is remembered for a while (Ended), in case a replaced primary has
+// forgotten it.
 func (e *Engine) sendReleaseAll(
 	ctx context.Context, levels []*hold.Level, limit time.Duration,
 ) (all []*store.Parting, err error) {
 	all = make([]*store.Parting, len(levels))
 	for i, l := range levels {
 		g := grantOf(l.Hold())
-		if i > 0 && g.number == grantOf(levels[i-1].Hold()).number {
-			all[i] = &store.Parting{Proto: g.proto, ID: all[i-1].ID} // they were taken together
-			continue
-		}
-		all[i] = &store.Parting{Proto: g.proto, ID: g.id()}
+		all[i] = &store.Parting{Proto: g.proto, ID: g.id}
 	}
 	era := e.sender.Era()
 	err = request.Exchange(crash.ReleaseAll, func() error {
