@@ -55,7 +55,7 @@ func init() {
 			name: "the loss of one of several locks leaves the others held",
 			file: "internal/hold/level.go",
 			old:  `if tied := a.tied.Load(); tied != nil &&`,
-			new:  `if tied := a.tied.Load(); tied != nil && l.lease < 0 &&`,
+			new:  `if tied := a.tied.Load(); tied != nil && l.hold == nil &&`,
 			in:   "multilock", by: "^TestLossOfOneMemberEndsAll$",
 		}, {
 			name: "a wait for several locks forgets that one was busy when it moves to another",

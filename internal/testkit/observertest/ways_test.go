@@ -82,6 +82,11 @@ var ways = map[string]struct {
 		_, _, err := s.mine.lock().Lock(s.ctx())
 		require.ErrorIs(s, err, rlock.ErrClosed)
 	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeClosed}},
+	"closed and never unlocked": {func(s *scene) {
+		held, _ := s.taken(s.mine.lock())
+		require.Error(s, s.mine.close())
+		require.ErrorIs(s, context.Cause(held), rlock.ErrClosed)
+	}, outcomes{lock.OutcomeHeld}, outcomes{lock.OutcomeClosed}},
 	"broken and never unlocked": {func(s *scene) {
 		held, _ := s.taken(s.mine.lock())
 		require.NoError(s, s.rival.breaks(s.ctx()))
