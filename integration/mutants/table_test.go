@@ -494,8 +494,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold whose count is in doubt is passed on",
 		file: "internal/hold/steps.go",
-		old:  `!g.steps.writing && !g.steps.doubt`,
-		new:  `!g.steps.writing`,
+		old:  `g.steps.phase != sent && !g.steps.doubt`,
+		new:  `g.steps.phase != sent`,
 		in:   "rlock", by: "^TestNoPassingWhileAStepIsUnanswered$",
 	}, {
 		name: "a step does not look at the count that it starts from",
@@ -530,8 +530,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a count that Redis did not take is not sent again",
 		file: "internal/hold/steps.go",
-		old:  `(s.doubt || s.stands`,
-		new:  `(!s.doubt && s.stands`,
+		old:  `(s.doubt || s.known`,
+		new:  `(!s.doubt && s.known`,
 		in:   "rlock", by: "^TestTheCountIsTriedAgainWhileTheHoldLives$",
 	}, {
 		name: "who hears a release does not ask",

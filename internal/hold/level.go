@@ -129,7 +129,7 @@ func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, cou
 	h.pushLocked(l)
 	h.limitLocked(l, maxHold)
 	if counts && g.steps == nil {
-		g.steps = &steps{stands: 1, pause: countPause}
+		g.steps = &steps{known: 1, pause: countPause}
 	}
 	g.followLocked()
 	return l

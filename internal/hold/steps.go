@@ -29,47 +29,56 @@ const countPause = Tick
 // A step that Redis refuses, because the user has no right to HINCRBY, counts as told: it is not sent again and again,
 // and does not keep the hold from passing on. The next change of the count tries anew.
 type steps struct {
-	timer   watchdog.Timer // tells the count
-	armed   bool
-	writing bool  // a step is under way
-	doubt   bool  // the last step was not answered
-	stands  int32 // the count that Redis answered last
-	pause   time.Duration
+	timer watchdog.Timer // tells the count
+	phase stepPhase
+	doubt bool  // the last step was not answered
+	known int32 // the count that Redis answered last
+	pause time.Duration
 }
+
+type stepPhase uint8
+
+const (
+	idle stepPhase = iota
+	due            // the timer is armed
+	sent           // a step is under way
+)
 
 // wantedLocked is the count that Redis is to have: the levels of the one Hold, which has none for a moment when it is
 // passed on.
 func (g *Grant) wantedLocked() int32 { return max(g.levelsLocked(), 1) }
 
 // settledLocked reports that no step is unanswered.
-func (g *Grant) settledLocked() bool { return g.steps == nil || !g.steps.writing && !g.steps.doubt }
+func (g *Grant) settledLocked() bool {
+	return g.steps == nil || g.steps.phase != sent && !g.steps.doubt
+}
 
 // followLocked lets the wheel tell the count soon, if Redis has another one or may have.
 func (g *Grant) followLocked() {
-	if s := g.steps; s != nil && !s.armed && g.lagsLocked() {
-		s.armed = true
+	if s := g.steps; s != nil && s.phase == idle && g.lagsLocked() {
+		s.phase = due
 		s.timer.Init(func(arg any) { arg.(*Grant).follow() }, g)
 		g.host.Wheel.Schedule(&s.timer, g.host.Clock.Now()+s.pause)
 	}
 }
 
-// lagsLocked reports that the count is to be told, and nobody is doing that.
+// lagsLocked reports that the count is to be told.
 func (g *Grant) lagsLocked() bool {
 	s := g.steps
-	return g.state == stands && !s.writing && (s.doubt || s.stands != g.wantedLocked())
+	return g.state == stands && (s.doubt || s.known != g.wantedLocked())
 }
 
 // follow is called by the wheel.
 func (g *Grant) follow() {
 	g.mu.Lock()
 	s := g.steps
-	s.armed = false
 	if !g.lagsLocked() {
+		s.phase = idle
 		g.mu.Unlock()
 		return
 	}
-	s.writing = true
-	from, to := s.stands, g.wantedLocked()
+	s.phase = sent
+	from, to := s.known, g.wantedLocked()
 	g.mu.Unlock()
 	g.host.Count(g, from, to)
 }
@@ -79,9 +88,9 @@ func (g *Grant) Counted(stands int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.steps
-	s.writing, s.doubt = false, false
+	s.phase, s.doubt = idle, false
 	if stands > 0 {
-		s.stands, s.pause = stands, countPause
+		s.known, s.pause = stands, countPause
 		g.followLocked()
 	}
 }
@@ -91,7 +100,7 @@ func (g *Grant) CountUnknown(longest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.steps
-	s.writing, s.doubt = false, true
+	s.phase, s.doubt = idle, true
 	s.pause = min(2*s.pause, longest)
 	g.followLocked()
 }
