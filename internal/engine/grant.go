@@ -30,12 +30,9 @@ type Grant struct {
 }
 
 // grantOf is the grant that a Hold lives on.
-func grantOf(h *hold.Hold) *Grant { return ownerOf(h.Grant()) }
+func grantOf(h *hold.Hold) *Grant { return leased(&h.Grant().Lease) }
 
-// ownerOf is the grant that one of package hold is a part of.
-func ownerOf(g *hold.Grant) *Grant { return g.Lease.Owner.(*Grant) }
-
-// leased is the grant that a watchdog's lease is a part of.
+// leased is the grant that a lease of the watchdog, and so a grant of package hold, is a part of.
 func leased(l *watchdog.Lease) *Grant { return l.Owner.(*Grant) }
 
 // host is what the grants of e need of it. The functions are called by the wheel's goroutine, mostly, and so return
@@ -45,13 +42,13 @@ func (e *Engine) host() hold.Host {
 		Clock: e.clock, Wheel: e.wheel, Watchdog: e.watchdog,
 		Released: e.cfg.Errors.Released,
 		Lost: func(g *hold.Grant, reason hold.Reason, cause error) error {
-			return e.lostError(ownerOf(g).proto, reason, cause)
+			return e.lostError(leased(&g.Lease).proto, reason, cause)
 		},
-		Expire: func(g *hold.Grant, reason hold.Reason) { ownerOf(g).loseSoon(reason, nil) },
+		Expire: func(g *hold.Grant, reason hold.Reason) { leased(&g.Lease).loseSoon(reason, nil) },
 		Soon:   e.ender.Add,
 		Told:   e.events.lostApart,
 		Detach: e.Detach,
-		Count:  func(g *hold.Grant, from, to int32) { ownerOf(g).count(from, to) },
+		Count:  func(g *hold.Grant, from, to int32) { leased(&g.Lease).count(from, to) },
 	}
 }
 
@@ -103,7 +100,7 @@ func (g *Grant) expireIfOver() {
 // unlocked, or nil.
 func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
 	of := func(g *Grant) bool { return e.isSide(g, p) && g.proto.Mode() == p.Mode() }
-	for l := range hold.Levels(ctx, func(g *hold.Grant) bool { return of(ownerOf(g)) }) {
+	for l := range hold.Levels(ctx, func(g *hold.Grant) bool { return of(leased(&g.Lease)) }) {
 		return l
 	}
 	return nil

@@ -22,7 +22,7 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	if side == nil {
 		return outer{}, nil
 	}
-	sides := hold.Levels(ctx, func(g *hold.Grant) bool { return e.isSide(ownerOf(g), p) })
+	sides := hold.Levels(ctx, func(g *hold.Grant) bool { return e.isSide(leased(&g.Lease), p) })
 	for l := range sides {
 		h := l.Hold()
 		g := grantOf(h)
@@ -42,8 +42,8 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	return outer{}, nil
 }
 
-// within gives a hold that was taken inside another one that one's token, though it may be over by now. What Redis told
-// is the end of the range that the outer one reserved, of which it may have a lower number.
+// within gives a hold that was taken inside another the outer one's token, though the outer one may be over by now.
+// What Redis told is the end of the range that the outer one reserved, of which it may have a lower number.
 //
 // For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
 // answer to that request names 1,999, the newest that Redis knows. Had the read that token, storage that it writes

@@ -57,13 +57,3 @@ func (h *Hold) MarkOuter() bool {
 	h.grant.single = true
 	return true
 }
-
-// Standing is why a level that a context carries cannot be entered again: what its Hold ended with. A caller that is
-// told of an end finds the level's context over: the goroutine that ends contexts may not have come to it yet.
-func (l *Level) Standing() error {
-	err := l.hold.Err()
-	if err != nil {
-		l.cancel(err)
-	}
-	return err
-}

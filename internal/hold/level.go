@@ -57,6 +57,16 @@ func (l *Level) IsOpen() bool {
 	return l.state == open
 }
 
+// Standing is why a level that a context carries cannot be entered again: what its Hold ended with. A caller that is
+// told of an end finds the level's context over: the ender may not have come to it yet.
+func (l *Level) Standing() error {
+	err := l.hold.Err()
+	if err != nil {
+		l.cancel(err)
+	}
+	return err
+}
+
 type levelKey struct{}
 
 // Value finds the level itself before anything that the parent carries.
