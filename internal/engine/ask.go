@@ -57,9 +57,8 @@ type asked struct {
 // once. The goroutine that sent it stays until the answer, or its time limit, and then cleans up: it releases what
 // was granted, and what an earlier request for the same id may still take.
 //
-// Exactly one of the two cleans up. Whoever of caller and sender comes first, under the call's own state
-// (request.Call), decides it: either the caller takes the answer, or it is told ErrAbandoned and does nothing more
-// about this id.
+// Caller and sender part by the call's own state (request.Call), so exactly one of them cleans up: either the caller
+// takes the answer, or it is told ErrAbandoned and does nothing more about this id.
 //
 // What a late answer leaves to do, by what it says:
 //

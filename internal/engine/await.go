@@ -86,7 +86,7 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 		o := waiterOf(other)
 		l := g.Join(o.req.want(), h.Fence)
 		if !e.table.settle(o, l) && l != nil {
-			g.withdraw(l) // for one that left
+			g.withdraw(l) // its reader has left
 		}
 	}
 }

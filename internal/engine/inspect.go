@@ -162,9 +162,9 @@ var errBroken = errors.New("broken by this client")
 // holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look lists, it looks again until it has broken as many as there were.
 //
-// Breaking takes two steps, and between them the holder may have changed: the one that was looked at has released, and
-// another one holds. The release names the id that was looked at, and so takes nothing from the newcomer. Such a Break
-// has done what was asked for, as the holder that the caller meant is gone.
+// Breaking takes two steps, and between them the holder may have changed: the first has released, and another holds.
+// The release names the id that was looked at, and so takes nothing from the newcomer. Such a Break has done what was
+// asked for, as the holder that the caller meant is gone.
 func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 	broken, held := 0, 0
 	for {

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// keepFor has whoever releases the hold keep the lock for a time from now.
+// keepFor lets the release keep the lock for a time from now.
 //
 // A request with a MinHold has the lock kept in Redis for that long, though its owner is done with it earlier: a job
 // that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the contexts
@@ -24,7 +24,7 @@ func (g *Grant) keepFor(d time.Duration) {
 	}
 }
 
-// parting is the protocol by which the hold is released, whoever does it.
+// parting is the protocol by which the grant is released, by an unlock, by Close or by the reclaimer.
 func (g *Grant) parting() store.Protocol {
 	p := g.proto
 	if served := g.Served(); len(served) > 0 {

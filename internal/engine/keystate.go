@@ -14,7 +14,7 @@ import (
 // process with a hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all
 // of the rest.
 type keyState struct {
-	grant *Grant // one that lives
+	grant *Grant // the first; nil: there is none
 	queue *keyQueue
 }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// leavePlaces takes away the places of those that a grant was passed to which is gone, or in other hands. The request
-// is the release of one of them: that touches no hold, unless the store gave the lock to one of the places meanwhile,
-// and then it goes to the next.
+// leavePlaces takes away the places that waiters of this process have in the store's queue although the grant was
+// passed to them, when its release does not: the grant is gone, or another process has it. The request is the release
+// of one of the places. It touches no hold, unless the store gave the lock to one of them meanwhile, and then the lock
+// goes to the next.
 //
-// There the order of all processes is kept, so a grant is passed in memory only as far as the store has said that the
-// next ones are of this process. Those that were served so keep their places in the store's queue for the time of the
-// run: to take each away as it is served would be a request for each turn, which is what passing in memory saves. The
-// release at the end of the run takes all of them away, before it looks whose turn is next.
+// A waiter that was served keeps its place for the time of the run: to take each place away at once would be a request
+// for each turn, which is what passing in memory saves. The release at the end of the run takes all of them away,
+// before it looks whose turn is next.
 func (e *Engine) leavePlaces(g *Grant) {
 	if served := g.Served(); len(served) > 0 {
 		e.sender.Reclaim(request.Orphan{Proto: g.proto.Serving(served), ID: served[0]}, g.Longest())

@@ -24,7 +24,7 @@ type Host struct {
 	Released error                                            // what the context of an unlocked level ends with
 	Lost     func(g *Grant, reason Reason, cause error) error // makes the error of a loss
 	Expire   func(g *Grant, reason Reason)                    // time has ended the grant: its owner calls End soon
-	Soon     func(end func())                                 // calls end behind what the wheel has to do now
+	Soon     func(end func())                                 // calls end in a goroutine of the ender's
 	Told     func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own
 	Count    func(g *Grant, from, to int32)                   // tells a count behind the calls, then calls Counted
