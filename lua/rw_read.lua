@@ -10,7 +10,8 @@
 -- ARGV[3]  not-after, server time in us
 -- ARGV[4]  hold id of a writer, which this read hold may be inside; or nothing
 --
--- Returns {status, fencing token, ms to wait at most, server time in us}:
+-- Returns {status, fencing token, ms to wait at most, server time in us, inside}; inside is 1 if
+-- the hold that is there now stands inside that writer's, which has the lock:
 --   -1 late: read after not-after, nothing written
 --    0 busy: a writer has the lock, or waits for it and was first
 --    1 held: taken by this call
@@ -28,27 +29,30 @@ local id, lease = ARGV[1], ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
-  return {-1, 0, 0, now}
+  return {-1, 0, 0, now, 0}
 end
 --!include rw_fence
 local pttl = redis.call('PTTL', lock)
-local mode = false
+local mode, inside = false, 0
 if pttl ~= -2 then
   local fields = redis.call('HMGET', lock, 'mode', id, ARGV[4] .. ':write')
   mode = fields[1]
   --!include rw_mode
   --!include expiry
-  if fields[2] and redis.call('EXISTS', hold) == 1 then
-    return {2, fence, pttl, now}
+  if mode == 'write' and fields[3] then
+    inside = 1
   end
-  if mode == 'write' and not fields[3] then
-    return {0, 0, pttl, now}
+  if fields[2] and redis.call('EXISTS', hold) == 1 then
+    return {2, fence, pttl, now, inside}
+  end
+  if mode == 'write' and inside == 0 then
+    return {0, 0, pttl, now, 0}
   end
 end
 if mode ~= 'write' then
   local shut = redis.call('PTTL', gate)
   if shut >= 0 then
-    return {0, 0, shut, now}
+    return {0, 0, shut, now, 0}
   end
 end
 redis.call('HSET', lock, 'mode', mode or 'read', id, 1)
@@ -69,4 +73,4 @@ if failed then
   end
   return failed
 end
-return {1, fence, 0, now}
+return {1, fence, 0, now, inside}

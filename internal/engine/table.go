@@ -156,7 +156,9 @@ func (t *table) won(w *waiter, h *hold.Hold, sent asked) {
 	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
 		g.lend(h, sent.reply.Spare)
 	}
-	g.within(h, w.under)
+	if sent.reply.Inside {
+		g.within(h, w.under)
+	}
 	p.win(w, g)
 	if w.Registers {
 		q.Stands(sent.reply.Next, sent.Start)

@@ -83,22 +83,24 @@ func (r reader) add(l *rwLock, id string, lease time.Duration) {
 }
 
 // acquire joins other readers unless the gate is shut, and the writer that the request comes from. A reader has the
-// newest token of a writer.
+// newest token of a writer, and is told whether the writer that it comes from has the lock.
 func (r reader) acquire(ask store.Ask) (store.AcquireReply, error) {
-	l, mine := r.hold(ask.ID)
-	if mine != nil {
-		return store.AcquireReply{Status: store.Already, Fence: r.fences[r.key], PTTL: r.leftLocked(l.expires)}, nil
-	}
-	l = r.rwLocked(r.key)
+	l := r.rwLocked(r.key)
 	written := l != nil && l.writer != ""
-	if written && l.writer != ask.Under {
+	inside := written && l.writer == ask.Under
+	if _, mine := r.hold(ask.ID); mine != nil {
+		return store.AcquireReply{
+			Status: store.Already, Fence: r.fences[r.key], PTTL: r.leftLocked(l.expires), Inside: inside,
+		}, nil
+	}
+	if written && !inside {
 		return store.AcquireReply{Status: store.Busy, PTTL: r.leftLocked(l.expires)}, nil
 	}
 	if g := r.gateLocked(r.key); g != nil && !written {
 		return store.AcquireReply{Status: store.Busy, PTTL: r.leftLocked(g.expires)}, nil
 	}
 	r.add(r.freshLocked(r.key), ask.ID, ask.Lease)
-	return store.AcquireReply{Status: store.Held, Fence: r.fences[r.key]}, nil
+	return store.AcquireReply{Status: store.Held, Fence: r.fences[r.key], Inside: inside}, nil
 }
 
 func (r reader) adopt(from string, ask store.Ask) store.Status {

@@ -58,3 +58,53 @@ func TestAReadThatOutlivesItsWriteHasItsToken(t *testing.T) {
 		stop()
 	})
 }
+
+// A read that was asked for inside a write, and that Redis came to when others had written since, has the newest token:
+// with that of its write, the tokens at the storage would fall.
+func TestAReadAfterItsWriteHasTheNewestToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		server := memstore.NewServer(early(trip))
+		defer server.Close()
+		client, _ := open(t, server, 0, true, minute)
+		defer func() { require.NoError(t, client.Close()) }()
+		other, _ := open(t, server, 1, true, minute)
+		defer func() { require.NoError(t, other.Close()) }()
+		lock, ctx := rwlock.New(client, "a"), context.Background()
+
+		writing, unlock, err := lock.Write().Lock(ctx)
+		require.NoError(t, err)
+		write, err := lock.Write().Held(writing)
+		require.NoError(t, err)
+		var next int64
+		time.AfterFunc(trip/4, func() { _ = unlock() })
+		time.AfterFunc(trip/2, func() {
+			writing, unlock, err := rwlock.New(other, "a").Write().Lock(ctx)
+			if err == nil {
+				held, _ := rwlock.New(other, "a").Write().Held(writing)
+				next = held.Fence
+				_ = unlock()
+			}
+		})
+
+		reading, unread, err := lock.Read().Lock(context.WithoutCancel(writing))
+		require.NoError(t, err)
+		read, err := lock.Read().Held(reading)
+		require.NoError(t, err)
+		require.Greater(t, next, write.Fence)
+		require.Equal(t, next, read.Fence)
+		require.NoError(t, unread())
+	})
+}
+
+// early is a network on which the acquisitions of client 0 take their time before the server reads them, but for the
+// first one.
+type early time.Duration
+
+func (e early) Fate(r memstore.Request) (fate memstore.Fate) {
+	if r.Kind == memstore.Acquire && r.Client == 0 && r.Nth > 1 {
+		fate.Before = time.Duration(e)
+	}
+	return fate
+}

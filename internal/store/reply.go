@@ -50,6 +50,7 @@ type AcquireReply struct {
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: the rest of the existing lease
+	Inside bool          // Held and Already: it stands inside the hold Ask.Under, which has the lock
 	Now    int64         // server time in µs
 	Ticket int64         // Busy, if waiters have a queue in the store: this one's place
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client

@@ -102,8 +102,24 @@ func holderThatDies(ctx context.Context, db *sql.DB) error {
 	if err == nil {
 		return errors.New("the holder's connection should have broken")
 	}
-	fmt.Println("A holder's connection breaks before it commits: the row is free, and what it wrote is gone")
-	return withdraw(ctx, db, 0, nothing)
+	fmt.Println("A holder's connection breaks before it commits: the row gets free, and what it wrote is gone")
+	return withdrawSoon(ctx, db, 0)
+}
+
+// withdrawSoon waits for the row: a server tells the client of a connection that it ends before it has rolled back the
+// transaction and let go of the row.
+func withdrawSoon(ctx context.Context, db *sql.DB, amount int64) error {
+	for {
+		err := withdraw(ctx, db, amount, nothing)
+		if !errors.Is(err, errBusy) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 func nothing(*sql.Tx) error { return nil }

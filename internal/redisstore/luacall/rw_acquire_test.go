@@ -93,7 +93,12 @@ func TestRWLateAcquisitionsWriteNothing(t *testing.T) {
 func TestRWAReadInsideAWrite(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.write(alice))
-		require.Equal(t, luacall.Held, run(p.place, p.readUnder(bob, alice)).Status)
+		held := run(p.place, p.readUnder(bob, alice))
+		require.Equal(t, luacall.Held, held.Status)
+		require.True(t, held.Inside)
+		again := run(p.place, p.readUnder(bob, alice))
+		require.Equal(t, luacall.Already, again.Status)
+		require.True(t, again.Inside)
 		p.is("write", alice+":write", "1", bob, "1")
 		require.Equal(t, luacall.Busy, run(p.place, p.readUnder(carol, "another:1")).Status,
 			"not with any writer's id")
@@ -106,6 +111,9 @@ func TestRWAReadInsideAWrite(t *testing.T) {
 		p.is("write", alice+":write", "1", carol, "1")
 		require.Equal(t, luacall.Done, run(p.place, p.unwrite(alice)).Status)
 		p.is("read", carol, "1")
+		again = run(p.place, p.readUnder(carol, alice))
+		require.Equal(t, luacall.Already, again.Status)
+		require.False(t, again.Inside, "the write is over")
 		require.Equal(t, luacall.Busy, run(p.place, p.write(bob)).Status)
 	})
 }
@@ -113,7 +121,9 @@ func TestRWAReadInsideAWrite(t *testing.T) {
 // A reader that comes from a write hold which Redis does not have any more is treated like any other.
 func TestRWAReadInsideAWriteThatIsGone(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
-		require.Equal(t, luacall.Held, run(p.place, p.readUnder(alice, bob)).Status)
+		held := run(p.place, p.readUnder(alice, bob))
+		require.Equal(t, luacall.Held, held.Status)
+		require.False(t, held.Inside)
 		p.is("read", alice, "1")
 		run(p.place, p.unread(alice))
 		run(p.place, p.write(carol))

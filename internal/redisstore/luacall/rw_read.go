@@ -32,16 +32,24 @@ type AcquireReadArgs struct {
 	NotAfter int64  // server time in µs, after which nothing must happen any more
 }
 
-// AcquireRead takes a read-write lock for a reader, if no writer has it or waits for it. The fencing token
-// is the newest writer's.
+// AcquireRead takes a read-write lock for a reader, if no writer has it or waits for it, or if the writer that has it
+// is Under. The fencing token is the newest that a writer had.
 func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 	if err := check("rw_read",
 		checkKey("lock", a.Lock), checkKey("hold key", a.Hold), checkKey("gate", a.Gate), checkKey("token", a.Token),
 		checkID(a.ID), checkTTL("lease", a.Lease)); err != nil {
 		return refuse[AcquireReply](err)
 	}
-	return newCall(&readScript, 4, decodeAcquire,
+	return newCall(&readScript, 4, decodeAcquireRead,
 		a.Lock, a.Hold, a.Gate, a.Token, a.ID, a.Lease, a.NotAfter, a.Under)
+}
+
+func decodeAcquireRead(value any) (AcquireReply, error) {
+	r := newReader(value, 5)
+	reply := AcquireReply{
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Inside: r.int(4) == 1,
+	}
+	return reply, r.err
 }
 
 // ReleaseRead ends a reader's hold.
