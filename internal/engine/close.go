@@ -14,7 +14,8 @@ import (
 //
 // The order is what makes it safe. First no call is let in any more, and those that wait are told to leave. Then the
 // contexts of all holds end, before anything is released. Then the ids are released, for as long as the timeout allows;
-// calls that were still under way get the rest of it, and what they leave behind is released at last. Only when every
+// calls that were still under way get the rest of it, and what they leave behind is released at last, once more if it
+// was released while such a call had a request on its way. Only when every
 // goroutine that may use the wheel has been joined does the wheel stop, and then the ender, to which the wheel adds. A
 // second Close waits for the first.
 func (e *Engine) Close() []string {
@@ -28,9 +29,9 @@ func (e *Engine) Close() []string {
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	_ = crash.At(crash.Close)
 	names, orphans := e.abandonAll()
-	e.sender.ReleaseAll(orphans, end)
+	early := e.sender.ReleaseAll(orphans, end)
 	e.sender.WaitUntil(end)
-	e.sender.ReleaseAll(nil, end) // what the calls that were joined left behind
+	e.sender.ReleaseAll(early, end) // and what the calls that were joined left behind
 	e.store.HangUp()              // also ends calls and renewals that are still under way
 	e.watchdog.Close()
 	e.sender.Wait()

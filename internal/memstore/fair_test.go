@@ -2,11 +2,14 @@ package memstore_test
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/fairlock"
@@ -75,6 +78,55 @@ func TestAnExportOfAHoldThatIsGoneLeavesNoPlace(t *testing.T) {
 		time.Sleep(minute)
 		require.Empty(t, server.Left())
 	})
+}
+
+// queueing is a network on which a waiter's way into a queue takes its time.
+type queueing time.Duration
+
+func (q queueing) Fate(of memstore.Request) (fate memstore.Fate) {
+	if of.Kind == memstore.Acquire || of.Kind == memstore.Enqueue {
+		fate.Before = time.Duration(q)
+	}
+	return fate
+}
+
+// A client that closes while a waiter that gave up is being registered leaves no place behind, though its releases are
+// faster than that.
+func TestACloseDuringARegistrationLeavesNoPlace(t *testing.T) {
+	t.Parallel()
+	for name, direct := range map[string]bool{"a call ends with its context": true, "a call ends with its answer": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const trip = 100 * time.Millisecond
+				server := memstore.NewServer(queueing(trip))
+				defer server.Close()
+				rival, _ := open(t, server, 0, true, minute)
+				_, unlock, err := fairlock.New(rival, "a").Lock(t.Context())
+				require.NoError(t, err)
+				for at := range 30 {
+					client, _ := open(t, server, 1+at, direct, minute)
+					ctx, leave := context.WithCancel(t.Context())
+					var waiting sync.WaitGroup
+					for i := range 3 {
+						waiting.Go(func() {
+							time.Sleep(time.Duration(i) * trip / 4)
+							_, _, err := fairlock.New(client, "a").Lock(ctx)
+							assert.Error(t, err)
+						})
+					}
+					time.Sleep(time.Duration(at) * trip / 10)
+					leave()
+					time.Sleep(time.Millisecond)
+					require.NoError(t, client.Close())
+					waiting.Wait()
+					time.Sleep(minute)
+					require.NotContains(t, strings.Join(server.Left(), " "), "queue", "left at %d", at)
+				}
+				require.NoError(t, unlock())
+			})
+		})
+	}
 }
 
 // silenced is a network on which nothing of the first client arrives, once it is dead.

@@ -40,57 +40,72 @@ func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era,
 // those that got no answer, until end. A node that is known not to answer is given up before. Each node is asked
 // beside the others, so that one which hangs costs the others nothing of their time.
 //
+// ReleaseAll returns the orphans that were released though a request for them may still come: the caller releases them
+// again when the calls that may have sent one are over.
+//
 // ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
 // answer, and no caller to tell. What is left at end is freed by its lease.
-func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) {
+func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) (early []Orphan) {
 	at := make(map[string][]Orphan)
 	for _, o := range append(orphans, s.reclaim.rest()...) {
 		node := s.cfg.Store.Node(o.Proto.Key())
 		at[node] = append(at[node], o)
 	}
 	var all sync.WaitGroup
+	var mu sync.Mutex // guards early
 	for node, some := range at {
-		all.Go(func() { s.releaseAt(node, some, end) })
+		all.Go(func() {
+			again := s.releaseAt(node, some, end)
+			mu.Lock()
+			defer mu.Unlock()
+			early = append(early, again...)
+		})
 	}
 	all.Wait()
+	return early
 }
 
 // releaseAt is ReleaseAll for one node.
-func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) {
+func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) (early []Orphan) {
 	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
-		orphans = s.releaseOnce(node, orphans, end)
+		var again []Orphan
+		orphans, again = s.releaseOnce(node, orphans, end)
+		early = append(early, again...)
 		if len(orphans) == 0 || s.cfg.Clock.Now()+pause >= s.reclaim.until(node, end) {
-			return
+			return early
 		}
 		<-time.After(pause) // bounded by end; there is nothing else to wait for
 	}
 }
 
-// releaseOnce sends one release for each and returns those that got no answer.
-func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (silent []Orphan) {
+// releaseOnce sends one release for each and returns those that got no answer, and those that got one early.
+func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (silent, early []Orphan) {
 	for len(orphans) > 0 {
 		batch := orphans[:min(len(orphans), Batch)]
 		orphans = orphans[len(batch):]
 		left := s.reclaim.until(node, end) - s.cfg.Clock.Now()
 		if left <= 0 {
-			return nil
+			return nil, early
 		}
 		all := make([]*store.Parting, len(batch))
 		for i, o := range batch {
-			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID}
+			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, WantNow: o.NotAfter > 0}
 		}
 		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
 		before := len(silent)
 		for i, o := range batch {
-			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
+			switch kind := store.FaultOf(all[i].Err); {
+			case kind == store.FaultAmbiguous, kind == store.FaultTransient:
 				silent = append(silent, o)
+			case kind == store.FaultNone && o.NotAfter > 0 && all[i].Reply.Now <= o.NotAfter:
+				early = append(early, o)
 			}
 		}
 		if len(silent)-before < len(batch) {
 			s.reclaim.answered(node)
 		}
 	}
-	return silent
+	return silent, early
 }
 
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:

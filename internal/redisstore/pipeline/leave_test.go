@@ -165,10 +165,15 @@ func TestLeavingDisturbsNobody(t *testing.T) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	left, answered := 0, 0
+	missing := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return left == 0 || answered == 0
+	}
 	for caller := range 8 {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(caller)))
-			for range 300 {
+			for turn, end := 0, time.Now().Add(patience); turn < 300 || missing() && time.Now().Before(end); turn++ {
 				ctx, cancel := within(patience)
 				stop := time.AfterFunc(time.Duration(random.IntN(400))*time.Microsecond, cancel)
 				err := <-l.starts(ctx, "a", "may leave")
