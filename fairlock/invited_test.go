@@ -54,15 +54,26 @@ func (l *inviteLab) asked(n int) {
 	redistest.Eventually(l, patience, func() bool { return l.questions() >= n }, "it does not ask")
 }
 
-// waits has a goroutine of the victim wait, which has asked for the last time before it polls: for its place, and when
-// its subscription stood.
+// waits has a goroutine of the victim wait, which has asked for the last time before it polls: for its place, when its
+// subscription stood, and perhaps once more, as it heard of that. A question that is still on its way would take up the
+// invitation of which the message is held back.
 func (l *inviteLab) waits() <-chan hold {
 	l.Helper()
 	asked := l.questions()
 	c := l.victim.wait()
 	l.asked(asked + 2)
+	last, since := l.questions(), time.Now()
+	redistest.Eventually(l, patience, func() bool {
+		if now := l.questions(); now != last {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > silence
+	}, "it goes on asking")
 	return c
 }
+
+// silence is much longer than a question takes.
+const silence = 500 * time.Millisecond
 
 // overhears returns the next message that invites the victim.
 func (l *inviteLab) overhears() *redis.Message {
