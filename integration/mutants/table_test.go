@@ -42,7 +42,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "only the first turn that is passed on is looked after",
 		file: "internal/engine/turn.go",
-		old:  `t.engine.wheel.Schedule(&t.timer, at)`,
+		old:  `e.wheel.Schedule(&t.timer, at)`,
 		new:  `_ = at`,
 		in:   "fairlock", by: "^TestInspectInALaterTurnOfARun$",
 	}, {
@@ -303,10 +303,22 @@ var table = append(histories, []mutant{
 		in:   "rlock", by: "^TestClientsOfOneGoroutineShare$",
 	}, {
 		name: "what is owed is forgotten with the key",
-		file: "internal/engine/keystate.go",
-		old:  `s.queue.Remembers(p.clock.Now()):`,
-		new:  `!s.queue.Empty():`,
+		file: "internal/engine/key.go",
+		old:  `k.queue.Remembers(k.table.clock.Now()):`,
+		new:  `!k.queue.Empty():`,
 		in:   "internal/engine", by: "^TestWhatIsOwedOutlivesTheKey$",
+	}, {
+		name: "what is owed is remembered for ever",
+		file: "internal/engine/table.go",
+		old:  `now-d.line[n].at >= localqueue.RunPause`,
+		new:  `now-d.line[n].at >= 99*localqueue.RunPause`,
+		in:   "internal/engine", by: "^TestWhatIsOwedOutlivesTheKey$",
+	}, {
+		name: "a caller enters a key that was removed",
+		file: "internal/engine/table.go",
+		old:  `if !k.dead {`,
+		new:  `if k != nil {`,
+		in:   "internal/engine", by: "^TestAKeyThatIsRemovedIsNotEntered$",
 	}, {
 		name: "a series of short turns does not end",
 		file: "internal/localqueue/series.go",
@@ -469,10 +481,22 @@ var table = append(histories, []mutant{
 		in:   "internal/memstore", by: "^TestACopyOfACountThatWasGivenUpTakesNothing$",
 	}, {
 		name: "a read that outlives its write has the end of its range for a token",
-		file: "internal/engine/table.go",
-		old:  `g.within(h, w.under)`,
-		new:  `if p.keys[w.key()].find(w.under.id) != nil { g.within(h, w.under) }`,
+		file: "internal/engine/attempt.go",
+		old:  `g.withinLocked(h, w.under)`,
+		new:  `if k.grant != nil { g.withinLocked(h, w.under) }`,
 		in:   "internal/memstore", by: "^TestAReadThatOutlivesItsWriteHasItsToken$",
+	}, {
+		name: "a read that comes after its write has that one's token",
+		file: "internal/engine/attempt.go",
+		old:  `if sent.reply.Inside {`,
+		new:  `if w.under.id != "" {`,
+		in:   "internal/memstore", by: "^TestAReadAfterItsWriteHasTheNewestToken$",
+	}, {
+		name: "Close forgets what it released before it could come",
+		file: "internal/engine/close.go",
+		old:  `e.sender.ReleaseAll(early, end)`,
+		new:  `e.sender.ReleaseAll(early[:0], end)`,
+		in:   "internal/memstore", by: "^TestACloseDuringARegistrationLeavesNoPlace$",
 	}, {
 		name: "a turn has its predecessor's token",
 		file: "internal/engine/pass.go",
@@ -542,8 +566,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "who hears a release passes on",
 		file: "internal/engine/pass.go",
-		old:  `|| g.suspect ||`,
-		new:  `||`,
+		old:  `if g.suspect || `,
+		new:  `if `,
 		in:   "rlock", by: "^TestWhoHearsARelease$",
 	}, {
 		name: "a writer's hold that a read was inside of is passed on",
@@ -608,7 +632,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a reader waits for another's answer for ever",
 		file: "internal/engine/await.go",
-		old: `			e.table.overdue(w)
+		old: `			w.overdue()
 `,
 		new: ``,
 		in:  "rwlock", by: "^TestAReaderDoesNotWaitForALateAnswer$",

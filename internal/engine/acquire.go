@@ -17,7 +17,7 @@ var errStale = errors.New("the grant was confirmed too late: its lease was nearl
 
 // leader is a waiter at the head of its queue: the only one of its process that waits on Redis. It is used by the
 // goroutine of its Lock call alone, and so needs no mutex; what other goroutines write of a waiter (its state, its id,
-// the hold that came to it) is in the queue's part of it and is read through the table.
+// the hold that came to it) is guarded by the mutex of its Key.
 //
 // What it knows of its requests is in two places. The doubt is about requests whose answers never came: one of them may
 // have taken the lock, or may still do so until its not-after. The denial is about the last one that was answered
@@ -199,7 +199,7 @@ func (l *leader) failed(ctx context.Context, err error) error {
 		return e.unavailable(l.req.Proto, err)
 	}
 	l.busy = false
-	if e.clock.Now()-e.table.answered(l.waiter, err) > e.cfg.Lease {
+	if e.clock.Now()-l.answered(err) > e.cfg.Lease {
 		return e.unavailable(l.req.Proto, err)
 	}
 	e.sender.Pause(ctx, l.pause)
@@ -305,7 +305,7 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 // every message reduces it by one, the debt ends all the same.
 func (l *leader) repay(ctx context.Context) {
 	e := l.engine
-	if !e.table.owes(l.waiter, l.ticket.Count()) {
+	if !l.owes(l.ticket.Count()) {
 		return
 	}
 	timer := time.NewTimer(grace())
@@ -322,7 +322,7 @@ func (l *leader) repay(ctx context.Context) {
 		case <-e.sender.Closing():
 			return
 		}
-		if !e.table.owes(l.waiter, l.ticket.Count()) {
+		if !l.owes(l.ticket.Count()) {
 			return
 		}
 		timer.Reset(grace())

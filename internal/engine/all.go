@@ -241,7 +241,7 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 			if sent.all.Which != l.lockSet.at {
 				return nil, 0, elsewhere{sent.all.Which}
 			}
-			e.table.toldBusy(l.waiter)
+			l.toldBusy()
 			return nil, sent.all.PTTL, nil
 		case store.Held, store.Already:
 			h, err := l.wonAll(sent)
@@ -252,7 +252,7 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 }
 
 // wonAll lists the holds, unless the shortest lease is as good as over. All begin at the same instant, and by the same
-// rule as a single hold (see won). The member in whose queue the waiter stands is won there, which ends its turn to
+// rule as a single hold (see granted). The member in whose queue the waiter stands is won there, which ends its turn to
 // ask; the others are added to their keys, where nobody may be waiting.
 func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 	e, start := l.engine, sent.Start
@@ -271,13 +271,13 @@ func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 	}
 	l.lockSet.held = make([]*hold.Hold, 0, len(l.lockSet.reqs))
 	for i, req := range l.lockSet.reqs {
-		g, h := e.newGrant(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter)
-		l.lockSet.held = append(l.lockSet.held, h)
+		var h *hold.Hold
 		if i == l.lockSet.at {
-			e.table.win(l.waiter, g)
+			h = l.wonOne(sent.all.Fences[i], start)
 		} else {
-			e.table.add(g)
+			_, h = e.add(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter, 0)
 		}
+		l.lockSet.held = append(l.lockSet.held, h)
 	}
 	if e.sender.Closed() {
 		for _, h := range l.lockSet.held {
@@ -286,6 +286,15 @@ func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 		return nil, store.ErrUnsent
 	}
 	return l.lockSet.held[l.lockSet.at], nil
+}
+
+// wonOne lists the grant of the member in whose queue the waiter stands, and ends its turn to ask.
+func (l *leader) wonOne(fence int64, start time.Duration) *hold.Hold {
+	l.key.mu.Lock()
+	defer l.key.unlock()
+	g, h := l.engine.newGrantLocked(l.key, l.req, l.ID, fence, start, l.doubt.notAfter)
+	l.key.winLocked(l.waiter, g)
+	return h
 }
 
 // inTheWay is a member that a hold of this process is in the way of; -1 if there is none. To ask Redis would be

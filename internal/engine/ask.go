@@ -69,7 +69,7 @@ type asked struct {
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
 func (e *Engine) ask(ctx context.Context, w *waiter, before doubt) asked {
-	req, ask := w.req, e.table.nextAsk(w)
+	req, ask := w.req, w.nextAsk()
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
 		return e.sendAcquire(ctx, req, ask)
 	}

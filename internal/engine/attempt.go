@@ -31,7 +31,7 @@ func turned(err error) bool {
 //
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
-// sent; won counts its validity from the first request that may have begun it.
+// sent; granted counts its validity from the first request that may have begun it.
 func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	e := l.engine
 	if l.lockSet != nil {
@@ -49,7 +49,7 @@ func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 		case store.Busy:
 			l.busy, l.why = true, sent.reply.Why
 			l.denied = denial{sent.Start, sent.NotAfter}
-			e.table.toldBusy(l.waiter)
+			l.toldBusy()
 			l.placed(sent.reply)
 			l.tells = sent.reply.Also
 			if l.doubt.any { // what may hold by this id later has come to it after this request
@@ -57,7 +57,7 @@ func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 			}
 			return nil, sent.reply.PTTL, nil
 		case store.Held, store.Already:
-			h, err := l.won(sent)
+			h, err := l.granted(sent)
 			return h, 0, err
 		}
 	}
@@ -89,7 +89,7 @@ func (l *leader) unanswered(sent asked) {
 func (l *leader) heard() {
 	if l.last != nil {
 		l.last = nil
-		l.engine.table.answered(l.waiter, nil)
+		l.answered(nil)
 	}
 }
 
@@ -104,7 +104,7 @@ func (l *leader) noteLapse(reply store.AcquireReply) {
 
 var errClock = errors.New("the clock of the Redis server is changing too fast")
 
-// won lists the hold, unless its lease is as good as over.
+// granted lists the grant, unless its lease is as good as over.
 //
 // Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent
 // at 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". Redis may have carried out the
@@ -114,9 +114,9 @@ var errClock = errors.New("the clock of the Redis server is changing too fast")
 // queue. Whoever names a ticket and finds that queue empty says that the store has lost it, and so has to wait for
 // others to come back.
 //
-// A hold is on the table before anybody is told of it. Close looks for holds on the table after it has closed the
-// sender; so either Close finds this hold, or the sender is found closed here and the hold is given to the reclaimer.
-func (l *leader) won(sent asked) (*hold.Hold, error) {
+// A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
+// Close finds this one, or the sender is found closed here and the grant is given to the reclaimer.
+func (l *leader) granted(sent asked) (*hold.Hold, error) {
 	e := l.engine
 	if l.req.Loose {
 		return l.took(sent), nil
@@ -131,21 +131,45 @@ func (l *leader) won(sent asked) (*hold.Hold, error) {
 	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
 		l.doubt.add(start, sent.NotAfter)
 		l.renounce()
-		e.table.setTicket(l.waiter, 0)
+		l.setTicket(0)
 		return nil, opaque{errStale}
 	}
-	late := l.doubt.notAfter
-	if l.Registers {
-		late = max(late, e.table.entering(l.waiter))
-	}
-	g, h := e.newGrant(l.req, l.ID, sent.reply.Fence, start, late)
-	l.shares(g, e.clock.Now()-sent.Start)
-	e.table.won(l.waiter, h, sent)
+	g, h := l.won(sent, start)
 	if e.sender.Closed() {
-		g.orphan() // Close may have looked for holds before this one was listed
+		g.orphan() // Close may have looked for grants before this one was listed
 		return nil, store.ErrUnsent
 	}
 	return h, nil
+}
+
+// won makes what Redis granted to the waiter that asked a grant of this process: with a token of the range, and with
+// what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
+func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
+	w, e, k := l.waiter, l.engine, l.key
+	k.mu.Lock()
+	defer k.unlock()
+	late := l.doubt.notAfter
+	if w.Registers {
+		late = max(late, w.Entering())
+	}
+	now, q := e.clock.Now(), k.queueLocked()
+	g, h := e.newGrantLocked(k, w.req, w.ID, sent.reply.Fence, start, late)
+	l.shares(g, now-sent.Start)
+	q.Took(now - sent.Start)
+	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
+		g.lendLocked(h, sent.reply.Spare)
+	}
+	if sent.reply.Inside {
+		g.withinLocked(h, w.under)
+	}
+	k.winLocked(w, g)
+	if w.Registers {
+		q.Stands(sent.reply.Next, sent.Start)
+		if sent.reply.Swapped {
+			q.Swapped()
+		}
+	}
+	return g, h
 }
 
 // renounce gives up the id if it may stand for a hold by now, or may do so later, of which this process does not know.
@@ -157,12 +181,12 @@ func (l *leader) won(sent asked) (*hold.Hold, error) {
 // would wait for a whole lease for a holder that does not exist.
 func (l *leader) renounce() {
 	if l.doubt.any {
-		late := max(l.doubt.notAfter, l.denied.notAfter, l.engine.table.entering(l.waiter))
+		late := max(l.doubt.notAfter, l.denied.notAfter, l.entering())
 		for _, req := range l.all() {
 			l.engine.undoSince(l.doubt.since, req, l.ID, late)
 		}
 		l.doubt, l.denied = doubt{}, denial{}
-		l.engine.table.rename(l.waiter, l.engine.newID())
+		l.rename(l.engine.newID())
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
 type joiner struct {
 	ctx     context.Context // of its Lock call
-	level   *hold.Level     // by which it joined another's hold; guarded by its part of the table
+	level   *hold.Level     // by which it joined another's hold; guarded by the mutex of its Key
 	awaited bool            // others wait for the answer to the request that it was granted
 }
 
@@ -51,7 +51,7 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 	timer := time.NewTimer(localqueue.AwaitTime(e.readTrip()))
 	defer timer.Stop()
 	for {
-		level, awaits := e.table.joined(w)
+		level, awaits := w.joined()
 		if !awaits {
 			return level, nil
 		}
@@ -59,7 +59,7 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 		case <-w.Told():
 			continue
 		case <-timer.C:
-			e.table.overdue(w)
+			w.overdue()
 			continue
 		case <-limited.Done():
 		case <-e.sender.Closing():
@@ -71,54 +71,33 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 	}
 }
 
-// bring lets those join the grant of h that waited for the answer to w's request. A reader may leave while it is being
-// brought in: the level is made first, and whether the reader is still there is decided under the table's mutex; if it
-// is not, the level is withdrawn. It has no context yet: the reader opens it.
+// bring lets those join the grant of h that waited for the answer to w's request. Their levels have no contexts yet:
+// each reader opens its own. The grant stands, because the caller has a level of it; if it was lost, nobody joins, and
+// they ask for themselves.
 func (e *Engine) bring(w *waiter, h *hold.Hold) {
 	if w.joiner == nil || !w.joiner.awaited {
 		return
 	}
-	// A hold's mutex is not taken under the table's here, so this is three steps: those that wait are picked, they
-	// join, and they are told. One that leaves in between is told nothing, and its level is let go. The hold stands
-	// meanwhile, because the caller has a level of it; if it was lost, Join refuses, and they ask for themselves.
-	g := grantOf(h)
-	for _, other := range e.table.bring(w) {
+	k := w.key
+	k.mu.Lock()
+	defer k.unlock()
+	k.queueLocked().Bring(&w.Waiter, func(other *localqueue.Waiter) bool {
 		o := waiterOf(other)
-		l := g.Join(o.req.want(), h.Fence)
-		if !e.table.settle(o, l) && l != nil {
-			g.withdraw(l) // its reader has left
-		}
-	}
+		o.joiner.level = grantOf(h).JoinLocked(o.req.want(), h.Fence)
+		return o.joiner.level != nil
+	})
 }
 
 // joined is the level by which w joined another's hold, and reports whether it still waits for that.
-func (t *table) joined(w *waiter) (level *hold.Level, awaits bool) {
-	defer t.lock(w.key()).mu.Unlock()
+func (w *waiter) joined() (level *hold.Level, awaits bool) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
 	return w.joiner.level, w.Awaits()
 }
 
 // overdue has w ask for itself, if it waits for another's answer.
-func (t *table) overdue(w *waiter) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	q.Overdue(&w.Waiter)
-}
-
-// bring picks those that waited for the answer to w's request.
-func (t *table) bring(w *waiter) []*localqueue.Waiter {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	joiners := q.Bring(&w.Waiter)
-	p.tidy(w.key())
-	return joiners
-}
-
-// settle ends the wait of one that was picked. Without a level it goes on waiting. It reports false if w left.
-func (t *table) settle(w *waiter, l *hold.Level) bool {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	w.joiner.level = l
-	there := q.Joined(&w.Waiter, l != nil)
-	p.tidy(w.key())
-	return there
+func (w *waiter) overdue() {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	w.key.queueLocked().Overdue(&w.Waiter)
 }

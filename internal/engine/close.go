@@ -32,7 +32,7 @@ func (e *Engine) Close() []string {
 	early := e.sender.ReleaseAll(orphans, end)
 	e.sender.WaitUntil(end)
 	e.sender.ReleaseAll(early, end) // and what the calls that were joined left behind
-	e.store.HangUp()              // also ends calls and renewals that are still under way
+	e.store.HangUp()                // also ends calls and renewals that are still under way
 	e.watchdog.Close()
 	e.sender.Wait()
 	e.store.Wait()
@@ -53,7 +53,7 @@ func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 		e.watchdog.Stop(&g.Lease)
 		ended.Contexts()
 		e.events.ended(ended.Owners, ended.Cause)
-		e.table.drop(g)
+		g.key.drop(g)
 		names = append(names, g.proto.Name())
 		orphans = append(orphans, g.asOrphan())
 	}

@@ -69,8 +69,8 @@
 //
 // For each key the callers of one process queue, and only the first asks the store, so the work for a turn does not
 // grow with the number of waiters. Package localqueue decides which caller that is, which is next, how long a run of
-// turns goes on, and what a waiter that leaves has to clean up. It sends nothing. The table (table.go) finds the queue
-// of a key and keeps the grants.
+// turns goes on, and what a waiter that leaves has to clean up. It sends nothing. A Key (key.go) has the queue and the
+// grants of one name, and the table finds it.
 //
 // When a holder of this process is done, the next in the queue gets the grant that Redis knows: in memory, with a Hold,
 // a context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if passing
@@ -79,7 +79,7 @@
 // many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it asks.
 // So processes take turns, and one that is slower to wake has its turn too. A caller behind which nobody of its process
 // waits may come back at once, before anybody else has heard of the release; so the debt is kept, with the key's queue,
-// for some milliseconds after everybody has gone (keystate.go).
+// for some milliseconds after everybody has gone (table.go).
 //
 // Example: three processes listen for a key. Process A releases it, and the reply says that 3 received the message. A's
 // debt is 2. B gets the lock and releases it: the debt is 1. C does: it is 0, and A asks. If C had no waiter left, no
@@ -128,8 +128,7 @@
 //
 // # The mutexes
 //
-// A part of the table, a grant, the ender and each stream of the events have a mutex each, and package request has its
-// own. A grant's is taken with the table's held, and never the other way round.
-// A stream's, the ender's and the watchdog's are innermost. None is held across a network call or a call of the
-// application's functions.
+// A [Key], the ender and each stream of the events have a mutex each, and package request has its own. A Key's guards
+// its grants too; it is taken first, and no goroutine has two of them. A stream's, the ender's and the watchdog's are
+// innermost. None is held across a network call, a call of the application's functions, or the end of a context.
 package engine

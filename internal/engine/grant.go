@@ -14,6 +14,7 @@ import (
 type Grant struct {
 	hold.Grant
 	engine *Engine
+	key    *Key           // that lists it until it is over; constant
 	proto  store.Protocol // constant
 	id     string         // of one client and one grant, and never used again; constant
 	since  time.Duration  // when the call that brought it was first sent; constant
@@ -22,7 +23,7 @@ type Grant struct {
 	// out; 0 if there can be none. It is the releaser's.
 	doubt int64
 
-	// Guarded by the part of the table that it is listed in.
+	// Guarded by the mutex of its Key, as what is embedded.
 	fence   int64               // the token of the newest Hold
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	portion *localqueue.Portion // what it is one of; nil: of nothing
@@ -57,15 +58,20 @@ func (r Request) want() hold.Want {
 	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, MaxHold: r.MaxHold, MinHold: r.MinHold}
 }
 
-// newGrant makes the local side of what Redis granted, with its first Hold. Start is when the granting call was first
-// sent. The Hold has no level yet: attach adds it.
-func (e *Engine) newGrant(req Request, id string, fence int64, start time.Duration, doubt int64) (*Grant, *hold.Hold) {
+// newGrantLocked makes the local side of what Redis granted for a key, with its first Hold. Start is when the granting
+// call was first sent. The Hold has no level yet: attach adds it.
+//
+// The caller lists it in the same step: the watchdog knows it from now on, and may find at once that it is over. What
+// ends it then finds it listed, and takes it off.
+func (e *Engine) newGrantLocked(
+	k *Key, req Request, id string, fence int64, start time.Duration, doubt int64,
+) (*Grant, *hold.Hold) {
 	g := &Grant{
-		engine: e, proto: req.Proto, id: id, since: start, fence: fence,
+		engine: e, key: k, proto: req.Proto, id: id, since: start, fence: fence,
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
 	g.Lease.Owner = g
-	return g, g.Init(&e.holds, start, req.want().Terms, fence)
+	return g, g.InitLocked(&e.holds, &k.mu, start, req.want().Terms, fence)
 }
 
 // attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
@@ -109,14 +115,6 @@ func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
 // isSide reports whether g is a grant of p's lock, on any side of it.
 func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
 	return g.engine == e && g.proto.Key() == p.Key()
-}
-
-// delist takes a grant that was just listed off the table again if it was over before: the watchdog knows it from the
-// start, and what ended it has not found it on the table. It would be in everybody's way for ever.
-func (g *Grant) delist() {
-	if g.Over() {
-		g.engine.table.drop(g)
-	}
 }
 
 // lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not

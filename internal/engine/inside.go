@@ -42,8 +42,8 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	return outer{}, nil
 }
 
-// within gives a hold that stands inside another the outer one's token, though the outer one may be over by now. What
-// the store told is the end of the range that the outer one reserved, of which it may have a lower number.
+// withinLocked gives a hold that stands inside another the outer one's token, though the outer one may be over by now.
+// What the store told is the end of the range that the outer one reserved, of which it may have a lower number.
 //
 // For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
 // answer to that request names 1,999, the newest that Redis knows. Had the read that token, storage that it writes
@@ -51,4 +51,4 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 //
 // The store says whether it stands there. Where the outer hold was over before the store came to the request, others
 // may have written meanwhile, whose tokens are above that of the outer one: the hold has the newest then.
-func (g *Grant) within(h *hold.Hold, o outer) { g.fence, h.Fence = o.fence, o.fence }
+func (g *Grant) withinLocked(h *hold.Hold, o outer) { g.fence, h.Fence = o.fence, o.fence }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // shares lets others join g if the waiter's own request brought it and Redis looked at the gate. A read inside a write
@@ -28,12 +27,8 @@ func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level
 	if !joins(req, under) {
 		return nil
 	}
-	g, fence := e.table.joinable(req.Proto)
-	if g == nil {
-		return nil
-	}
-	l := g.Join(req.want(), fence)
-	if l == nil || !g.open(ctx, l, req) {
+	l := e.table.join(req)
+	if l == nil || !grantOf(l.Hold()).open(ctx, l, req) {
 		return nil
 	}
 	return l
@@ -63,18 +58,16 @@ func (g *Grant) withdraw(l *hold.Level) {
 	}
 }
 
-// joinable is the newest grant that may be joined, if nobody waits who would be overtaken. It may have ended when it is
-// used, or be too old to be joined: Join looks at both, under the grant's own mutex.
-func (t *table) joinable(proto store.Protocol) (g *Grant, fence int64) {
-	p := t.lock(proto.Key())
-	defer p.mu.Unlock()
-	s := p.keys[proto.Key()]
-	if s == nil {
-		return nil, 0
+// join adds a Hold to the newest grant that may be joined, if nobody waits who would be overtaken.
+func (t *table) join(req Request) *hold.Level {
+	k := t.peek(req.Proto.Key())
+	if k == nil {
+		return nil
 	}
-	g = s.newest()
-	if g == nil || g.proto.Mode() != proto.Mode() || s.queue != nil && !s.queue.Join(proto) {
-		return nil, 0
+	defer k.mu.Unlock()
+	g := k.newestLocked()
+	if g == nil || g.proto.Mode() != req.Proto.Mode() || k.queue != nil && !k.queue.Join(req.Proto) {
+		return nil
 	}
-	return g, g.fence
+	return g.JoinLocked(req.want(), g.fence)
 }

@@ -53,9 +53,11 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		req := Request{Proto: joinRules{}, Lease: time.Minute, Kept: true}
 		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), outer{}), engine: e}
-		g, h := e.newGrant(req, l.ID, 0, e.clock.Now(), 0)
+		k := e.table.lock(req.Proto.Key())
+		g, h := e.newGrantLocked(k, req, l.ID, 0, e.clock.Now(), 0)
 		l.shares(g, localqueue.JoinTime(time.Hour))
-		e.table.add(g)
+		k.listLocked(g)
+		k.unlock()
 		require.Nil(t, e.join(t.Context(), req, outer{}), "who asked has not come to it yet")
 		first, ok := attach(t.Context(), h, req)
 		require.True(t, ok)

@@ -11,31 +11,26 @@ type Local struct {
 	ValidUntil time.Time // of a hold
 }
 
-// Locals lists the holds and the waiters of this client. It goes over the table part by part, so it is no picture of
+// Locals lists the holds and the waiters of this client. It goes over the table key by key, so it is no picture of
 // one instant. Of several Holds on one grant it tells one.
 func (e *Engine) Locals() (holds, waiters []Local) {
-	for i := range e.table.parts {
-		p := &e.table.parts[i]
-		p.mu.Lock()
-		for _, s := range p.keys {
-			for g := range s.grants() {
-				h := g.Current()
-				if h == nil {
-					continue
-				}
-				holds = append(holds, Local{
-					Name: g.proto.Name(), Mode: g.proto.Mode(), ID: g.id, Fence: h.Fence,
-					Since: e.clock.Wall(h.Start()), ValidUntil: e.clock.Wall(g.Lease.ValidUntil()),
-				})
+	e.table.each(func(k *Key) {
+		for g := range k.grantsLocked() {
+			h := g.CurrentLocked()
+			if h == nil {
+				continue
 			}
-			for w := range s.waiters() {
-				of := waiterOf(w)
-				waiters = append(waiters, Local{
-					Name: of.req.Proto.Name(), Mode: of.req.Proto.Mode(), ID: w.ID, Since: e.clock.Wall(w.Since),
-				})
-			}
+			holds = append(holds, Local{
+				Name: g.proto.Name(), Mode: g.proto.Mode(), ID: g.id, Fence: h.Fence,
+				Since: e.clock.Wall(h.Start()), ValidUntil: e.clock.Wall(g.Lease.ValidUntil()),
+			})
 		}
-		p.mu.Unlock()
-	}
+		for w := range k.waitersLocked() {
+			of := waiterOf(w)
+			waiters = append(waiters, Local{
+				Name: of.req.Proto.Name(), Mode: of.req.Proto.Mode(), ID: w.ID, Since: e.clock.Wall(w.Since),
+			})
+		}
+	})
 	return holds, waiters
 }

@@ -177,7 +177,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 	for {
 		at, h := localqueue.Asking, (*hold.Hold)(nil)
 		if !w.asks {
-			at, h = e.table.look(w)
+			at, h = w.look()
 		}
 		switch at {
 		case localqueue.Granted:
@@ -208,7 +208,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 		case <-limited.Done():
 		case <-e.sender.Closing():
 		}
-		trouble, behind := e.table.trouble(w), e.table.obstacle(w)
+		trouble, behind := w.trouble(), w.obstacle()
 		left := e.quit(w)
 		if w.lockSet == nil {
 			e.leaveRedis(w, left)
@@ -229,7 +229,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 // background, because the caller's context is over. What is left for the caller to clean up is returned. If Close is at
 // work and starts no goroutines any more, the hold is left to the reclaimer, for which Close waits.
 func (e *Engine) quit(w *waiter) localqueue.Remains {
-	h, left := e.table.leave(w)
+	h, left := w.leave()
 	if h == nil || h == nothing {
 		return left
 	}

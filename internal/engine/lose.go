@@ -60,7 +60,7 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 		e.watchdog.Lose(&g.Lease, err)
 		ended.Contexts()
 		g.forfeit(reason) // only now, when no context says that it is held
-		e.table.drop(g)
+		g.key.drop(g)
 		for range ended.Losers {
 			e.events.lost(err)
 		}
@@ -96,7 +96,7 @@ func (g *Grant) orphan() {
 	ended.Contexts()
 	g.engine.events.ended(ended.Owners, ended.Cause)
 	g.engine.sender.Reclaim(g.asOrphan(), g.Longest())
-	g.engine.table.drop(g)
+	g.key.drop(g)
 }
 
 // asOrphan is the grant as the reclaimer takes it over.

@@ -15,7 +15,7 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(g, last, end, false, true)
 	}
-	next, runOver := e.table.pass(g)
+	next, runOver := g.key.pass(g)
 	if next == nil {
 		return e.releaseIn(g, last, end, runOver, true)
 	}
@@ -26,36 +26,35 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 }
 
 // pass begins a Hold of g for the waiter that is next, if that one can have the grant as it is. Who that is, whether it
-// can, and that it has it are one step under the table's mutex: the waiter leaves before, and another one is next, or
-// it leaves after, with a Hold that it lets go. RunOver reports that other processes have their turn first: the run has
+// can, and that it has it are one step: the waiter leaves before, and another one is next, or it leaves after, with a
+// Hold that it lets go. RunOver reports that other processes have their turn first: the run has
 // been long enough, memory is not enough, or nobody of this process waits for what others cannot have meanwhile.
-func (t *table) pass(g *Grant) (next *hold.Hold, runOver bool) {
-	p := t.lock(g.proto.Key())
-	defer p.mu.Unlock()
-	s := p.keys[g.proto.Key()]
-	if s == nil || g.suspect || !s.lists(g) {
+func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g.suspect || !k.listsLocked(g) {
 		return nil, false
 	}
-	if s.queue == nil || s.queue.Empty() {
+	if k.queue == nil || k.queue.Empty() {
 		return nil, g.portion != nil || g.proto.Excludes(g.proto.Mode())
 	}
-	now := t.engine.clock.Now()
-	to, runOver := s.queue.Next(g.proto.Mode(), g.portion, now)
+	now := k.table.clock.Now()
+	to, runOver := k.queue.Next(g.proto.Mode(), g.portion, now)
 	if to == nil {
 		return nil, runOver
 	}
 	w := waiterOf(to)
-	if next = g.successor(w); next == nil {
+	if next = g.successorLocked(w); next == nil {
 		return nil, g.portion == nil
 	}
-	s.queue.Grant(to, g.portion, now)
+	k.queue.Grant(to, g.portion, now)
 	w.hold = next
 	return next, false
 }
 
-// successor is g's next Hold, for a waiter to which Redis would grant the same. It is nil if no token is left, of those
-// that have any, or if Redis has to be asked (see hold.PassTo). The table's mutex is held, and PassTo takes g's.
-func (g *Grant) successor(w *waiter) *hold.Hold {
+// successorLocked is g's next Hold, for a waiter to which Redis would grant the same. It is nil if no token is left, of
+// those that have any, or if Redis has to be asked (see [hold.Grant.PassToLocked]).
+func (g *Grant) successorLocked(w *waiter) *hold.Hold {
 	fence := g.fence + 1
 	if g.portion != nil {
 		fence = g.fence
@@ -69,30 +68,29 @@ func (g *Grant) successor(w *waiter) *hold.Hold {
 	if w.Registers {
 		place = w.ID
 	}
-	next := g.PassTo(w.req.want(), fence, place)
+	next := g.PassToLocked(w.req.want(), fence, place)
 	if next == nil {
 		return nil
 	}
 	if g.portion == nil {
 		g.fence, g.spare = fence, g.spare-1
 	}
-	if len(g.Served()) == 1 && place != "" {
+	if len(g.ServedLocked()) == 1 && place != "" {
 		g.watchTurns(next)
 	}
 	return next
 }
 
 // hasHeir reports that a waiter of this process could be given g.
-func (t *table) hasHeir(g *Grant) bool {
-	p := t.lock(g.proto.Key())
-	defer p.mu.Unlock()
-	s := p.keys[g.proto.Key()]
-	return s != nil && s.queue != nil && s.queue.Heir(g.proto.Mode()) != nil
+func (k *Key) hasHeir(g *Grant) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.queue != nil && k.queue.Heir(g.proto.Mode()) != nil
 }
 
-// lend sets spare tokens apart. What Redis just granted has the newest token; where others of this process wait
+// lendLocked sets spare tokens apart. What Redis just granted has the newest token; where others of this process wait
 // behind its waiter, or may soon, its first Hold takes the lowest of the spare ones instead, and the rest are for them.
-func (g *Grant) lend(h *hold.Hold, spare int64) {
+func (g *Grant) lendLocked(h *hold.Hold, spare int64) {
 	g.fence, g.spare = g.fence-spare, int16(spare)
 	h.Fence = g.fence
 }

@@ -34,7 +34,7 @@ func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	if l.ticket != nil {
 		heard = l.ticket.Count()
 	}
-	h, pttl, sends := e.table.requests(l.waiter, localqueue.Heard(heard))
+	h, pttl, sends := l.requests(localqueue.Heard(heard))
 	switch {
 	case h != nil:
 		return h, 0, nil
@@ -48,7 +48,7 @@ func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 		if l.why != nil {
 			until = 0
 		}
-		e.table.rests(l.waiter, localqueue.Heard(heard), until)
+		l.rests(localqueue.Heard(heard), until)
 		l.roused = l.Told() // others set it no more
 	}
 	return h, pttl, err
@@ -58,22 +58,22 @@ func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 // waiter that wanted as much was refused, and nothing was heard on the channel since: Redis would refuse it as well.
 // For example, sixty callers that want one permit each and find none free send one request and not sixty; when a permit
 // is returned elsewhere, the first of them asks.
-func (t *table) requests(w *waiter, heard localqueue.Heard) (h *hold.Hold, wait time.Duration, sends bool) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
+func (w *waiter) requests(heard localqueue.Heard) (h *hold.Hold, wait time.Duration, sends bool) {
+	w.key.mu.Lock()
+	defer w.key.unlock()
 	if w.Look() == localqueue.Granted {
 		return w.hold, 0, false
 	}
-	wait, sends = q.Request(&w.Waiter, heard, t.engine.clock.Now())
+	wait, sends = w.key.queueLocked().Request(&w.Waiter, heard, w.key.table.clock.Now())
 	return nil, wait, sends
 }
 
 // rests notes that w was refused, and that no request of its own is under way: from now on a portion may be passed
 // to it in memory. With a request under way that must not be, for it could be granted another one besides.
-func (t *table) rests(w *waiter, heard localqueue.Heard, until time.Duration) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	q.Rest(&w.Waiter, heard, until)
+func (w *waiter) rests(heard localqueue.Heard, until time.Duration) {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	w.key.queueLocked().Rest(&w.Waiter, heard, until)
 }
 
 // given takes away the place that a copy of a request may still make in the store's queue, which was refused to w

@@ -18,35 +18,39 @@ const enqueueBatch = 100
 // one: the order between processes is that of arrival, and not of coming to the head here. One goroutine per name
 // registers all waiters that came meanwhile, in their order.
 func (e *Engine) register(w *waiter) {
-	if !w.req.Proto.Traits().Queues || !e.table.beginRegistrar(w) {
-		return
-	}
-	if !e.sender.Spawn(func() { e.registerAll(w) }) {
-		e.table.endRegistrar(w)
+	if w.req.Proto.Traits().Queues && w.key.beginRegistrar(w) {
+		e.beRegistrar(w.key, w.req)
 	}
 }
 
-// registerAll registers everybody in the queue of w who has no place, until nobody is left. Who could not be
+// beRegistrar starts the registrar of a key, for which a request stands that one of its waiters makes.
+func (e *Engine) beRegistrar(k *Key, as Request) {
+	if !e.sender.Spawn(func() { e.registerAll(k, as) }) {
+		k.endRegistrar()
+	}
+}
+
+// registerAll registers everybody in the queue of a key who has no place, until nobody is left. Who could not be
 // registered in a few attempts is when it leads.
-func (e *Engine) registerAll(w *waiter) {
+func (e *Engine) registerAll(k *Key, as Request) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
-		batch := e.table.unplaced(w)
+		batch := k.unplaced()
 		if len(batch) == 0 {
 			return // and there is no registrar any more
 		}
-		if err := e.enqueue(w, batch); err != nil {
+		if err := e.enqueue(k, as, batch); err != nil {
 			failures++
 			e.sender.Pause(background, request.FirstPause)
 		}
 	}
-	e.table.endRegistrar(w)
+	k.endRegistrar()
 }
 
 // placed notes the place that an attempt was given.
 func (l *leader) placed(reply store.AcquireReply) {
 	if reply.Ticket != 0 {
-		l.engine.table.setTicket(l.waiter, reply.Ticket)
+		l.setTicket(reply.Ticket)
 	}
 }
 
@@ -64,21 +68,24 @@ func (l *leader) placed(reply store.AcquireReply) {
 // fourth waiter that was being registered at that very moment has its new place by that request, and is registered
 // twice at worst.
 func (e *Engine) lapsed(w *waiter) {
-	if w.Registers && e.table.lapse(w, false) && !e.sender.Spawn(func() { e.registerAll(w) }) {
-		e.table.endRegistrar(w)
+	if !w.Registers {
+		return
+	}
+	if k := e.table.lapsed(w.req.Proto.Key()); k != nil {
+		e.beRegistrar(k, w.req)
 	}
 }
 
-// enqueue sends one registration of waiters of w's name. It tells what an attempt does; see lapsed.
-func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
-	p, limit := w.req.Proto, e.sender.Limit(w.req.Lease)
+// enqueue sends one registration of waiters of a key. It tells what an attempt does; see lapsed.
+func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
+	p, limit := as.Proto, e.sender.Limit(as.Lease)
 	var asks []store.Ask
 	var reply store.EnqueueReply
 	var sent request.Sent
 	var err error
 	for range 2 { // the first may only tell the time
 		enter := func(ctx context.Context, notAfter int64) (now int64, err error) {
-			if batch, asks = e.table.entrants(w, batch, notAfter); len(batch) > 0 {
+			if batch, asks = k.entrants(batch, notAfter); len(batch) > 0 {
 				reply, err = p.Enqueue(ctx, asks)
 			}
 			return reply.Now, err
@@ -93,59 +100,65 @@ func (e *Engine) enqueue(w *waiter, batch []*localqueue.Waiter) error {
 	}
 	unknown := store.FaultOf(err) == store.FaultAmbiguous
 	if unknown || reply.Lapsed {
-		e.table.lapse(w, true)
+		k.lapse()
 	}
-	e.table.registered(w, batch, reply, unknown, sent.Start)
+	k.registered(batch, reply, unknown, sent.Start)
 	return err
 }
 
-// beginRegistrar reports whether the caller is to be the registrar of w's key.
+// beginRegistrar reports whether the caller is to be the registrar, as w has no place.
 //
 // There is one registrar for a key at a time, because the order of waiters is that of their calls: two batches that are
 // under way at the same time could reach Redis in either order. While one batch is under way others come, and are
 // registered together by the next: any number of waiters costs few requests.
-func (t *table) beginRegistrar(w *waiter) bool {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	return q.BeginRegistrar(&w.Waiter)
+func (k *Key) beginRegistrar(w *waiter) bool {
+	k.mu.Lock()
+	defer k.unlock()
+	return k.queueLocked().BeginRegistrar(&w.Waiter)
 }
 
 // endRegistrar ends the registrar's work before it is done: the client closes, or Redis does not answer. Waiters
 // without a place are registered when they come to the head of the queue and ask.
-func (t *table) endRegistrar(w *waiter) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	q.EndRegistrar()
-	p.tidy(w.key())
+func (k *Key) endRegistrar() {
+	k.mu.Lock()
+	defer k.unlock()
+	k.queueLocked().EndRegistrar()
 }
 
-// unplaced takes the next of w's queue who have no place in Redis's queue. If there are none, the registrar's
+// unplaced takes the next of the queue who have no place in Redis's queue. If there are none, the registrar's
 // work is done.
-func (t *table) unplaced(w *waiter) []*localqueue.Waiter {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	batch := q.Unplaced(enqueueBatch)
-	p.tidy(w.key())
-	return batch
+func (k *Key) unplaced() []*localqueue.Waiter {
+	k.mu.Lock()
+	defer k.unlock()
+	return k.queueLocked().Unplaced(enqueueBatch)
 }
 
-// lapse notes that those of w's queue that have places may have lost them. It reports whether the caller is to be the
-// registrar. Registration says that it was the registrar who learned of it.
-func (t *table) lapse(w *waiter, registration bool) (registrar bool) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	registrar = q.Lapse(registration)
-	p.tidy(w.key())
-	return registrar
+// lapsed notes that those of a key's queue that have places may have lost them. If the caller is to be the registrar,
+// the key is returned. It is found by its name: the answer may have come to a waiter whose own Key is dead by now, and
+// concerns those that came since.
+func (t *table) lapsed(name string) (registered *Key) {
+	k := t.lock(name)
+	defer k.unlock()
+	if k.queueLocked().Lapse(false) {
+		return k
+	}
+	return nil
+}
+
+// lapse notes the same, where the registrar learned of it.
+func (k *Key) lapse() {
+	k.mu.Lock()
+	defer k.unlock()
+	k.queueLocked().Lapse(true)
 }
 
 // entrants takes those of a batch that have not left, and notes until when their registration may be carried out.
-func (t *table) entrants(
-	w *waiter, batch []*localqueue.Waiter, notAfter int64,
+func (k *Key) entrants(
+	batch []*localqueue.Waiter, notAfter int64,
 ) (still []*localqueue.Waiter, asks []store.Ask) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	still = q.Entrants(batch, notAfter)
+	k.mu.Lock()
+	defer k.unlock()
+	still = k.queueLocked().Entrants(batch, notAfter)
 	asks = make([]store.Ask, 0, len(still))
 	for _, at := range still {
 		ask := waiterOf(at).askLocked()
@@ -156,11 +169,12 @@ func (t *table) entrants(
 }
 
 // registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
-func (t *table) registered(
-	w *waiter, batch []*localqueue.Waiter, reply store.EnqueueReply, unknown bool, sent time.Duration,
+func (k *Key) registered(
+	batch []*localqueue.Waiter, reply store.EnqueueReply, unknown bool, sent time.Duration,
 ) {
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
+	k.mu.Lock()
+	defer k.unlock()
+	q := k.queueLocked()
 	q.Registered(batch, reply.Tickets, unknown)
 	if reply.Status == store.Done {
 		q.Stands(reply.Next, sent)
@@ -168,13 +182,15 @@ func (t *table) registered(
 }
 
 // entering is until when a registration of w may be carried out, in the server's time; 0: none is.
-func (t *table) entering(w *waiter) int64 {
-	defer t.lock(w.key()).mu.Unlock()
+func (w *waiter) entering() int64 {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
 	return w.Entering()
 }
 
 // setTicket notes the place that w's own attempt was given; it writes what the registrar would.
-func (t *table) setTicket(w *waiter, ticket int64) {
-	defer t.lock(w.key()).mu.Unlock()
+func (w *waiter) setTicket(ticket int64) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
 	w.SetTicket(ticket)
 }

@@ -75,16 +75,16 @@ func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOv
 		return request.Later
 	}) {
 		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: g.id}, g.Longest())
-		e.table.drop(g)
+		g.key.drop(g)
 		return e.unconfirmed(g.proto, until, err)
 	}
 	if err != nil || certain && reply.Status != store.Done {
 		lost := e.lostError(g.proto, hold.Gone, err)
-		e.table.drop(g)
+		g.key.drop(g)
 		e.events.lost(lost)
 		return lost
 	}
-	e.table.released(g, last, ends.reached(e, g, reply.Receivers))
+	g.key.released(g, last, ends.reached(e, g, reply.Receivers))
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (e *Engine) reserve(limited, ctx context.Context, g *lockSet) error {
 	var heads []*waiter
 	defer func() {
 		for _, w := range heads {
-			e.table.leave(w)
+			w.leave()
 		}
 	}()
 	for i := range g.reqs { // which are in that order
@@ -79,7 +79,7 @@ func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 	timer := time.NewTimer(reserveFor)
 	defer timer.Stop()
 	for {
-		if at, _ := e.table.look(w); at == localqueue.Asking {
+		if at, _ := w.look(); at == localqueue.Asking {
 			return true
 		}
 		select {

@@ -29,7 +29,7 @@ func (e *Engine) noteStale(w *waiter) {
 // stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks Redis whether it is
 // there. The second time it is logged if Redis has said so since. A hold that is not renewed ends by itself.
 func (e *Engine) stands(w *waiter) {
-	h := e.table.obstacle(w)
+	h := w.obstacle()
 	switch {
 	case h == nil:
 	case w.behind == nil:
@@ -45,11 +45,11 @@ func (e *Engine) stands(w *waiter) {
 
 // obstacle is a live hold of this process that was in w's way for all of its wait: nil if there is none. A waiter that
 // waits for itself stands behind one that is older than its call.
-func (t *table) obstacle(w *waiter) *hold.Hold {
-	p := t.lock(w.key())
-	defer p.mu.Unlock()
-	for g := range p.keys[w.key()].grants() {
-		if h := g.Current(); h != nil && h.Start() <= w.Since && w.req.Proto.Excludes(g.proto.Mode()) {
+func (w *waiter) obstacle() *hold.Hold {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	for g := range w.key.grantsLocked() {
+		if h := g.CurrentLocked(); h != nil && h.Start() <= w.Since && w.req.Proto.Excludes(g.proto.Mode()) {
 			return h
 		}
 	}

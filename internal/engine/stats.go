@@ -16,8 +16,8 @@ type Stats struct {
 	Coalesced     int64
 }
 
-// Stats looks at everything that the engine has, part by part: not all at one instant. A hold that is lost or passed on
-// meanwhile may be counted or not. No mutex is held for longer than one part of the table takes.
+// Stats looks at everything that the engine has, key by key: not all at one instant. A hold that is lost or passed on
+// meanwhile may be counted or not.
 func (e *Engine) Stats() Stats {
 	s := Stats{
 		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
@@ -43,17 +43,12 @@ func (e *Engine) Stats() Stats {
 
 // waiters is how many calls wait.
 func (t *table) waiters() (n int) {
-	for i := range t.parts {
-		p := &t.parts[i]
-		p.mu.Lock()
-		for _, s := range p.keys {
-			for w := range s.waiters() {
-				if w.HasWaited() {
-					n++
-				}
+	t.each(func(k *Key) {
+		for w := range k.waitersLocked() {
+			if w.HasWaited() {
+				n++
 			}
 		}
-		p.mu.Unlock()
-	}
+	})
 	return n
 }

@@ -31,17 +31,19 @@ func (e *Engine) heard(key string) {
 // Messages come by another connection than answers. So one that comes soon after the lock was granted is that of
 // the release before.
 func (t *table) suspect(key string) *Grant {
-	p := t.lock(key)
-	defer p.mu.Unlock()
-	s := p.keys[key]
-	if s == nil || s.grant == nil || s.grant.suspect {
+	k := t.peek(key)
+	if k == nil {
 		return nil
 	}
-	g, lag := s.grant, messageLag
-	if s.queue != nil {
-		lag += s.queue.Trip()
+	defer k.mu.Unlock()
+	if k.grant == nil || k.grant.suspect {
+		return nil
 	}
-	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.engine.clock.Now()-g.since < lag {
+	g, lag := k.grant, messageLag
+	if k.queue != nil {
+		lag += k.queue.Trip()
+	}
+	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.clock.Now()-g.since < lag {
 		return nil
 	}
 	g.suspect = true

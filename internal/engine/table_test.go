@@ -46,7 +46,7 @@ type floor struct {
 func newFloor(t *testing.T) *floor {
 	e := &Engine{clock: watchdog.NewClock()}
 	e.sender = request.New(request.Config{Clock: e.clock})
-	e.table.engine = e
+	e.table.clock = e.clock
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock, Period: floorLease / 3,
@@ -81,32 +81,59 @@ func (f *floor) come(who ...string) {
 	}
 }
 
-// keyState is what the table has of a key; nil if there is nothing.
-func (t *table) keyState(key string) *keyState {
-	p := t.lock(key)
-	defer p.mu.Unlock()
-	return p.keys[key]
+// key is what the table has of a key; nil if there is nothing.
+func (f *floor) key(name string) *Key {
+	k := f.table.peek(name)
+	if k != nil {
+		k.mu.Unlock()
+	}
+	return k
 }
 
-func (f *floor) hold(name string) *Grant {
-	g, _ := f.engine.newGrant(floorRequest(name), f.engine.newID(), int64(f.engine.nonce.Load()), f.engine.clock.Now(), 0)
+// keys is how many there are.
+func (f *floor) keys() (n int) {
+	f.table.each(func(*Key) { n++ })
+	return n
+}
+
+// granted makes a grant that is not listed, under the mutex of its key.
+func (f *floor) granted(k *Key, name string) *Grant {
+	fence := int64(f.engine.nonce.Load())
+	g, _ := f.engine.newGrantLocked(k, floorRequest(name), f.engine.newID(), fence, f.engine.clock.Now(), 0)
 	g.spare = 1
 	f.holds[name] = g
 	return g
+}
+
+// hold makes a grant that is listed nowhere.
+func (f *floor) hold(name string) *Grant {
+	k := f.table.lock("k")
+	defer k.unlock()
+	return f.granted(k, name)
+}
+
+// add makes a grant that came without a waiter.
+func (f *floor) add(name string) {
+	k := f.table.lock("k")
+	defer k.unlock()
+	k.listLocked(f.granted(k, name))
 }
 
 // pass ends the Hold of a grant and passes that on.
 func (f *floor) pass(name string) (*hold.Hold, bool) {
 	f.t.Helper()
 	require.True(f.t, f.holds[name].Claim())
-	return f.table.pass(f.holds[name])
+	return f.holds[name].key.pass(f.holds[name])
 }
 
 // win has one that asks come to its hold through Redis.
 func (f *floor) win(name string) {
 	f.t.Helper()
 	f.asking(name)
-	f.table.win(f.waiters[name], f.hold(name))
+	w := f.waiters[name]
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	w.key.winLocked(w, f.granted(w.key, name))
 }
 
 // asking asserts who may ask Redis, of all that ever came.
@@ -114,7 +141,7 @@ func (f *floor) asking(who ...string) {
 	f.t.Helper()
 	var ask []string
 	for name, w := range f.waiters {
-		if at, _ := f.table.look(w); at == localqueue.Asking {
+		if at, _ := w.look(); at == localqueue.Asking {
 			ask = append(ask, name)
 		}
 	}
@@ -123,17 +150,15 @@ func (f *floor) asking(who ...string) {
 
 func (f *floor) empty() {
 	f.t.Helper()
-	for i := range f.table.parts {
-		require.Empty(f.t, f.table.parts[i].keys, "a key that nobody needs")
-	}
+	require.Zero(f.t, f.keys(), "a key that nobody needs")
 }
 
-func (f *floor) drop(name string) { f.table.drop(f.holds[name]) }
+func (f *floor) drop(name string) { f.holds[name].key.drop(f.holds[name]) }
 
 // What the table keeps of a key, and how much of it: nothing without a hold or a waiter, and no queue with one hold.
 func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	f := newFloor(t)
-	state := func() *keyState { return f.table.keyState("k") }
+	state := func() *Key { return f.key("k") }
 	f.come("r1")
 	require.NotNil(t, state().queue)
 	f.win("r1")
@@ -161,28 +186,44 @@ func TestTheTableKeepsWhatIsNeeded(t *testing.T) {
 	f.come("w2")
 	next, _ := f.pass("w1")
 	require.NotNil(t, state().queue, "a run is remembered")
-	h, left := f.table.leave(f.waiters["w2"])
+	h, left := f.waiters["w2"].leave()
 	require.Same(t, next, h, "whoever leaves passes it on")
 	require.Equal(t, localqueue.Remains{Hold: true}, left)
 	f.drop("w1")
 	f.empty()
 	require.True(t, f.table.enter(try, true))
-	f.table.leave(try)
+	try.leave()
 	f.empty()
 }
 
 // The table's queue of a key knows the mode of the hold that was there before the queue was.
 func TestAQueueKnowsTheHoldThatWasThereBefore(t *testing.T) {
 	f := newFloor(t)
-	f.table.add(f.hold("r1"))
+	f.add("r1")
 	f.come("w1", "r2")
 	f.asking()
 	f.drop("r1")
 	f.asking("w1")
-	f.table.add(f.hold("r3"))
-	f.table.leave(f.waiters["w1"])
+	f.add("r3")
+	f.waiters["w1"].leave()
 	f.asking("r2")
-	f.table.leave(f.waiters["r2"])
+	f.waiters["r2"].leave()
 	f.drop("r3")
+	f.empty()
+}
+
+// A caller that comes to a key as it is removed makes another one.
+func TestAKeyThatIsRemovedIsNotEntered(t *testing.T) {
+	f := newFloor(t)
+	old := f.table.lock("k")
+	found := make(chan *Key)
+	go func() { found <- f.table.lock("k") }()
+	time.Sleep(10 * time.Millisecond) // it waits for the mutex
+	old.unlock()
+	k := <-found
+	require.NotSame(t, old, k)
+	at, _ := f.table.keys.Load("k")
+	require.Same(t, k, at)
+	k.unlock()
 	f.empty()
 }

@@ -74,13 +74,13 @@ func (e *Engine) tryTake(ctx context.Context, req Request) error {
 }
 
 // nothing is what a request comes to that leaves no hold. It ends the waiter's turn in the queue as a Hold would, and
-// is on no table.
+// is listed nowhere.
 var nothing = &hold.Hold{}
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
 func (l *leader) took(sent asked) *hold.Hold {
-	l.engine.table.win(l.waiter, nil)
+	l.key.win(l.waiter)
 	if !l.req.Shared {
 		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
 			ID: l.ID, NotAfter: max(sent.NotAfter, l.doubt.notAfter, l.denied.notAfter),

@@ -8,21 +8,22 @@ var errBehind = errors.New("somebody before it waits")
 
 // stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
 // refused and asks for both, or behind a hold.
-func (t *table) stepBack(w *waiter) (behind bool) {
+func (w *waiter) stepBack() (behind bool) {
 	if !w.Several && !w.Registers {
 		return false
 	}
-	p, q := t.queue(w.key())
-	defer p.mu.Unlock()
-	return q.StepBack(&w.Waiter)
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	return w.key.queueLocked().StepBack(&w.Waiter)
 }
 
 // isBehind reports whether w, whose last request is settled, is back in the queue.
-func (t *table) isBehind(w *waiter) bool {
+func (w *waiter) isBehind() bool {
 	if !w.Several {
 		return false
 	}
-	defer t.lock(w.key()).mu.Unlock()
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
 	behind := w.Behind()
 	if behind {
 		w.Settled()
@@ -36,8 +37,8 @@ func (l *leader) steppedBack(refused bool) bool {
 	if l.doubt.any || l.once || l.lockSet != nil {
 		return false
 	}
-	if refused && l.engine.table.stepBack(l.waiter) {
+	if refused && l.stepBack() {
 		return true
 	}
-	return l.engine.table.isBehind(l.waiter)
+	return l.isBehind()
 }

@@ -93,7 +93,7 @@ func (e *Engine) exportAlone(g *Grant, l *hold.Level) (Passage, error) {
 	p := g.proto
 	valid := e.watchdog.Stop(&g.Lease) && g.Valid()
 	l.End(e.cfg.Errors.Released)
-	defer e.table.drop(g)
+	defer g.key.drop(g)
 	if !valid {
 		e.sender.Reclaim(g.asOrphan(), g.Longest())
 		err := e.lostError(p, hold.Expired, nil)
@@ -227,11 +227,7 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 func (e *Engine) imported(
 	ctx context.Context, req Request, id string, from Passage, began time.Duration, unsure doubt,
 ) (*hold.Level, error) {
-	g, h := e.newGrant(req, id, from.Fence, began, unsure.notAfter)
-	if from.Keep > 0 {
-		g.KeepUntil(from.Keep)
-	}
-	e.table.add(g)
+	g, h := e.add(req, id, from.Fence, began, unsure.notAfter, from.Keep)
 	if e.sender.Closed() {
 		g.orphan()
 		return nil, e.refuse(req.Proto)

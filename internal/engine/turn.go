@@ -29,15 +29,13 @@ const longTurn = 50 * time.Millisecond
 // turns looks after the turns of one grant, from the first that passes by a place in the store's queue on. It is made
 // and armed once for all of them, as most are over long before anything is due.
 type turns struct {
-	timer  watchdog.Timer
-	engine *Engine
-	key    string
-	id     string // of the grant
+	timer watchdog.Timer
+	grant *Grant
 }
 
 // watchTurns lets the places be taken away of those that were served before a turn which lasts long.
 func (g *Grant) watchTurns(next *hold.Hold) {
-	t := &turns{engine: g.engine, key: g.proto.Key(), id: g.id}
+	t := &turns{grant: g}
 	t.timer.Init(func(arg any) { arg.(*turns).look() }, t)
 	g.engine.wheel.Schedule(&t.timer, next.Start()+longTurn)
 }
@@ -45,27 +43,26 @@ func (g *Grant) watchTurns(next *hold.Hold) {
 // look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
 // is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
 func (t *turns) look() {
-	g := t.engine.table.find(t.key, t.id)
-	if g == nil {
+	g, e := t.grant, t.grant.engine
+	if g.Over() {
 		return
 	}
-	now := t.engine.clock.Now()
+	now := e.clock.Now()
 	if h := g.Current(); h == nil {
-		t.engine.wheel.Schedule(&t.timer, now+longTurn)
+		e.wheel.Schedule(&t.timer, now+longTurn)
 	} else if at := h.Start() + longTurn; at > now+hold.Tick {
-		t.engine.wheel.Schedule(&t.timer, at)
+		e.wheel.Schedule(&t.timer, at)
 	} else { // if it ends now, its release takes the places away, and so may this
 		// Refused when Close is at work, which ends the grant.
-		t.engine.sender.Spawn(func() { t.engine.leavePlaces(g) })
+		e.sender.Spawn(func() { e.leavePlaces(g) })
 	}
 }
 
 // poll has w ask, if it is the first in its queue. It reports whether w is in the queue at all.
-func (t *table) poll(w *waiter) (listed bool) {
-	p := t.lock(w.key())
-	defer p.mu.Unlock()
-	s := p.keys[w.key()]
-	return s != nil && s.queue != nil && s.queue.Poll(&w.Waiter)
+func (w *waiter) poll() (listed bool) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	return w.key.queue != nil && w.key.queue.Poll(&w.Waiter)
 }
 
 // keepPolling has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
@@ -80,7 +77,7 @@ func (e *Engine) keepPolling(w *waiter) {
 		return
 	}
 	w.polls.Init(func(arg any) {
-		if w := arg.(*waiter); e.table.poll(w) {
+		if w := arg.(*waiter); w.poll() {
 			e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
 		}
 	}, w)

@@ -82,7 +82,7 @@ func (g *Grant) foundLost(ended hold.Ended) {
 	e.watchdog.Lose(&g.Lease, ended.Cause)
 	ended.Contexts()
 	e.sender.Reclaim(g.asOrphan(), g.Longest())
-	e.table.drop(g)
+	g.key.drop(g)
 	for range ended.Losers {
 		e.events.lost(ended.Cause)
 	}

@@ -60,7 +60,7 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	idle := make([]*hold.Level, 0, len(levels))
 	for _, l := range levels {
 		g := grantOf(l.Hold())
-		if g.proto.Traits().Joins && !e.table.hasHeir(g) {
+		if g.proto.Traits().Joins && !g.key.hasHeir(g) {
 			if g.retire() {
 				idle = append(idle, l)
 			} else {
@@ -122,10 +122,10 @@ func (e *Engine) dropped(
 	case store.Apart:
 		return e.sendRelease(g, last, end, true, true)
 	case store.Done:
-		e.table.released(g, last, ends.reached(e, g, reply.Receivers))
+		g.key.released(g, last, ends.reached(e, g, reply.Receivers))
 		return nil
 	}
-	e.table.drop(g)
+	g.key.drop(g)
 	lost := e.lostError(g.proto, hold.Gone, nil)
 	e.events.lost(lost)
 	return lost

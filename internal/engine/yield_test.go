@@ -73,7 +73,7 @@ func afterRun(t *testing.T, others int, heard store.Count) *floor {
 	f.come("w1")
 	f.win("w1")
 	f.come("w2", "w3")
-	f.table.released(f.holds["w1"], f.holds["w1"].Current(), runEnd{over: true, heard: heard, receivers: int64(others), others: others})
+	f.holds["w1"].key.released(f.holds["w1"], f.holds["w1"].Current(), runEnd{over: true, heard: heard, receivers: int64(others), others: others})
 	f.asking("w2")
 	return f
 }
@@ -82,11 +82,11 @@ func TestReleasesOfOthersPayWhatARunOwes(t *testing.T) {
 	c := newChannel(t)
 	f := afterRun(t, 2, c.hub.Count("k"))
 	for _, whose := range []string{"ours", "the first other's", "the second other's"} {
-		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "before %s", whose)
-		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "looking pays nothing")
+		require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "before %s", whose)
+		require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "looking pays nothing")
 		c.release()
 	}
-	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
 }
 
 // Nobody is at hand while they come: as wake-ups they would be one, and they are three all the same.
@@ -96,16 +96,16 @@ func TestReleasesAreCountedThatNobodyWaitedFor(t *testing.T) {
 	for range 3 {
 		c.release()
 	}
-	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
 }
 
 // A process that is not subscribed when it releases gets no message of its own, so none is taken off for that.
 func TestAnUnsubscribedProcessHasNoMessageOfItsOwn(t *testing.T) {
 	c := newChannel(t)
 	f := afterRun(t, 1, store.Count{})
-	require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()), "it counts from here on")
+	require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "it counts from here on")
 	c.release()
-	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
 }
 
 // What was heard under another subscription says nothing about how many were missed: those from then on
@@ -116,10 +116,10 @@ func TestACountThatRestartedPaysNothingByItself(t *testing.T) {
 	c.release()
 	c.cut()
 	for range 2 {
-		require.True(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+		require.True(t, f.waiters["w2"].owes(c.ticket.Count()))
 		c.release()
 	}
-	require.False(t, f.table.owes(f.waiters["w2"], c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
 }
 
 // silence is a ticket on which nothing ever comes, for tests in a bubble of time.
@@ -156,7 +156,7 @@ func TestPatienceEndsAndTheDebtStays(t *testing.T) {
 			took := f.yields(t.Context(), on)
 			require.GreaterOrEqual(t, took, time.Millisecond)
 			require.Less(t, took, time.Millisecond+localqueue.RunPause)
-			require.True(t, f.table.owes(f.waiters["w2"], on.Count()))
+			require.True(t, f.waiters["w2"].owes(on.Count()))
 		}
 	})
 }

@@ -23,13 +23,14 @@
 //
 //	          Part, Claim               End(Released)
 //	stands <-------------> between -----------------------> over
-//	  |         PassTo        `-------- End(Lost) -----------^
+//	  |      PassToLocked     `-------- End(Lost) -----------^
 //	  `- End(Lost), End(Closed), Export, Part: found lost ---^
 //
 // An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,
 // the Hold is over, and the grant is between two Holds, where it admits nobody. The caller ends the contexts, without
-// the mutex. Then it passes the grant on (PassTo) or ends it (Released) and releases it in the store. Of several that
-// try a transition, one makes it, and the others do nothing more. What that one does is the engine's, in this order:
+// the mutex. Then it passes the grant on (PassToLocked) or ends it (Released) and releases it in the store. Of several
+// that try a transition, one makes it, and the others do nothing more. What that one does is the engine's, in this
+// order:
 //
 //	           | contexts end with | in the store                                | observers are told
 //	Released   | Released, before  | released                                    | released
@@ -44,7 +45,8 @@
 //
 // # The mutex
 //
-// A grant has one mutex, which guards its Holds and their levels. A method whose name ends in Locked is called with it
-// held. It is taken after that of the engine's table and before those of the watchdog and the wheel, and nothing waits
-// while it is held.
+// The mutex of a key guards its grants, their Holds and their levels, with all else that the engine knows of the key.
+// So a step of the engine can look at a grant and at who waits, and decide about both. A method whose name ends in
+// Locked is called with it held, and any other takes it. It is taken before those of the watchdog and the wheel, and
+// nothing waits while it is held.
 package hold

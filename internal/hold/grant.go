@@ -21,7 +21,7 @@ type Grant struct {
 	terms Terms         // constant
 	joins time.Duration // other readers may join it before that; 0: nobody may. Constant once others know of the grant
 
-	mu     sync.Mutex // guards what is below, and the Holds and the Levels of the grant
+	mu     *sync.Mutex // of the key that it is a grant of; guards what is below, its Holds and their Levels
 	state  state
 	single bool     // it serves no other Hold after the present one
 	holds  *Hold    // those that live on it; they have levels, but for one whose caller has not come yet
@@ -44,11 +44,11 @@ type Terms struct {
 	Kept  bool // renewed until it is released
 }
 
-// Init makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no level
-// yet. Its Lease.Owner must be set.
-func (g *Grant) Init(host *Host, start time.Duration, terms Terms, fence int64) *Hold {
-	g.host, g.terms = host, terms
-	h := g.beginLocked(start, fence) // nobody else knows of it yet
+// InitLocked makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no
+// level yet. Its Lease.Owner must be set. From now on the watchdog may end it, once mu is free.
+func (g *Grant) InitLocked(host *Host, mu *sync.Mutex, start time.Duration, terms Terms, fence int64) *Hold {
+	g.host, g.mu, g.terms = host, mu, terms
+	h := g.beginLocked(start, fence)
 	if terms.Kept {
 		host.Watchdog.Keep(&g.Lease, start, terms.Lease)
 	} else {
@@ -96,6 +96,11 @@ func (g *Grant) RenewTTL() time.Duration {
 func (g *Grant) Current() *Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.CurrentLocked()
+}
+
+// CurrentLocked is Current for a caller that has the mutex.
+func (g *Grant) CurrentLocked() *Hold {
 	h := g.holds
 	for h != nil && h.err != nil {
 		h = h.next
@@ -154,8 +159,11 @@ func (g *Grant) removeLocked(h *Hold) {
 func (g *Grant) KeepUntil(server int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.keep, g.single = max(g.keep, server), true
+	g.KeepUntilLocked(server)
 }
+
+// KeepUntilLocked is KeepUntil for a caller that has the mutex.
+func (g *Grant) KeepUntilLocked(server int64) { g.keep, g.single = max(g.keep, server), true }
 
 // KeptUntil is until when the release keeps the lock, in server time in µs; 0: it is free then.
 func (g *Grant) KeptUntil() int64 {
@@ -164,9 +172,9 @@ func (g *Grant) KeptUntil() int64 {
 	return g.keep
 }
 
-// PassTo begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has ended the
-// grant since. Validity is what Redis last confirmed; passing does not raise it, and renewals go on. It returns nil,
-// and the grant stays as it is, if Redis has to be asked:
+// PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
+// ended the grant since. Validity is what Redis last confirmed; passing does not raise it, and renewals go on. It
+// returns nil, and the grant stays as it is, if Redis has to be asked:
 //
 //   - the lease is half over, or its last renewal failed;
 //   - one of the two does not renew it, or the next one wants another lease;
@@ -181,9 +189,7 @@ func (g *Grant) KeptUntil() int64 {
 // first, the Hold is over, and the read is refused.
 //
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
-func (g *Grant) PassTo(want Want, fence int64, place string) *Hold {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *Grant) PassToLocked(want Want, fence int64, place string) *Hold {
 	now := g.host.Clock.Now()
 	if g.state != between || g.single || !g.terms.Kept || want.Terms != g.terms || want.MinHold > 0 ||
 		!g.settledLocked() || !g.healthyLocked(now) {
@@ -202,8 +208,11 @@ func (g *Grant) PassTo(want Want, fence int64, place string) *Hold {
 func (g *Grant) Served() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.served // to which it is only appended
+	return g.ServedLocked()
 }
+
+// ServedLocked is Served for a caller that has the mutex.
+func (g *Grant) ServedLocked() []string { return g.served } // to which it is only appended
 
 // Share lets other readers join the grant until an instant. Nobody else may know of the grant yet.
 func (g *Grant) Share(until time.Duration) { g.joins = until }
@@ -214,8 +223,8 @@ func (g *Grant) Shared() bool { return g.joins > 0 }
 // shareMost is how many levels a grant has at most that a reader joins: a reader that leaves looks through them.
 const shareMost = 64
 
-// Join adds a Hold, if Redis would let its reader in the same and the grant is sure to stand. Its level has no context
-// until it is opened. It is nil if Redis is to be asked:
+// JoinLocked adds a Hold, if Redis would let its reader in the same and the grant is sure to stand. Its level has no
+// context until it is opened. It is nil if Redis is to be asked:
 //
 //   - the request that brought the grant was sent some time ago: a writer may have shut the gate since;
 //   - no reader is in any more, or the grant is being released or exported;
@@ -225,9 +234,7 @@ const shareMost = 64
 // A reader that joins and the last one that leaves both take the mutex. If the one that leaves is first, the grant is
 // between, and the newcomer asks Redis by an id of its own. If the newcomer is first, the other is not the last any
 // more and sends nothing. No release can be on its way for a grant that a reader then joins.
-func (g *Grant) Join(want Want, fence int64) *Level {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+func (g *Grant) JoinLocked(want Want, fence int64) *Level {
 	now := g.host.Clock.Now()
 	if g.state != stands || now >= g.joins || !g.terms.Kept || want.Terms != g.terms || !g.healthyLocked(now) ||
 		!g.neededLocked() || g.levelsLocked() >= shareMost {

@@ -6,7 +6,7 @@ import (
 )
 
 // Hold is one Lock call that holds: its contexts, its token, its limit. Levels are the Lock calls nested in it, the
-// outermost included. It is guarded by its grant's mutex.
+// outermost included. It is guarded by the mutex of its grant's key.
 type Hold struct {
 	Fence  int64       // constant once others know of the grant
 	Warned atomic.Bool // that somebody waits for it in this process was logged
@@ -47,7 +47,7 @@ func (h *Hold) Nested() bool {
 // MarkOuter notes that another side of the lock is asked for inside the Hold, which must be live. A request that names
 // the Hold's id may be carried out for as long as its copies are about, and what it takes stands beside it: from now on
 // the grant does not pass on, where its id would be another caller's. Whether the Hold was unlocked before is decided
-// under the mutex under which PassTo decides.
+// under the mutex under which PassToLocked decides.
 func (h *Hold) MarkOuter() bool {
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()

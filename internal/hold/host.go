@@ -15,7 +15,7 @@ func ValidUntil(start, lease time.Duration) time.Duration {
 }
 
 // Host is what the grants of one client share: the clock, and those who carry out and tell what a grant decides. No
-// function of it is called while the mutex of a grant is held, except Lost, which only makes an error.
+// function of it is called while the mutex of a key is held, except Lost, which only makes an error.
 type Host struct {
 	Clock    *watchdog.Clock
 	Wheel    *watchdog.Wheel

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// limit is how long a Hold may last, where a caller limits that. Most have none. It is guarded by the grant's mutex.
+// limit is how long a Hold may last, where a caller limits that. Most have none. It is guarded by the mutex of the key.
 type limit struct {
 	hold  *Hold
 	timer watchdog.Timer

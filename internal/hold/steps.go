@@ -10,7 +10,7 @@ import (
 const countPause = Tick
 
 // steps is what is known of the count in Redis. It goes on from Hold to Hold. A grant that was never nested has none.
-// It is guarded by the grant's mutex.
+// It is guarded by the mutex of the key.
 //
 // A nested Lock concerns this process alone: the outermost Lock decided the lease, and the levels are counted here. So
 // neither a nested Lock nor its unlock waits for Redis. The count in Redis, where there is one, is for those who look.

@@ -35,8 +35,8 @@ func (q *Queue) await(w *Waiter) {
 	w.wait()
 }
 
-// Awaits reports that w waits for another's answer, or is about to join a hold.
-func (w *Waiter) Awaits() bool { return w.awaits || w.state == Offered }
+// Awaits reports that w waits for another's answer.
+func (w *Waiter) Awaits() bool { return w.awaits }
 
 // Awaited reports that others wait for what Redis answers w.
 func (q *Queue) Awaited(w *Waiter) bool { return q.asker == w && q.awaiting > 0 }
@@ -48,37 +48,24 @@ func (q *Queue) Overdue(w *Waiter) {
 	}
 }
 
-// Bring picks those that waited for the answer to w's request, which was a grant: they are offered to join it, but for
-// those that would overtake somebody who was told to wait since.
-func (q *Queue) Bring(w *Waiter) (joiners []*Waiter) {
+// Bring has those join that waited for the answer to w's request, which was a grant, but for those that would overtake
+// somebody who was told to wait since. Join adds one of them to the grant, or reports that it cannot: then that one
+// asks for itself, as the others do.
+func (q *Queue) Bring(w *Waiter, join func(*Waiter) bool) {
 	if q.asker != w {
-		return nil
+		return
 	}
-	for a := q.first; a != nil && !a.refused && !w.Kind.Follows(a.Kind.Mode()); a = a.next {
-		if a.awaits {
-			q.unawait(a)
-			a.state = Offered
-			joiners = append(joiners, a)
+	for a := q.first; a != nil && !a.refused && !w.Kind.Follows(a.Kind.Mode()); {
+		joins := a
+		a = a.next
+		if joins.awaits && join(joins) {
+			q.unawait(joins)
+			q.remove(joins)
+			joins.state = Granted
+			joins.tell()
 		}
 	}
 	q.askerIsDone(w)
-	return joiners
-}
-
-// Joined settles such an offer. It reports false if w left meanwhile: what it joined is the caller's to leave.
-func (q *Queue) Joined(w *Waiter, joined bool) bool {
-	if w.state == Deserted {
-		return false
-	}
-	if joined {
-		q.remove(w)
-		w.state = Granted
-	} else {
-		w.state, q.calm = Waiting, false
-		q.promote()
-	}
-	w.tell()
-	return true
 }
 
 // askerIsDone has those ask for themselves that wait for w's answer.

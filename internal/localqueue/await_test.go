@@ -1,6 +1,7 @@
 package localqueue
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -27,24 +28,26 @@ func (s *world) overdue(i int) error {
 	return nil
 }
 
-// brings offers the hold of i to those that waited for the answer to its request.
-func (s *world) brings(i int) error {
-	joiners := s.queue.Bring(&s.waiters[i])
-	for _, w := range joiners {
+// brings has those join the hold of i that waited for the answer to its request, if it has the hold to the end.
+func (s *world) brings(i int, join bool) (err error) {
+	s.queue.Bring(&s.waiters[i], func(w *Waiter) bool {
 		j := s.index(w)
-		if err := s.overtakes(j, i); err != nil {
-			return err
+		err = cmp.Or(err, s.overtakes(j, i))
+		if join {
+			s.calls[j].phase, s.calls[j].to = joined, int8(i)
 		}
-		s.calls[j].to = int8(-1 - i)
+		return join
+	})
+	if s.calls[i].phase = holding; !s.calls[i].holds {
+		s.calls[i].phase = gone
 	}
-	s.calls[i].phase = offered
-	return nil
+	return err
 }
 
 // overtakes reports whether j, which joins the hold of i, comes before somebody that it stands behind.
 func (s *world) overtakes(j, i int) error {
 	if !s.calls[j].breed.joins || s.calls[j].breed.kind.Mode() != s.calls[i].breed.kind.Mode() {
-		return fmt.Errorf("%d is offered to join %d", j, i)
+		return fmt.Errorf("%d joins %d", j, i)
 	}
 	for k := range j {
 		if s.waits(k) && (s.calls[j].breed.kind.Follows(s.calls[k].breed.kind.Mode()) || s.calls[k].told) {
@@ -54,27 +57,10 @@ func (s *world) overtakes(j, i int) error {
 	return nil
 }
 
-// vanishes is the loss of a hold whose owner is about to offer it to others.
+// vanishes is the loss of a hold whose owner is about to have others join.
 func (s *world) vanishes(i int) error {
 	phase := s.calls[i].phase
 	err := s.drops(i)
 	s.calls[i].phase = phase
 	return err
-}
-
-// brought settles what i offered, if it has the hold to the end.
-func (s *world) brought(i int, join bool) error {
-	for j := range s.calls[:s.n] {
-		c, w := &s.calls[j], &s.waiters[j]
-		if int(c.to) != -1-i {
-			continue
-		}
-		if c.to = 0; s.queue.Joined(w, join) && join {
-			c.phase, c.to = joined, int8(i)
-		}
-	}
-	if s.calls[i].phase = holding; !s.calls[i].holds {
-		s.calls[i].phase = gone
-	}
-	return nil
 }

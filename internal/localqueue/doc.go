@@ -23,7 +23,7 @@
 // said before says nothing, and a try never reports a lock as held that nobody may hold.
 //
 // A reader that joins a hold of its process does not enter the queue at all (join.go). One that could ask while another
-// one of its process does waits for the answer to that (await.go): if it is a grant, it is offered to join.
+// one of its process does waits for the answer to that (await.go): if it is a grant, it joins that.
 //
 // # The states of a waiter
 //
@@ -34,25 +34,19 @@
 //	waiting   nobody; it asked, and waits again       take its mark away
 //	enrolled  the registrar, until it is answered     remove the entry, for as long as it may come to be
 //	asking    the waiter's own goroutine              take its mark away
-//	offered   nobody; nothing was sent under it       nothing: it is deserted
 //	granted   the holder                              end the hold
-//	deserted  nobody; whoever has it join leaves      -
-//	          what it joined
 //	left      nobody                                  -
 //
 // Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
 // being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hold passes from
 // one to the next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under the
-// caller's mutex. Offered is a reader that another one is about to have join its hold, which takes the hold's mutex and
-// so is not done under the caller's; it goes back to waiting if it cannot.
+// caller's mutex. So are that a reader stops waiting for another's answer and that it has joined ([Queue.Bring]).
 //
 //	waiting --> asking ---> granted     it asked Redis
 //	   ^ | |       |
 //	   | | |       '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
 //	   | | |                            in Redis's queue and asked behind a hold of its process
 //	   | | '--------------> granted     a hold passed to it
-//	   | '---> offered ---> granted     it joined
-//	   '----------'                     it could not
+//	   | '----------------> granted     it joined
 //	any ------> left                    its context ended
-//	offered --> deserted                the same, while it is being joined
 package localqueue

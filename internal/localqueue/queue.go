@@ -132,8 +132,6 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 	case Granted:
 		w.state = Left
 		return Remains{Hold: true}
-	case Offered, Deserted:
-		w.state = Deserted // whoever offers leaves what it joined
 	case Left:
 		return Remains{}
 	default:

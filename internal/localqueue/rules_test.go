@@ -20,7 +20,7 @@ func (s *world) excluded(i int) bool {
 // waits reports that i is in the queue: it has come, and has neither a hold nor left.
 func (s *world) waits(i int) bool {
 	switch s.waiters[i].state {
-	case Waiting, Asking, Offered:
+	case Waiting, Asking:
 		return s.calls[i].phase >= awake && s.calls[i].phase <= refused
 	}
 	return false
@@ -132,7 +132,7 @@ func (s *world) brokenBy(i int, before *world) error {
 		!(c.breed.registers && s.queue.first == w) { // which polls
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
-	if awaited := w.state == Waiting || w.state == Offered || w.state == Asking && w.registering; c.phase == asleep &&
+	if awaited := w.state == Waiting || w.state == Asking && w.registering; c.phase == asleep &&
 		!awaited && len(w.told) == 0 {
 		return fmt.Errorf("%d sleeps in state %d", i, w.state)
 	}

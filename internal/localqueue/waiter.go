@@ -6,12 +6,10 @@ import "time"
 type State uint8
 
 const (
-	Waiting  State = iota // behind somebody
-	Asking                // it may ask Redis
-	Offered               // another one is about to have it join its hold
-	Granted               // the hold is its
-	Left                  // it left
-	Deserted              // it left while it was offered to join
+	Waiting State = iota // behind somebody
+	Asking               // it may ask Redis
+	Granted              // the hold is its
+	Left                 // it left
 )
 
 // Waiter is one call that does not have its hold yet. The first fields are the caller's, and do not change while

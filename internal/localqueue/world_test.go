@@ -43,7 +43,6 @@ const (
 	releasing              // its hold is being released
 	joined                 // it has the hold of another one, together with that
 	bringing               // it has its hold, and others waited for the answer
-	offered                // it offers them to join
 	gone
 )
 
@@ -149,8 +148,8 @@ func (s *world) key() fingerprint {
 			continue
 		}
 		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
-		if c.phase == joined || c.to < 0 {
-			at = append(at, place[max(c.to, -1-c.to)])
+		if c.phase == joined {
+			at = append(at, place[c.to])
 		}
 		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil)
 		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure, w.awaits, q.asker == w)
@@ -216,16 +215,11 @@ func (s *world) moves(breeds []breed) (all []move) {
 			}
 			add("is lost", i, true, (*world).loses)
 		case bringing:
-			add("offers others to join", i, false, (*world).brings)
 			if c.holds {
+				add("has others join", i, false, func(s *world, i int) error { return s.brings(i, true) })
 				add("is lost", i, true, (*world).vanishes)
 			}
-		case offered:
-			if c.holds {
-				add("has others join", i, false, func(s *world, i int) error { return s.brought(i, true) })
-				add("is lost", i, true, (*world).vanishes)
-			}
-			add("has nobody join", i, c.holds, func(s *world, i int) error { return s.brought(i, false) })
+			add("has nobody join", i, c.holds, func(s *world, i int) error { return s.brings(i, false) })
 		case joined:
 			add("leaves the hold to others", i, false, (*world).parts)
 		case releasing:

@@ -170,12 +170,12 @@ func (b *book) enter(w *wait, held context.Context) {
 }
 
 // tokenFits reports that the token is above all before it; that of a shared hold not below one that excludes, and that
-// of a hold inside another one the same.
+// of a hold inside another one, which lives, the same.
 func (w *wait) tokenFits() bool {
 	switch {
 	case w.lock == nil:
 		return true
-	case w.outer != nil:
+	case w.outer != nil && w.outer.held.Err() == nil:
 		return w.hold.Fence == w.outer.hold.Fence
 	case w.reads:
 		return w.hold.Fence >= w.newest

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
+)
+
+// waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue
+// knows of it, and for the hold that another goroutine may bring to it.
+type waiter struct {
+	localqueue.Waiter // guarded by the mutex of its Key
+
+	req     Request
+	key     *Key       // in whose queue it is, or was; constant from when it entered
+	under   outer      // the hold of another side under which it passes the queue
+	lockSet *lockSet   // it stands for several requests; req is the one in whose queue it is
+	once    bool       // it is not going to wait
+	why     error      // what is said if it is refused, where that is not "busy"
+	denied  denial     // of its requests, by its present id
+	hold    *hold.Hold // that came to it without its asking; guarded as well
+	joiner  *joiner    // of a reader; nil for others
+
+	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
+	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
+
+	stale  watchdog.Timer // notes that it stands behind its own client for long
+	behind *hold.Hold     // that it stood behind when that was looked at first; the wheel's
+	valid  time.Duration  // until when that could be relied on then; the wheel's
+	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
+}
+
+// newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
+// for what observers are told.
+func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
+	w := &waiter{req: req, under: under}
+	traits := req.Proto.Traits()
+	w.Waiter = localqueue.Waiter{
+		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
+		Several: traits.SeveralAsk, Size: traits.Portion, Registers: traits.Queues,
+		Inside: under.id != "", Shared: req.Shared,
+	}
+	return w
+}
+
+// waiterOf is the waiter that a queue's waiter is a part of.
+func waiterOf(w *localqueue.Waiter) *waiter {
+	if w == nil {
+		return nil
+	}
+	return w.Owner.(*waiter)
+}
+
+// enter puts w at the end of the queue of its key; it asks at once if nothing local is in the way. With tryOnly it
+// enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already: a waiter that
+// has not been refused by Redis is in nobody's way, so a TryLock of a free lock is not refused because another
+// goroutine began to ask for it a moment ago.
+//
+// Where w asks at once, what it would come back for is done in the same step. A free lock takes the mutex of its Key
+// twice to be locked, here and when it is granted, and three times to be unlocked.
+func (t *table) enter(w *waiter, tryOnly bool) bool {
+	k := t.lock(w.req.Proto.Key())
+	defer k.unlock()
+	w.key = k
+	q, entered := k.queueLocked(), true
+	if tryOnly {
+		entered = q.Try(&w.Waiter)
+	} else {
+		q.Enter(&w.Waiter)
+	}
+	if w.Look() == localqueue.Asking && !w.Registers && !w.Several {
+		w.asks, w.out = true, q.OutUntil()
+		w.Asks()
+	}
+	return entered
+}
+
+// leave takes w out of the queue, and returns what is left for its caller to clean up. If a hold came to it
+// meanwhile, that is returned, and is the caller's to pass on.
+func (w *waiter) leave() (*hold.Hold, localqueue.Remains) {
+	k := w.key
+	k.mu.Lock()
+	defer k.unlock()
+	left := k.queueLocked().Leave(&w.Waiter)
+	if left.Hold {
+		return w.hold, left
+	}
+	return nil, left
+}
+
+// look returns the state of w, and the hold that came to it. Its caller looks again after each signal: a signal says
+// that something may have changed, and not what.
+func (w *waiter) look() (localqueue.State, *hold.Hold) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	if w.key.queue != nil {
+		w.out = w.key.queue.OutUntil()
+	}
+	return w.Look(), w.hold
+}
+
+// nextAsk is w's next attempt, without a not-after: that is set when it is sent, which may be some time later if a
+// connection has to be made first.
+func (w *waiter) nextAsk() store.Ask {
+	if w.asks { // nobody else writes of it what an ask is made of: others write tickets, and what several were told
+		w.asks = false
+		return w.askLocked()
+	}
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	w.Asks()
+	return w.askLocked()
+}
+
+// askLocked is what w asks for, as of now. It is made under the mutex, since the id and the ticket of a waiter may be
+// written by the registrar.
+func (w *waiter) askLocked() store.Ask {
+	return store.Ask{
+		ID: w.ID, Lease: w.req.Lease, Under: w.under.id, Ticket: w.Ticket(), Once: w.once,
+		Waited: w.Several && w.HasWaited(),
+	}
+}
+
+// rename gives a waiter a new id.
+func (w *waiter) rename(id string) {
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	w.Rename(id)
+}
