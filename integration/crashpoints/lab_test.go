@@ -136,7 +136,7 @@ func (l *lab) checkKey() {
 	l.t.Helper()
 	switch l.action {
 	case redisEmpty, redisAOF, pubsubKill, flush:
-		held := l.point != crash.Acquire.Send && l.point != crash.Release.Reply && l.point != crash.Reclaim.Reply
+		held := l.point != crash.Acquire.Send && l.point != crash.Release.Reply && l.point != crash.Disowned.Reply
 		n, err := l.direct.Exists(l.t.Context(), lockName).Result()
 		require.NoError(l.t, err)
 		require.Equal(l.t, held, n == 1 || l.point == crash.Wake && l.rival.first == nil)

@@ -55,7 +55,7 @@ func (a action) lease(s scenario) time.Duration {
 // isExchange reports whether the point is one of a request, and on which side.
 func isExchange(p crash.Point) (send, reply bool) {
 	for _, x := range []crash.Exchange{crash.Acquire, crash.Count, crash.Release,
-		crash.Export, crash.Adopt, crash.Renew, crash.Reclaim} {
+		crash.Export, crash.Adopt, crash.Renew, crash.Disowned} {
 		send, reply = send || p == x.Send, reply || p == x.Reply
 	}
 	return send, reply
@@ -67,7 +67,7 @@ func senseless(p crash.Point, a action) string {
 	switch {
 	case a == drop && !send && !reply:
 		return "nothing is sent there, so no reply can be lost"
-	case a == cancel && (p == crash.Reclaim.Send || p == crash.Reclaim.Reply):
+	case a == cancel && (p == crash.Disowned.Send || p == crash.Disowned.Reply):
 		return "it cleans up after a call whose context has ended: there is none left to cancel"
 	}
 	return ""
@@ -117,7 +117,7 @@ func courseTo(p crash.Point) course {
 		return course{transfer, 1}
 	case crash.Adopt.Send, crash.Adopt.Reply:
 		return course{transfer, grant}
-	case crash.Reclaim.Send, crash.Reclaim.Reply:
+	case crash.Disowned.Send, crash.Disowned.Reply:
 		return course{abandoned, 1}
 	case crash.Close:
 		return course{closing, 1}

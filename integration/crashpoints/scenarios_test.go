@@ -141,7 +141,7 @@ func (s *subject) transfer() {
 }
 
 // abandoned ends its context when Redis has granted the lock, and never receives the grant, so the hold has to
-// be reclaimed.
+// be disowned.
 func (s *subject) abandoned() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()

@@ -49,7 +49,7 @@ func init() {
 			name: "who waits for one of several locks keeps what an earlier copy of its request took",
 			file: "internal/engine/all.go",
 			old:  `l.renounce() // an earlier copy`,
-			new:  `l.doubt.since = sent.Start // an earlier copy`,
+			new:  `_ = sent // an earlier copy`,
 			in:   "multilock", by: "^TestValidityOfWhatAnEarlierCopyTook$",
 		}, {
 			name: "the loss of one of several locks leaves the others held",

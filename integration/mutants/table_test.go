@@ -195,13 +195,13 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a copy of an acquisition that comes before the answer to the release has the lock",
 		file: "internal/engine/unlock.go",
-		old:  "\tif g.doubt > 0 {\n\t\tg.engine.sender.Reclaim(",
-		new:  "\tif g.doubt > 0 && !g.engine.sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine.sender.Reclaim(",
+		old:  "\tif g.doubt > 0 {\n\t\tg.engine.sender.Disown(",
+		new:  "\tif g.doubt > 0 && !g.engine.sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine.sender.Disown(",
 		in:   "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
 	}, {
 		name: "a place is forgotten when a hold would be over",
-		file: "internal/request/reclaim.go",
-		old:  `if o.Proto.Traits().Queues {`,
+		file: "internal/request/ledger.go",
+		old:  `if one.Proto.Traits().Queues {`,
 		new:  `if false {`,
 		in:   "fairlock", by: "^TestOneOfAShortLeaseLeavesDuringAnOutage$",
 	}, {
@@ -255,8 +255,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an export that nobody confirms is taken back by one of its ids",
 		file: "internal/engine/transfer.go",
-		old:  `e.sender.Reclaim(g.asOrphan(), max(g.Longest(), req.Lease))`,
-		new:  ``,
+		old:  `e.sender.Disown(lost)`,
+		new:  `_ = lost`,
 		in:   "rlock", by: "^TestUnconfirmedExportIsTakenBack$",
 	}, {
 		name: "one that began to count from 1 is taken for the clock's",
@@ -719,9 +719,9 @@ var table = append(histories, []mutant{
 		in:   "internal/testkit/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "an acquisition that had to be sent twice is valid from the second time",
-		file: "internal/engine/*.go",
-		old:  "store.Already && l.doubt.any {\n		start = min(start, l.doubt.since)",
-		new:  "store.Already && l.doubt.any {\n		start = max(start, l.doubt.since)",
+		file: "internal/request/attempts.go",
+		old:  `return min(start, a.since)`,
+		new:  `return max(start, a.since)`,
 		in:   "internal/testkit/faulttest", by: "^TestEveryRequestTakesEffectOnce$/^acquire$/^reply_lost$",
 	}, {
 		name: "contexts end after the release",
@@ -736,12 +736,12 @@ var table = append(histories, []mutant{
 		new:  `return listing.Quote("") + names`,
 		in:   "operate", by: "^TestListTellsNamesOfTheClientThatAsks$",
 	}, {
-		name: "nobody reclaims what may be held",
-		file: "internal/request/reclaim.go",
-		old: `	r.addLocked(node, o)
-	return o.end
+		name: "nobody releases what may be held",
+		file: "internal/request/ledger.go",
+		old: `	l.addLocked(node, one)
+	return one.end
 }`,
-		new: `	return o.end
+		new: `	return one.end
 }`,
 		in: "internal/testkit/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},

@@ -20,13 +20,13 @@ type Exchange struct{ Send, Reply Point }
 
 // The exchanges of the engine.
 var (
-	Acquire = Exchange{"acquire.send", "acquire.reply"}
-	Count   = Exchange{"count.send", "count.reply"} // of levels
-	Release = Exchange{"release.send", "release.reply"}
-	Export  = Exchange{"export.send", "export.reply"}
-	Adopt   = Exchange{"adopt.send", "adopt.reply"}
-	Renew   = Exchange{"renew.send", "renew.reply"}
-	Reclaim = Exchange{"reclaim.send", "reclaim.reply"}
+	Acquire  = Exchange{"acquire.send", "acquire.reply"}
+	Count    = Exchange{"count.send", "count.reply"} // of levels
+	Release  = Exchange{"release.send", "release.reply"}
+	Export   = Exchange{"export.send", "export.reply"}
+	Adopt    = Exchange{"adopt.send", "adopt.reply"}
+	Renew    = Exchange{"renew.send", "renew.reply"}
+	Disowned = Exchange{"disowned.send", "disowned.reply"}
 )
 
 // The exchanges that other primitives add to those of the reentrant lock.
@@ -51,7 +51,7 @@ const (
 // Points returns all points that the reentrant lock reaches.
 func Points() []Point {
 	points := []Point{Enqueue, Subscribe, Subscribed, Wake, Granted, Unlock, Close}
-	for _, x := range []Exchange{Acquire, Count, Release, Export, Adopt, Renew, Reclaim} {
+	for _, x := range []Exchange{Acquire, Count, Release, Export, Adopt, Renew, Disowned} {
 		points = append(points, x.Send, x.Reply)
 	}
 	return points

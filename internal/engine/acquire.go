@@ -19,14 +19,11 @@ var errStale = errors.New("the grant was confirmed too late: its lease was nearl
 // goroutine of its Lock call alone, and so needs no mutex; what other goroutines write of a waiter (its state, its id,
 // the hold that came to it) is guarded by the mutex of its Key.
 //
-// What it knows of its requests is in two places. The doubt is about requests whose answers never came: one of them may
-// have taken the lock, or may still do so until its not-after. The denial is about the last one that was answered
-// "busy": a copy of it, doubled by the network, could still take the lock when that has become free. Both are settled
-// before the waiter is forgotten, whichever way its call ends.
+// What is unknown of its requests is in the waiter's attempts, which is settled before the waiter is forgotten,
+// whichever way its call ends.
 type leader struct {
 	*waiter
 	engine *Engine
-	doubt  doubt
 	untold bool  // an attempt had no answer that may have told of a lapse
 	busy   bool  // the last answer was that another has the lock
 	last   error // of the last attempt that got no answer
@@ -357,7 +354,7 @@ func (l *leader) abandon() {
 	l.renounce()
 	left := l.engine.quit(l.waiter)
 	if l.lockSet != nil {
-		l.lockSet.id, l.lockSet.denied = l.ID, l.denied // it may go on in another queue
+		l.lockSet.id, l.lockSet.attempts = l.ID, l.attempts // it may go on in another queue
 		return
 	}
 	l.engine.leaveRedis(l.waiter, left)
@@ -368,6 +365,6 @@ func (l *leader) abandon() {
 // id is released at once, and until no copy can come.
 func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	if left.ID != "" && !w.once && w.req.lasts() {
-		e.undo(w.req, left.ID, max(w.denied.notAfter, left.Until))
+		e.disown(w.req, left.ID, max(w.attempts.CopyLate(), left.Until), 0)
 	}
 }

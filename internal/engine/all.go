@@ -32,8 +32,8 @@ type lockSet struct {
 	busy bool         // the last answer, in an earlier queue, was that another has one of them
 	held []*hold.Hold // when it is done
 
-	id     string // by which it asked in an earlier queue; "": it has not asked yet
-	denied denial // the waiter's, of that queue
+	id       string           // by which it asked in an earlier queue; "": it has not asked yet
+	attempts request.Attempts // the waiter's, of that queue
 
 	since time.Duration // when the call began
 }
@@ -123,7 +123,7 @@ func (e *Engine) newMember(g *lockSet) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, outer{})
 	w.lockSet, w.Set = g, true
 	if g.id != "" {
-		w.ID, w.denied = g.id, g.denied
+		w.ID, w.attempts = g.id, g.attempts
 	}
 	return w
 }
@@ -221,11 +221,11 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 			l.busy = true
 			return nil, 0, elsewhere{at}
 		}
-		sent := e.askAll(ctx, l.waiter, l.doubt)
+		sent := e.askAll(ctx, l.waiter)
 		if sent.err != nil {
 			if errors.Is(sent.err, store.ErrApart) {
 				if store.FaultOf(sent.err) == store.FaultAmbiguous {
-					l.doubt.add(sent.Start, sent.NotAfter)
+					l.attempts.Lost(sent.Sent)
 				}
 				return nil, 0, sent.err
 			}
@@ -236,7 +236,7 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 		switch sent.all.Status {
 		case store.Busy:
 			l.busy = true
-			l.denied = denial{sent.Start, sent.NotAfter}
+			l.attempts.Refused(sent.Sent)
 			l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 			if sent.all.Which != l.lockSet.at {
 				return nil, 0, elsewhere{sent.all.Which}
@@ -255,16 +255,13 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 // rule as a single hold (see granted). The member in whose queue the waiter stands is won there, which ends its turn to
 // ask; the others are added to their keys, where nobody may be waiting.
 func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
-	e, start := l.engine, sent.Start
-	if l.doubt.any { // an earlier copy may have taken some of them
-		start = min(start, l.doubt.since)
-	}
+	e, start := l.engine, l.attempts.Since(sent.Start) // an earlier copy may have taken some of them
 	if sent.all.Status == store.Already {
-		start = l.denied.since(start)
+		start = l.attempts.SinceAny(sent.Start)
 	}
 	for _, req := range l.lockSet.reqs {
 		if e.clock.Now() >= hold.ValidUntil(start, req.Lease) {
-			l.doubt.add(start, sent.NotAfter)
+			l.attempts.Lost(request.Sent{Start: start, NotAfter: sent.NotAfter})
 			l.renounce()
 			return nil, opaque{errStale}
 		}
@@ -275,13 +272,13 @@ func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 		if i == l.lockSet.at {
 			h = l.wonOne(sent.all.Fences[i], start)
 		} else {
-			_, h = e.add(req, l.ID, sent.all.Fences[i], start, l.doubt.notAfter, 0)
+			_, h = e.add(req, l.ID, sent.all.Fences[i], start, l.attempts.Late(), 0)
 		}
 		l.lockSet.held = append(l.lockSet.held, h)
 	}
 	if e.sender.Closed() {
 		for _, h := range l.lockSet.held {
-			grantOf(h).orphan()
+			grantOf(h).disown()
 		}
 		return nil, store.ErrUnsent
 	}
@@ -292,7 +289,7 @@ func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
 func (l *leader) wonOne(fence int64, start time.Duration) *hold.Hold {
 	l.key.mu.Lock()
 	defer l.key.unlock()
-	g, h := l.engine.newGrantLocked(l.key, l.req, l.ID, fence, start, l.doubt.notAfter)
+	g, h := l.engine.newGrantLocked(l.key, l.req, l.ID, fence, start, l.attempts.Late())
 	l.key.winLocked(l.waiter, g)
 	return h
 }
@@ -317,20 +314,17 @@ type askedAll struct {
 
 // askAll sends the script that takes all. Like ask, it cleans up after a reply that nobody waits for: each member is
 // released by itself, since the members may be served by several nodes by then.
-func (e *Engine) askAll(ctx context.Context, w *waiter, before doubt) askedAll {
-	reqs, id := w.lockSet.reqs, w.ID
+func (e *Engine) askAll(ctx context.Context, w *waiter) askedAll {
+	reqs, id, before := w.lockSet.reqs, w.ID, w.attempts
 	send := func(ctx context.Context) (askedAll, error) {
 		sent := e.sendAcquireAll(ctx, reqs, id)
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent askedAll, err error) {
-		after := before
-		if store.FaultOf(err) == store.FaultAmbiguous {
-			after.add(sent.Start, sent.NotAfter)
-		}
-		if after.any || sent.all.Status == store.Held || sent.all.Status == store.Already {
+		after := before.After(sent.Sent, err)
+		if after.InDoubt() || sent.all.Status == store.Held || sent.all.Status == store.Already {
 			for _, req := range reqs {
-				e.undo(req, id, after.notAfter)
+				e.disown(req, id, after.Late(), 0)
 			}
 		}
 	})

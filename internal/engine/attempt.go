@@ -38,7 +38,7 @@ func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 		return l.attemptAll(ctx)
 	}
 	for range 3 {
-		sent := e.ask(ctx, l.waiter, l.doubt)
+		sent := e.ask(ctx, l.waiter)
 		if sent.err != nil {
 			l.unanswered(sent)
 			return nil, 0, sent.err
@@ -48,13 +48,10 @@ func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 		switch sent.reply.Status {
 		case store.Busy:
 			l.busy, l.why = true, sent.reply.Why
-			l.denied = denial{sent.Start, sent.NotAfter}
+			l.attempts.Refused(sent.Sent)
 			l.toldBusy()
 			l.placed(sent.reply)
 			l.tells = sent.reply.Also
-			if l.doubt.any { // what may hold by this id later has come to it after this request
-				l.doubt.since = sent.Start
-			}
 			return nil, sent.reply.PTTL, nil
 		case store.Held, store.Already:
 			h, err := l.granted(sent)
@@ -77,10 +74,11 @@ func (l *leader) unanswered(sent asked) {
 	}
 	switch {
 	case errors.Is(sent.err, request.ErrAbandoned):
-		l.doubt, l.untold = doubt{}, false // whoever gets the late reply cleans up after all of it
+		l.attempts.HandOver() // the goroutine that gets the late reply cleans up after all of it
+		l.untold = false
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
-		l.doubt.add(sent.Start, sent.NotAfter)
+		l.attempts.Lost(sent.Sent)
 		l.untold = !l.once
 	}
 }
@@ -115,28 +113,25 @@ var errClock = errors.New("the clock of the Redis server is changing too fast")
 // others to come back.
 //
 // A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
-// Close finds this one, or the sender is found closed here and the grant is given to the reclaimer.
+// Close finds this one, or the sender is found closed here and the grant is given to the ledger.
 func (l *leader) granted(sent asked) (*hold.Hold, error) {
 	e := l.engine
 	if l.req.Loose {
 		return l.took(sent), nil
 	}
 	start := sent.Start
-	if sent.reply.Status == store.Already && l.doubt.any {
-		start = min(start, l.doubt.since)
-	}
 	if sent.reply.Status == store.Already {
-		start = l.denied.since(start)
+		start = l.attempts.SinceAny(start)
 	}
 	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
-		l.doubt.add(start, sent.NotAfter)
+		l.attempts.Lost(request.Sent{Start: start, NotAfter: sent.NotAfter})
 		l.renounce()
 		l.setTicket(0)
 		return nil, opaque{errStale}
 	}
 	g, h := l.won(sent, start)
 	if e.sender.Closed() {
-		g.orphan() // Close may have looked for grants before this one was listed
+		g.disown() // Close may have looked for grants before this one was listed
 		return nil, store.ErrUnsent
 	}
 	return h, nil
@@ -148,7 +143,7 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	w, e, k := l.waiter, l.engine, l.key
 	k.mu.Lock()
 	defer k.unlock()
-	late := l.doubt.notAfter
+	late := l.attempts.Late()
 	if w.Registers {
 		late = max(late, w.Entering())
 	}
@@ -173,19 +168,19 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 }
 
 // renounce gives up the id if it may stand for a hold by now, or may do so later, of which this process does not know.
-// The reclaimer releases it until no copy of any of its requests can be carried out any more. From here on the waiter
-// has another id, so what the reclaimer releases can never be a hold that this waiter is granted.
+// The ledger releases it until no copy of any of its requests can be carried out any more. From here on the waiter
+// has another id, so what the ledger releases can never be a hold that this waiter is granted.
 //
 // What could happen without it: a waiter's request hangs in a broken connection; its caller's context ends; the call
 // returns; the connection is repaired, and the request takes the lock, under an id that nobody knows any more. Others
 // would wait for a whole lease for a holder that does not exist.
 func (l *leader) renounce() {
-	if l.doubt.any {
-		late := max(l.doubt.notAfter, l.denied.notAfter, l.entering())
+	if l.attempts.InDoubt() {
+		late := max(l.attempts.Late(), l.attempts.CopyLate(), l.entering())
 		for _, req := range l.all() {
-			l.engine.undoSince(l.doubt.since, req, l.ID, late)
+			l.engine.disown(req, l.ID, late, l.attempts.Since(l.engine.clock.Now()))
 		}
-		l.doubt, l.denied = doubt{}, denial{}
+		l.attempts = request.Attempts{}
 		l.rename(l.engine.newID())
 	}
 }

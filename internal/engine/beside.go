@@ -16,7 +16,7 @@ import (
 // has c:8, under which nobody reads until it is imported. To refuse would be plainer, but whether others joined is
 // nothing that the caller knows or can change.
 //
-// The request is an adoption by which the old hold stays. If its answer is lost for good, the new id is reclaimed
+// The request is an adoption by which the old hold stays. If its answer is lost for good, the new id is disowned
 // and the caller has neither: its own level has ended, and the others' grant is untouched.
 //
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released
@@ -36,9 +36,9 @@ func (e *Engine) exportBeside(l *hold.Level) (_ Passage, err error) {
 		}
 		return Passage{}, cmp.Or(Unlock(l), err)
 	}
-	e.outlast(g.proto, unsure.notAfter)
+	e.outlast(g.proto, unsure.Late())
 	if err := Unlock(l); err != nil {
-		e.undo(req, id, unsure.notAfter)
+		e.disown(req, id, unsure.Late(), 0)
 		return Passage{}, err
 	}
 	return passage, nil

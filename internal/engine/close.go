@@ -44,7 +44,7 @@ func (e *Engine) Close() []string {
 
 // abandonAll ends every live hold here. A hold that is being released already is left to the call that releases it,
 // which Close waits for. The orphans are released together, many by one script.
-func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
+func (e *Engine) abandonAll() (names []string, orphans []request.Disowned) {
 	for _, g := range e.table.all() {
 		ended, ok := g.End(hold.Closed, e.refuse(g.proto))
 		if !ok {
@@ -55,7 +55,7 @@ func (e *Engine) abandonAll() (names []string, orphans []request.Orphan) {
 		e.events.ended(ended.Owners, ended.Cause)
 		g.key.drop(g)
 		names = append(names, g.proto.Name())
-		orphans = append(orphans, g.asOrphan())
+		orphans = append(orphans, g.disowned(0))
 	}
 	return names, orphans
 }

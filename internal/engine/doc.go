@@ -24,7 +24,7 @@
 // # Why nothing is left behind
 //
 // A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome is unknown,
-// because the reply was lost or nobody waited for it any more, is given to the reclaimer, which releases the id until a
+// because the reply was lost or nobody waited for it any more, is given to the ledger, which releases the id until a
 // reply shows a server time beyond the not-after: from then on no copy can take effect.
 //
 // # What if
@@ -33,7 +33,7 @@
 //
 // An acquisition (attempt.go, ask.go).
 //   - The reply is lost after the effect: the next attempt has the same id and is answered "already"; validity counts
-//     from the first sending. Without a next attempt the id is reclaimed.
+//     from the first sending. Without a next attempt the id is disowned.
 //   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the lease.
 //     If nothing is left, or the caller has gone, the id is released.
 //   - The context ends: the caller leaves at once, and the goroutine that waits for the reply cleans up.
@@ -43,7 +43,7 @@
 // A release (release.go).
 //   - Lost after the effect: the next sending finds the id gone, which then is no loss.
 //   - Late: the id is never used again, so a copy that comes later finds nothing.
-//   - The context ends: it has none but the release timeout; after that the reclaimer goes on.
+//   - The context ends: it has none but the release timeout; after that the ledger goes on.
 //   - The process stops: the contexts have ended before; the lock is free when its lease is over.
 //
 // A step of the count of levels (count.go). Nobody waits for it.

@@ -67,7 +67,7 @@ func renewMost(minReplicas int) int {
 // New returns an engine. It sends nothing.
 //
 // The parts are made in the order in which they need one another: the wheel needs the clock; the sender the wheel,
-// which wakes the reclaimer; the watchdog the wheel; the holds all of them. The store is started last, because it
+// which wakes the ledger; the watchdog the wheel; the holds all of them. The store is started last, because it
 // may call the engine from then on.
 func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, store: cfg.Store, clock: watchdog.NewClock(), done: make(chan struct{})}

@@ -13,7 +13,7 @@ import (
 // as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
 //
 // The end is an instant of the server's clock, and not a duration. So a release that is sent again, or comes late, or
-// is left to the reclaimer keeps the lock no longer, and one that comes when the time is over just releases. What
+// is left to the ledger keeps the lock no longer, and one that comes when the time is over just releases. What
 // counts is when the server granted the hold, and that was not after the latest time that its clock may have shown
 // when the answer had come. The lock is kept for a round trip longer than it need be, at most.
 //
@@ -24,7 +24,7 @@ func (g *Grant) keepFor(d time.Duration) {
 	}
 }
 
-// parting is the protocol by which the grant is released, by an unlock, by Close or by the reclaimer.
+// parting is the protocol by which the grant is released, by an unlock, by Close or by the ledger.
 func (g *Grant) parting() store.Protocol {
 	p := g.proto
 	if served := g.Served(); len(served) > 0 {

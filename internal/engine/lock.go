@@ -227,7 +227,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 
 // quit takes w out of the queue. A hold that came to it at the last moment is passed on, in the
 // background, because the caller's context is over. What is left for the caller to clean up is returned. If Close is at
-// work and starts no goroutines any more, the hold is left to the reclaimer, for which Close waits.
+// work and starts no goroutines any more, the hold is left to the ledger, for which Close waits.
 func (e *Engine) quit(w *waiter) localqueue.Remains {
 	h, left := w.leave()
 	if h == nil || h == nothing {
@@ -235,7 +235,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 	}
 	e.given(w, h)
 	if g := grantOf(h); !e.sender.Spawn(func() { g.discard(h) }) {
-		g.orphan()
+		g.disown()
 	}
 	return left
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/request"
@@ -77,17 +78,17 @@ func (g *Grant) forfeit(reason hold.Reason) {
 	switch reason {
 	case hold.Expired:
 		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
-		sender.ReclaimFrom(g.Lease.ValidUntil(), g.asOrphan(), g.Longest())
+		sender.Disown(g.disowned(g.Lease.ValidUntil()))
 	case hold.MaxHold:
-		sender.Reclaim(g.asOrphan(), g.Longest())
+		sender.Disown(g.disowned(0))
 	case hold.Gone:
 		g.engine.leavePlaces(g)
 	}
 }
 
-// orphan ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the
-// reclaimer. Close may have found it on the table and ended it first; then nothing is left to do here.
-func (g *Grant) orphan() {
+// disown ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the ledger.
+// Close may have found it on the table and ended it first; then nothing is left to do here.
+func (g *Grant) disown() {
 	ended, ok := g.End(hold.Closed, g.engine.refuse(g.proto))
 	if !ok {
 		return
@@ -95,13 +96,13 @@ func (g *Grant) orphan() {
 	g.engine.watchdog.Stop(&g.Lease)
 	ended.Contexts()
 	g.engine.events.ended(ended.Owners, ended.Cause)
-	g.engine.sender.Reclaim(g.asOrphan(), g.Longest())
+	g.engine.sender.Disown(g.disowned(0))
 	g.key.drop(g)
 }
 
-// asOrphan is the grant as the reclaimer takes it over.
-func (g *Grant) asOrphan() request.Orphan {
-	return request.Orphan{Proto: g.parting(), ID: g.id, NotAfter: g.doubt}
+// disowned is the grant as the ledger takes it over, not to be released before an instant.
+func (g *Grant) disowned(from time.Duration) request.Disowned {
+	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), NotAfter: g.doubt, From: from}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

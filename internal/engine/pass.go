@@ -20,7 +20,7 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 		return e.releaseIn(g, last, end, runOver, true)
 	}
 	if e.sender.Closed() {
-		g.orphan() // Close may have looked at this grant when it was between two Holds
+		g.disown() // Close may have looked at this grant when it was between two Holds
 	}
 	return nil
 }

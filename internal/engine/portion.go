@@ -43,7 +43,7 @@ func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 		return nil, pttl, nil
 	}
 	h, pttl, err := l.attempt(ctx)
-	if h == nil && err == nil && !l.doubt.any {
+	if h == nil && err == nil && !l.attempts.InDoubt() {
 		until := e.clock.Now() + min(pttl+time.Millisecond, e.cfg.MaxPoll)
 		if l.why != nil {
 			until = 0
@@ -80,10 +80,12 @@ func (w *waiter) rests(heard localqueue.Heard, until time.Duration) {
 // before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
 // can wait until no copy comes any more.
 func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
-	if until := w.denied.notAfter; w.Registers && until > 0 && grantOf(h).id != w.ID {
+	if until := w.attempts.CopyLate(); w.Registers && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
-		due := e.sender.Local(p.Key(), until) + time.Millisecond
-		e.sender.ReclaimFrom(due, request.Orphan{Proto: p, ID: w.ID, NotAfter: until}, w.req.Lease)
+		e.sender.Disown(request.Disowned{
+			Proto: p, ID: w.ID, Lease: w.req.Lease,
+			NotAfter: until, From: e.sender.Local(p.Key(), until) + time.Millisecond,
+		})
 	}
 	return h
 }

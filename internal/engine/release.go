@@ -22,7 +22,7 @@ func (e *Engine) by(end time.Duration) context.Context {
 // request says so; after a request whose reply was lost it is that request's work.
 //
 // It has no context but the release timeout: the caller's has ended, or may end, and the lock is to be released all
-// the same. If Redis does not answer in that time, the reclaimer goes on, for as long as Redis may keep the hold, and
+// the same. If Redis does not answer in that time, the ledger goes on, for as long as Redis may keep the hold, and
 // the caller is told that the release is not certain. The next of this process asks by an id of its own, and waits in
 // Redis until the old id is gone.
 //
@@ -74,7 +74,9 @@ func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOv
 		}
 		return request.Later
 	}) {
-		until := e.sender.Resume(end-e.cfg.ReleaseTimeout, request.Orphan{Proto: parting, ID: g.id}, g.Longest())
+		until := e.sender.Disown(request.Disowned{
+			Proto: parting, ID: g.id, Lease: g.Longest(), Since: end - e.cfg.ReleaseTimeout,
+		})
 		g.key.drop(g)
 		return e.unconfirmed(g.proto, until, err)
 	}
@@ -125,7 +127,7 @@ func (r runEnd) reached(e *Engine, g *Grant, receivers int64) runEnd {
 // the last second, and listens, or the message reached a receiver.
 func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Count{}) }
 
-// takeBack releases once, without waiting for more than one command's time: the reclaimer is for what
+// takeBack releases once, without waiting for more than one command's time: the ledger is for what
 // that does not settle.
 //
 // A grant that too few replicas confirmed stands on the primary all the same. Its caller is told that it does not
@@ -133,6 +135,6 @@ func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Co
 func (e *Engine) takeBack(req Request, id string) {
 	_, err := e.sender.Release(background, req.Proto, id, e.clock.Now()+e.sender.Limit(e.cfg.Lease))
 	if err != nil && !errors.Is(err, store.ErrConflict) {
-		e.sender.Reclaim(request.Orphan{Proto: req.Proto, ID: id}, req.Lease)
+		e.sender.Disown(request.Disowned{Proto: req.Proto, ID: id, Lease: req.Lease})
 	}
 }

@@ -83,7 +83,7 @@ func (l *leader) took(sent asked) *hold.Hold {
 	l.key.win(l.waiter)
 	if !l.req.Shared {
 		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
-			ID: l.ID, NotAfter: max(sent.NotAfter, l.doubt.notAfter, l.denied.notAfter),
+			ID: l.ID, NotAfter: max(sent.NotAfter, l.attempts.Late(), l.attempts.CopyLate()),
 		})
 	} else {
 		l.engine.table.share(l.req.Proto, sent.Start)

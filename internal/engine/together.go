@@ -34,7 +34,7 @@ func (w *waiter) isBehind() bool {
 // steppedBack reports whether the leader is to go back into the queue. One of whose requests the fate is
 // unknown stays and finds out.
 func (l *leader) steppedBack(refused bool) bool {
-	if l.doubt.any || l.once || l.lockSet != nil {
+	if l.attempts.InDoubt() || l.once || l.lockSet != nil {
 		return false
 	}
 	if refused && l.stepBack() {

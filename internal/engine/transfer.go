@@ -42,7 +42,7 @@ func (p Passage) id() string {
 }
 
 // Export takes the hold that ctx carries out of this process. Its context ends first; then it gets the id of the
-// passage, which tells whether it is still there. An export that is not confirmed is reclaimed, by both ids, so that
+// passage, which tells whether it is still there. An export that is not confirmed is disowned, by both ids, so that
 // the hold is never in two processes.
 //
 // From the moment at which Export returns, anybody who has the passage may import it. So before that, nothing of this
@@ -95,7 +95,7 @@ func (e *Engine) exportAlone(g *Grant, l *hold.Level) (Passage, error) {
 	l.End(e.cfg.Errors.Released)
 	defer g.key.drop(g)
 	if !valid {
-		e.sender.Reclaim(g.asOrphan(), g.Longest())
+		e.sender.Disown(g.disowned(0))
 		err := e.lostError(p, hold.Expired, nil)
 		e.events.lost(err)
 		return Passage{}, err
@@ -123,7 +123,7 @@ func (e *Engine) outlast(p store.Protocol, notAfter int64) {
 // depart has Redis give an exported hold the id of its passage, and a lease, which is the time that the importer has. A
 // hold that is gone stays gone: that is a loss, which this process had not noticed yet. If no answer comes within the
 // release timeout, nobody can say by which of the two ids the hold stands, and the caller gets no passage. So both are
-// reclaimed, that of the passage by adopt; in whatever order the releases and the last copy of the request come,
+// disowned, that of the passage by adopt; in whatever order the releases and the last copy of the request come,
 // nothing is left.
 func (e *Engine) depart(g *Grant, passage Passage) error {
 	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
@@ -134,7 +134,9 @@ func (e *Engine) depart(g *Grant, passage Passage) error {
 		e.leavePlaces(g)
 		e.events.lost(err)
 	case err != nil:
-		e.sender.Reclaim(g.asOrphan(), max(g.Longest(), req.Lease))
+		lost := g.disowned(0)
+		lost.Lease = max(lost.Lease, req.Lease)
+		e.sender.Disown(lost)
 	}
 	return err
 }
@@ -175,11 +177,11 @@ func (e *Engine) doImport(ctx context.Context, req Request, from Passage) (*hold
 //
 // The steps of a request whose outcome is unknown are those of an acquisition: each sending has a not-after, all
 // have the same new id, "already" is this call's own work, and an id of which nothing is known in the end is
-// reclaimed. For an import that takes the hold from both sides, which is safe; the passage is used up then, and the
+// disowned. For an import that takes the hold from both sides, which is safe; the passage is used up then, and the
 // caller is told that Redis did not answer.
 func (e *Engine) adopt(
 	ctx context.Context, x crash.Exchange, req Request, from string, ask store.Ask,
-) (unsure doubt, err error) {
+) (unsure request.Attempts, err error) {
 	p := req.Proto
 	var sent adopted
 	if !e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
@@ -193,12 +195,12 @@ func (e *Engine) adopt(
 		case kind == store.FaultDefinite, kind == store.FaultConflict:
 			return request.GiveUp
 		case kind == store.FaultAmbiguous:
-			unsure.add(sent.Start, sent.NotAfter)
+			unsure.Lost(sent.Sent)
 		}
 		return request.Later
 	}) {
-		if unsure.any {
-			e.sender.Reclaim(request.Orphan{Proto: p, ID: ask.ID, NotAfter: unsure.notAfter}, req.Lease)
+		if unsure.InDoubt() {
+			e.disown(req, ask.ID, unsure.Late(), 0)
 		}
 		return unsure, e.ended(ctx, p, sent.err)
 	}
@@ -225,11 +227,11 @@ func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
 // imported makes the local side of a hold that was adopted. Its validity counts from the first sending of the
 // request, and its token is the exporter's: it is one possession of the lock, in two processes one after the other.
 func (e *Engine) imported(
-	ctx context.Context, req Request, id string, from Passage, began time.Duration, unsure doubt,
+	ctx context.Context, req Request, id string, from Passage, began time.Duration, unsure request.Attempts,
 ) (*hold.Level, error) {
-	g, h := e.add(req, id, from.Fence, began, unsure.notAfter, from.Keep)
+	g, h := e.add(req, id, from.Fence, began, unsure.Late(), from.Keep)
 	if e.sender.Closed() {
-		g.orphan()
+		g.disown()
 		return nil, e.refuse(req.Proto)
 	}
 	l, ok := attach(ctx, h, req)
@@ -248,7 +250,7 @@ type adopted struct {
 
 // askAdopt sends one request, and cleans up after an answer that comes when the caller has left.
 func (e *Engine) askAdopt(
-	ctx context.Context, x crash.Exchange, req Request, from string, ask store.Ask, before doubt,
+	ctx context.Context, x crash.Exchange, req Request, from string, ask store.Ask, before request.Attempts,
 ) adopted {
 	p := req.Proto
 	limit := e.sender.Limit(req.Lease)
@@ -263,12 +265,9 @@ func (e *Engine) askAdopt(
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent adopted, err error) {
-		after := before
-		if store.FaultOf(err) == store.FaultAmbiguous {
-			after.add(sent.Start, sent.NotAfter)
-		}
-		if after.any || sent.reply.Status == store.Done || sent.reply.Status == store.Already {
-			e.sender.Reclaim(request.Orphan{Proto: p, ID: ask.ID, NotAfter: after.notAfter}, req.Lease)
+		after := before.After(sent.Sent, err)
+		if after.InDoubt() || sent.reply.Status == store.Done || sent.reply.Status == store.Already {
+			e.disown(req, ask.ID, after.Late(), 0)
 		}
 	})
 	sent.err = err

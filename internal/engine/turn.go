@@ -18,7 +18,7 @@ import (
 // before it looks whose turn is next.
 func (e *Engine) leavePlaces(g *Grant) {
 	if served := g.Served(); len(served) > 0 {
-		e.sender.Reclaim(request.Orphan{Proto: g.proto.Serving(served), ID: served[0]}, g.Longest())
+		e.sender.Disown(request.Disowned{Proto: g.proto.Serving(served), ID: served[0], Lease: g.Longest()})
 	}
 }
 

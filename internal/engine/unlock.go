@@ -34,7 +34,7 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 //	not the last level                        nothing is sent; the count follows later
 //	the last level                            contexts end; then the grant passes in memory, or is released
 //	the Hold ended before                     nothing is sent; what it ended with is returned
-//	the validity turns out to be over         the loss is returned, and the id is reclaimed
+//	the validity turns out to be over         the loss is returned, and the id is disowned
 //	unlocked before, or the client is closed  an error, and nothing else
 //
 // A level is unlocked once, by the first call; the unlock function of a Lock call may be called by any goroutine and
@@ -81,7 +81,7 @@ func (g *Grant) foundLost(ended hold.Ended) {
 	e := g.engine
 	e.watchdog.Lose(&g.Lease, ended.Cause)
 	ended.Contexts()
-	e.sender.Reclaim(g.asOrphan(), g.Longest())
+	e.sender.Disown(g.disowned(0))
 	g.key.drop(g)
 	for range ended.Losers {
 		e.events.lost(ended.Cause)
@@ -104,11 +104,11 @@ func (g *Grant) finish(l *hold.Level, end time.Duration) error {
 // sweep has released again what a late copy of the acquisition may still take. For example: the acquisition was sent
 // twice because its first answer was lost, and the first copy still stands in a proxy's buffer. The lock is released,
 // the copy arrives, finds the lock free and takes it under the old id. Its not-after bounds when that can be; until
-// then the reclaimer goes on releasing the id. It does so once at least: a copy may have come after the release and
+// then the ledger goes on releasing the id. It does so once at least: a copy may have come after the release and
 // before the answer to that.
 func (g *Grant) sweep() {
 	if g.doubt > 0 {
-		g.engine.sender.Reclaim(g.asOrphan(), g.Longest())
+		g.engine.sender.Disown(g.disowned(0))
 	}
 }
 

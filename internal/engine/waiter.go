@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
@@ -14,15 +15,15 @@ import (
 type waiter struct {
 	localqueue.Waiter // guarded by the mutex of its Key
 
-	req     Request
-	key     *Key       // in whose queue it is, or was; constant from when it entered
-	under   outer      // the hold of another side under which it passes the queue
-	lockSet *lockSet   // it stands for several requests; req is the one in whose queue it is
-	once    bool       // it is not going to wait
-	why     error      // what is said if it is refused, where that is not "busy"
-	denied  denial     // of its requests, by its present id
-	hold    *hold.Hold // that came to it without its asking; guarded as well
-	joiner  *joiner    // of a reader; nil for others
+	req      Request
+	key      *Key             // in whose queue it is, or was; constant from when it entered
+	under    outer            // the hold of another side under which it passes the queue
+	lockSet  *lockSet         // it stands for several requests; req is the one in whose queue it is
+	once     bool             // it is not going to wait
+	why      error            // what is said if it is refused, where that is not "busy"
+	attempts request.Attempts // its requests by its present id
+	hold     *hold.Hold       // that came to it without its asking; guarded as well
+	joiner   *joiner          // of a reader; nil for others
 
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask

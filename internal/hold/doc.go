@@ -34,10 +34,10 @@
 //
 //	           | contexts end with | in the store                                | observers are told
 //	Released   | Released, before  | released                                    | released
-//	found lost | the loss          | reclaimed: it may be there still            | lost; the last unlock: released
-//	Lost       | the loss          | reclaimed, but when it said that it is gone | lost, once for each Hold
+//	found lost | the loss          | disowned: it may be there still             | lost; the last unlock: released
+//	Lost       | the loss          | disowned, but when it said that it is gone  | lost, once for each Hold
 //	  between  | -                 | the same                                    | nothing: it lasted to its end
-//	Closed     | the client's end  | released by Close, or reclaimed             | the client's end
+//	Closed     | the client's end  | released by Close, or disowned              | the client's end
 //	Export     | Released          | stays, and is the importer's                | released
 //
 // The contexts always end first: no context says that a lock is held which somebody else may have. The levels stay

@@ -71,7 +71,7 @@ func (s *Sender) Wait() { s.calls.Wait() }
 // The goroutine that waits here may outlive WaitUntil by as long as a call hangs. Close joins it all the same: it
 // waits once more, without a bound, when the connections are gone that a call could hang on.
 func (s *Sender) WaitUntil(end time.Duration) {
-	end = s.reclaim.soonest(end)
+	end = s.ledger.soonest(end)
 	joined := make(chan struct{})
 	go func() {
 		s.calls.Wait()

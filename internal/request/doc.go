@@ -9,7 +9,7 @@
 //   - A request is sent again under the same id ([Sender.Retry]). Carried out twice, it takes one hold.
 //   - A caller that leaves ([Call]) hands its request over: what the late reply grants is released.
 //   - An id that nobody treats as a hold any more is released until a server time beyond the not-after of its last
-//     request has been seen ([Sender.Reclaim]). A request that was refused is not cleaned up after: a copy of it
+//     request has been seen ([Sender.Disown]). A request that was refused is not cleaned up after: a copy of it
 //     that the network delivers when the lock has become free takes it for a lease.
 //
 // # A request that comes late
@@ -17,7 +17,7 @@
 // A client asks for a lock with a lease of 30 s, at 12:00:00 on the server's clock. Its not-after is 12:00:03.
 //
 //	12:00:00.0  the request leaves, and the network holds it back
-//	12:00:03.0  the client has no answer, and its caller gives up: Reclaim takes the id over
+//	12:00:03.0  the client has no answer, and its caller gives up: the ledger takes the id over
 //	12:00:03.1  a release of the id is answered "not there", at 12:00:03.1: nothing can come any more
 //
 // Had the answer said 12:00:02.9, the request could still arrive in the tenth of a second that was left, and take the
@@ -26,7 +26,7 @@
 // is worth asking again.
 //
 // A server that fails over to a clock that is behind makes the not-after later by as much, and the answer that ends the
-// reclaiming with it. If nothing is ever answered, the reclaimer stops when the not-after and the lease are over by the
+// releasing with it. If nothing is ever answered, the ledger stops when the not-after and the lease are over by the
 // client's own clock: what was taken is free again then.
 //
 // # What an answer means
@@ -39,9 +39,9 @@
 //	already         it had been      it had been         -
 //	not there       -                the hold is lost    it had been carried out: no loss
 //	late            never will be    -                   -
-//	no answer       reclaim the id   the lease decides   reclaim the id
+//	no answer       disown the id    the lease decides   disown the id
 //
 // An adoption is read like an acquisition; "not there" says that the hold is over, or another's.
 //
-// No mutex of this package is held over I/O. That of the reclaimer is taken before the Sender's own.
+// No mutex of this package is held over I/O. That of the ledger is taken before the Sender's own.
 package request

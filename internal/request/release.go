@@ -17,7 +17,7 @@ import (
 func (s *Sender) Release(
 	ctx context.Context, p store.Protocol, id string, end time.Duration,
 ) (reply store.ReleaseReply, err error) {
-	era, sent := s.recent.era(), s.cfg.Clock.Now()
+	era, sent := s.ledger.era(), s.cfg.Clock.Now()
 	ctx = s.cfg.Store.WithinAll(ctx, s.Limit(s.cfg.Lease), end-s.cfg.Clock.Now())
 	err = Exchange(crash.Release, func() (err error) {
 		reply, err = p.Release(ctx, id)
@@ -25,29 +25,29 @@ func (s *Sender) Release(
 	})
 	s.Noted(Event{Of: p, Node: s.cfg.Store.Node(p.Key()), Sent: sent, Err: err})
 	if err == nil {
-		s.recent.add(era, p, id)
+		s.ledger.confirm(era, p, id)
 	}
 	return reply, err
 }
 
 // Era is taken before a request is sent that ends holds, and handed to Ended after.
-func (s *Sender) Era() int { return s.recent.era() }
+func (s *Sender) Era() int { return s.ledger.era() }
 
 // Ended notes that a hold's end was confirmed: a primary that is replaced afterwards may have confirmed it alone.
-func (s *Sender) Ended(era int, p store.Protocol, id string) { s.recent.add(era, p, id) }
+func (s *Sender) Ended(era int, p store.Protocol, id string) { s.ledger.confirm(era, p, id) }
 
-// ReleaseAll releases orphans, and those that were to be reclaimed when the Sender was closed, in batches, and again
-// those that got no answer, until end. A node that is known not to answer is given up before. Each node is asked
+// ReleaseAll releases ids, and those that were owed when the Sender was closed, in batches, and again those that got no
+// answer, until end. A node that is known not to answer is given up before. Each node is asked
 // beside the others, so that one which hangs costs the others nothing of their time.
 //
-// ReleaseAll returns the orphans that were released though a request for them may still come: the caller releases them
-// again when the calls that may have sent one are over.
+// ReleaseAll returns those that were released though a request for them may still come: the caller releases them again
+// when the calls that may have sent one are over.
 //
-// ReleaseAll is for Close, which nothing may outlast: there is no reclaimer any more that could take over what gets no
-// answer, and no caller to tell. What is left at end is freed by its lease.
-func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) (early []Orphan) {
-	at := make(map[string][]Orphan)
-	for _, o := range append(orphans, s.reclaim.rest()...) {
+// ReleaseAll is for Close, which nothing may outlast: nobody works on the ledger any more who could take over what gets
+// no answer, and no caller to tell. What is left at end is freed by its lease.
+func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) (early []Disowned) {
+	at := make(map[string][]Disowned)
+	for _, o := range append(ids, s.ledger.rest()...) {
 		node := s.cfg.Store.Node(o.Proto.Key())
 		at[node] = append(at[node], o)
 	}
@@ -66,12 +66,12 @@ func (s *Sender) ReleaseAll(orphans []Orphan, end time.Duration) (early []Orphan
 }
 
 // releaseAt is ReleaseAll for one node.
-func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) (early []Orphan) {
+func (s *Sender) releaseAt(node string, ids []Disowned, end time.Duration) (early []Disowned) {
 	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
-		var again []Orphan
-		orphans, again = s.releaseOnce(node, orphans, end)
+		var again []Disowned
+		ids, again = s.releaseOnce(node, ids, end)
 		early = append(early, again...)
-		if len(orphans) == 0 || s.cfg.Clock.Now()+pause >= s.reclaim.until(node, end) {
+		if len(ids) == 0 || s.cfg.Clock.Now()+pause >= s.ledger.until(node, end) {
 			return early
 		}
 		<-time.After(pause) // bounded by end; there is nothing else to wait for
@@ -79,11 +79,11 @@ func (s *Sender) releaseAt(node string, orphans []Orphan, end time.Duration) (ea
 }
 
 // releaseOnce sends one release for each and returns those that got no answer, and those that got one early.
-func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (silent, early []Orphan) {
-	for len(orphans) > 0 {
-		batch := orphans[:min(len(orphans), Batch)]
-		orphans = orphans[len(batch):]
-		left := s.reclaim.until(node, end) - s.cfg.Clock.Now()
+func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (silent, early []Disowned) {
+	for len(ids) > 0 {
+		batch := ids[:min(len(ids), Batch)]
+		ids = ids[len(batch):]
+		left := s.ledger.until(node, end) - s.cfg.Clock.Now()
 		if left <= 0 {
 			return nil, early
 		}
@@ -102,7 +102,7 @@ func (s *Sender) releaseOnce(node string, orphans []Orphan, end time.Duration) (
 			}
 		}
 		if len(silent)-before < len(batch) {
-			s.reclaim.answered(node)
+			s.ledger.answered(node)
 		}
 	}
 	return silent, early

@@ -38,8 +38,7 @@ type Sender struct {
 	cfg    Config
 	clocks serverclock.Clocks
 
-	reclaim  reclaimer
-	recent   recent
+	ledger   ledger
 	answered answered
 	outages  outages
 
@@ -53,7 +52,7 @@ type Sender struct {
 // New returns a Sender. It sends nothing.
 func New(cfg Config) *Sender {
 	s := &Sender{cfg: cfg, closing: make(chan struct{})}
-	s.reclaim.sender, s.recent.sender = s, s
+	s.ledger.sender = s
 	s.outages.cfg = &s.cfg
 	return s
 }

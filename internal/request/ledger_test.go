@@ -89,7 +89,7 @@ func newHalves(t *testing.T) *halves {
 }
 
 // hold puts a hold in Redis, which is nobody's.
-func (c *halves) hold(t *testing.T, key string) Orphan {
+func (c *halves) hold(t *testing.T, key string) Disowned {
 	t.Helper()
 	id := "client:" + key
 	got, err := luacall.Acquire(luacall.AcquireArgs{
@@ -98,7 +98,7 @@ func (c *halves) hold(t *testing.T, key string) Orphan {
 	}).Run(context.Background(), c.conns.Traffic)
 	require.NoError(t, err)
 	require.Equal(t, store.Held, got.Status)
-	return Orphan{Proto: c.store.Bind(plainLock{key: key}), ID: id}
+	return Disowned{Proto: c.store.Bind(plainLock{key: key}), ID: id, Lease: time.Minute}
 }
 
 // defect B22: a node that does not answer a release holds up none of another node.
@@ -107,9 +107,9 @@ func TestAHungNodeHoldsUpReleasesOfNoOther(t *testing.T) {
 		c := newHalves(t)
 		stuck, free := c.hold(t, lowKey), c.hold(t, highKey)
 		c.low.Freeze()
-		c.sender.Reclaim(stuck, time.Minute)
+		c.sender.Disown(stuck)
 		synctest.Wait() // it is being asked for
-		c.sender.Reclaim(free, time.Minute)
+		c.sender.Disown(free)
 		synctest.Wait()
 		require.False(t, c.high.Miniredis().Exists(highKey), "the release waits for another node's answer")
 		require.True(t, c.low.Miniredis().Exists(lowKey))

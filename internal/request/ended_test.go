@@ -40,7 +40,7 @@ func (keyed) Key() string { return "k" }
 
 func (keyed) Traits() *store.Traits { return &store.Traits{} }
 
-func ids(ends []ending) (all []string) {
+func ids(ends []end) (all []string) {
 	for _, end := range ends {
 		all = append(all, end.id)
 	}
@@ -49,30 +49,30 @@ func ids(ends []ending) (all []string) {
 
 // defect B3: what was released lately is remembered in its order, up to a number, and for a time.
 func TestRecentReleasesAreRemembered(t *testing.T) {
-	r := &replaceable(t).recent
+	r := &replaceable(t).ledger
 	for n := range 3 {
-		r.add(r.era(), nil, strconv.Itoa(n))
+		r.confirm(r.era(), nil, strconv.Itoa(n))
 	}
-	require.Equal(t, []string{"0", "1", "2"}, ids(r.all()))
-	r.ends[r.first].at -= recentFor + time.Second
-	require.Equal(t, []string{"1", "2"}, ids(r.all()), "the first is too old")
-	for n := range 2 * maxRecent {
-		r.add(r.era(), nil, strconv.Itoa(n))
+	require.Equal(t, []string{"0", "1", "2"}, ids(r.replace()))
+	r.ended[r.first].at -= endedFor + time.Second
+	require.Equal(t, []string{"1", "2"}, ids(r.replace()), "the first is too old")
+	for n := range 2 * maxEnded {
+		r.confirm(r.era(), nil, strconv.Itoa(n))
 	}
-	all := ids(r.all())
-	require.Equal(t, maxRecent, len(all))
-	require.Equal(t, strconv.Itoa(2*maxRecent-1), all[maxRecent-1], "the newest are kept")
-	require.LessOrEqual(t, cap(r.ends), 4*maxRecent)
+	all := ids(r.replace())
+	require.Equal(t, maxEnded, len(all))
+	require.Equal(t, strconv.Itoa(2*maxEnded-1), all[maxEnded-1], "the newest are kept")
+	require.LessOrEqual(t, cap(r.ended), 4*maxEnded)
 }
 
 // defect B3: a release that was asked for before a primary was replaced, and confirmed after, may be of either.
 func TestAReleaseAcrossAReplacementIsRepeated(t *testing.T) {
 	s := replaceable(t)
-	era := s.recent.era()
-	require.Empty(t, s.recent.all())
-	s.recent.add(era, keyed{}, "7")
-	s.recent.add(s.recent.era(), keyed{}, "8")
-	left := s.reclaim.rest()
+	era := s.ledger.era()
+	require.Empty(t, s.ledger.replace())
+	s.ledger.confirm(era, keyed{}, "7")
+	s.ledger.confirm(s.ledger.era(), keyed{}, "8")
+	left := s.ledger.rest()
 	require.Len(t, left, 1, "the second one was asked of the new one")
 	require.Equal(t, "7", left[0].ID)
 }

@@ -1,0 +1,78 @@
+package request
+
+import (
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// Attempts are the requests that were sent under one id, as far as their outcome is unknown. They belong to the
+// goroutine that sends them; of the zero Attempts nothing was sent. They are settled before they are forgotten: the id
+// becomes a hold's, or is disowned.
+//
+// A request without an answer may have been carried out, or may still be until its not-after. One that was refused has
+// taken nothing, that is certain; but networks double requests, and a copy that arrives later, when the lock has become
+// free, is granted. Such a copy is recognised by the id: the next request is answered "already". If there is no next
+// request, what the copy took ends with its lease. What has none, and the marks of waiters, are disowned.
+type Attempts struct {
+	lost    bool          // a request had no answer
+	since   time.Duration // when the first of those was sent that may have begun a lease
+	late    int64         // until when one of those may be carried out, in server time in µs
+	refused Sent          // the last one that was refused; the zero one: none was
+}
+
+// Lost notes a request without an answer. The earliest sending counts for when a lease may have begun, and the latest
+// not-after for when the last copy can come. For example, of two requests sent at 5 s and 7 s with not-afters of 6.5 s
+// and 8.5 s by the server's clock, the hold may be one whose lease began at 5 s, and the id can be forgotten after 8.5
+// s.
+func (a *Attempts) Lost(sent Sent) {
+	if !a.lost {
+		a.since, a.lost = sent.Start, true
+	}
+	a.late = max(a.late, sent.NotAfter)
+}
+
+// Refused notes a request that was refused. What may hold by this id later has come to it after this request.
+func (a *Attempts) Refused(sent Sent) {
+	a.refused = sent
+	if a.lost {
+		a.since = sent.Start
+	}
+}
+
+// After is a with one request more, of which the caller left before the answer, and that ended with err.
+func (a Attempts) After(sent Sent, err error) Attempts {
+	if store.FaultOf(err) == store.FaultAmbiguous {
+		a.Lost(sent)
+	}
+	return a
+}
+
+// HandOver leaves the requests without an answer to somebody else, who settles them.
+func (a *Attempts) HandOver() { a.lost, a.since, a.late = false, 0, 0 }
+
+// InDoubt reports that a request had no answer.
+func (a *Attempts) InDoubt() bool { return a.lost }
+
+// Since is when the first request was sent that had no answer and may have begun a lease; if there is none, at start.
+func (a *Attempts) Since(start time.Duration) time.Duration {
+	if a.lost {
+		return min(start, a.since)
+	}
+	return start
+}
+
+// SinceAny is the same for a hold that Redis says was there already when it was asked at start: a copy of the request
+// that was refused last may have taken it, too.
+func (a *Attempts) SinceAny(start time.Duration) time.Duration {
+	if a.refused.NotAfter > 0 {
+		start = min(start, a.refused.Start)
+	}
+	return a.Since(start)
+}
+
+// Late is until when a request without an answer may be carried out, in server time in µs; 0: there is none.
+func (a *Attempts) Late() int64 { return a.late }
+
+// CopyLate is until when a copy of the last request that was refused may be carried out; 0: there is none.
+func (a *Attempts) CopyLate() int64 { return a.refused.NotAfter }

@@ -1,0 +1,54 @@
+package request
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// Interleaving 7: what is unknown about an id goes back to its first request, and ends with its last.
+func TestDoubtSpansAllRequests(t *testing.T) {
+	const s = time.Second
+	var a Attempts
+	require.False(t, a.InDoubt())
+	require.Equal(t, 4*s, a.Since(4*s), "nothing came before")
+	a.Lost(Sent{5 * s, 1000})
+	require.True(t, a.InDoubt())
+	require.Equal(t, 5*s, a.Since(9*s))
+	require.EqualValues(t, 1000, a.Late())
+	a.Lost(Sent{7 * s, 3000})
+	a.Lost(Sent{9 * s, 2000})
+	require.Equal(t, 5*s, a.Since(10*s))
+	require.EqualValues(t, 3000, a.Late())
+	a.HandOver()
+	require.Equal(t, Attempts{}, a)
+}
+
+// A request that was refused took nothing, but for a copy of it; nor did one before it that had no answer, until then.
+func TestWhatARefusalSettles(t *testing.T) {
+	const s = time.Second
+	var a Attempts
+	a.Lost(Sent{5 * s, 1000})
+	a.Refused(Sent{6 * s, 2000})
+	require.Equal(t, 6*s, a.Since(9*s))
+	require.EqualValues(t, 1000, a.Late(), "the first may still come")
+	require.EqualValues(t, 2000, a.CopyLate())
+	a.HandOver()
+	require.Equal(t, 9*s, a.Since(9*s))
+	require.Equal(t, 6*s, a.SinceAny(9*s), "the copy of a refused request")
+	require.EqualValues(t, 2000, a.CopyLate())
+}
+
+// What is unknown when a caller has left depends on what its last request ended with.
+func TestAttemptsAfterTheCallerLeft(t *testing.T) {
+	sent, lost := Sent{Start: time.Second, NotAfter: 1000}, &store.Failure{Fault: store.FaultAmbiguous, Err: errors.New("no")}
+	var a Attempts
+	require.True(t, a.After(sent, lost).lost)
+	require.False(t, a.After(sent, nil).lost)
+	require.False(t, a.After(sent, store.ErrUnsent).lost)
+	require.False(t, a.InDoubt(), "it is another one's")
+}
