@@ -216,39 +216,34 @@ func (e *Engine) attachAll(
 // out.
 func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	e := l.engine
-	for range 3 {
-		if at := e.table.inTheWay(l.lockSet); at >= 0 {
-			l.busy = true
-			return nil, 0, elsewhere{at}
-		}
-		sent := e.askAll(ctx, l.waiter)
-		if sent.err != nil {
-			if errors.Is(sent.err, store.ErrApart) {
-				if store.FaultOf(sent.err) == store.FaultAmbiguous {
-					l.attempts.Lost(sent.Sent)
-				}
-				return nil, 0, sent.err
+	if at := e.table.inTheWay(l.lockSet); at >= 0 {
+		l.busy = true
+		return nil, 0, elsewhere{at}
+	}
+	sent := e.askAll(ctx, l.waiter)
+	if sent.err != nil {
+		if errors.Is(sent.err, store.ErrApart) {
+			if store.FaultOf(sent.err) == store.FaultAmbiguous {
+				l.attempts.Lost(sent.Sent)
 			}
-			l.unanswered(sent.asked)
 			return nil, 0, sent.err
 		}
-		l.heard()
-		switch sent.all.Status {
-		case store.Busy:
-			l.busy = true
-			l.attempts.Refused(sent.Sent)
-			l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
-			if sent.all.Which != l.lockSet.at {
-				return nil, 0, elsewhere{sent.all.Which}
-			}
-			l.toldBusy()
-			return nil, sent.all.PTTL, nil
-		case store.Held, store.Already:
-			h, err := l.wonAll(sent)
-			return h, 0, err
-		}
+		l.unanswered(sent.asked)
+		return nil, 0, sent.err
 	}
-	return nil, 0, opaque{errClock}
+	l.heard()
+	if sent.all.Status == store.Busy {
+		l.busy = true
+		l.attempts.Refused(sent.Sent)
+		l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
+		if sent.all.Which != l.lockSet.at {
+			return nil, 0, elsewhere{sent.all.Which}
+		}
+		l.toldBusy()
+		return nil, sent.all.PTTL, nil
+	}
+	h, err := l.wonAll(sent)
+	return h, 0, err
 }
 
 // wonAll lists the holds, unless the shortest lease is as good as over. All begin at the same instant, and by the same
@@ -344,9 +339,9 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) 
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		return sent
 	}
-	take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+	take := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
 		sent.all, err = e.store.AcquireAll(ctx, members, id, notAfter)
-		return sent.all.Now, err
+		return request.Answer{Late: sent.all.Status == store.Late, Now: sent.all.Now}, err
 	}
 	sent.Sent, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto, limit, take)
 	return sent

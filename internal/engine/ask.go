@@ -63,11 +63,11 @@ func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask) asked {
 }
 
 // disown has Redis release what may stand there for an id of which nobody here knows that it holds, until no request
-// for it can come late. The store has not answered since an instant; 0: that is not known.
-func (e *Engine) disown(req Request, id string, notAfter int64, since time.Duration) {
+// for it can come late. A request for it has had no answer for a time.
+func (e *Engine) disown(req Request, id string, notAfter int64, silent time.Duration) {
 	if !req.Shared { // which only looks
 		e.sender.Disown(request.Disowned{
-			Proto: req.Proto, ID: id, Lease: req.Lease, NotAfter: notAfter, Since: since,
+			Proto: req.Proto, ID: id, Lease: req.Lease, NotAfter: notAfter, Silent: silent,
 		})
 	}
 }
@@ -84,10 +84,10 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (s
 	if req.Loose && !req.Shared {
 		ask.Settled = e.sender.TakeAnswered(p.Key())
 	}
-	take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+	take := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
 		ask.NotAfter = notAfter
 		sent.reply, err = p.Acquire(ctx, ask)
-		return sent.reply.Now, err
+		return request.Answer{Late: sent.reply.Status == store.Late, Now: sent.reply.Now}, err
 	}
 	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p, limit, take)
 	if sent.err != nil || sent.reply.Status != store.Held {

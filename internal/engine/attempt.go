@@ -17,48 +17,32 @@ func turned(err error) bool {
 	return errors.As(err, &other) || errors.Is(err, store.ErrApart)
 }
 
-// attempt asks Redis once, or again if only the server's clock had to be learned. Without a hold and
-// without an error the lock is busy, for as long as is returned at most.
-//
-// A request carries a not-after in the server's time, which the process estimates from earlier answers. If the clock
-// was set forward since, Redis answers "late" and nothing is written; that answer carries the time, so the next request
-// is in time. Three of them in a row mean a clock that runs away.
-//
-// For example, with an estimate that is two seconds behind the server's clock and a time limit of one second, a
-// not-after lies a second in the past when the request arrives. "Late" costs a round trip and nothing else. With an
-// estimate that is ahead, a copy may be carried out later than it need be, which only delays the clean-up: no lease
-// and no validity depends on the estimate.
+// attempt asks Redis once. Without a hold and without an error the lock is busy, for as long as is returned at most.
 //
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
 // sent; granted counts its validity from the first request that may have begun it.
 func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error) {
-	e := l.engine
 	if l.lockSet != nil {
 		return l.attemptAll(ctx)
 	}
-	for range 3 {
-		sent := e.ask(ctx, l.waiter)
-		if sent.err != nil {
-			l.unanswered(sent)
-			return nil, 0, sent.err
-		}
-		l.heard()
-		l.noteLapse(sent.reply)
-		switch sent.reply.Status {
-		case store.Busy:
-			l.busy, l.why = true, sent.reply.Why
-			l.attempts.Refused(sent.Sent)
-			l.toldBusy()
-			l.placed(sent.reply)
-			l.tells = sent.reply.Also
-			return nil, sent.reply.PTTL, nil
-		case store.Held, store.Already:
-			h, err := l.granted(sent)
-			return h, 0, err
-		}
+	sent := l.engine.ask(ctx, l.waiter)
+	if sent.err != nil {
+		l.unanswered(sent)
+		return nil, 0, sent.err
 	}
-	return nil, 0, opaque{errClock}
+	l.heard()
+	l.noteLapse(sent.reply)
+	if sent.reply.Status == store.Busy {
+		l.busy, l.why = true, sent.reply.Why
+		l.attempts.Refused(sent.Sent)
+		l.toldBusy()
+		l.placed(sent.reply)
+		l.tells = sent.reply.Also
+		return nil, sent.reply.PTTL, nil
+	}
+	h, err := l.granted(sent)
+	return h, 0, err
 }
 
 // unanswered notes what an attempt without an answer leaves unknown.
@@ -99,8 +83,6 @@ func (l *leader) noteLapse(reply store.AcquireReply) {
 		l.engine.lapsed(l.waiter)
 	}
 }
-
-var errClock = errors.New("the clock of the Redis server is changing too fast")
 
 // granted lists the grant, unless its lease is as good as over.
 //
@@ -176,9 +158,10 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 // would wait for a whole lease for a holder that does not exist.
 func (l *leader) renounce() {
 	if l.attempts.InDoubt() {
-		late := max(l.attempts.Late(), l.attempts.CopyLate(), l.entering())
+		late, now := max(l.attempts.Late(), l.attempts.CopyLate(), l.entering()), l.engine.clock.Now()
+		silent := now - l.attempts.Since(now)
 		for _, req := range l.all() {
-			l.engine.disown(req, l.ID, late, l.attempts.Since(l.engine.clock.Now()))
+			l.engine.disown(req, l.ID, late, silent)
 		}
 		l.attempts = request.Attempts{}
 		l.rename(l.engine.newID())

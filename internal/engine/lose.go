@@ -78,7 +78,7 @@ func (g *Grant) forfeit(reason hold.Reason) {
 	switch reason {
 	case hold.Expired:
 		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
-		sender.Disown(g.disowned(g.Lease.ValidUntil()))
+		sender.Disown(g.disowned(g.Lease.ValidUntil() - g.engine.clock.Now()))
 	case hold.MaxHold:
 		sender.Disown(g.disowned(0))
 	case hold.Gone:
@@ -100,9 +100,9 @@ func (g *Grant) disown() {
 	g.key.drop(g)
 }
 
-// disowned is the grant as the ledger takes it over, not to be released before an instant.
-func (g *Grant) disowned(from time.Duration) request.Disowned {
-	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), NotAfter: g.doubt, From: from}
+// disowned is the grant as the ledger takes it over, not to be released for a time.
+func (g *Grant) disowned(wait time.Duration) request.Disowned {
+	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), NotAfter: g.doubt, Wait: wait}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

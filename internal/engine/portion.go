@@ -84,7 +84,7 @@ func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
 		p := w.req.Proto
 		e.sender.Disown(request.Disowned{
 			Proto: p, ID: w.ID, Lease: w.req.Lease,
-			NotAfter: until, From: e.sender.Local(p.Key(), until) + time.Millisecond,
+			NotAfter: until, Wait: e.sender.Local(p.Key(), until) + time.Millisecond - e.clock.Now(),
 		})
 	}
 	return h

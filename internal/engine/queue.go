@@ -81,22 +81,15 @@ func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
 	p, limit := as.Proto, e.sender.Limit(as.Lease)
 	var asks []store.Ask
 	var reply store.EnqueueReply
-	var sent request.Sent
-	var err error
-	for range 2 { // the first may only tell the time
-		enter := func(ctx context.Context, notAfter int64) (now int64, err error) {
-			if batch, asks = k.entrants(batch, notAfter); len(batch) > 0 {
-				reply, err = p.Enqueue(ctx, asks)
-			}
-			return reply.Now, err
+	enter := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
+		if batch, asks = k.entrants(batch, notAfter); len(batch) > 0 {
+			reply, err = p.Enqueue(ctx, asks)
 		}
-		sent, err = e.sender.Send(background, crash.Register, p, limit, enter)
-		if len(batch) == 0 {
-			return nil
-		}
-		if err != nil || reply.Status != store.Late {
-			break
-		}
+		return request.Answer{Late: len(batch) > 0 && reply.Status == store.Late, Now: reply.Now}, err
+	}
+	sent, err := e.sender.Send(background, crash.Register, p, limit, enter)
+	if len(batch) == 0 {
+		return nil
 	}
 	unknown := store.FaultOf(err) == store.FaultAmbiguous
 	if unknown || reply.Lapsed {

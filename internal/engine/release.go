@@ -75,7 +75,7 @@ func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOv
 		return request.Later
 	}) {
 		until := e.sender.Disown(request.Disowned{
-			Proto: parting, ID: g.id, Lease: g.Longest(), Since: end - e.cfg.ReleaseTimeout,
+			Proto: parting, ID: g.id, Lease: g.Longest(), Silent: e.clock.Now() - (end - e.cfg.ReleaseTimeout),
 		})
 		g.key.drop(g)
 		return e.unconfirmed(g.proto, until, err)

@@ -111,9 +111,6 @@ func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) 
 			return e.sendOnce(ctx, p, &c)
 		}, func(store.ChangeReply, error) {})
 		switch kind := store.FaultOf(err); {
-		case kind == store.FaultNone && reply.Status == store.Late:
-			err = opaque{errClock}
-			return request.AtOnce
 		case kind == store.FaultNone, errors.Is(err, request.ErrAbandoned):
 			return request.Settled
 		case kind == store.FaultDefinite, kind == store.FaultConflict:
@@ -165,13 +162,13 @@ func (e *Engine) sendOnce(ctx context.Context, p store.Protocol, c *change) (rep
 		return reply, err
 	}
 	ask := store.Ask{ID: c.id, Lease: e.cfg.Lease, Settled: e.sender.TakeAnswered(p.Key())}
-	_, err = e.sender.Send(ctx, crash.Once, p, limit, func(ctx context.Context, notAfter int64) (int64, error) {
+	send := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
 		ask.NotAfter = c.deadline(notAfter, e.cfg.ReleaseTimeout)
 		ask.Until = c.until
-		var err error
 		reply, err = p.Change(ctx, c.Change, ask)
-		return reply.Now, err
-	})
+		return request.Answer{Late: reply.Status == store.Late, Now: reply.Now}, err
+	}
+	_, err = e.sender.Send(ctx, crash.Once, p, limit, send)
 	if err != nil || reply.Status != store.Done {
 		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}

@@ -187,9 +187,6 @@ func (e *Engine) adopt(
 	if !e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
 		sent = e.askAdopt(ctx, x, req, from, ask, unsure)
 		switch kind := store.FaultOf(sent.err); {
-		case kind == store.FaultNone && sent.reply.Status == store.Late:
-			sent.err = opaque{errClock}
-			return request.AtOnce
 		case kind == store.FaultNone, errors.Is(sent.err, request.ErrAbandoned):
 			return request.Settled
 		case kind == store.FaultDefinite, kind == store.FaultConflict:
@@ -255,11 +252,11 @@ func (e *Engine) askAdopt(
 	p := req.Proto
 	limit := e.sender.Limit(req.Lease)
 	send := func(ctx context.Context) (sent adopted, err error) {
-		take := func(ctx context.Context, notAfter int64) (now int64, err error) {
+		take := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
 			ask := ask
 			ask.NotAfter = notAfter
 			sent.reply, err = p.Adopt(ctx, from, ask)
-			return sent.reply.Now, err
+			return request.Answer{Late: sent.reply.Status == store.Late, Now: sent.reply.Now}, err
 		}
 		sent.Sent, sent.err = e.sender.Send(ctx, x, p, limit, take)
 		return sent, sent.err

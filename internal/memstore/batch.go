@@ -14,6 +14,10 @@ func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 		for _, one := range all {
 			one.Err = err
 		}
+		return
+	}
+	for _, one := range all {
+		one.Settled = one.Reply.Now > one.NotAfter
 	}
 }
 

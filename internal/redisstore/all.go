@@ -95,10 +95,11 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	calls := make([]*luacall.Call[luacall.ReleaseReply], len(all))
 	for i, one := range all {
-		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.WantNow)
+		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.NotAfter > 0)
 	}
 	luacall.RunAll(ctx, s.links.Traffic, calls)
 	for i, one := range all {
 		one.Reply, one.Err = calls[i].Reply, meaning(calls[i].Err)
+		one.Settled = one.Err == nil && (one.NotAfter == 0 || one.Reply.Now > one.NotAfter)
 	}
 }

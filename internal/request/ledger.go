@@ -56,6 +56,7 @@ type owed struct {
 // entry is one id that is owed.
 type entry struct {
 	Disowned
+	since    time.Duration // when a request for it was first sent that was not answered
 	due, end time.Duration // when to try next, and when nothing can be left
 	pause    time.Duration
 	again    bool // it was released before, and its end is not to be remembered once more
@@ -67,8 +68,8 @@ type Disowned struct {
 	ID       string
 	Lease    time.Duration // for how long the store keeps it at most
 	NotAfter int64         // until when a request for it may come late, in server time in µs; 0: nothing can
-	From     time.Duration // it must not be released before; 0: at any time
-	Since    time.Duration // when a request for it was first sent that was not answered; 0: none was, until now
+	Wait     time.Duration // how long it must not be released yet
+	Silent   time.Duration // for how long a request for it has had no answer
 }
 
 // Disown releases an id, and does not wait for that. It returns until when it goes on without an answer: by then the
@@ -97,10 +98,8 @@ func (l *ledger) add(one entry) (until time.Duration) {
 	if one.NotAfter > 0 {
 		late = max(now, s.clocks.Local(node, one.NotAfter, now))
 	}
-	one.due, one.pause = max(now, one.From), FirstPause
-	if one.Since == 0 {
-		one.Since = one.due
-	}
+	one.due, one.pause = now+max(one.Wait, 0), FirstPause
+	one.since = one.due - one.Silent
 	one.end = max(late, one.due) + one.Lease + maxLimit
 	if one.Proto.Traits().Queues {
 		one.end += placeLife
@@ -120,7 +119,7 @@ func (l *ledger) addLocked(node string, one entry) {
 	l.count++
 	o := l.nodes[node]
 	if o != nil {
-		o.ids, o.since = append(o.ids, one), min(o.since, one.Since)
+		o.ids, o.since = append(o.ids, one), min(o.since, one.since)
 		select {
 		case o.nudge <- struct{}{}:
 		default:
@@ -130,7 +129,7 @@ func (l *ledger) addLocked(node string, one entry) {
 	if l.nodes == nil {
 		l.nodes = make(map[string]*owed)
 	}
-	o = &owed{ids: []entry{one}, since: one.Since, most: Batch, pause: FirstPause, nudge: make(chan struct{}, 1)}
+	o = &owed{ids: []entry{one}, since: one.since, most: Batch, pause: FirstPause, nudge: make(chan struct{}, 1)}
 	l.nodes[node] = o
 	l.sender.Spawn(func() { l.run(node, o) }) // refused when Close is at work, which then takes the rest
 }
@@ -220,7 +219,7 @@ func (l *ledger) put(node string, o *owed, left []entry, answered bool) {
 	}
 	for i, one := range left {
 		if nodes[i] != node {
-			one.Since = now
+			one.since = now
 			l.addLocked(nodes[i], one)
 			continue
 		}
@@ -288,7 +287,7 @@ func (l *ledger) answered(node string) {
 func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 	all := make([]*store.Parting, len(due))
 	for i, o := range due {
-		all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, WantNow: true}
+		all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, NotAfter: o.NotAfter}
 	}
 	sent, era := s.cfg.Clock.Now(), s.ledger.era()
 	lost := Exchange(crash.Disowned, func() error {
@@ -308,7 +307,7 @@ func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 			}
 		}
 		switch {
-		case kind == store.FaultNone && reply.Now > o.NotAfter, kind == store.FaultConflict, now >= o.end:
+		case kind == store.FaultNone && all[i].Settled, kind == store.FaultConflict, now >= o.end:
 			continue
 		case kind == store.FaultNone:
 			o.due = s.Local(o.Proto.Key(), o.NotAfter) + time.Millisecond

@@ -89,7 +89,7 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 		}
 		all := make([]*store.Parting, len(batch))
 		for i, o := range batch {
-			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, WantNow: o.NotAfter > 0}
+			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, NotAfter: o.NotAfter}
 		}
 		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
 		before := len(silent)
@@ -97,7 +97,7 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 			switch kind := store.FaultOf(all[i].Err); {
 			case kind == store.FaultAmbiguous, kind == store.FaultTransient:
 				silent = append(silent, o)
-			case kind == store.FaultNone && o.NotAfter > 0 && all[i].Reply.Now <= o.NotAfter:
+			case kind == store.FaultNone && !all[i].Settled:
 				early = append(early, o)
 			}
 		}

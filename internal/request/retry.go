@@ -18,7 +18,6 @@ type Next int8
 // once: it would be the same at the end, and the caller learns of it now.
 const (
 	Settled Next = iota // nothing: its outcome is known
-	AtOnce              // another one, which knows the server's clock
 	Later               // another one, after a pause
 	GiveUp              // nothing: another one would have the same answer
 )
@@ -37,11 +36,6 @@ func (s *Sender) Retry(ctx context.Context, end time.Duration, attempt func() Ne
 		switch attempt() {
 		case Settled:
 			return true
-		case AtOnce:
-			if s.cfg.Clock.Now() < end {
-				continue
-			}
-			return false
 		case GiveUp:
 			return false
 		}

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -79,33 +80,65 @@ type Sent struct {
 	NotAfter int64         // on the server's, in µs
 }
 
+// Answer is what Send needs to know of an answer.
+type Answer struct {
+	Late bool  // the request came too late, and did nothing
+	Now  int64 // the server's time, in µs; 0: it is not told
+}
+
 // Send sends one request that must not be carried out late. It is told the server's time until which the store may
-// carry it out, and returns the server's time of the answer, 0 if there was none. A process that stops between the two
-// sends the request when its time is over, and the store refuses it.
+// carry it out. A process that stops between the two sends the request when its time is over, and the store refuses it.
 //
 // A not-after that is 0 says that nothing is known of the server's clock. The store refuses such a request as late, and
-// its answer tells the time: the next attempt has a not-after. So the first request of a client to a node costs one
-// round trip more, and no request ever relies on the client's wall clock.
+// its answer tells the time. So the first request of a client to a node costs one round trip more, and no request ever
+// relies on the client's wall clock. The same happens if the server's clock was set ahead. A request that was late did
+// nothing, and is sent again, with a not-after by the time that was told; three that are late in a row mean a clock
+// that runs away. What is returned is of the last sending.
+//
+// For example, with an estimate that is two seconds behind the server's clock and a time limit of one second, a
+// not-after lies a second in the past when the request arrives. "Late" costs a round trip and nothing else. With an
+// estimate that is ahead, a copy may be carried out later than it need be, which only delays the clean-up: no lease
+// and no validity depends on the estimate.
 func (s *Sender) Send(
 	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
-	send func(ctx context.Context, notAfter int64) (now int64, err error),
+	send func(ctx context.Context, notAfter int64) (Answer, error),
 ) (sent Sent, err error) {
+	for range 3 {
+		var answer Answer
+		sent, answer, err = s.sendOnce(ctx, x, of, limit, send)
+		switch {
+		case err != nil || !answer.Late:
+			return sent, err
+		case ctx.Err() != nil:
+			return sent, store.ErrUnsent // nobody waits for it any more
+		}
+	}
+	return sent, errClock
+}
+
+var errClock = &store.Failure{
+	Fault: store.FaultTransient, Err: errors.New("the clock of the Redis server is changing too fast"),
+}
+
+func (s *Sender) sendOnce(
+	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
+	send func(ctx context.Context, notAfter int64) (Answer, error),
+) (sent Sent, answer Answer, err error) {
 	node := s.cfg.Store.Node(of.Key())
 	sent.Start = s.cfg.Clock.Now()
 	sent.NotAfter = s.clocks.NotAfter(node, sent.Start, limit)
 	if sent.NotAfter == 0 {
 		defer s.expect(Event{Of: of, Node: node, Sent: sent.Start})()
 	}
-	var now int64
 	err = Exchange(x, func() (err error) {
-		now, err = send(s.Within(ctx, limit), sent.NotAfter)
+		answer, err = send(s.Within(ctx, limit), sent.NotAfter)
 		return err
 	})
-	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), now)
+	s.clocks.Observe(node, sent.Start, s.cfg.Clock.Now(), answer.Now)
 	if err == nil || ctx.Err() == nil { // a caller that leaves says nothing about the node
 		s.Noted(Event{Of: of, Node: node, Sent: sent.Start, Err: err})
 	}
-	return sent, err
+	return sent, answer, err
 }
 
 // Local is the client's time at which the server that keeps key has passed a time of its own.

@@ -68,12 +68,13 @@ type Host struct {
 
 // Parting is one release among several.
 type Parting struct {
-	Proto   Protocol
-	ID      string
-	WantNow bool // the reply must carry the server's time
+	Proto    Protocol
+	ID       string
+	NotAfter int64 // until when a request that takes it may come late, in server time in µs; 0: nothing can
 
-	Reply ReleaseReply
-	Err   error
+	Reply   ReleaseReply
+	Settled bool // it was released, and nothing can take it any more
+	Err     error
 }
 
 // Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the
