@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Counts the functions and files of ours through which one warm Lock and unlock of a free lock run, and how often they
-# take the mutex of the table.
+# Counts the functions and files of ours through which one warm Lock and unlock of a free lock run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
@@ -15,8 +14,3 @@ go tool covdata func -i "$dir/data" 2>/dev/null |
     /scripts\/path|internal\/embedded|^total/ { next }
     $NF + 0 > 0 { split($1, at, ":"); functions++; files[at[1]] = 1; if (verbose) print $1, $2 }
     END { for (f in files) n++; printf "a free lock: %d functions in %d files\n", functions, n }'
-go tool covdata textfmt -i "$dir/data" -o "$dir/blocks"
-line=$(grep -n '^func (t \*table) lock' internal/engine/table.go | cut -d: -f1)
-awk -v at="$module/internal/engine/table.go:$line." '
-  index($1, at) == 1 { printf "the mutex of its part of the table: taken %d times, to lock and to unlock\n", $3; exit }
-' "$dir/blocks"

@@ -174,4 +174,4 @@ func (e *Engine) holdsOf(node string) (n int) {
 	return n
 }
 
-var errNoAnswer = errors.New("no answer from Redis yet")
+var errNoAnswer = errors.New("no answer yet")

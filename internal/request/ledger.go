@@ -107,7 +107,7 @@ func (l *ledger) add(one entry) (until time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.count >= maxOwed {
-		s.cfg.Warn("too many releases are pending: this lock stays taken in Redis until its lease ends",
+		s.cfg.Warn("too many releases are pending: this lock stays taken until its lease ends",
 			"lock", one.Proto.Name())
 		return one.end
 	}

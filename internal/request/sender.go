@@ -117,7 +117,7 @@ func (s *Sender) Send(
 }
 
 var errClock = &store.Failure{
-	Fault: store.FaultTransient, Err: errors.New("the clock of the Redis server is changing too fast"),
+	Fault: store.FaultTransient, Err: errors.New("the clock of the server is changing too fast"),
 }
 
 func (s *Sender) sendOnce(

@@ -17,4 +17,51 @@
 //
 // An error says what its request may have done: see [Fault]. An error that does not say counts as [FaultAmbiguous],
 // which is always safe: the request is sent again under the same id, or its id is released until no copy can arrive.
+//
+// # How other databases would answer
+//
+// The interface is kept such that a relational database and a consensus service fit. How PostgreSQL and etcd would
+// answer each request was tried before the interface was cut; what bends is named at the end.
+//
+//	request           PostgreSQL                                etcd
+//	---------------   ---------------------------------------   ----------------------------------------------
+//	Start, Wait       a pool, and one connection that listens   a client, its watches and its keep-alives
+//	Node              system id and timeline                    cluster id
+//	Ready             no recovery, the table is there           the client's lease is granted and lives
+//	Direct            no: a call that is left costs its         yes
+//	                  connection
+//	Replaceable       yes: the timeline changes                 no, but for a snapshot that was restored
+//	Slot              one                                       one, 128 operations at most
+//	Join, Heard       one channel for all names, the key is     a watch from the revision of the answer; the end
+//	                  in the message                            of a lease is heard too
+//	Others            unknown: one, as on a cluster that        the keys behind one's own: exact
+//	                  cannot count
+//	Acquire           lock the row, then compare the not-after  put under the client's lease if the key is new,
+//	                  and the lease with clock_timestamp()      else read who stands before
+//	Busy              the rest of the lease                     any time: the end of the lease is heard
+//	Release, Parting  update where the id stands, and keep      delete if the create revision is one's own
+//	                  the row
+//	Renew             one update of many rows, skipping those   one keep-alive for all, and a read that says
+//	                  that are locked, which are not gone       which keys stand
+//	AcquireAll        rows locked in the order of their keys    one transaction, where nobody queues
+//	Levels, Note      columns                                   not kept; the key's value
+//	Adopt             yes                                       only under a lease of its own: Traits.Stays
+//	Keeping           an end of its own                         a key under a lease of what is left
+//	Inspect           select                                    range
+//	Enqueue, Serving  a second table                            not needed: the order is the store's
+//	Change            a row, and a table of request ids         compare and swap
+//
+// What bends:
+//
+//   - Settled. Redis and PostgreSQL settle an id by their clock: a release that was carried out after the not-after
+//     ([Parting]). A transaction of etcd has no clock. It settles an id by a key that the acquisition compares and the
+//     release writes, or by revoking the lease under which a copy would write; Settled says either.
+//   - The beginning of a lease. The engine counts from the sending of the request that took or renewed it. Where all
+//     holds of a client hang on one lease, that is the sending of the last keep-alive that was answered, so such a
+//     store sends one beside each acquisition and answers when it has both.
+//   - The least lease and its steps are the store's to say (Traits.CheckLease): whole seconds on etcd, and not fewer
+//     than five, or an election ends every hold.
+//   - A place in the store's queue that is taken by asking is given up by a release ([Traits] Marks). To ask again must
+//     then be a read.
+//   - Tokens are comparable within one store. One that counts revisions adds a base, or they fall when a program moves.
 package store
