@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
@@ -19,6 +20,15 @@ const (
 	// selfAsk is when the hold is renewed for that, so that the answer of Redis is there in time.
 	selfAsk = selfWait - time.Second
 )
+
+// watch is what the wheel looks at while a waiter stands in its queue. Only the wheel's goroutine uses behind and
+// valid.
+type watch struct {
+	stale  watchdog.Timer // notes that it stands behind its own client for long
+	behind *hold.Hold     // that it stood behind when that was looked at first
+	valid  time.Duration  // until when that could be relied on then
+	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
+}
 
 // noteStale has a waiter looked at that waits for one and the same hold of its own client.
 func (e *Engine) noteStale(w *waiter) {

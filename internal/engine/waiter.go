@@ -7,13 +7,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue
 // knows of it, and for the hold that another goroutine may bring to it.
 type waiter struct {
 	localqueue.Waiter // guarded by the mutex of its Key
+	watch             // of the wheel
 
 	req      Request
 	key      *Key             // in whose queue it is, or was; constant from when it entered
@@ -27,11 +27,6 @@ type waiter struct {
 
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
 	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
-
-	stale  watchdog.Timer // notes that it stands behind its own client for long
-	behind *hold.Hold     // that it stood behind when that was looked at first; the wheel's
-	valid  time.Duration  // until when that could be relied on then; the wheel's
-	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
 }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
