@@ -195,8 +195,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a copy of an acquisition that comes before the answer to the release has the lock",
 		file: "internal/engine/unlock.go",
-		old:  "\tif g.doubt > 0 {\n\t\tg.engine.sender.Disown(",
-		new:  "\tif g.doubt > 0 && !g.engine.sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine.sender.Disown(",
+		old:  "\tif g.doubt > 0 {\n\t\tg.engine().sender.Disown(",
+		new:  "\tif g.doubt > 0 && !g.engine().sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine().sender.Disown(",
 		in:   "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
 	}, {
 		name: "a place is forgotten when a hold would be over",
@@ -304,7 +304,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "what is owed is forgotten with the key",
 		file: "internal/engine/key.go",
-		old:  `k.queue.Remembers(k.table.clock.Now()):`,
+		old:  `k.queue.Remembers(k.table.engine.clock.Now()):`,
 		new:  `!k.queue.Empty():`,
 		in:   "internal/engine", by: "^TestWhatIsOwedOutlivesTheKey$",
 	}, {

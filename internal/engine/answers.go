@@ -19,7 +19,7 @@ func (w *waiter) toldBusy() {
 func (w *waiter) answered(err error) time.Duration {
 	w.key.mu.Lock()
 	defer w.key.unlock()
-	return w.key.queueLocked().Answered(err, w.key.table.clock.Now())
+	return w.key.queueLocked().Answered(err, w.key.table.engine.clock.Now())
 }
 
 // trouble is why Redis does not answer, for a waiter that no local hold is in the way of.

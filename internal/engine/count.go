@@ -9,7 +9,7 @@ import (
 
 // count has a step sent by a goroutine of its own. That is refused when Close is at work, which then ends the hold.
 func (g *Grant) count(from, to int32) {
-	g.engine.sender.Spawn(func() { g.tellCount(from, to) })
+	g.engine().sender.Spawn(func() { g.tellCount(from, to) })
 }
 
 // tellCount tells Redis how many levels there are, once. The request has no not-after, for it does no harm when it is
@@ -17,7 +17,7 @@ func (g *Grant) count(from, to int32) {
 // package hold). Without an answer it is not known what stands, and the hold asks again, after a third of a lease at
 // the latest.
 func (g *Grant) tellCount(from, to int32) {
-	e := g.engine
+	e := g.engine()
 	var stands int64
 	err := request.Exchange(crash.Count, func() (err error) {
 		within := e.sender.Within(background, e.sender.Limit(e.cfg.Lease))

@@ -13,11 +13,10 @@ import (
 // Grant is what Redis gave this client for a name: what package hold decides about, with what Redis knows of it.
 type Grant struct {
 	hold.Grant
-	engine *Engine
-	key    *Key           // that lists it until it is over; constant
-	proto  store.Protocol // constant
-	id     string         // of one client and one grant, and never used again; constant
-	since  time.Duration  // when the call that brought it was first sent; constant
+	key   *Key           // that lists it until it is over; constant
+	proto store.Protocol // constant
+	id    string         // of one client and one grant, and never used again; constant
+	since time.Duration  // when the call that brought it was first sent; constant
 
 	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
 	// out; 0 if there can be none. It is the releaser's.
@@ -25,10 +24,12 @@ type Grant struct {
 
 	// Guarded by the mutex of its Key, as what is embedded.
 	fence   int64               // the token of the newest Hold
-	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	portion *localqueue.Portion // what it is one of; nil: of nothing
+	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	suspect bool                // a message said that somebody released the lock (see suspect.go)
 }
+
+func (g *Grant) engine() *Engine { return g.key.table.engine }
 
 // grantOf is the grant that a Hold lives on.
 func grantOf(h *hold.Hold) *Grant { return leased(&h.Grant().Lease) }
@@ -67,7 +68,7 @@ func (e *Engine) newGrantLocked(
 	k *Key, req Request, id string, fence int64, start time.Duration, doubt int64,
 ) (*Grant, *hold.Hold) {
 	g := &Grant{
-		engine: e, key: k, proto: req.Proto, id: id, since: start, fence: fence,
+		key: k, proto: req.Proto, id: id, since: start, fence: fence,
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
 	g.Lease.Owner = g
@@ -114,7 +115,7 @@ func (e *Engine) carried(ctx context.Context, p store.Protocol) *hold.Level {
 
 // isSide reports whether g is a grant of p's lock, on any side of it.
 func (e *Engine) isSide(g *Grant, p store.Protocol) bool {
-	return g.engine == e && g.proto.Key() == p.Key()
+	return g.engine() == e && g.proto.Key() == p.Key()
 }
 
 // lostError makes the error that a lost hold's contexts end with. A cause that was a command's own time limit does not

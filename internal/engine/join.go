@@ -50,9 +50,9 @@ func (g *Grant) open(ctx context.Context, l *hold.Level, req Request) bool {
 // grant.
 func (g *Grant) withdraw(l *hold.Level) {
 	if g.Withdraw(l) {
-		g.engine.sender.Spawn(func() { // or Close is at work, and ends it
+		g.engine().sender.Spawn(func() { // or Close is at work, and ends it
 			if g.Claim() {
-				_ = g.finish(l, g.engine.releaseEnd())
+				_ = g.finish(l, g.engine().releaseEnd())
 			}
 		})
 	}

@@ -76,8 +76,8 @@ func (k *Key) unlock() {
 		if k.queue != nil && k.queue.Idle() {
 			k.dropQueueLocked()
 		}
-	case k.queue != nil && k.queue.Remembers(k.table.clock.Now()): // for RunPause at most
-		k.queue.deserted = k.table.clock.Now()
+	case k.queue != nil && k.queue.Remembers(k.table.engine.clock.Now()): // for RunPause at most
+		k.queue.deserted = k.table.engine.clock.Now()
 		k.table.deserted.add(desertion{k, k.queue.deserted})
 	default:
 		k.removeLocked()
@@ -88,7 +88,7 @@ func (k *Key) unlock() {
 // removeLocked takes the key, which has nothing any more, off the table.
 func (k *Key) removeLocked() {
 	k.dead, k.queue = true, nil
-	k.table.keys.Delete(k.name)
+	k.table.remove(k.name)
 }
 
 // removeDeserted removes the key if nobody has come to it since an instant at which it was deserted.
@@ -271,7 +271,7 @@ func (k *Key) released(g *Grant, last *hold.Hold, ends runEnd) {
 // endRunLocked notes the end of a run, whose last turn began at an instant, and returns to how many other processes
 // this one owes a turn.
 func (k *Key) endRunLocked(last time.Duration, ends runEnd) (owed int) {
-	q, now := k.queueLocked(), k.table.clock.Now()
+	q, now := k.queueLocked(), k.table.engine.clock.Now()
 	q.RunEnds(localqueue.Heard(ends.heard))
 	if ends.others == 0 || q.Empty() && ends.unheard() {
 		return 0
@@ -286,7 +286,7 @@ func (k *Key) endRunLocked(last time.Duration, ends runEnd) (owed int) {
 // dropLocked is both of them.
 func (k *Key) dropLocked(g *Grant, others int) {
 	k.unlistLocked(g)
-	switch now := k.table.clock.Now(); {
+	switch now := k.table.engine.clock.Now(); {
 	case k.queue == nil:
 	case g.portion != nil:
 		k.queue.ReleasedPortion(others, now)

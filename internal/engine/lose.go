@@ -36,7 +36,7 @@ func (g *Grant) lose(reason hold.Reason, cause error) {
 // loseSoon is lose for a goroutine that others wait for: the grant is over at once, the rest follows.
 func (g *Grant) loseSoon(reason hold.Reason, cause error) {
 	if rest := g.losing(reason, cause); rest != nil {
-		g.engine.ender.Add(rest)
+		g.engine().ender.Add(rest)
 	}
 }
 
@@ -51,7 +51,7 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 	if g.Over() { // which saves making the error
 		return nil
 	}
-	e := g.engine
+	e := g.engine()
 	err := e.lostError(g.proto, reason, cause)
 	ended, ok := g.End(hold.Lost, err)
 	if !ok {
@@ -74,29 +74,29 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 // lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing, except the places
 // in a fair lock's queue of those that it was passed to.
 func (g *Grant) forfeit(reason hold.Reason) {
-	sender := g.engine.sender
+	sender := g.engine().sender
 	switch reason {
 	case hold.Expired:
 		// The wheel rounds down: a caller that looks at ValidUntil may rely on the hold for a tick more.
-		sender.Disown(g.disowned(g.Lease.ValidUntil() - g.engine.clock.Now()))
+		sender.Disown(g.disowned(g.Lease.ValidUntil() - g.engine().clock.Now()))
 	case hold.MaxHold:
 		sender.Disown(g.disowned(0))
 	case hold.Gone:
-		g.engine.leavePlaces(g)
+		g.engine().leavePlaces(g)
 	}
 }
 
 // disown ends a grant whose Hold nobody ever got to see and that its client, which is closing, leaves to the ledger.
 // Close may have found it on the table and ended it first; then nothing is left to do here.
 func (g *Grant) disown() {
-	ended, ok := g.End(hold.Closed, g.engine.refuse(g.proto))
+	ended, ok := g.End(hold.Closed, g.engine().refuse(g.proto))
 	if !ok {
 		return
 	}
-	g.engine.watchdog.Stop(&g.Lease)
+	g.engine().watchdog.Stop(&g.Lease)
 	ended.Contexts()
-	g.engine.events.ended(ended.Owners, ended.Cause)
-	g.engine.sender.Disown(g.disowned(0))
+	g.engine().events.ended(ended.Owners, ended.Cause)
+	g.engine().sender.Disown(g.disowned(0))
 	g.key.drop(g)
 }
 

@@ -38,7 +38,7 @@ func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
 	if k.queue == nil || k.queue.Empty() {
 		return nil, g.portion != nil || g.proto.Excludes(g.proto.Mode())
 	}
-	now := k.table.clock.Now()
+	now := k.table.engine.clock.Now()
 	to, runOver := k.queue.Next(g.proto.Mode(), g.portion, now)
 	if to == nil {
 		return nil, runOver

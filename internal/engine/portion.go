@@ -64,7 +64,7 @@ func (w *waiter) requests(heard localqueue.Heard) (h *hold.Hold, wait time.Durat
 	if w.Look() == localqueue.Granted {
 		return w.hold, 0, false
 	}
-	wait, sends = w.key.queueLocked().Request(&w.Waiter, heard, w.key.table.clock.Now())
+	wait, sends = w.key.queueLocked().Request(&w.Waiter, heard, w.key.table.engine.clock.Now())
 	return nil, wait, sends
 }
 

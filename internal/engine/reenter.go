@@ -27,7 +27,7 @@ func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*ho
 func (g *Grant) standing(from *hold.Level) error {
 	g.expireIfOver()
 	err := from.Standing()
-	if err == g.engine.cfg.Errors.Released {
+	if err == g.engine().cfg.Errors.Released {
 		return g.notHeld()
 	}
 	return err

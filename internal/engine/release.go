@@ -45,7 +45,7 @@ func (g *Grant) retire() bool {
 	if _, ok := g.End(hold.Released, nil); !ok {
 		return false
 	}
-	e := g.engine
+	e := g.engine()
 	e.watchdog.Stop(&g.Lease)
 	if g.doubt > 0 && e.sender.Past(g.proto.Key(), g.doubt) {
 		g.doubt = 0

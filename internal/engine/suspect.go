@@ -43,7 +43,7 @@ func (t *table) suspect(key string) *Grant {
 	if k.queue != nil {
 		lag += k.queue.Trip()
 	}
-	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.clock.Now()-g.since < lag {
+	if !g.proto.Traits().Passes || !g.proto.Excludes(g.proto.Mode()) || t.engine.clock.Now()-g.since < lag {
 		return nil
 	}
 	g.suspect = true

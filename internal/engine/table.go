@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -8,27 +9,24 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// table is the Keys of a client, by their names. It has no mutex of its own: whether a Key is in it is decided under
-// that of the Key, which is marked dead as it is removed.
+// table is the Keys of a client, by their names. Whether a Key is in it is decided under the mutex of the Key, which is
+// marked dead as it is removed. The table's own is innermost: it is held for as long as it takes to look into the map.
 type table struct {
-	clock    *watchdog.Clock
-	keys     sync.Map // string → *Key
+	engine   *Engine
 	deserted deserted
+
+	mu   sync.Mutex // guards keys
+	keys map[string]*Key
 }
 
 // lock returns the Key of a name, which is made if there is none, with its mutex held. One that is removed just then is
 // dead when its mutex is free, and not in the table any more.
 func (t *table) lock(name string) *Key {
-	t.deserted.removeOver(t.clock.Now())
+	t.deserted.removeOver(t.engine.clock.Now())
 	for {
-		at, ok := t.keys.Load(name)
-		if !ok {
-			at, _ = t.keys.LoadOrStore(name, &Key{table: t, name: name})
-		}
-		k := at.(*Key)
+		k := t.get(name, true)
 		k.mu.Lock()
 		if !k.dead {
 			return k
@@ -37,22 +35,41 @@ func (t *table) lock(name string) *Key {
 	}
 }
 
+// get returns the Key of a name, which may be dead by the time its mutex is taken.
+func (t *table) get(name string, create bool) *Key {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.keys[name]
+	if k == nil && create {
+		k = &Key{table: t, name: name}
+		t.keys[name] = k
+	}
+	return k
+}
+
+// remove takes the Key of a name out, which the caller has marked dead.
+func (t *table) remove(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.keys, name)
+}
+
 // peek returns the Key of a name with its mutex held; nil if there is none. The caller changes nothing that could leave
 // the Key without a need, and unlocks the mutex.
 func (t *table) peek(name string) *Key {
-	at, ok := t.keys.Load(name)
-	if !ok {
-		return nil
+	k := t.get(name, false)
+	if k != nil {
+		k.mu.Lock()
 	}
-	k := at.(*Key)
-	k.mu.Lock()
 	return k // empty if it is dead
 }
 
 // each calls f with each Key in turn, under its mutex: what it sees is not of one instant.
 func (t *table) each(f func(k *Key)) {
-	for _, at := range t.keys.Range {
-		k := at.(*Key)
+	t.mu.Lock()
+	all := slices.Collect(maps.Values(t.keys))
+	t.mu.Unlock()
+	for _, k := range all {
 		k.mu.Lock()
 		f(k)
 		k.mu.Unlock()
@@ -76,7 +93,7 @@ func (t *table) waiting(name, mode string) (line []Queued) {
 	defer k.mu.Unlock()
 	for w := range k.waitersLocked() {
 		if w.Kind.Mode() == mode {
-			line = append(line, Queued{ID: w.ID, Since: t.clock.Wall(w.Since), Mine: true})
+			line = append(line, Queued{ID: w.ID, Since: t.engine.clock.Wall(w.Since), Mine: true})
 		}
 	}
 	return line

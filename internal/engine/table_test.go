@@ -46,7 +46,7 @@ type floor struct {
 func newFloor(t *testing.T) *floor {
 	e := &Engine{clock: watchdog.NewClock()}
 	e.sender = request.New(request.Config{Clock: e.clock})
-	e.table.clock = e.clock
+	e.table.engine, e.table.keys = e, make(map[string]*Key)
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock, Period: floorLease / 3,
@@ -222,8 +222,7 @@ func TestAKeyThatIsRemovedIsNotEntered(t *testing.T) {
 	old.unlock()
 	k := <-found
 	require.NotSame(t, old, k)
-	at, _ := f.table.keys.Load("k")
-	require.Same(t, k, at)
+	require.Same(t, k, f.table.get("k", false))
 	k.unlock()
 	f.empty()
 }

@@ -37,13 +37,13 @@ type turns struct {
 func (g *Grant) watchTurns(next *hold.Hold) {
 	t := &turns{grant: g}
 	t.timer.Init(func(arg any) { arg.(*turns).look() }, t)
-	g.engine.wheel.Schedule(&t.timer, next.Start()+longTurn)
+	g.engine().wheel.Schedule(&t.timer, next.Start()+longTurn)
 }
 
 // look is called by the wheel, which rounds down. The grant's turn may be another one by now, or one that has ended and
 // is waiting for the next waiter's registration; then it looks again. When the grant is gone nothing is left to do.
 func (t *turns) look() {
-	g, e := t.grant, t.grant.engine
+	g, e := t.grant, t.grant.engine()
 	if g.Over() {
 		return
 	}

@@ -11,11 +11,11 @@ import (
 // after every context ended; it is bounded by the release timeout.
 func Unlock(l *hold.Level) error {
 	g := grantOf(l.Hold())
-	open := g.engine.sender.Begin() // before the Hold ends, whose grant Close then leaves to this call
+	open := g.engine().sender.Begin() // before the Hold ends, whose grant Close then leaves to this call
 	if open {
-		defer g.engine.sender.Done()
+		defer g.engine().sender.Done()
 	}
-	end := g.engine.releaseEnd()
+	end := g.engine().releaseEnd()
 	last, err := g.part(l, open)
 	if last {
 		return g.finish(l, end)
@@ -48,7 +48,7 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 // have not ended yet, and Redis may even still have the key, if the clock of the two differ. The unlock compares the
 // validity with the clock, tells the loss, and sends no release that could be taken for a success.
 func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
-	e := g.engine
+	e := g.engine()
 	if l.Hold().Nested() { // it leaves the lock to others, who are to learn as well
 		g.expireIfOver()
 	}
@@ -78,7 +78,7 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 
 // foundLost does what is left to do for a grant that an unlock found lost.
 func (g *Grant) foundLost(ended hold.Ended) {
-	e := g.engine
+	e := g.engine()
 	e.watchdog.Lose(&g.Lease, ended.Cause)
 	ended.Contexts()
 	e.sender.Disown(g.disowned(0))
@@ -90,13 +90,13 @@ func (g *Grant) foundLost(ended hold.Ended) {
 
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.
 func (g *Grant) notHeld() error {
-	return &callError{kind: g.engine.cfg.Errors.NotHeld, of: g.proto}
+	return &callError{kind: g.engine().cfg.Errors.NotHeld, of: g.proto}
 }
 
 // finish lets a grant go whose last level is out, and tells the observer.
 func (g *Grant) finish(l *hold.Level, end time.Duration) error {
 	_ = crash.At(crash.Unlock)
-	err := g.engine.passOn(g, l.Hold(), end)
+	err := g.engine().passOn(g, l.Hold(), end)
 	Ended(l.Owner(), err)
 	return err
 }
@@ -108,7 +108,7 @@ func (g *Grant) finish(l *hold.Level, end time.Duration) error {
 // before the answer to that.
 func (g *Grant) sweep() {
 	if g.doubt > 0 {
-		g.engine.sender.Disown(g.disowned(0))
+		g.engine().sender.Disown(g.disowned(0))
 	}
 }
 
@@ -116,6 +116,6 @@ func (g *Grant) sweep() {
 func (g *Grant) discard(h *hold.Hold) {
 	if g.Claim() {
 		_ = crash.At(crash.Unlock)
-		_ = g.engine.passOn(g, h, g.engine.releaseEnd())
+		_ = g.engine().passOn(g, h, g.engine().releaseEnd())
 	}
 }

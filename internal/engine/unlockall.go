@@ -164,7 +164,7 @@ func Tie(levels []*hold.Level, with *hold.Tied) {
 }
 
 // EngineOf is the engine of a level.
-func EngineOf(l *hold.Level) *Engine { return grantOf(l.Hold()).engine }
+func EngineOf(l *hold.Level) *Engine { return grantOf(l.Hold()).engine() }
 
 // Detach runs fn beside its caller, which may be the wheel's goroutine: fn may wait. While this engine closes, it
 // is not joined here: what fn releases may be another client's. Whoever unlocks what was tied waits for it.
