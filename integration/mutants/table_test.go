@@ -464,7 +464,7 @@ var table = append(histories, []mutant{
 		file: "internal/engine/attempt.go",
 		old:  `l.tells = sent.reply.Also`,
 		new: `if l.tells = sent.reply.Also; l.tells != "" && l.also == nil {
-				l.also = e.store.Join(l.tells, "")
+				l.also = l.engine.store.Join(l.tells, "")
 			}`,
 		in: "internal/memstore", by: "^TestATryListensToNobody$",
 	}, {
