@@ -65,7 +65,7 @@ func TestLossOfWhatRedisForgot(t *testing.T) {
 	t.Parallel()
 	const (
 		runs  = 20
-		lease = 6 * time.Second
+		lease = 12 * time.Second
 		bound = lease/3 + lease/6
 		slack = lease / 4 // for the scheduler; together still well below validity
 	)
