@@ -15,14 +15,14 @@ import (
 //
 // One mutex guards all of it: the queue, the waiters' part of it, the grants that are listed here, with their Holds and
 // Levels. Every method is one step: it takes the mutex, decides, and lets go. Between two steps anything may happen, so
-// what a step returns is true of the past. It is enough because each step is one that stays right: a waiter that is
-// told to ask keeps its turn until it wins, steps back or leaves; a grant that is listed stays until it is over, and
-// what ended it takes it off. Where two steps have to be one, they are one method (pass chooses the next waiter, begins
-// its Hold and wakes it). What to do with a queue is decided in package localqueue, and with a grant in package hold.
+// what a step returns is true of the past. That is enough because what a step decides stays right: a waiter that is
+// told to ask keeps its turn until it wins, steps back or leaves; a listed grant stays until it is over, and what ended
+// it takes it off. Where two steps have to be one, they are one method (pass chooses the next waiter, begins its Hold
+// and wakes it). What to do with a queue is decided in package localqueue, and with a grant in package hold.
 //
-// A step that leaves nothing behind removes the Key from the table, and marks it dead. A waiter that is in the queue,
-// and a grant that is listed, keep it alive. Others may come with the pointer to a dead one: they find it empty, and
-// change nothing.
+// A step that leaves nothing behind removes the Key from the table, and marks it dead. A waiter in the queue, a
+// registrar at work and a listed grant keep it alive. Others may come with the pointer to a dead Key: they find it
+// empty, and change nothing that anybody sees.
 //
 // A held lock that nobody waits for costs a grant, its Hold and level, and one Key, and that is most of what a process
 // with a hundred thousand locks consists of. Hence what is a pointer here: a map and a queue cost more than all of the
@@ -46,8 +46,8 @@ type keyQueue struct {
 }
 
 // queueLocked is the queue, which is made if there is none: a key without one has one grant at most. The queue counts
-// the grants of each mode, to know what is in the way of whom; one that is made late is told of the grant that was
-// there before it.
+// the grants of each mode, to know which waiter they are in the way of; a new queue counts the grant that was there
+// before it.
 func (k *Key) queueLocked() *localqueue.Queue {
 	if k.queue == nil {
 		k.queue = &keyQueue{newest: k.newestLocked()}
@@ -283,7 +283,8 @@ func (k *Key) endRunLocked(last time.Duration, ends runEnd) (owed int) {
 	return ends.others
 }
 
-// dropLocked is both of them.
+// dropLocked takes a grant out, and lets those ask that it was in the way of. Others is to how many other processes
+// this one owes a turn.
 func (k *Key) dropLocked(g *Grant, others int) {
 	k.unlistLocked(g)
 	switch now := k.table.engine.clock.Now(); {

@@ -21,8 +21,8 @@ type table struct {
 	keys map[string]*Key
 }
 
-// lock returns the Key of a name, which is made if there is none, with its mutex held. One that is removed just then is
-// dead when its mutex is free, and not in the table any more.
+// lock returns the Key of a name with its mutex held, and makes it if there is none. A Key that another step removes
+// meanwhile is dead by the time its mutex is free, and out of the table: the next look makes a new one.
 func (t *table) lock(name string) *Key {
 	t.deserted.removeOver(t.engine.clock.Now())
 	for {
@@ -112,8 +112,8 @@ func (t *table) find(name, id string) *Grant {
 	return k.othersLocked()[id]
 }
 
-// held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; whoever
-// ends it lets the next in its queue ask, so nobody waits for a hold that is gone.
+// held reports that a local hold is in the way of a request. It may be gone when the caller acts on that; the step
+// that ends it lets the next in its queue ask, so nobody waits for a hold that is gone.
 func (t *table) held(proto store.Protocol) bool {
 	k := t.peek(proto.Key())
 	if k == nil {
@@ -130,7 +130,7 @@ func (t *table) held(proto store.Protocol) bool {
 
 // deserted are the Keys that nobody holds or waits for, and that remember what the process owes to others: a goroutine
 // that unlocks and locks again finds it then. No timer ends that: the next call that locks anything removes what is
-// over. There are maxDeserted of them at most; of a key that is removed early, nothing is owed any more.
+// over, and the oldest beyond maxDeserted. For a key that is removed early, nothing is owed any more.
 type deserted struct {
 	any atomic.Bool // there is one; written under the mutex
 

@@ -46,7 +46,7 @@
 // # The mutex
 //
 // The mutex of a key guards its grants, their Holds and their levels, with all else that the engine knows of the key.
-// So a step of the engine can look at a grant and at who waits, and decide about both. A method whose name ends in
+// So a step of the engine can look at a grant and at the waiters, and decide about both. A method whose name ends in
 // Locked is called with it held, and any other takes it. It is taken before those of the watchdog and the wheel, and
 // nothing waits while it is held.
 package hold

@@ -21,16 +21,16 @@ type Grant struct {
 	terms Terms         // constant
 	joins time.Duration // other readers may join it before that; 0: nobody may. Constant once others know of the grant
 
-	mu      *sync.Mutex // of the key that it is a grant of; guards what is below, its Holds and their Levels
-	state   state
-	single  bool     // it serves no other Hold after the present one
-	holds   *Hold    // those that live on it; they have levels, but for one whose caller has not come yet
-	parting *parting // what few releases have to do besides; nil: nothing
-	steps   *steps   // nil: it was never nested
+	mu        *sync.Mutex // of the key that it is a grant of; guards what is below, its Holds and their Levels
+	state     state
+	single    bool       // it serves no other Hold after the present one
+	holds     *Hold      // those that live on it; they have levels, but for one whose caller has not come yet
+	onRelease *onRelease // what few releases have to do besides; nil: nothing
+	steps     *steps     // nil: it was never nested
 }
 
-// parting is what the release of a grant has to do besides.
-type parting struct {
+// onRelease is what the release of a grant has to do besides.
+type onRelease struct {
 	keep   int64    // see KeepUntil
 	served []string // waiters that it was passed to, which have places in the store's queue
 }
@@ -170,24 +170,24 @@ func (g *Grant) KeepUntil(server int64) {
 // KeepUntilLocked is KeepUntil for a caller that has the mutex.
 func (g *Grant) KeepUntilLocked(server int64) {
 	g.single = true
-	g.partingLocked().keep = max(g.partingLocked().keep, server)
+	g.onReleaseLocked().keep = max(g.onReleaseLocked().keep, server)
 }
 
-func (g *Grant) partingLocked() *parting {
-	if g.parting == nil {
-		g.parting = &parting{}
+func (g *Grant) onReleaseLocked() *onRelease {
+	if g.onRelease == nil {
+		g.onRelease = &onRelease{}
 	}
-	return g.parting
+	return g.onRelease
 }
 
 // KeptUntil is until when the release keeps the lock, in server time in µs; 0: it is free then.
 func (g *Grant) KeptUntil() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.parting == nil {
+	if g.onRelease == nil {
 		return 0
 	}
-	return g.parting.keep
+	return g.onRelease.keep
 }
 
 // PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
@@ -216,7 +216,7 @@ func (g *Grant) PassToLocked(want Want, fence int64, place string) *Hold {
 	g.state = stands
 	h := g.beginLocked(now, fence)
 	if place != "" {
-		g.partingLocked().served = append(g.partingLocked().served, place)
+		g.onReleaseLocked().served = append(g.onReleaseLocked().served, place)
 	}
 	g.followLocked()
 	return h
@@ -231,10 +231,10 @@ func (g *Grant) Served() []string {
 
 // ServedLocked is Served for a caller that has the mutex.
 func (g *Grant) ServedLocked() []string {
-	if g.parting == nil {
+	if g.onRelease == nil {
 		return nil
 	}
-	return g.parting.served // to which it is only appended
+	return g.onRelease.served // to which it is only appended
 }
 
 // Share lets other readers join the grant until an instant. Nobody else may know of the grant yet.

@@ -30,9 +30,9 @@ const (
 // apart is what few levels have: something that is tied to them, or an owner who is told of their end. Each lock that
 // is held has a level, so what these need is kept behind one pointer.
 //
-// The pointer is set under the mutex of the key and read without: once set it stays, and whoever finds none has nothing
-// to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the Hold ended. An
-// owner is there before the level is open, so that an unlock cannot miss it.
+// The pointer is set under the mutex of the key and read without: once set it stays, and a goroutine that finds none
+// has nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the Hold
+// ended. An owner is there before the level is open, so that an unlock cannot miss it.
 type apart struct {
 	owner *Owner               // nil: nobody is told; constant
 	tied  atomic.Pointer[Tied] // nil: nothing

@@ -48,9 +48,8 @@ func (q *Queue) Overdue(w *Waiter) {
 	}
 }
 
-// Bring has those join that waited for the answer to w's request, which was a grant, but for those that would overtake
-// somebody who was told to wait since. Join adds one of them to the grant, or reports that it cannot: then that one
-// asks for itself, as the others do.
+// Bring ends the wait for the answer to w's request, which was a grant. Join adds a waiter to the grant, or reports
+// that it cannot. A waiter that does not join, or would overtake somebody who was told to wait since, asks for itself.
 func (q *Queue) Bring(w *Waiter, join func(*Waiter) bool) {
 	if q.asker != w {
 		return

@@ -28,7 +28,7 @@ func (s *world) overdue(i int) error {
 	return nil
 }
 
-// brings has those join the hold of i that waited for the answer to its request, if it has the hold to the end.
+// brings ends the wait for the answer to the request of i; those that waited join its hold, or nobody does.
 func (s *world) brings(i int, join bool) (err error) {
 	s.queue.Bring(&s.waiters[i], func(w *Waiter) bool {
 		j := s.index(w)

@@ -216,7 +216,7 @@ func (s *world) moves(breeds []breed) (all []move) {
 			add("is lost", i, true, (*world).loses)
 		case bringing:
 			if c.holds {
-				add("has others join", i, false, func(s *world, i int) error { return s.brings(i, true) })
+				add("brings the others in", i, false, func(s *world, i int) error { return s.brings(i, true) })
 				add("is lost", i, true, (*world).vanishes)
 			}
 			add("has nobody join", i, c.holds, func(s *world, i int) error { return s.brings(i, false) })

@@ -10,15 +10,15 @@ import (
 // goroutine that sends them; of the zero Attempts nothing was sent. They are settled before they are forgotten: the id
 // becomes a hold's, or is disowned.
 //
-// A request without an answer may have been carried out, or may still be until its not-after. One that was refused has
-// taken nothing, that is certain; but networks double requests, and a copy that arrives later, when the lock has become
-// free, is granted. Such a copy is recognised by the id: the next request is answered "already". If there is no next
-// request, what the copy took ends with its lease. What has none, and the marks of waiters, are disowned.
+// A request without an answer may have been carried out, or may still be until its not-after. A refused request has
+// certainly taken nothing; but networks double requests, and a copy that arrives later, when the lock has become free,
+// is granted. Such a copy is recognised by the id: the next request is answered "already". If there is no next request,
+// what the copy took ends with its lease. What has none, and the marks of waiters, are disowned.
 type Attempts struct {
 	lost    bool          // a request had no answer
 	since   time.Duration // when the first of those was sent that may have begun a lease
 	late    int64         // until when one of those may be carried out, in server time in µs
-	refused Sent          // the last one that was refused; the zero one: none was
+	refused Sent          // the last request that was refused; zero: none was
 }
 
 // Lost notes a request without an answer. The earliest sending counts for when a lease may have begun, and the latest
@@ -48,7 +48,7 @@ func (a Attempts) After(sent Sent, err error) Attempts {
 	return a
 }
 
-// HandOver leaves the requests without an answer to somebody else, who settles them.
+// HandOver forgets the requests without an answer: another goroutine settles them.
 func (a *Attempts) HandOver() { a.lost, a.since, a.late = false, 0, 0 }
 
 // InDoubt reports that a request had no answer.

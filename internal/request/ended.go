@@ -7,11 +7,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// Ends that were confirmed.
-//
-// A primary that was replaced may have confirmed an end alone: then the hold stands on the new one, though nobody has
-// it, until its lease is over. So the ends of some seconds are remembered, and released once more there. A release
-// names the hold's id, which is never used again: it cannot touch another hold.
 const (
 	// endedFor is how long an end is remembered: longer than a primary goes on answering that was deposed.
 	endedFor = 10 * time.Second
@@ -19,7 +14,9 @@ const (
 	maxEnded = 1 << 15
 )
 
-// end is an end that was confirmed.
+// end is the end of a hold that was confirmed. A primary that was replaced may have confirmed it alone: then the hold
+// stands on the new primary, though nobody has it, until its lease is over. So the ends of some seconds are remembered,
+// and released once more there. A release names the hold's id, which is never used again: it cannot touch another hold.
 type end struct {
 	proto store.Protocol
 	id    string

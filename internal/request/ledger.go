@@ -27,7 +27,7 @@ const (
 // beyond the request's not-after. Without an answer that ends when not-after and the hold's own lease have passed;
 // where waiters have places in the store, much later.
 //
-// Each node has its own goroutine while something is owed on it, so that one that hangs holds up nobody else's. While a
+// Each node has its own goroutine while something is owed on it, so that a node that hangs delays no other. While a
 // node does not answer it is probed, by one batch at a time and ever more rarely, however many ids wait for it: each
 // try may cost a dial.
 type ledger struct {

@@ -37,14 +37,14 @@ func (s *Sender) Era() int { return s.ledger.era() }
 func (s *Sender) Ended(era int, p store.Protocol, id string) { s.ledger.confirm(era, p, id) }
 
 // ReleaseAll releases ids, and those that were owed when the Sender was closed, in batches, and again those that got no
-// answer, until end. A node that is known not to answer is given up before. Each node is asked
-// beside the others, so that one which hangs costs the others nothing of their time.
+// answer, until end. A node that is known not to answer is given up before. Each node is asked beside the others, so
+// that a node that hangs costs the others nothing of their time.
 //
 // ReleaseAll returns those that were released though a request for them may still come: the caller releases them again
 // when the calls that may have sent one are over.
 //
-// ReleaseAll is for Close, which nothing may outlast: nobody works on the ledger any more who could take over what gets
-// no answer, and no caller to tell. What is left at end is freed by its lease.
+// ReleaseAll is for Close, which nothing may outlast: no goroutine works on the ledger any more, and no caller is left
+// to be told. What is left at end is freed by its lease.
 func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) (early []Disowned) {
 	at := make(map[string][]Disowned)
 	for _, o := range append(ids, s.ledger.rest()...) {
