@@ -2,6 +2,7 @@ package memstore_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/memstore"
+	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
 
@@ -105,6 +107,55 @@ type early time.Duration
 func (e early) Fate(r memstore.Request) (fate memstore.Fate) {
 	if r.Kind == memstore.Acquire && r.Client == 0 && r.Nth > 1 {
 		fate.Before = time.Duration(e)
+	}
+	return fate
+}
+
+// The answer to a read inside a write is lost, and the write is over when the read is asked for again: the token is not
+// below that of the write, and below that of the next one.
+func TestAReadWhoseAnswerWasLostHasATokenInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		net := &muteOnce{}
+		server := memstore.NewServer(net)
+		defer server.Close()
+		client, _ := open(t, server, 0, true, minute)
+		defer func() { require.NoError(t, client.Close()) }()
+		lock := rwlock.New(client, "a")
+		write := func() (held rlock.Hold, ctx context.Context, unlock func() error) {
+			ctx, unlock, err := lock.Write().Lock(context.Background())
+			require.NoError(t, err)
+			held, err = lock.Write().Held(ctx)
+			require.NoError(t, err)
+			return held, ctx, unlock
+		}
+		before, writing, unlock := write()
+		net.armed.Store(true)
+		net.lost = func() { require.NoError(t, unlock()) }
+		reading, unread, err := lock.Read().Lock(context.WithoutCancel(writing))
+		require.NoError(t, err)
+		require.False(t, net.armed.Load(), "an answer was lost")
+		read, err := lock.Read().Held(reading)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, read.Fence, before.Fence)
+		require.ErrorContains(t, context.Cause(writing), "released")
+		require.NoError(t, unread())
+		after, _, unlock := write()
+		require.Greater(t, after.Fence, read.Fence)
+		require.NoError(t, unlock())
+	})
+}
+
+// muteOnce is a network that loses one answer to an acquisition, and calls a function when its sender learns that.
+type muteOnce struct {
+	armed atomic.Bool
+	lost  func()
+}
+
+func (m *muteOnce) Fate(r memstore.Request) (fate memstore.Fate) {
+	if r.Kind == memstore.Acquire && m.armed.Swap(false) {
+		fate.After, fate.Mute = time.Millisecond, true
+		time.AfterFunc(time.Millisecond/2, m.lost)
 	}
 	return fate
 }
