@@ -60,6 +60,7 @@ func watched(t *testing.T, test func(t *testing.T, p *primary, s *sentinels)) {
 		s.name("a")
 		_, err := p.dial(t.Context(), "tcp", sentinelAddr)
 		require.NoError(t, err)
+		synctest.Wait() // until the question has ended, which the next one would share
 		test(t, p, s)
 		p.end()
 	})
