@@ -164,7 +164,7 @@ func TestWhatIsLogged(t *testing.T) {
 	proxy := faultproxy.Start(t, server.Addr())
 	failed := make(chan error, 64)
 	client := conductClient(t, proxy.Addr(), &rlock.ClientOptions{
-		// A request has a sixth of the lease: one that a busy machine takes longer for is an outage, and logged.
+		// A request may take a sixth of the lease. If a busy machine needs longer, the client logs an outage.
 		Lease: 5 * observerLease, ReleaseTimeout: 500 * time.Millisecond, Logger: slog.New(log),
 		Observer: &rlock.Observer{Renewed: func(_ string, err error) { failed <- err }},
 	})

@@ -58,7 +58,7 @@ func TestACrowdOfReadersSendsOneRequest(t *testing.T) {
 		windows := int(load/joinTime) + 1
 		require.LessOrEqual(t, l.runs("rw_read")-before, 2*windows)
 		require.LessOrEqual(t, l.releases()-releases, 2*windows)
-		require.Greater(t, reads.Load(), int64(64*80))
+		require.Greater(t, reads.Load(), int64(64*100))
 		l.ends()
 	})
 }

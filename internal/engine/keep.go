@@ -12,10 +12,10 @@ import (
 // that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the contexts
 // as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
 //
-// The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or
-// is left to the ledger keeps the lock no longer; when the time is over, the release frees it. What
-// counts is when the server granted the hold, and that was not after the latest time that its clock may have shown
-// when the answer had come. The lock is kept for a round trip longer than it need be, at most.
+// The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or is
+// left to the ledger keeps the lock no longer; when the time is over, the release frees it. What counts is when the
+// server granted the hold, and that was not after the latest time that its clock may have shown when the answer had
+// come. The lock is kept for a round trip longer than it need be, at most.
 //
 // A hold that nobody ever got to see is released at once: the job did not run.
 func (g *Grant) keepFor(d time.Duration) {

@@ -30,8 +30,8 @@ func (e *Engine) beRegistrar(k *Key, as Request) {
 	}
 }
 
-// registerAll registers everybody in the queue of a key who has no place, until nobody is left. A waiter
-// that could not be registered in a few attempts gets its place when it leads and asks.
+// registerAll registers everybody in the queue of a key who has no place, until nobody is left. A waiter that could
+// not be registered in a few attempts gets its place when it leads and asks.
 func (e *Engine) registerAll(k *Key, as Request) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
