@@ -223,7 +223,7 @@ func TestAfterARunTheNameIsLeftToOthers(t *testing.T) {
 	// Ten times: where nobody is waited for, one of them is sooner, even on a machine that is busy.
 	for range 10 {
 		first, behind := l.begin(nil, nil, nil)
-		l.settled() // a grant that is not on all nodes yet may not be passed on
+		l.settled() // a grant is passed on only when it is on all nodes
 		granted := alive(t, l.lock, first.ctx)
 		require.NoError(t, first.unlock())
 		second := l.in(behind[0])
