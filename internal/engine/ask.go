@@ -46,20 +46,24 @@ func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask) asked {
 		sent := e.sendAcquire(ctx, req, ask)
 		return sent, sent.err
 	}
-	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) {
-		after := before.After(sent.Sent, err)
-		if !ask.Once && (after.InDoubt() || sent.reply.Lapsed) {
-			e.lapsed(w)
-		}
-		switch {
-		case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:
-			e.disown(req, ask.ID, after.Late(), 0)
-		case req.lasts() && !ask.Once:
-			e.disown(req, ask.ID, max(after.Late(), sent.NotAfter), 0)
-		}
-	})
+	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) { e.late(w, before, ask, sent, err) })
 	sent.err = err
 	return sent
+}
+
+// late cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
+// Before is what was unknown of the waiter's requests when it was sent.
+func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent asked, err error) {
+	after := before.After(sent.Sent, err)
+	if !ask.Once && (after.InDoubt() || sent.reply.Lapsed) {
+		e.lapsed(w)
+	}
+	switch {
+	case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:
+		e.disown(w.req, ask.ID, after.Late(), 0)
+	case w.req.lasts() && !ask.Once:
+		e.disown(w.req, ask.ID, max(after.Late(), sent.NotAfter), 0)
+	}
 }
 
 // disown has Redis release what may stand there for an id of which nobody here knows that it holds, until no request

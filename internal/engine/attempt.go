@@ -26,7 +26,11 @@ func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error)
 	if l.lockSet != nil {
 		return l.attemptAll(ctx)
 	}
-	sent := l.engine.ask(ctx, l.waiter)
+	return l.settle(l.engine.ask(ctx, l.waiter))
+}
+
+// settle does what follows from what came of an attempt.
+func (l *leader) settle(sent asked) (*hold.Hold, time.Duration, error) {
 	if sent.err != nil {
 		l.unanswered(sent)
 		return nil, 0, sent.err

@@ -29,6 +29,12 @@ func (e *Engine) Close() []string {
 	end := e.clock.Now() + e.cfg.ReleaseTimeout
 	_ = crash.At(crash.Close)
 	names, orphans := e.abandonAll()
+	e.finish(orphans, end)
+	return names
+}
+
+// finish releases what is left, and joins every goroutine of an engine that takes no calls any more.
+func (e *Engine) finish(orphans []request.Disowned, end time.Duration) {
 	early := e.sender.ReleaseAll(orphans, end)
 	e.sender.WaitUntil(end)
 	e.sender.ReleaseAll(early, end) // and what the calls that were joined left behind
@@ -39,7 +45,6 @@ func (e *Engine) Close() []string {
 	e.wheel.Close()
 	e.ender.Finish()
 	e.events.close(max(end-e.clock.Now(), 100*time.Millisecond))
-	return names
 }
 
 // abandonAll ends every live hold here. A hold that is being released already is left to the call that releases it,

@@ -1,0 +1,657 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// played is one side of a lock in a search. Its requests that nobody waits for are answered by the world's store.
+type played struct {
+	side
+	traits *store.Traits
+	store  *stored
+}
+
+var (
+	passes = &store.Traits{Passes: true}
+	shares = &store.Traits{Shares: true}
+)
+
+func (p played) Traits() *store.Traits           { return p.traits }
+func (p played) Channel() string                 { return "c" }
+func (p played) Serving([]string) store.Protocol { return p }
+func (p played) Release(_ context.Context, id string) (store.ReleaseReply, error) {
+	return store.ReleaseReply{Status: p.store.release(id)}, nil
+}
+
+// stored is what the store has of the name: the ids that hold it, and the requests that may still arrive.
+type stored struct {
+	mu      sync.Mutex        // releases come from goroutines of the engine as well
+	stands  map[string]string // the modes of the ids
+	copies  map[string]string // the same, of requests that nobody has an answer to and that were not carried out
+	foreign bool              // another process has the lock
+	fence   int64
+}
+
+// free reports that a request of a mode is granted.
+func (m *stored) free(mode string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.freeLocked(mode)
+}
+
+func (m *stored) freeLocked(mode string) bool {
+	for _, other := range m.stands {
+		if mode == "w" || other == "w" {
+			return false
+		}
+	}
+	return !m.foreign
+}
+
+// take carries a request out. The last of the tokens that it brings is for the next turn.
+func (m *stored) take(id, mode string) store.AcquireReply {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.copies, id)
+	if m.stands[id] != "" {
+		return store.AcquireReply{Status: store.Already, Fence: m.fence}
+	}
+	if !m.freeLocked(mode) {
+		return store.AcquireReply{Status: store.Busy, PTTL: time.Minute}
+	}
+	m.stands[id] = mode
+	m.fence += 2
+	return store.AcquireReply{Status: store.Held, Fence: m.fence, Spare: 1}
+}
+
+// release carries a release out.
+func (m *stored) release(id string) store.Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stands[id] == "" {
+		return store.Gone
+	}
+	delete(m.stands, id)
+	return store.Done
+}
+
+// settle releases an id until no request for it can arrive.
+func (m *stored) settle(id string) {
+	m.release(id)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.copies, id)
+}
+
+// playedStore is the store of a search's engine.
+type playedStore struct {
+	store.Store
+
+	mu sync.Mutex // guards at
+	at *stored    // of the world that is played
+}
+
+func (p *playedStore) play(at *stored) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = at
+}
+
+func (p *playedStore) Start(store.Host)                                                  {}
+func (p *playedStore) Node(string) string                                                { return "n" }
+func (p *playedStore) Heard(string) store.Count                                          { return store.Count{} }
+func (p *playedStore) Others(string, int64) int                                          { return 0 }
+func (p *playedStore) Replaceable() bool                                                 { return false }
+func (p *playedStore) Slot(string) int                                                   { return 0 }
+func (p *playedStore) End()                                                              {}
+func (p *playedStore) HangUp()                                                           {}
+func (p *playedStore) Wait()                                                             {}
+func (p *playedStore) Within(ctx context.Context, _ time.Duration) context.Context       { return ctx }
+func (p *playedStore) WithinAll(ctx context.Context, _, _ time.Duration) context.Context { return ctx }
+
+// ReleaseEach is what the ledger sends, and Close.
+func (p *playedStore) ReleaseEach(_ context.Context, all []*store.Parting) {
+	for _, one := range all {
+		one.Proto.(played).store.settle(one.ID)
+		one.Reply, one.Settled = store.ReleaseReply{Status: store.Done}, true
+	}
+}
+
+func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func lostWord(_ store.Rules, reason hold.Reason, _ error) error {
+	return fmt.Errorf("lost: %d", reason)
+}
+
+// phase is where a call is between two of its steps.
+type phase uint8
+
+const (
+	absent    phase = iota // it has not come
+	looking                // it is about to look at its state
+	asleep                 // it saw that it has to wait
+	flying                 // its request is under way
+	answered               // it was carried out, and the answer is on its way
+	listening              // the store told it to wait
+	won                    // a Hold came to it, which has no context yet
+	bringing               // it has its Hold, and others waited for the answer
+	holding                // the Hold is its
+	between                // its Hold is over, and the grant is to be passed on or released
+	parting                // its release is under way
+	parted                 // it was carried out, and the answer is on its way
+	gone
+)
+
+// actor is one Lock call and its unlock.
+type actor struct {
+	breed  *breed
+	phase  phase
+	ctx    context.Context
+	cancel context.CancelFunc
+	req    Request
+	w      *waiter
+	leader *leader
+	asked  flight // its request
+	hold   *hold.Hold
+	level  *hold.Level
+	runEnd bool
+	missed bool // the release found nothing
+}
+
+// flight is a request that is under way.
+type flight struct {
+	waiter *waiter
+	before request.Attempts
+	ask    store.Ask
+	sent   asked
+	done   bool // it was carried out
+}
+
+// loss is what is left to do for a grant that was lost.
+type loss struct {
+	grant *Grant
+	rest  func()
+}
+
+// world is a name, the calls that want it, and the store: a state of the search.
+type world struct {
+	plot   plot
+	engine *Engine
+	store  *stored
+	key    string
+
+	calls   []*actor
+	losses  []loss
+	left    []flight // whose callers have gone
+	orphans []request.Disowned
+	newest  int64 // the token of the newest exclusive Hold that had a context
+
+	wasLost, wasSilent, wasHeard, wasForeign bool
+	deleted                                  *Grant // whose id somebody deleted
+}
+
+type move struct {
+	name string
+	ends bool // it is an end of something, and nothing to count on
+	do   func() error
+}
+
+// moves are the steps that can be taken.
+func (s *world) moves() (all []move) {
+	add := func(name string, ends bool, do func() error) { all = append(all, move{name, ends, do}) }
+	for i, a := range s.calls {
+		s.movesOf(i, a, func(name string, ends bool, do func() error) {
+			add(fmt.Sprintf("%d %s", i, name), ends, do)
+		})
+	}
+	for i, f := range s.left {
+		if !f.done {
+			add("a request without a caller is carried out", false, func() error { return s.carry(&s.left[i]) })
+		} else {
+			add("its answer comes", false, func() error { return s.lands(i, nil) })
+		}
+		if s.plot.silent && !s.wasSilent {
+			add("it has no answer", true, func() error { return s.lands(i, errSilent) })
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(s.store.copies), inOrder) {
+		mode := s.store.copies[id]
+		add("a late copy is carried out", true, func() error { s.store.take(id, mode); return nil })
+	}
+	for i := range s.losses {
+		add("a loss is told", false, func() error { return s.tell(i) })
+	}
+	s.movesOfOthers(add)
+	return all
+}
+
+// movesOfOthers are what happens to the name.
+func (s *world) movesOfOthers(add func(name string, ends bool, do func() error)) {
+	for _, g := range s.grants() {
+		if s.plot.lost && !s.wasLost && !g.Over() {
+			add("the hold is deleted", true, func() error { return s.loses(g, hold.Gone) })
+			add("its limit is over", true, func() error { return s.loses(g, hold.MaxHold) })
+		}
+	}
+	if s.plot.heard && !s.wasHeard && len(s.grants()) > 0 {
+		add("a message comes", true, func() error {
+			s.wasHeard = true
+			s.engine.table.suspect(s.key)
+			return nil
+		})
+	}
+	if s.store.foreign {
+		add("another process releases", false, func() error { s.store.foreign = false; return nil })
+	} else if s.plot.foreign && !s.wasForeign && s.store.free("w") {
+		add("another process takes it", true, func() error { s.wasForeign, s.store.foreign = true, true; return nil })
+	}
+	if s.plot.closes && !s.engine.Closed() && s.calls[0].phase != absent {
+		add("the client is closed", true, func() error {
+			s.engine.sender.Close()
+			_, s.orphans = s.engine.abandonAll()
+			return nil
+		})
+	}
+}
+
+// movesOf are the steps of one call.
+func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do func() error)) {
+	closed := s.engine.Closed()
+	switch a.phase {
+	case absent:
+		if i == 0 || s.calls[i-1].phase != absent {
+			for b := range s.plot.breeds {
+				add(s.plot.breeds[b].name+" comes", false, func() error { return s.comes(a, &s.plot.breeds[b]) })
+			}
+		}
+	case looking:
+		add("looks", false, func() error { return s.looks(a) })
+	case asleep:
+		if len(a.w.Told()) > 0 {
+			add("is woken", false, func() error { <-a.w.Told(); return s.looks(a) })
+		}
+		if a.w.joiner != nil && a.w.Awaits() {
+			add("has waited for another's answer for long", true, func() error { a.w.overdue(); return nil })
+		}
+		add("leaves", !closed, func() error { return s.leaves(a) })
+	case flying, answered:
+		if a.phase == flying {
+			add("is carried out", false, func() error { a.phase = answered; return s.carry(&a.asked) })
+		} else {
+			add("is answered", false, func() error { return s.settles(a, nil) })
+		}
+		if s.plot.silent && !s.wasSilent {
+			add("has no answer", true, func() error { return s.settles(a, errSilent) })
+		}
+		add("leaves its request", !closed, func() error { return s.settles(a, request.ErrAbandoned) })
+	case listening:
+		if s.store.free(a.breed.mode) || a.w.isBehind() {
+			add("asks again", false, func() error { return s.asks(a) })
+		}
+		add("leaves", !closed, func() error { a.leader.abandon(); a.phase = gone; return nil })
+	case won:
+		add("begins", false, func() error { return s.begins(a) })
+	case bringing:
+		add("brings the others in", false, func() error { s.engine.bring(a.w, a.hold); a.phase = holding; return nil })
+	case holding:
+		add("unlocks", false, func() error { return s.unlocks(a) })
+	case between:
+		add("gives it on", false, func() error { return s.givesOn(a) })
+	case parting:
+		add("its release is carried out", false, func() error {
+			a.missed = s.store.release(grantOf(a.hold).id) == store.Gone
+			a.phase = parted
+			return nil
+		})
+		fallthrough
+	case parted:
+		if a.phase == parted {
+			add("its release is answered", false, func() error { return s.parts(a, true) })
+		}
+		if s.plot.silent && !s.wasSilent {
+			add("its release has no answer", true, func() error { s.wasSilent = true; return s.parts(a, false) })
+		}
+	}
+}
+
+var errSilent = &store.Failure{Fault: store.FaultAmbiguous, Err: errors.New("no answer")}
+
+// grants are those that are listed, in the order of their ids.
+func (s *world) grants() []*Grant {
+	k := s.engine.table.peek(s.key)
+	if k == nil {
+		return nil
+	}
+	defer k.mu.Unlock()
+	return slices.SortedFunc(k.grantsLocked(), func(a, b *Grant) int { return inOrder(a.id, b.id) })
+}
+
+// inOrder compares ids by when they were made.
+func inOrder(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
+
+// comes is Lock, or TryLock, until it has to wait or to ask.
+func (s *world) comes(a *actor, b *breed) error {
+	a.breed = b
+	a.ctx, a.cancel = context.WithCancel(background)
+	proto := played{side: side{mode: b.mode, key: s.key}, traits: passes, store: s.store}
+	if b.join {
+		proto.traits = shares
+	}
+	a.req = Request{Proto: proto, Lease: floorLease, Kept: true}
+	if s.engine.Closed() {
+		a.phase = gone
+		return nil
+	}
+	if l := s.engine.join(a.ctx, a.req, outer{}); l != nil {
+		return s.joins(a, l)
+	}
+	return s.enters(a)
+}
+
+func (s *world) enters(a *actor) error {
+	e := s.engine
+	a.w, a.leader, a.phase = e.newWaiter(a.req, e.clock.Now(), outer{}), nil, looking
+	if a.w.once = a.breed.once; a.breed.once {
+		if !e.table.enter(a.w, true) {
+			a.phase = gone
+		}
+		return nil
+	}
+	e.mayJoin(a.ctx, a.w)
+	e.table.enter(a.w, false)
+	return nil
+}
+
+// looks is a call that looks at its state, and does what that says.
+func (s *world) looks(a *actor) error {
+	if a.w.joiner != nil && a.w.Told() != nil {
+		l, awaits := a.w.joined()
+		switch {
+		case awaits:
+			a.phase = asleep
+			return nil
+		case l != nil:
+			return s.opens(a, l)
+		}
+	}
+	at, h := localqueue.Asking, (*hold.Hold)(nil)
+	if !a.w.asks {
+		at, h = a.w.look()
+	}
+	switch at {
+	case localqueue.Granted:
+		a.hold, a.phase = h, won
+		return nil
+	case localqueue.Asking:
+		if a.leader = s.engine.newLeader(a.w); !a.breed.once {
+			return s.asks(a)
+		}
+		s.sends(a)
+		return nil
+	}
+	a.phase = asleep
+	return nil
+}
+
+// opens is a reader that joined another's grant, which may be over.
+func (s *world) opens(a *actor, l *hold.Level) error {
+	if !grantOf(l.Hold()).open(a.ctx, l, a.req) {
+		return s.enters(a)
+	}
+	return s.joins(a, l)
+}
+
+func (s *world) joins(a *actor, l *hold.Level) error {
+	a.level, a.hold, a.phase = l, l.Hold(), holding
+	return nil
+}
+
+// asks is one that asks the store, unless it is behind another by now.
+func (s *world) asks(a *actor) error {
+	if a.leader.steppedBack(false) {
+		a.phase = looking
+		return nil
+	}
+	s.sends(a)
+	return nil
+}
+
+func (s *world) sends(a *actor) {
+	start := s.engine.clock.Now() - time.Second // a message is younger than the request
+	if a.breed.join {
+		start = s.engine.clock.Now() - time.Millisecond
+	}
+	a.asked = flight{waiter: a.w, ask: a.w.nextAsk(), before: a.w.attempts}
+	a.asked.sent.Sent = request.Sent{Start: start, NotAfter: 1}
+	a.phase = flying
+}
+
+// carry has the store carry a request out.
+func (s *world) carry(f *flight) error {
+	f.sent.reply, f.done = s.store.take(f.ask.ID, f.waiter.req.Proto.Mode()), true
+	return nil
+}
+
+// lost notes that nobody gets the answer to a request.
+func (s *world) silence(f *flight) {
+	s.wasSilent = true
+	f.sent.reply = store.AcquireReply{}
+	if !f.done {
+		s.store.copies[f.ask.ID] = f.waiter.req.Proto.Mode()
+	}
+}
+
+// settles is the answer to a request, or none, or the end of the caller's context before it comes.
+func (s *world) settles(a *actor, err error) error {
+	switch {
+	case errors.Is(err, request.ErrAbandoned):
+		s.left = append(s.left, a.asked)
+		a.asked.sent.reply = store.AcquireReply{}
+	case err != nil:
+		s.silence(&a.asked)
+	}
+	a.asked.sent.err = err
+	h, _, err := a.leader.settle(a.asked.sent)
+	a.asked = flight{}
+	switch {
+	case h != nil:
+		a.hold, a.phase = h, won
+	case errors.Is(err, request.ErrAbandoned), s.engine.Closed(), a.breed.once && err == nil:
+		a.leader.abandon()
+		a.phase = gone
+	case err != nil: // it asks again
+		return s.asks(a)
+	case a.leader.steppedBack(true):
+		a.phase = looking
+	default:
+		a.phase = listening
+	}
+	return nil
+}
+
+// lands is the answer to a request whose caller has gone, or that there is none.
+func (s *world) lands(i int, err error) error {
+	f := s.left[i]
+	s.left = slices.Delete(slices.Clone(s.left), i, i+1)
+	if err != nil {
+		s.silence(&f)
+	}
+	s.engine.late(f.waiter, f.before, f.ask, f.sent, err)
+	return nil
+}
+
+// leaves is one that waits in the queue and whose context ends.
+func (s *world) leaves(a *actor) error {
+	left := s.engine.quit(a.w)
+	if left.Hold && a.w.joiner != nil && a.w.joiner.level != nil {
+		return s.opens(a, a.w.joiner.level)
+	}
+	s.engine.leaveRedis(a.w, left)
+	a.phase = gone
+	return nil
+}
+
+// begins is one that was granted a Hold, or given one.
+func (s *world) begins(a *actor) error {
+	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), a.req)
+	awaited := a.w.joiner != nil && a.w.joiner.awaited
+	if !ok {
+		if awaited {
+			s.engine.bring(a.w, a.hold)
+		}
+		if a.breed.once || s.engine.Closed() {
+			a.phase = gone
+			return nil
+		}
+		return s.enters(a)
+	}
+	if a.breed.mode == "w" {
+		if a.hold.Fence <= s.newest {
+			return fmt.Errorf("token %d after %d", a.hold.Fence, s.newest)
+		}
+		s.newest = a.hold.Fence
+	}
+	a.level, a.phase = l, holding
+	if awaited {
+		a.phase = bringing
+	}
+	return nil
+}
+
+func (s *world) unlocks(a *actor) error {
+	g := grantOf(a.hold)
+	last, _ := g.part(a.level, !s.engine.Closed())
+	if a.phase = gone; last {
+		a.phase = between
+	}
+	return nil
+}
+
+// givesOn is passOn, up to the release.
+func (s *world) givesOn(a *actor) error {
+	g, e := grantOf(a.hold), s.engine
+	a.phase = gone
+	if !e.Closed() {
+		next, runOver := g.key.pass(g)
+		if next != nil {
+			return nil
+		}
+		a.runEnd = runOver
+	}
+	if g.retire() {
+		a.phase = parting
+	}
+	return nil
+}
+
+// parts ends a release.
+func (s *world) parts(a *actor, isAnswered bool) error {
+	g := grantOf(a.hold)
+	switch {
+	case !isAnswered:
+		s.engine.sender.Disown(request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest()})
+		g.key.drop(g)
+	case a.missed:
+		g.key.drop(g)
+	default:
+		g.key.released(g, a.hold, runEnd{over: a.runEnd})
+	}
+	g.sweep()
+	a.phase = gone
+	return nil
+}
+
+// loses is the loss of a grant, of which the rest follows. A limit stands for the end of a lease as well, by which the
+// store has the id for a moment longer.
+func (s *world) loses(g *Grant, reason hold.Reason) error {
+	s.wasLost = true
+	if reason == hold.Gone {
+		s.store.release(g.id)
+		s.deleted = g
+	}
+	if rest := g.losing(reason, nil); rest != nil {
+		s.losses = append(s.losses, loss{g, rest})
+	}
+	return nil
+}
+
+func (s *world) tell(i int) error {
+	rest := s.losses[i].rest
+	s.losses = slices.Delete(slices.Clone(s.losses), i, i+1)
+	rest()
+	return nil
+}
+
+// tidy forgets what those that have ended had. Only their contexts can still tell.
+func (s *world) tidy() {
+	for _, a := range s.calls {
+		if a.phase == gone {
+			a.w, a.leader, a.hold, a.asked, a.req = nil, nil, nil, flight{}, Request{}
+			if !a.lives() {
+				*a = actor{breed: a.breed, phase: gone, cancel: a.cancel}
+			}
+		}
+	}
+}
+
+// over reports that all calls have ended.
+func (s *world) over() bool {
+	for _, a := range s.calls {
+		if a.phase != gone {
+			return false
+		}
+	}
+	return len(s.left) == 0 && len(s.losses) == 0
+}
+
+// lives reports that the context of a call says that it holds.
+func (a *actor) lives() bool { return a.level != nil && a.level.Context != nil && a.level.Err() == nil }
+
+// broken is what must not be.
+func (s *world) broken() error {
+	for i, a := range s.calls {
+		if !a.lives() || s.deleted == grantOf(a.level.Hold()) {
+			continue
+		}
+		if s.store.stands[grantOf(a.level.Hold()).id] == "" {
+			return fmt.Errorf("%d holds what the store does not have", i)
+		}
+		for j, b := range s.calls[:i] {
+			if b.lives() && s.deleted != grantOf(b.level.Hold()) && (a.breed.mode == "w" || b.breed.mode == "w") {
+				return fmt.Errorf("%d and %d hold", j, i)
+			}
+		}
+	}
+	if !s.over() {
+		return nil
+	}
+	for _, a := range s.calls {
+		if a.lives() {
+			return errors.New("a context goes on that nobody ends")
+		}
+	}
+	if s.engine.Closed() {
+		s.engine.sender.ReleaseAll(s.orphans, s.engine.clock.Now()+time.Minute)
+	}
+	if n := len(s.store.stands) + len(s.store.copies); n > 0 {
+		return fmt.Errorf("%d ids are left behind", n)
+	}
+	if k := s.engine.table.get(s.key, false); k != nil && (k.grant != nil || k.queue == nil || !k.queue.Empty()) {
+		return errors.New("a key that nobody needs")
+	}
+	return nil
+}
