@@ -7,33 +7,33 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // Locker is what the conformance suite checks: a lock, and what its process knows of a hold without asking the store.
 type Locker interface {
-	rlock.Locker
-	Held(ctx context.Context) (rlock.Hold, error)
+	lock.Locker
+	Held(ctx context.Context) (lock.Hold, error)
 }
 
 // Limits is how a case wants a lock to be limited. Zero means not at all.
 type Limits struct {
-	FixedLease time.Duration // as rlock.FixedLease: the hold is not renewed
-	MaxWait    time.Duration // as rlock.MaxWait
-	MaxHold    time.Duration // as rlock.MaxHold
+	FixedLease time.Duration // as lock.FixedLease: the hold is not renewed
+	MaxWait    time.Duration // as lock.MaxWait
+	MaxHold    time.Duration // as lock.MaxHold
 }
 
 // Options are the limits as options of a lock of this module.
-func (l Limits) Options() []rlock.Option {
-	var opts []rlock.Option
+func (l Limits) Options() []lock.Option {
+	var opts []lock.Option
 	if l.FixedLease > 0 {
-		opts = append(opts, rlock.FixedLease(l.FixedLease))
+		opts = append(opts, lock.FixedLease(l.FixedLease))
 	}
 	if l.MaxWait > 0 {
-		opts = append(opts, rlock.MaxWait(l.MaxWait))
+		opts = append(opts, lock.MaxWait(l.MaxWait))
 	}
 	if l.MaxHold > 0 {
-		opts = append(opts, rlock.MaxHold(l.MaxHold))
+		opts = append(opts, lock.MaxHold(l.MaxHold))
 	}
 	return opts
 }
@@ -59,7 +59,7 @@ const (
 type Subject struct {
 	// Lock makes a handle on the lock of a name, of process 0 or 1.
 	Lock func(process int, name string, limits Limits) Locker
-	// Close ends a process as the Close of an rlock.Client does. Cases close a process once or twice, or not at all.
+	// Close ends a process as the Close of a client does. Cases close a process once or twice, or not at all.
 	Close func(process int) error
 	// Sent counts what both processes have sent to the store so far, in any unit. Nil: nobody counts, and calls that
 	// have to send nothing are not found out if they do.
@@ -68,7 +68,7 @@ type Subject struct {
 	Lacks Lacks
 }
 
-// Conformance checks that a lock keeps the contract of [rlock.Locker], with all that go doc says of it: exclusion,
+// Conformance checks that a lock keeps the contract of [lock.Locker], with all that go doc says of it: exclusion,
 // levels, contexts, errors, renewals, limits, Close. Open makes a subject for one case, whose holds have that lease;
 // cases run in parallel, so subjects share no process. It may register what ends with the test by t.Cleanup.
 func Conformance(t *testing.T, open func(t testing.TB, lease time.Duration) Subject) {
@@ -91,7 +91,7 @@ func subjects(
 			sent = func() int64 { return 0 }
 		}
 		return conformance.Lab{
-			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
+			Lock: func(client int, name string, opts ...lock.Option) conformance.Lock {
 				o := handle.Collect(opts)
 				return s.Lock(client, name, Limits{FixedLease: o.Lease, MaxWait: o.MaxWait, MaxHold: o.MaxHold})
 			},

@@ -38,12 +38,14 @@
 //
 // The clients are the module's own: waiting, passing, renewing and losing are the code that runs in production, and
 // only the store differs. It keeps in memory what Redis keeps, and the suite of [Conformance] holds both to one
-// contract. Requests are carried out at once, and messages arrive at once. What the lab does not show is what Redis
-// does with its own memory: evictions, replicas, failovers, the layout of keys, clients of other languages. Unlike
-// Redis it lets locks of different kinds share a name, and reports no ErrKeyConflict.
+// contract. Requests are carried out at once, and messages arrive at once. Errors and log lines call it "the store in
+// memory", where those of a client of Redis say "Redis". What the lab does not show is what Redis does with its own
+// memory: evictions, replicas, failovers, the layout of keys, clients of other languages. Unlike Redis it lets locks of
+// different kinds share a name, and reports no ErrKeyConflict.
 //
 // # Locks of one's own
 //
 // If you write a lock, or wrap one, have [Conformance] check it against the contract that all locks of this module
-// keep. The package links no module that the locks do not.
+// keep. The package links no module that the locks do not. It does link go-redis, though it never connects: the code
+// under test has an *rlock.Client, and so links it anyway.
 package holdfasttest

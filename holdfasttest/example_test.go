@@ -37,7 +37,7 @@ func ExampleLab_Lose() {
 	run(test)
 	// Output:
 	// true
-	// rlock: lock "nightly" lost: key is gone from Redis
+	// holdfast: lock "nightly" lost: gone from the store
 }
 
 // The job leaves the work to the process that has the lock.
@@ -55,7 +55,7 @@ func ExampleLab_HoldElsewhere() {
 	}
 	run(test)
 	// Output:
-	// rlock: lock "nightly" is held by another caller
+	// holdfast: lock "nightly" is held by another caller
 	// <nil>
 	// <nil>
 }
@@ -76,7 +76,7 @@ func ExampleLab_Freeze() {
 	run(test)
 	// Output:
 	// <nil>
-	// rlock: lock "nightly" lost: lease expired
+	// holdfast: lock "nightly" lost: lease expired
 	// true
 }
 
@@ -90,7 +90,7 @@ func ExampleNew() {
 	run(test)
 	// Output:
 	// <nil>
-	// failed: holdfasttest: an unlock was forgotten: rlock: closed with locks still held: ["order:1001"]
+	// failed: holdfasttest: an unlock was forgotten: holdfast: closed with locks still held: ["order:1001"]
 }
 
 // run runs a test as package testing does, and prints how it fails.

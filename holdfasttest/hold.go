@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -34,10 +35,10 @@ func (l *Lab) HoldElsewhere(name string) (release func()) {
 	}
 	// A client has one lock under a name, whatever its kind; the store has one of each kind.
 	key := l.key(name)
-	for _, lock := range []*rlock.Lock{
+	for _, wanted := range []*lock.Lock{
 		rlock.New(l.elsewhere(elsewhere), key), rwlock.New(l.elsewhere(writing), key).Write(),
 	} {
-		_, unlock, err := lock.TryLock(context.Background())
+		_, unlock, err := wanted.TryLock(context.Background())
 		if err != nil {
 			release()
 			l.t.Fatalf("holdfasttest: HoldElsewhere(%q): %v", name, err)
@@ -52,18 +53,18 @@ const patience = 10 * time.Second
 
 // Lose makes the test's clients lose a lock, for a reason:
 //
-//   - rlock.LossExpired: no renewal was confirmed in time;
-//   - rlock.LossGone: the key was deleted, and a renewal found that out;
-//   - rlock.LossMaxHold: it was held for longer than it may be.
+//   - lock.LossExpired: no renewal was confirmed in time;
+//   - lock.LossGone: the key was deleted, and a renewal found that out;
+//   - lock.LossMaxHold: it was held for longer than it may be.
 //
-// Every hold of the name that a Lock has returned ends: its context, with a *rlock.LostError of that reason, has ended
+// Every hold of the name that a Lock has returned ends: its context, with a *lock.LostError of that reason, has ended
 // when Lose returns. The lock is free then. Lose first waits until somebody has it, so the test need not wait for the
 // code that takes it. If nobody comes to have it, the test ends: in a bubble as soon as all its goroutines are blocked,
 // elsewhere after ten seconds. It works while the store is frozen too; the lock is not free before Thaw then.
-func (l *Lab) Lose(name string, reason rlock.LossReason) {
+func (l *Lab) Lose(name string, reason lock.LossReason) {
 	l.t.Helper()
-	if reason < rlock.LossExpired || reason > rlock.LossMaxHold {
-		l.t.Fatalf("holdfasttest: Lose(%q): %v is none of the reasons of package rlock", name, reason)
+	if reason < lock.LossExpired || reason > lock.LossMaxHold {
+		l.t.Fatalf("holdfasttest: Lose(%q): %v is none of the reasons of package lock", name, reason)
 	}
 	for end := time.Now().Add(patience); ; {
 		bubble := settled()
@@ -81,7 +82,7 @@ func (l *Lab) Lose(name string, reason rlock.LossReason) {
 // lose reports false if nobody has the lock. The store is stopped meanwhile, so that nobody is granted the lock before
 // the contexts of those have ended that had it. What they leave in the store is deleted rather than released by them,
 // which would take its time.
-func (l *Lab) lose(name string, reason rlock.LossReason) (lost bool) {
+func (l *Lab) lose(name string, reason lock.LossReason) (lost bool) {
 	l.server.Freeze()
 	defer l.server.Thaw()
 	l.mu.Lock()

@@ -49,5 +49,5 @@ func TestANewPasswordCostsNoHold(t *testing.T) {
 	require.NoError(t, admin.Do(context.Background(), "CLIENT", "KILL", "USER", "locks").Err())
 	_, _, err := lock.TryLock(within(t))
 	require.ErrorIs(t, err, rlock.ErrUnavailable)
-	require.ErrorContains(t, err, "redis refused the credentials")
+	require.ErrorContains(t, err, "Redis refused the credentials")
 }

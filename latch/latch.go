@@ -87,7 +87,7 @@ type busyError struct {
 }
 
 func (e *busyError) Error() string {
-	return fmt.Sprintf("rlock: latch %q is already counting down: %d left", e.name, e.count)
+	return fmt.Sprintf("holdfast: latch %q is already counting down: %d left", e.name, e.count)
 }
 
 func (*busyError) Unwrap() error { return rlock.ErrBusy }

@@ -73,7 +73,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 		err := arrives(t, first, "its context is over")
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, rlock.ErrBusy)
-		require.EqualError(t, err, fmt.Sprintf("rlock: latch %q is still counting down: context canceled", l.latch.Name()))
+		require.EqualError(t, err, fmt.Sprintf("holdfast: latch %q is still counting down: context canceled", l.latch.Name()))
 	}
 	require.ErrorIs(t, l.latch.Wait(ctx), context.Canceled)
 	nothingYet(t, others, "theirs is not")

@@ -32,7 +32,7 @@ var traits = store.Traits{Kind: string(lock.KindLatch), Noun: "latch", Busy: cou
 // counting is what a wait is told that ends before the latch is open.
 type counting struct{}
 
-func (counting) Error() string { return "rlock: the latch is still counting down" }
+func (counting) Error() string { return "holdfast: the latch is still counting down" }
 func (counting) Unwrap() error { return lock.ErrBusy }
 
 // Excludes is false: nothing on this side blocks a wait.

@@ -24,24 +24,24 @@
 //
 // At most one process has a term that is live, as long as the lock excludes: see "What is promised" of package rlock,
 // or of redlock, whose locks outlive the loss of a server. The term ends before anybody else can lead: a leader that is
-// cut off is told before its lease ends in Redis. A leader that is stopped for a minute finds its term ended when it
-// runs again; what it writes before it looks is what the fencing token is for. Terms grow.
+// cut off is told before its lease ends in the store. A leader that is stopped for a minute finds its term ended when
+// it runs again; what it writes before it looks is what the fencing token is for. Terms grow.
 //
-// Current and Observe say who led when Redis was asked. What a leader says of itself counts for as long as its hold
-// stands in Redis: after a crash until the lease ends, and not a moment longer. It may be missing for a moment while a
-// new leader is about to say it, and between two questions terms may be missed. It says nothing of whether the leader
-// works.
+// Current and Observe say who led when the store was asked. What a leader says of itself counts for as long as its hold
+// stands in the store: after a crash until the lease ends, and not a moment longer. It may be missing for a moment
+// while a new leader is about to say it, and between two questions terms may be missed. It says nothing of whether the
+// leader works.
 //
 // A candidate that died leaves its note, one small hash, which counts for nobody. The next leader writes over it, and
 // it is gone after a year.
 //
 // # When campaigns fail
 //
-// Campaign returns its error. Run returns an error only if another campaign would have the same: for example that Redis
-// refuses a candidate that it has not accepted before, because its password is wrong or its user lacks a right. That
-// error matches lock.ErrUnavailable and names what was refused. After all other errors Run campaigns again, also when
-// Redis refuses a candidate that it accepted before. The client's Logger has a line when campaigns begin to fail and
-// another when Redis answers again. [Election.Err] is the last error until then.
+// Campaign returns its error. Run returns an error only if another campaign would have the same: for example that the
+// store refuses a candidate that it has not accepted before, because its password is wrong or its user lacks a right.
+// That error matches lock.ErrUnavailable and names what was refused. After all other errors Run campaigns again, also
+// when the store refuses a candidate that it accepted before. The client's Logger has a line when campaigns begin to
+// fail and another when the store answers again. [Election.Err] is the last error until then.
 //
 // # What it costs
 //
@@ -58,6 +58,6 @@
 //	A leads (term 7), is stopped, and its lease ends; B leads (term 9) and writes its address
 //	A runs again, and sends its address, as it was about to: its hold is not there, nothing is written
 //
-// A request that is sent twice writes the same twice. If its reply is lost Campaign sends it again, and if Redis does
-// not answer it gives the lock back: nobody leads whom the others cannot find.
+// A request that is sent twice writes the same twice. If its reply is lost Campaign sends it again, and if the store
+// does not answer it gives the lock back: nobody leads whom the others cannot find.
 package leader

@@ -30,7 +30,7 @@ type Election struct {
 type Leader struct {
 	Value string    // what it says of itself: see [Value] and [Election.Proclaim]
 	Term  int64     // the fencing token of its term
-	Since time.Time // by the clock of the Redis server
+	Since time.Time // by the clock of the store's server
 }
 
 // Option adjusts an Election.
@@ -86,7 +86,7 @@ func (e *Election) notes() (*handle.Parts, error) {
 	case parts.Engine == nil:
 		return nil, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	case !parts.Request.Proto.Traits().Notes:
-		return nil, &lock.ArgumentError{Name: "lock", Problem: "must be of package rlock or fairlock to tell who leads"}
+		return nil, &lock.ArgumentError{Name: "lock", Problem: "must be a reentrant or a fair lock to tell who leads"}
 	}
 	return parts, nil
 }
@@ -143,7 +143,7 @@ func (e *Election) resign(term context.Context, unlock func() error) error {
 	return unlock()
 }
 
-// Term returns the hold of the term that ctx carries, without asking Redis: its Fence is the term, which is greater
+// Term returns the hold of the term that ctx carries, without asking the store: its Fence is the term, which is greater
 // than that of every leader before, and from ValidUntil on somebody else may lead. The error is that of Held.
 func (e *Election) Term(ctx context.Context) (lock.Hold, error) {
 	if e.err != nil {
@@ -166,8 +166,8 @@ func (e *Election) Proclaim(ctx context.Context, value string) error {
 	return parts.Engine.Note(ctx, parts.Request.Proto, value, false)
 }
 
-// Current asks Redis who leads now. If nobody does the error is ErrNoLeader. A leader that died leads until its lease
-// ends.
+// Current asks the store who leads now. If nobody does the error is ErrNoLeader. A leader that died leads until its
+// lease ends.
 func (e *Election) Current(ctx context.Context) (Leader, error) {
 	parts, err := e.notes()
 	if err != nil {

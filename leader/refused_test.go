@@ -80,7 +80,7 @@ func TestRunOfACandidateThatRedisRefuses(t *testing.T) {
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		var denied *luacall.DeniedError
 		require.ErrorAs(t, err, &denied)
-		require.ErrorContains(t, err, "redis denies access: redis refused the credentials: WRONGPASS")
+		require.ErrorContains(t, err, "Redis denies access: Redis refused the credentials: WRONGPASS")
 		require.Equal(t, err, e.Err())
 		require.NotContains(t, err.Error(), "secret")
 	}
@@ -133,7 +133,7 @@ func TestACandidateThatIsRefusedLater(t *testing.T) {
 	}()
 	<-terms
 	require.NoError(t, e.Err())
-	const fails, answers = "holdfast: leader: the campaign failed", "holdfast: leader: redis answers the campaign again"
+	const fails, answers = "holdfast: leader: the campaign failed", "holdfast: leader: the campaign is answered again"
 
 	rights(t, server, "-evalsha", "-eval")
 	redistest.Eventually(t, time.Minute, func() bool { return e.Err() != nil }, "the refusal is told")

@@ -20,15 +20,15 @@ const (
 
 // Run campaigns, calls fn with the term while this candidate leads, resigns when fn returns, and campaigns again if the
 // term was lost. It ends with ctx, and returns its cause; with fn's error if the term was not lost, or nil; and with an
-// error that no second attempt mends: a closed client, a bad argument, a key that is something else's. A Redis that
-// refuses this candidate (wrong credentials, or a right that its user lacks) ends Run too, unless Redis has accepted
-// the candidate before: that is a mistake in a set-up. The error then matches lock.ErrUnavailable, and says what was
-// refused.
+// error that no second attempt mends: a closed client, a bad argument, a key that is something else's. A store that
+// refuses this candidate (wrong credentials, or a right that its user lacks) ends Run too, unless the store has
+// accepted the candidate before: that is a mistake in a set-up. The error then matches lock.ErrUnavailable, and says
+// what was refused.
 //
-// All other errors are followed by another campaign after a pause: a Redis that does not answer, and a refusal of a
+// All other errors are followed by another campaign after a pause: a store that does not answer, and a refusal of a
 // candidate that was accepted before, because the password that is being replaced may be in place soon. The client's
-// Logger has a line when campaigns begin to fail, and one when Redis answers one again. [Election.Err] is the error in
-// between.
+// Logger has a line when campaigns begin to fail, and one when the store answers one again. [Election.Err] is the error
+// in between.
 //
 // Fn must return when its context ends.
 func (e *Election) Run(ctx context.Context, fn func(term context.Context) error) error {
@@ -93,7 +93,7 @@ func (e *Election) once(
 	return false, true, handle.Join(err, left)
 }
 
-// Err is the error of the last campaign of [Election.Run]. It is nil before the first one, and as soon as Redis has
+// Err is the error of the last campaign of [Election.Run]. It is nil before the first one, and as soon as the store has
 // answered a later one: when this candidate leads, or waits for another one's term to end.
 func (e *Election) Err() error {
 	e.trouble.mu.Lock()
@@ -101,7 +101,7 @@ func (e *Election) Err() error {
 	return e.trouble.err
 }
 
-// trouble is why campaigns of Run fail at present. It is told when it begins, when it turns from a Redis that does not
+// trouble is why campaigns of Run fail at present. It is told when it begins, when it turns from a store that does not
 // answer into one that refuses or back, and when it ends: a campaign may fail every few seconds for days.
 type trouble struct {
 	engine *engine.Engine // whose log has it; nil: the election has no lock that could be campaigned for
@@ -126,6 +126,6 @@ func (t *trouble) end() {
 	defer t.mu.Unlock()
 	if t.err != nil {
 		t.err = nil
-		t.engine.Info("leader: redis answers the campaign again")
+		t.engine.Info("leader: the campaign is answered again")
 	}
 }

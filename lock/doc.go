@@ -6,5 +6,6 @@
 // reentrant lock. It repeats the names of this package, so that a program that locks in Redis imports only rlock. Its
 // documentation explains how to use the locks and what they guarantee.
 //
-// Where a comment here says Redis, it means the lock's store.
+// The comments here say "the store" for the database that keeps the lock, and name Redis where a fact is its own.
+// Errors and log lines name the store that the client is of.
 package lock

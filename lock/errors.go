@@ -8,41 +8,42 @@ import (
 
 // The errors of this module. Match them with errors.Is: a returned error wraps one of these, names the lock, and
 // joins the cause, so one error can match several (ErrBusy and context.DeadlineExceeded, say, or ErrUnavailable and
-// the Redis error). The texts begin with "rlock: ", whatever the store.
+// a *net.OpError). The texts begin with "holdfast: ", whatever the store.
 var (
 	// ErrBusy means that another holds the lock: the last answer in this call said so.
-	ErrBusy = errors.New("rlock: the lock is held by another caller")
+	ErrBusy = errors.New("holdfast: the lock is held by another caller")
 
 	// ErrNotHeld means that there is no hold to act on: it was unlocked before, or ctx carries none.
-	ErrNotHeld = errors.New("rlock: the lock is not held")
+	ErrNotHeld = errors.New("holdfast: the lock is not held")
 
 	// ErrLost means that the hold ended before its owner unlocked it. The error is a *LostError.
-	ErrLost = errors.New("rlock: the lock was lost")
+	ErrLost = errors.New("holdfast: the lock was lost")
 
-	// ErrUnconfirmed means that the hold is over here, and was valid until its unlock, and that Redis has not confirmed
-	// the release: the work was done, and others may have to wait for a while. The error is a *ReleaseError, which does
-	// not match ErrUnavailable. Only unlock and Do return it.
-	ErrUnconfirmed = errors.New("rlock: the release of the lock is unconfirmed")
+	// ErrUnconfirmed means that the hold is over here, and was valid until its unlock, and that the store has not
+	// confirmed the release: the work was done, and others may have to wait for a while. The error is a *ReleaseError,
+	// which does not match ErrUnavailable. Only unlock and Do return it.
+	ErrUnconfirmed = errors.New("holdfast: the release of the lock is unconfirmed")
 
 	// ErrReleased is the cause with which a hold's context ends after unlock.
-	ErrReleased = errors.New("rlock: the lock was released")
+	ErrReleased = errors.New("holdfast: the lock was released")
 
 	// ErrClosed means that the client is closed.
-	ErrClosed = errors.New("rlock: the client is closed")
+	ErrClosed = errors.New("holdfast: the client is closed")
 
 	// ErrExported is what Observer.Ended is told of a hold that Export handed to another process.
-	ErrExported = errors.New("rlock: the hold was exported")
+	ErrExported = errors.New("holdfast: the hold was exported")
 
-	// ErrUnavailable means that Redis did not answer, or answered with an error, which this one wraps. If Redis
-	// denied the user a right or refused its credentials, the text names that instead of calling Redis unavailable,
-	// and the call does not wait. From Do it means that the function was not called, unless the function returned it.
-	ErrUnavailable = errors.New("rlock: redis is unavailable")
+	// ErrUnavailable means that the store did not answer, or answered with an error, which this one wraps. The text of
+	// what a call returns names the store. If the store denied the user a right or refused its credentials, the text
+	// says so instead of calling the store unavailable, and the call does not wait. From Do it means that the function
+	// was not called, unless the function returned it.
+	ErrUnavailable = errors.New("holdfast: the store is unavailable")
 
 	// ErrKeyConflict means that the lock's key, or the key of its fencing token, holds something else: another type,
 	// or a hash of another kind. Nothing was written. Lock and TryLock also return it for a lock without an expiry,
 	// which some other program left: nothing would ever free it, so waiting is pointless. Inspect shows its holder,
 	// and Break ends it.
-	ErrKeyConflict = errors.New("rlock: the key is used for something else")
+	ErrKeyConflict = errors.New("holdfast: the key is used for something else")
 )
 
 // LossReason says how a hold was lost.
@@ -52,8 +53,8 @@ type LossReason int
 const (
 	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
 	LossExpired LossReason = iota + 1
-	// LossGone: Redis said that the hold no longer exists: deleted, evicted, broken by an operator, or forgotten in a
-	// restart or failover.
+	// LossGone: the store said that the hold no longer exists: its key was deleted or evicted, an operator broke it, or
+	// a restart or failover forgot it.
 	LossGone
 	// LossMaxHold: MaxHold elapsed before unlock.
 	LossMaxHold
@@ -65,7 +66,7 @@ func (r LossReason) String() string {
 	case LossExpired:
 		return "lease expired"
 	case LossGone:
-		return "key is gone from Redis"
+		return "gone from the store"
 	case LossMaxHold:
 		return "MaxHold exceeded"
 	}
@@ -83,7 +84,7 @@ type LostError struct {
 
 // Error implements error.
 func (e *LostError) Error() string {
-	s := fmt.Sprintf("rlock: %s lost: %v", grant(e.Kind, e.Name), e.Reason)
+	s := fmt.Sprintf("holdfast: %s lost: %v", grant(e.Kind, e.Name), e.Reason)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -96,22 +97,22 @@ func (e *LostError) Is(target error) bool { return target == ErrLost }
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// ReleaseError says that a hold was valid until its unlock, and that Redis has not confirmed the release: it did not
-// answer within ReleaseTimeout, or it refused. The hold is over here all the same, and its context has ended. In the
-// background the release is sent again and again, until Redis confirms it or the lease has ended.
+// ReleaseError says that a hold was valid until its unlock, and that the store has not confirmed the release: it did
+// not answer within ReleaseTimeout, or it refused. The hold is over here all the same, and its context has ended. In
+// the background the release is sent again and again, until the store confirms it or the lease has ended.
 //
 // It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
 // nobody takes the error for one of a call that did nothing.
 type ReleaseError struct {
 	Name  string
 	Kind  Kind
-	Until time.Time // by then the lease has ended, whether or not Redis hears of the release
+	Until time.Time // by then the lease has ended, whether or not the store hears of the release
 	Err   error     // the last error of the release
 }
 
 // Error implements error.
 func (e *ReleaseError) Error() string {
-	s := fmt.Sprintf("rlock: %s was held to the end of the work, but its release is unconfirmed, "+
+	s := fmt.Sprintf("holdfast: %s was held to the end of the work, but its release is unconfirmed, "+
 		"and goes on in the background until the lease ends (%s at the latest)",
 		grant(e.Kind, e.Name), e.Until.Format(time.RFC3339))
 	if e.Err != nil {
@@ -141,7 +142,7 @@ type ArgumentError struct {
 // Error implements error.
 func (e *ArgumentError) Error() string {
 	if e.Value == nil {
-		return fmt.Sprintf("rlock: %s %s", e.Name, e.Problem)
+		return fmt.Sprintf("holdfast: %s %s", e.Name, e.Problem)
 	}
-	return fmt.Sprintf("rlock: %s %s (got %v)", e.Name, e.Problem, e.Value)
+	return fmt.Sprintf("holdfast: %s %s (got %v)", e.Name, e.Problem, e.Value)
 }

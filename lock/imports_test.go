@@ -1,18 +1,29 @@
 package lock_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// A lock on another store must not link Redis: the vocabulary, the engine's interfaces and the internals of a handle
-// import no database.
+const module = "github.com/holdfast-go/holdfast/"
+
+// general are the packages that serve every store: what callers hold, the making of a client, the engine and its rules.
+var general = []string{
+	"lock", "multilock", "leader", "watchdog",
+	"internal/client", "internal/handle", "internal/vocabulary", "internal/engine", "internal/hold", "internal/localqueue",
+	"internal/request", "internal/serverclock", "internal/store", "internal/memstore",
+}
+
+// A lock on another store must not link Redis: what serves every store imports no database.
 func TestNoDatabaseIsImported(t *testing.T) {
-	const module = "github.com/holdfast-go/holdfast/"
-	for _, of := range []string{"lock", "internal/handle", "internal/vocabulary"} {
+	for _, of := range general {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		require.NoError(t, err)
 		for dep := range strings.FieldsSeq(string(out)) {
@@ -23,6 +34,32 @@ func TestNoDatabaseIsImported(t *testing.T) {
 			} {
 				require.NotEqual(t, module+redis, dep, of)
 			}
+		}
+	}
+}
+
+// Errors and log lines are true of every store: the store says its name, and no text of these packages has one.
+func TestNoTextNamesADatabase(t *testing.T) {
+	for _, of := range general {
+		files, err := filepath.Glob("../" + of + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, files, of)
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				if _, imported := n.(*ast.ImportSpec); imported {
+					return false
+				}
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					require.NotContains(t, strings.ToLower(text.Value), "redis", name)
+					require.NotContains(t, text.Value, "rlock: ", name)
+				}
+				return true
+			})
 		}
 	}
 }

@@ -12,10 +12,10 @@ const (
 	KindUnknown   Kind = "unknown" // a name that was locked lately and that nobody holds
 )
 
-// Entry is one lock in Redis, held by whomever.
+// Entry is one lock in the store, held by whomever.
 type Entry struct {
 	// Name is the lock's name for the client that asked: a handle that New makes of it is on this very lock. Its key
-	// in Redis has ClientOptions.Prefix before it.
+	// has ClientOptions.Prefix before it.
 	Name string
 	Kind Kind
 	Mode string // of a read-write lock that is held: "read" or "write"
@@ -23,7 +23,7 @@ type Entry struct {
 	// Info is what Inspect tells, with these differences: of one lock at most 100 holders are listed, the Queue is
 	// empty, and each other client that waits counts as one, except for those of a fair lock.
 	Info
-	WaitersUnknown bool // Redis did not say how many wait
+	WaitersUnknown bool // the store did not say how many wait
 
 	Number     int64 // of free permits, or a latch's count
 	NoCapacity bool  // callers wait for a semaphore whose capacity nobody has set, so there is no Number
@@ -31,8 +31,9 @@ type Entry struct {
 	Fence int64 // the newest fencing token of the name; 0 if none was ever minted
 
 	// Since is when the newest fencing token was minted. For a lock that one holder has, and that holdfast took, that
-	// is when Redis granted it. It is zero if it is not known, as for permits. Java's locks mint no tokens, other than
-	// RFencedLock's, which do not tell the time: if Java holds a name that Go locks as well, Since may be too early.
+	// is when the store granted it. It is zero if it is not known, as for permits. Java's locks mint no tokens, other
+	// than RFencedLock's, which do not tell the time: if Java holds a name that Go locks as well, Since may be too
+	// early.
 	Since time.Time
 }
 

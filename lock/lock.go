@@ -36,21 +36,21 @@ func (l *Lock) Name() string {
 //
 // What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context that
 // Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this lock,
-// Lock re-enters at once: it adds a level and asks nothing of Redis, and the hold keeps the lease of its outermost
+// Lock re-enters at once: it adds a level and asks nothing of the store, and the hold keeps the lease of its outermost
 // Lock. If ctx carries a hold that was lost and not yet unlocked, Lock returns the *LostError. Otherwise Lock queues,
 // first in, first out inside this process, until ctx ends or MaxWait elapses. Without either limit it waits as long as
-// the lock is busy, and gives up with ErrUnavailable once Redis has not answered for a whole lease.
+// the lock is busy, and gives up with ErrUnavailable once the store has not answered for a whole lease.
 //
 // The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a *LostError if the
-// hold is lost, before Redis can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed after
-// Close. The end of ctx ends the returned context but not the hold, which is renewed until unlock, because cleaning
-// up after a cancellation needs the exclusion as well.
+// hold is lost, before the store can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed
+// after Close. The end of ctx ends the returned context but not the hold, which is renewed until unlock, because
+// cleaning up after a cancellation needs the exclusion as well.
 //
 // Unlock ends this level, and with the last level the lock is released; a second call returns ErrNotHeld. It needs no
 // context, works from any goroutine and after every context ended, and returns within ReleaseTimeout: nil; a
 // *LostError if the hold was lost meanwhile; or a *ReleaseError, which matches ErrUnconfirmed, if the hold was valid to
-// its end and Redis has not confirmed the release, which then goes on in the background. A deferred unlock must store
-// its error in a named result; without one, the error is lost.
+// its end and the store has not confirmed the release, which then goes on in the background. A deferred unlock must
+// store its error in a named result; without one, the error is lost.
 //
 // On error, Lock returns the context that it was given, and an unlock that only returns ErrNotHeld. A nil error means
 // that the lock is held; after any error nothing is left behind. The error matches ErrBusy or ErrUnavailable, and
@@ -64,10 +64,10 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	return hand(ctx, level, err)
 }
 
-// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. TryLock does not ask Redis
-// if this process holds the lock, or if the last answer to a waiter of this process was "busy". While Redis does not
-// answer, the error is ErrUnavailable, whether or not others wait, after the time of one request at most: a sixth of
-// the lease, or 3 s if that is shorter. Otherwise it is like Lock.
+// TryLock makes one attempt and does not wait: if the lock is busy, the error is ErrBusy. TryLock asks nothing
+// of the store if this process holds the lock, or if the last answer to a waiter of this process was "busy". While the
+// store does not answer, the error is ErrUnavailable, whether or not others wait, after the time of one request at
+// most: a sixth of the lease, or 3 s if that is shorter. Otherwise it is like Lock.
 func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func() error, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -119,11 +119,11 @@ func (l *Lock) open(ctx context.Context) (*handle.Parts, error) {
 	return parts, nil
 }
 
-// Hold is what this process knows of a live hold, without asking Redis.
+// Hold is what this process knows of a live hold, without asking the store.
 type Hold struct {
-	ID         string    // in Redis; holds of this process under one grant share it: turns, and readers
+	ID         string    // in the store; holds of this process under one grant share it: turns, and readers
 	Fence      int64     // fencing token: greater than that of every earlier hold of the name
-	Count      int       // levels; the count in Redis, and so Inspect, follows some milliseconds later
+	Count      int       // levels; the count in the store, and so Inspect, follows some milliseconds later
 	ValidUntil time.Time // from this instant on treat the hold as lost
 }
 

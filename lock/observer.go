@@ -36,8 +36,8 @@ type Observer struct {
 	// context. What is acquired without a hold (a latch, a counting semaphore) is told by End alone.
 	Held func(ctx context.Context, call Call) context.Context
 	// Ended: the hold ended, after this long. The ctx is what Held returned, or the caller's. The error is nil after an
-	// unlock that Redis confirmed or that passed the lock on in this process, a *LostError after a loss, a
-	// *ReleaseError if Redis has not confirmed the release, ErrClosed if Close ended it, and ErrExported if it was
+	// unlock that the store confirmed or that passed the lock on in this process, a *LostError after a loss, a
+	// *ReleaseError if the store has not confirmed the release, ErrClosed if Close ended it, and ErrExported if it was
 	// exported. OutcomeOfHold turns it into a label.
 	Ended func(ctx context.Context, call Call, held time.Duration, err error)
 
@@ -69,7 +69,8 @@ type Call struct {
 
 // Command is one script that was sent to a server, and what became of it.
 type Command struct {
-	// Script is its name as in package lua: "acquire", "release", "renew"; "acquire_many" serves several calls.
+	// Script is its name, for Redis as in package lua: "acquire", "release", "renew"; "acquire_many" serves several
+	// calls.
 	Script string
 	// Calls is how many scripts were sent with it in one round trip to one server, itself included.
 	Calls int

@@ -14,14 +14,14 @@ import (
 
 // Info is what is known of a lock, whoever holds it.
 //
-// Inspect reads at most a thousand holders and a thousand waiters, because Redis does nothing else meanwhile.
+// Inspect reads at most a thousand holders and a thousand waiters, because a Redis server serves nobody else meanwhile.
 // Truncated says that there are more than are listed.
 type Info struct {
 	Holders []Holder
 	// Held is the number of holders, listed or not. Some may no longer be live: a reader that died is counted until a
 	// writer asks for the lock.
 	Held int
-	// Waiters counts each call that waits in this process, and each other process that waits for Redis as one.
+	// Waiters counts each call that waits in this process, and each other process that waits for the store as one.
 	// Another process counts for about a second longer than it waits, and does not count while all its waiters are
 	// queued behind a holder of its own.
 	Waiters int
@@ -35,22 +35,22 @@ type Info struct {
 
 // Waiter is one call that waits.
 type Waiter struct {
-	ID    string // the id of its hold, if Redis grants it and it is not passed on here
+	ID    string // the id of its hold, if the store grants it and it is not passed on here
 	Since time.Time
 	Mine  bool // waits through this Client
 }
 
-// Holder is one hold as Redis shows it.
+// Holder is one hold as the store shows it.
 type Holder struct {
-	ID    string        // of ours, or of a Redisson client's thread
+	ID    string        // of ours, or in Redis of a Redisson client's thread
 	Count int           // levels; for this module's holds slightly late, and 1 of rwlock and redlock
-	TTL   time.Duration // until Redis drops it if it is not renewed; negative: no expiry, only Break ends it
+	TTL   time.Duration // until the store drops it if it is not renewed; negative: no expiry, only Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
 	Mine  bool          // held through this Client
 	Owner string        // what the holder's client says of itself, if it does and this one asks
 }
 
-// Inspect asks Redis who holds the lock, in one round trip.
+// Inspect asks the store who holds the lock, in one round trip.
 func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	parts, err := l.open(ctx)
 	if err != nil {
@@ -108,11 +108,12 @@ type exported struct {
 }
 
 // Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere. The hold's
-// context ends (with ErrReleased), and its unlock returns ErrNotHeld. The lock stays held in Redis, by no process,
+// context ends (with ErrReleased), and its unlock returns ErrNotHeld. The lock stays held in the store, by no process,
 // for the Client's lease (or the rest of a longer fixed one), so it is never held by two processes. A hold with
 // several levels cannot be exported. On error nothing was exported and the hold is over.
 //
-// Whoever has the token can import the hold, and nobody else: it cannot be made of what logs, Inspect or Redis show.
+// Whoever has the token can import the hold, and nobody else: it cannot be made of what logs, Inspect or the store
+// show.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ func set(o *handle.Options, name string, to *time.Duration, d, least time.Durati
 }
 
 // Lease is the lease of the hold instead of the client's. The hold is renewed as ever: every third of the client's
-// lease, or of its own if that is shorter. A longer lease survives a longer absence of Redis; a shorter one makes
+// lease, or of its own if that is shorter. A longer lease survives a longer absence of the store; a shorter one makes
 // others wait less after a crash. d must be at least a third of the client's lease, because the client's time limits of
 // commands, and its pauses between two of them, are fractions of that. Not with FixedLease. A nested Lock leaves the
 // lease of the outermost one as it is.
@@ -32,8 +32,8 @@ func FixedLease(d time.Duration) Option {
 }
 
 // MaxWait limits how long Lock waits, instead of the client's MaxWait, and nothing else: unlike a deadline on its
-// context it does not limit the work. When it elapses Lock returns ErrBusy, or ErrUnavailable if Redis did not answer.
-// d must be positive; for a single attempt use TryLock.
+// context it does not limit the work. When it elapses Lock returns ErrBusy, or ErrUnavailable if the store did not
+// answer. d must be positive; for a single attempt use TryLock.
 func MaxWait(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MaxWait", &o.MaxWait, d, time.Millisecond) }
 }
@@ -48,16 +48,16 @@ func MaxHold(d time.Duration) Option {
 
 // MinHold keeps the lock for d from its acquisition, however early the hold is unlocked: for a short job that must not
 // run again on a machine whose clock is behind, where it is due a little later. Unlock ends the hold and returns as
-// ever, after one request; Redis then keeps the lock for what is left of d, by its own clock, under an id that is
+// ever, after one request; the store then keeps the lock for what is left of d, by its own clock, under an id that is
 // nobody's. Until that is over the lock is busy for everybody, callers of this process included: it is not passed on
 // to them, and Close does not free it. Only Break does.
 //
-// It keeps the lock only if unlock, Close, or the end of a hold by MaxHold reaches Redis. A process that dies leaves
-// the rest of its lease, which may be less than d: its job may not have been done. A call that fails keeps nothing.
-// With several limits, of nested levels for instance, the latest counts. Export carries it to the importer. A d longer
-// than FixedLease is refused.
+// It keeps the lock only if unlock, Close, or the end of a hold by MaxHold reaches the store. A process that dies
+// leaves the rest of its lease, which may be less than d: its job may not have been done. A call that fails keeps
+// nothing. With several limits, of nested levels for instance, the latest counts. Export carries it to the importer. A
+// d longer than FixedLease is refused.
 //
-// Only the reentrant lock of package rlock has it. Other kinds, and sets of package multilock, refuse it.
+// Only the reentrant lock has it. Other kinds, and sets of package multilock, refuse it.
 func MinHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MinHold", &o.MinHold, d, time.Millisecond) }
 }

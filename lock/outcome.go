@@ -19,7 +19,7 @@ const (
 	OutcomeHeld        Outcome = "held"
 	OutcomeBusy        Outcome = "busy"        // another has it, and MaxWait is over or the call did not wait
 	OutcomeCancelled   Outcome = "cancelled"   // the caller's context ended
-	OutcomeUnavailable Outcome = "unavailable" // Redis did not answer, or refused
+	OutcomeUnavailable Outcome = "unavailable" // the store did not answer, or refused
 	OutcomeConflict    Outcome = "conflict"    // ErrKeyConflict
 	OutcomeClosed      Outcome = "closed"      // the client was closed; of a hold as well
 	OutcomeError       Outcome = "error"       // anything else
@@ -37,7 +37,7 @@ const (
 // OutcomeOf is how a call ended that returned err.
 //
 // An error can match several sentinels. The order is by what there is to do: a conflict first, and a cancelled wait
-// after one that Redis did not answer, so that an outage shows although the callers have deadlines.
+// after one that the store did not answer, so that an outage shows although the callers have deadlines.
 func OutcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
@@ -95,8 +95,8 @@ var codes = []string{
 	"NOREPLICAS", "NOSCRIPT", "OOM", "READONLY", "TRYAGAIN", "UNBLOCKED", "WRONGTYPE",
 }
 
-// ReasonOf says why a renewal or a command failed, in a word that is fit for a label: the code of the server's answer,
-// such as LOADING or READONLY, or else one of
+// ReasonOf says why a renewal or a command failed, in a word that is fit for a label: the code of a Redis server's
+// answer, such as LOADING or READONLY, or else one of
 //
 //	denied       the server refuses the credentials, or a right
 //	conflict     the key is used for something else

@@ -9,6 +9,6 @@ type Stats struct {
 	Waiters       int           // calls that were told to wait; one that asks for the first time is none yet
 	LeastValidity time.Duration // what is left of the hold whose validity ends first; 0 without holds
 	RenewalsDue   int           // whose time has come and that are not confirmed: a few at any time, many in an outage
-	ReleasesOwed  int           // that Redis has not confirmed, and that go on in the background
+	ReleasesOwed  int           // that the store has not confirmed, and that go on in the background
 	Coalesced     int64         // events that were dropped because the Observer or the Logger was too slow
 }

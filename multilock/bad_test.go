@@ -58,10 +58,10 @@ func TestTextOfADuplicate(t *testing.T) {
 	c := clientAt(t, "127.0.0.1:1", nil)
 	twice := []string{"account:1", "account:3", "account:3"}
 	_, _, err := multilock.New(locks(c, twice...)).Lock(within(t))
-	require.EqualError(t, err, `rlock: locks[2] is a duplicate of locks[1], "account:3"`)
+	require.EqualError(t, err, `holdfast: locks[2] is a duplicate of locks[1], "account:3"`)
 	sides := rwlock.New(c, "report")
 	_, _, err = multilock.New([]*rlock.Lock{sides.Read(), sides.Write()}).Lock(within(t))
-	require.EqualError(t, err, `rlock: locks[1] is a duplicate of locks[0], "report"`)
+	require.EqualError(t, err, `holdfast: locks[1] is a duplicate of locks[0], "report"`)
 }
 
 // A closed client is told before anything is taken through another one.

@@ -10,12 +10,12 @@
 //
 // The context that Lock returns carries the hold of every member: each member can be locked again inside, and its
 // method Held returns its own fencing token. If one member is lost, the context ends with that member's
-// *rlock.LostError as the cause, and the other members are released.
+// *lock.LostError as the cause, and the other members are released.
 //
 // # Rules
 //
-//  1. List each lock once, and at most 1,000 locks. More, or a duplicate, is an *rlock.ArgumentError.
-//  2. Do not list one name through two Clients of the same Redis: the members exclude each other, and Lock never
+//  1. List each lock once, and at most 1,000 locks. More, or a duplicate, is a *lock.ArgumentError.
+//  2. Do not list one name through two clients of the same store: the members exclude each other, and Lock never
 //     succeeds.
 //  3. The order of the list does not matter. Two callers with opposite orders do not deadlock.
 //

@@ -59,7 +59,7 @@ func ExampleLock_TryLock() {
 	fmt.Println(err, unlock())
 	// Output:
 	// <nil>
-	// true rlock: lock "account:42" is held by another caller
+	// true holdfast: lock "account:42" is held by another caller
 	// account 17 is free
 	// <nil> <nil>
 }
@@ -96,7 +96,7 @@ func ExampleLock_Lock() {
 	// account:42 is locked 2 times
 	// <nil>
 	// <nil>
-	// rlock: the lock was released
+	// holdfast: the lock was released
 }
 
 // Each lock has a fencing token of its own, for the storage that it guards.
@@ -127,7 +127,7 @@ func ExampleLock_Held() {
 	// account:17 has a token: true
 	// account:42 has a token: true
 	// <nil>
-	// rlock: lock "account:17" is not held
+	// holdfast: lock "account:17" is not held
 }
 
 // The loss of one lock ends the hold of all, says which it was, and frees the others.
@@ -177,6 +177,6 @@ func ExampleNew() {
 	}).Lock(context.Background())
 	fmt.Println(err)
 	// Output:
-	// rlock: locks must not be empty
-	// rlock: locks[1] is a duplicate of locks[0], "account:17"
+	// holdfast: locks must not be empty
+	// holdfast: locks[1] is a duplicate of locks[0], "account:17"
 }

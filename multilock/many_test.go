@@ -33,7 +33,7 @@ func TestTooManyLocks(t *testing.T) {
 		var bad *rlock.ArgumentError
 		require.ErrorAs(t, err, &bad, "%d locks", n)
 		require.Equal(t, "locks", bad.Name)
-		require.EqualError(t, err, fmt.Sprintf("rlock: locks must have at most %d members (got %d)", most, n))
+		require.EqualError(t, err, fmt.Sprintf("holdfast: locks must have at most %d members (got %d)", most, n))
 		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 	}
 	require.Zero(t, server.Calls(t, "evalsha")+server.Calls(t, "eval"))

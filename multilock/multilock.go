@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // maxLocks bounds the script that takes all locks, because Redis serves nobody else while it runs: 1,000 locks take
@@ -21,13 +21,13 @@ const maxLocks = 1000
 //
 // It is immutable once New has returned, so it needs no mutex. The state of a call is in a heldSet of its own.
 type Lock struct {
-	members []*rlock.Lock
+	members []*lock.Lock
 	groups  []group
 	maxWait time.Duration
 	err     error // a bad argument of New; returned by every call
 }
 
-var _ rlock.Locker = (*Lock)(nil)
+var _ lock.Locker = (*Lock)(nil)
 
 // group is a set of members that one script can take, or a single member.
 type group struct {
@@ -41,20 +41,20 @@ type group struct {
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
-// clients of the same Redis: the members exclude each other, and Lock never succeeds.
+// clients of the same store: the members exclude each other, and Lock never succeeds.
 //
 // With no locks, more than 1,000, a nil lock, a duplicate, both sides of one read-write lock, an invalid option, or a
-// FixedLease that a member refuses, every call on the handle returns an *rlock.ArgumentError and sends nothing.
-func New(locks []*rlock.Lock, opts ...rlock.Option) *Lock {
-	l := &Lock{members: append([]*rlock.Lock(nil), locks...)}
+// FixedLease that a member refuses, every call on the handle returns a *lock.ArgumentError and sends nothing.
+func New(locks []*lock.Lock, opts ...lock.Option) *Lock {
+	l := &Lock{members: append([]*lock.Lock(nil), locks...)}
 	o := handle.Collect(opts)
 	err := o.Err
 	switch {
 	case err != nil:
 	case len(locks) == 0:
-		err = &rlock.ArgumentError{Name: "locks", Problem: "must not be empty"}
+		err = &lock.ArgumentError{Name: "locks", Problem: "must not be empty"}
 	case len(locks) > maxLocks:
-		err = &rlock.ArgumentError{Name: "locks", Value: len(locks),
+		err = &lock.ArgumentError{Name: "locks", Value: len(locks),
 			Problem: fmt.Sprintf("must have at most %d members", maxLocks)}
 	default:
 		err = l.sort(o)
@@ -92,7 +92,7 @@ func (l *Lock) sort(o handle.Options) error {
 		}
 		s := seat{e, req.Proto.Key()}
 		if first, twice := seen[s]; twice {
-			return &rlock.ArgumentError{Name: fmt.Sprintf("locks[%d]", n),
+			return &lock.ArgumentError{Name: fmt.Sprintf("locks[%d]", n),
 				Problem: fmt.Sprintf("is a duplicate of locks[%d], %q", first, req.Proto.Name())}
 		}
 		seen[s] = n
@@ -121,16 +121,16 @@ func (l *Lock) sort(o handle.Options) error {
 }
 
 // open returns a member's engine, and the request for it with further options applied.
-func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request, error) {
+func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, error) {
 	if member == nil {
-		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: "must not be nil"}
+		return nil, engine.Request{}, &lock.ArgumentError{Name: "lock", Problem: "must not be nil"}
 	}
 	parts := (*handle.Lock)(member).Parts()
 	switch {
 	case parts.Err != nil:
 		return nil, engine.Request{}, parts.Err
 	case parts.Engine == nil:
-		return nil, engine.Request{}, &rlock.ArgumentError{Name: "lock", Problem: handle.NoLock}
+		return nil, engine.Request{}, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	}
 	req := o.Over(parts.Request)
 	if err := vet(req, o, parts.Engine.Lease()); err != nil {
@@ -143,11 +143,11 @@ func open(member *rlock.Lock, o handle.Options) (*engine.Engine, engine.Request,
 func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 	switch {
 	case req.MinHold > 0:
-		return &rlock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}
+		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}
 	case o.Renewed > 0 && o.Lease > 0:
-		return &rlock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
 	case o.Renewed > 0 && o.Renewed < lease/3:
-		return &rlock.ArgumentError{Name: "Lease", Value: o.Renewed,
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
 			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
 	}
 	return nil
@@ -180,12 +180,12 @@ func (l *Lock) Names() []string {
 	return names
 }
 
-// Lock waits until all members are held and returns the holds as one context, as an [rlock.Lock] does for one hold.
+// Lock waits until all members are held and returns the holds as one context, as a [lock.Lock] does for one hold.
 // The context ends when any of the holds ends. Members that ctx already carries are re-entered.
 //
-// Unlock releases every member, once; a second call returns [rlock.ErrNotHeld]. If a member was lost, unlock returns
-// that member's *rlock.LostError; the others were released at the loss. If Redis has not confirmed the release of a
-// member, it returns a *rlock.ReleaseError that names it, and others may have to wait for that member alone.
+// Unlock releases every member, once; a second call returns [lock.ErrNotHeld]. If a member was lost, unlock returns
+// that member's *lock.LostError; the others were released at the loss. If the store has not confirmed the release of a
+// member, it returns a *lock.ReleaseError that names it, and others may have to wait for that member alone.
 //
 // On error, Lock returns the context that it was given, nothing is held that was not held before, and unlock only
 // returns ErrNotHeld. ErrBusy means that by the last answer another holds one of the members.
@@ -202,7 +202,7 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 // or panics. The error is Lock's, and then fn was not called; or fn's joined with unlock's.
 func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"}
+		return &lock.ArgumentError{Name: "fn", Problem: "must not be nil"}
 	}
 	held, unlock, err := l.Lock(ctx)
 	if err != nil {
@@ -214,11 +214,11 @@ func (l *Lock) Do(ctx context.Context, fn func(ctx context.Context) error) (err 
 
 // Held returns the live holds of all members that ctx carries, in the order given to New. It sends nothing. The error
 // is that of the first member without a hold.
-func (l *Lock) Held(ctx context.Context) ([]rlock.Hold, error) {
+func (l *Lock) Held(ctx context.Context) ([]lock.Hold, error) {
 	if err := l.check(ctx); err != nil {
 		return nil, err
 	}
-	holds := make([]rlock.Hold, len(l.members))
+	holds := make([]lock.Hold, len(l.members))
 	for i, member := range l.members {
 		var err error
 		if holds[i], err = member.Held(ctx); err != nil {
@@ -231,7 +231,7 @@ func (l *Lock) Held(ctx context.Context) ([]rlock.Hold, error) {
 // over returns why a member has no hold: a member is released when another was lost or its client closed.
 func over(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
-	if errors.Is(cause, rlock.ErrLost) || errors.Is(cause, rlock.ErrClosed) {
+	if errors.Is(cause, lock.ErrLost) || errors.Is(cause, lock.ErrClosed) {
 		return cause
 	}
 	return err
@@ -240,11 +240,11 @@ func over(ctx context.Context, err error) error {
 func (l *Lock) check(ctx context.Context) error {
 	switch {
 	case l == nil || l.err == nil && len(l.groups) == 0:
-		return &rlock.ArgumentError{Name: "lock", Problem: "must come from New"}
+		return &lock.ArgumentError{Name: "lock", Problem: "must come from New"}
 	case l.err != nil:
 		return l.err
 	case ctx == nil:
-		return &rlock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+		return &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
 	}
 	return nil
 }

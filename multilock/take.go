@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-	"github.com/holdfast-go/holdfast/rlock"
 )
 
 const (
@@ -45,7 +44,7 @@ type heldSet struct {
 	err      error
 }
 
-func notHeld() error { return rlock.ErrNotHeld }
+func notHeld() error { return lock.ErrNotHeld }
 
 func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() error, error) {
 	if err := l.check(ctx); err != nil {
@@ -53,7 +52,7 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 	}
 	for _, g := range l.groups {
 		if g.engine.Closed() {
-			return ctx, notHeld, rlock.ErrClosed
+			return ctx, notHeld, lock.ErrClosed
 		}
 	}
 	told := l.tell(ctx, once)
@@ -118,13 +117,13 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			continue
 		case once && lost:
 			return nil, lostEarly(context.Cause(h.ctx))
-		case ctx.Err() != nil && last != nil && !errors.Is(err, rlock.ErrBusy) && !errors.Is(err, rlock.ErrUnavailable):
+		case ctx.Err() != nil && last != nil && !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrUnavailable):
 			return nil, ended(ctx, last)
 		case ctx.Err() != nil:
 			return nil, ended(ctx, err)
 		}
 		away := groups[busy].engine.Unanswered(err)
-		if once || busy == first && !lost || !errors.Is(err, rlock.ErrBusy) && !away && !lost {
+		if once || busy == first && !lost || !errors.Is(err, lock.ErrBusy) && !away && !lost {
 			return nil, err
 		}
 		first, answered, last = busy, !away, err
@@ -144,11 +143,11 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 // lostEarly is the error of an attempt that lost a member while the others were being taken. It says which and why, and
 // does not match ErrLost: nothing was held.
 func lostEarly(cause error) error {
-	var lost *rlock.LostError
+	var lost *lock.LostError
 	if errors.As(cause, &lost) {
-		return fmt.Errorf("%w: lock %q was lost before all were held: %v", rlock.ErrUnavailable, lost.Name, lost.Reason)
+		return fmt.Errorf("%w: lock %q was lost before all were held: %v", lock.ErrUnavailable, lost.Name, lost.Reason)
 	}
-	return fmt.Errorf("%w: a hold ended before all were held: %v", rlock.ErrUnavailable, cause)
+	return fmt.Errorf("%w: a hold ended before all were held: %v", lock.ErrUnavailable, cause)
 }
 
 // ended returns the error of a call that ctx ended; err is the last answer.
@@ -288,7 +287,7 @@ func singles(groups []group) (single []group) {
 // ErrNotHeld even if the first is still under way.
 func (h *heldSet) unlock() error {
 	if !h.unlocked.CompareAndSwap(false, true) {
-		return rlock.ErrNotHeld
+		return lock.ErrNotHeld
 	}
 	return h.release()
 }

@@ -93,7 +93,7 @@ func TestAListingThatIsDeniedSaysSo(t *testing.T) {
 		for _, call := range []string{"List", "List of one", "Leaks", "Free"} {
 			err := lookers(client)[call](within(t))
 			require.ErrorIs(t, err, lock.ErrUnavailable, name)
-			require.ErrorContains(t, err, "redis denies access", name)
+			require.ErrorContains(t, err, "Redis denies access", name)
 			require.ErrorContains(t, err, test.says, name)
 			require.NotContains(t, err.Error(), "unavailable")
 			require.NotContains(t, err.Error(), "mistaken")

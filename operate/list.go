@@ -106,6 +106,8 @@ func Free(ctx context.Context, client *rlock.Client, leak lock.Leak) (freed bool
 	return freed, listError(ctx, "free a leak", err)
 }
 
+var words = vocabulary.Errors(redisstore.Name)
+
 // listError says what failed.
 func listError(ctx context.Context, what string, err error) error {
 	switch {
@@ -116,6 +118,6 @@ func listError(ctx context.Context, what string, err error) error {
 	case errors.Is(err, redis.ErrClosed):
 		return fmt.Errorf("operate: cannot %s: %w", what, lock.ErrClosed)
 	}
-	kind, cause := vocabulary.Errors.Unanswered(redisstore.Meaning(err))
+	kind, cause := words.Unanswered(redisstore.Meaning(err))
 	return fmt.Errorf("operate: cannot %s: %w: %w", what, kind, cause)
 }

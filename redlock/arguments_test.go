@@ -96,7 +96,7 @@ func TestHandlesThatAreRefused(t *testing.T) {
 		require.ErrorAs(t, err, &bad, name)
 		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
 		if bad.Name == "client" {
-			require.EqualError(t, err, "rlock: client must come from redlock.NewClient", name)
+			require.EqualError(t, err, "holdfast: client must come from redlock.NewClient", name)
 		}
 	}
 }

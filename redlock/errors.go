@@ -11,7 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
 )
 
 // Why a node has no vote. Both are wrapped in a *NodeError, which the error of a call without a quorum wraps.
@@ -44,6 +44,11 @@ var (
 	errLate   = errors.New("its clock is changing too fast")
 	errDoubt  = errors.New("it may still carry out an unanswered request")
 )
+
+// storeName is what errors and logs call the nodes together.
+const storeName = "the quorum of Redis servers"
+
+var words = vocabulary.Errors(storeName)
 
 // silent is the set of nodes that have not yet answered a request.
 //
@@ -125,9 +130,10 @@ func (c *Client) noQuorum(yes, busy int, failed map[*node]error) error {
 	case conflicts > spare:
 		return &conflictError{e}
 	case hopeless > spare:
-		return &store.Refused{Err: &store.Failure{
-			Fault: store.FaultDefinite, Denied: denied > spare, Err: fmt.Errorf("%w: %w", rlock.ErrUnavailable, e),
-		}}
+		said := &store.Failure{Fault: store.FaultDefinite, Denied: denied > spare, Err: e}
+		word, _ := words.Unanswered(said)
+		said.Err = fmt.Errorf("%w: %w", word, e)
+		return &store.Refused{Err: said}
 	}
 	return &store.SettledError{Err: e}
 }

@@ -34,6 +34,9 @@ func (e *ears) Start(host store.Host) {
 	e.Store.Start(host)
 }
 
+// Name implements [store.Store].
+func (*ears) Name() string { return storeName }
+
 // Wait implements [store.Store].
 func (e *ears) Wait() {
 	for _, n := range e.client.nodes {

@@ -88,10 +88,10 @@ func TestTextsOfBadRedisClients(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
 	t.Cleanup(func() { _ = ring.Close() })
 	for text, rdb := range map[string]redis.UniversalClient{
-		"rlock: rdb must not be a *redis.Ring, which moves a name to another shard by each client's own heartbeat, " +
+		"holdfast: rdb must not be a *redis.Ring, which moves a name to another shard by each client's own heartbeat, " +
 			"so that two clients hold it": ring,
-		"rlock: rdb must be a *redis.Client (single node or Sentinel) or a *redis.ClusterClient, not a *rlock_test.odd": &odd{ring},
-		"rlock: rdb must not be nil": nil,
+		"holdfast: rdb must be a *redis.Client (single node or Sentinel) or a *redis.ClusterClient, not a *rlock_test.odd": &odd{ring},
+		"holdfast: rdb must not be nil": nil,
 	} {
 		_, err := rlock.NewClient(rdb, nil)
 		require.EqualError(t, err, text)

@@ -45,10 +45,10 @@ func TestDeniedAccessIsToldAsWhatItIs(t *testing.T) {
 		"another one":           {rules: []any{"-time"}, says: "the user has no right to run TIME"},
 		"no such keys":          {rules: []any{"resetkeys", "~other:*"}, says: "the user has no right to one of the keys"},
 		"a wrong password": {
-			spoil: func(o *redis.Options) { o.Password = "wrong" }, says: "redis refused the credentials",
+			spoil: func(o *redis.Options) { o.Password = "wrong" }, says: "Redis refused the credentials",
 		},
 		"no such user": {
-			spoil: func(o *redis.Options) { o.Username = "nobody" }, says: "redis refused the credentials",
+			spoil: func(o *redis.Options) { o.Username = "nobody" }, says: "Redis refused the credentials",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestDeniedAccessIsToldAsWhatItIs(t *testing.T) {
 				_, _, err := take(conductCtx(t)) // which ends before a whole lease would
 				errorsOnly(t, err, rlock.ErrUnavailable)
 				require.NotErrorIs(t, err, context.DeadlineExceeded, way)
-				require.ErrorContains(t, err, `rlock: lock "l": redis denies access: `+test.says+": ")
+				require.ErrorContains(t, err, `holdfast: lock "l": Redis denies access: `+test.says+": ")
 				require.NotContains(t, err.Error(), "unavailable")
 				var said redis.Error
 				require.True(t, errors.As(err, &said), "what the server said is there too")
@@ -84,7 +84,7 @@ func TestACallerWhomAClusterDoesNotLetIn(t *testing.T) {
 	_, _, err := rlock.New(client, "l").Lock(conductCtx(t))
 	errorsOnly(t, err, rlock.ErrUnavailable)
 	require.NotErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "redis refused the credentials")
+	require.ErrorContains(t, err, "Redis refused the credentials")
 }
 
 // Defect D6: a hold whose owner loses the right to renew it is lost when its lease is over, and says why.

@@ -40,9 +40,9 @@ func TestErrorTexts(t *testing.T) {
 func TestTextsOfBadArguments(t *testing.T) {
 	t.Parallel()
 	for text, err := range map[string]error{
-		"rlock: fn must not be nil":  &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"},
-		"rlock: x must be 4 (got 3)": &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
-		`rlock: name must have balanced braces, so that all keys are in one slot (got "a{b")`: &rlock.ArgumentError{
+		"holdfast: fn must not be nil":  &rlock.ArgumentError{Name: "fn", Problem: "must not be nil"},
+		"holdfast: x must be 4 (got 3)": &rlock.ArgumentError{Name: "x", Value: 3, Problem: "must be 4"},
+		`holdfast: name must have balanced braces, so that all keys are in one slot (got "a{b")`: &rlock.ArgumentError{
 			Name: "name", Value: `"a{b"`, Problem: "must have balanced braces, so that all keys are in one slot",
 		},
 	} {
@@ -59,9 +59,9 @@ func TestTextsOfLosses(t *testing.T) {
 			opts []rlock.Option
 			lose func()
 		}{
-			`rlock: lock "a" lost: key is gone from Redis`: {nil, func() { sim.Miniredis().Del("a") }},
-			`rlock: lock "b" lost: lease expired`:          {[]rlock.Option{rlock.FixedLease(time.Second)}, func() {}},
-			`rlock: lock "c" lost: MaxHold exceeded`:       {[]rlock.Option{rlock.MaxHold(time.Second)}, func() {}},
+			`holdfast: lock "a" lost: gone from the store`: {nil, func() { sim.Miniredis().Del("a") }},
+			`holdfast: lock "b" lost: lease expired`:       {[]rlock.Option{rlock.FixedLease(time.Second)}, func() {}},
+			`holdfast: lock "c" lost: MaxHold exceeded`:    {[]rlock.Option{rlock.MaxHold(time.Second)}, func() {}},
 		} {
 			name := strings.Split(text, `"`)[1]
 			hold := timeLock(t, t.Context(), rlock.New(client, name, c.opts...))
@@ -74,7 +74,7 @@ func TestTextsOfLosses(t *testing.T) {
 		hold := timeLock(t, t.Context(), rlock.New(client, "d"))
 		sim.suffer(timeAlways(simredis.Cut))
 		<-hold.ctx.Done()
-		require.ErrorContains(t, hold.unlock(), `rlock: lock "d" lost: lease expired: `)
+		require.ErrorContains(t, hold.unlock(), `holdfast: lock "d" lost: lease expired: `)
 		sim.suffer(nil)
 		time.Sleep(time.Minute)
 	})
@@ -90,7 +90,7 @@ func TestTextOfAWaitThatMaxWaitEnds(t *testing.T) {
 		const wait = 1500 * time.Millisecond
 		_, _, err := rlock.New(b, "x", rlock.MaxWait(wait)).Lock(t.Context())
 		require.ErrorIs(t, err, rlock.ErrBusy)
-		require.ErrorContains(t, err, `rlock: lock "x" is held by another caller: MaxWait (1.5s) elapsed`)
+		require.ErrorContains(t, err, `holdfast: lock "x" is held by another caller: MaxWait (1.5s) elapsed`)
 
 		_, _, err = multilock.New([]*rlock.Lock{rlock.New(b, "x"), rlock.New(b, "y")}, rlock.MaxWait(wait)).Lock(t.Context())
 		require.ErrorIs(t, err, rlock.ErrBusy)

@@ -35,7 +35,7 @@ func ExampleLostError() {
 	})
 	fmt.Println(errors.Is(err, rlock.ErrLost))
 	// Output:
-	// order:1001 was lost: key is gone from Redis
+	// order:1001 was lost: gone from the store
 	// true
 }
 
@@ -88,7 +88,7 @@ func ExampleLock_Break() {
 	// Output:
 	// <nil>
 	// true true
-	// rlock: lock "order:1001" is not held
+	// holdfast: lock "order:1001" is not held
 }
 
 // A hold moves to another process, and is never in two: what Export returns can travel with the job.
@@ -114,10 +114,10 @@ func ExampleLock_Export() {
 	fmt.Println(err)
 	fmt.Println(unlock())
 	// Output:
-	// <nil> rlock: the lock was released
-	// rlock: lock "video:9" is not held
+	// <nil> holdfast: the lock was released
+	// holdfast: lock "video:9" is not held
 	// <nil> true
-	// rlock: lock "video:9" is not held
+	// holdfast: lock "video:9" is not held
 	// <nil>
 }
 

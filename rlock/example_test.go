@@ -40,7 +40,7 @@ func ExampleNewClient() {
 	// Output:
 	// Redis has [shop:lock:order:1001]
 	// <nil> <nil>
-	// rlock: ClientOptions.Lease must be at least 100ms (got -1s)
+	// holdfast: ClientOptions.Lease must be at least 100ms (got -1s)
 }
 
 // Close names what was still held: in tests that finds every forgotten unlock.
@@ -60,8 +60,8 @@ func ExampleClient_Close() {
 	fmt.Println(client.Close())
 	// Output:
 	// <nil>
-	// rlock: closed with locks still held: ["order:1001"]
-	// rlock: lock "order:1001": the client is closed
+	// holdfast: closed with locks still held: ["order:1001"]
+	// holdfast: lock "order:1001": the client is closed
 	// <nil>
 }
 
@@ -89,7 +89,7 @@ func ExampleLock_Do() {
 	// Output:
 	// charging; held: true
 	// the card was declined
-	// rlock: lock "order:1001" is not held
+	// holdfast: lock "order:1001" is not held
 }
 
 // The same by hand: go on with the context that Lock returned, and unlock. The result has a name, so that the
@@ -244,7 +244,7 @@ func ExampleFixedLease() {
 	fmt.Println(errors.Is(unlock(), rlock.ErrLost))
 	// Output:
 	// <nil>
-	// rlock: lock "cache:rebuild" lost: lease expired
+	// holdfast: lock "cache:rebuild" lost: lease expired
 	// true
 }
 

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	outageBegins = "redis is unavailable; calls wait for it, and holds last until their leases end"
-	outageEnds   = "redis is available again"
+	outageBegins = "Redis is unavailable; calls wait for it, and holds last until their leases end"
+	outageEnds   = "Redis is available again"
 	renewalsFail = "renewals fail, and are repeated until the leases end"
 	renewalsWork = "renewals succeed again"
 )

@@ -21,11 +21,11 @@ func TestTextOfAnUnconfirmedRelease(t *testing.T) {
 	until := time.Date(2026, time.November, 25, 4, 5, 6, 0, time.UTC)
 	err := &rlock.ReleaseError{Name: "a\nb", Until: until, Err: rlock.ErrUnavailable}
 	errorsOnly(t, err, rlock.ErrUnconfirmed)
-	require.EqualError(t, err, `rlock: lock "a\nb" was held to the end of the work, but its release is unconfirmed, `+
+	require.EqualError(t, err, `holdfast: lock "a\nb" was held to the end of the work, but its release is unconfirmed, `+
 		`and goes on in the background until the lease ends (2026-11-25T04:05:06Z at the latest): `+
-		`rlock: redis is unavailable`)
+		`holdfast: the store is unavailable`)
 	err = &rlock.ReleaseError{Name: "printers", Kind: "semaphore", Until: until}
-	require.ErrorContains(t, err, `rlock: permit of semaphore "printers" was held to the end`)
+	require.ErrorContains(t, err, `holdfast: permit of semaphore "printers" was held to the end`)
 }
 
 // By the time that the error names the lock is free, although Redis never hears of the release (defect F12).

@@ -79,7 +79,7 @@ func (s *Semaphore) AddCapacity(ctx context.Context, n int64) (capacity int64, e
 	reply, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
 	if err == nil && reply.Status == store.Busy {
 		return reply.Value, busyError(fmt.Sprintf(
-			"rlock: the capacity of semaphore %q changed while this call was being refused: call again", s.name))
+			"holdfast: the capacity of semaphore %q changed while this call was being refused: call again", s.name))
 	}
 	return told(reply, err)
 }

@@ -47,7 +47,8 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == luacall.Busy {
-		return busyError(fmt.Sprintf("rlock: semaphore %q already exists, with %d permits left", s.name, reply.Value))
+		return busyError(fmt.Sprintf(
+			"holdfast: semaphore %q already exists, with %d permits left", s.name, reply.Value))
 	}
 	return err
 }

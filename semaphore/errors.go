@@ -10,7 +10,7 @@ import (
 const noun = "semaphore"
 
 // errTaken is what a caller is told of permits that others hold.
-const errTaken = busyError("rlock: the semaphore has too few free permits")
+const errTaken = busyError("holdfast: the semaphore has too few free permits")
 
 // busyError is rlock.ErrBusy in words of its own.
 type busyError string
@@ -25,7 +25,7 @@ var ErrNoCapacity error = noCapacity{}
 type noCapacity struct{}
 
 func (noCapacity) Error() string {
-	return "rlock: the semaphore has no capacity: call SetCapacity"
+	return "holdfast: the semaphore has no capacity: call SetCapacity"
 }
 
 func (noCapacity) Unwrap() error { return rlock.ErrBusy }
@@ -40,7 +40,7 @@ type CapacityError struct {
 }
 
 func (e *CapacityError) Error() string {
-	return fmt.Sprintf("rlock: semaphore %q: cannot acquire %d permits: the capacity was lowered to %d",
+	return fmt.Sprintf("holdfast: semaphore %q: cannot acquire %d permits: the capacity was lowered to %d",
 		e.Name, e.N, e.Capacity)
 }
 
@@ -48,7 +48,7 @@ func (e *CapacityError) Error() string {
 type shortError struct{ CapacityError }
 
 func (e *shortError) Error() string {
-	return fmt.Sprintf("rlock: the semaphore has a capacity of %d and is asked for %d", e.Capacity, e.N)
+	return fmt.Sprintf("holdfast: the semaphore has a capacity of %d and is asked for %d", e.Capacity, e.N)
 }
 
 func (e *shortError) Unwrap() []error { return []error{rlock.ErrBusy, &e.CapacityError} }

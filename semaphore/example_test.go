@@ -40,7 +40,7 @@ func ExampleSemaphore_Do() {
 	// Output:
 	// two more: true
 	// <nil>
-	// rlock: n must be at most the capacity, 3 (got 4)
+	// holdfast: n must be at most the capacity, 3 (got 4)
 }
 
 // Inspect says who holds permits, and Break takes them from a holder that does not come back.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	general "github.com/holdfast-go/holdfast/internal/client"
 	settings "github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
@@ -39,7 +40,7 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 	}
 	req, err := h.client.Request(opts)
 	if err == nil && req.MinHold > 0 {
-		err = redisclient.NoMinHold(req.MinHold)
+		err = general.NoMinHold(req.MinHold)
 	}
 	if err == nil {
 		err = checkUnused(h.own.Unused, req.Lease)

@@ -41,7 +41,7 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 	}
 	reply, err := s.once(ctx, store.Change{Verb: store.Delete})
 	if err == nil && reply.Status == luacall.Busy {
-		return busyError(fmt.Sprintf("rlock: cannot delete semaphore %q: %d permits are held", s.name, reply.Value))
+		return busyError(fmt.Sprintf("holdfast: cannot delete semaphore %q: %d permits are held", s.name, reply.Value))
 	}
 	return err
 }

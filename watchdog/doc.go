@@ -1,5 +1,5 @@
 // Package watchdog renews many leases in few calls, and reports in time when a
-// lease must no longer be relied on. It knows neither locks nor Redis: its user
+// lease must no longer be relied on. It knows neither locks nor a database: its user
 // passes a function that renews a batch, and leases.
 //
 // It has three parts, each built on the one before. A [Clock] tells the time and
@@ -9,12 +9,12 @@
 //
 // # Who decides
 //
-// Redis decides who holds what; it drops a hold when the lease ends. The local
+// The store decides who holds what; it drops a hold when the lease ends. The local
 // clock decides one thing only: when the holder must stop relying on the hold.
 // That is safe if the holder always stops first:
 //
 //   - Validity counts from the start of the call that granted or renewed the
-//     lease. Redis carried out the call later than that, so its lease ends later.
+//     lease. The store carried out the call later than that, so its lease ends later.
 //   - [Margin] is subtracted from it: for clocks that run at different rates,
 //     for the granularity of expiry, and for one tick.
 //   - The wheel rounds down. By design a lease is lost up to one tick before its validity
@@ -55,7 +55,7 @@
 //
 // The wheel has one goroutine. A shard has one while any of its leases are due.
 // So there is not one per lease, and none when there is nothing to do. The calls
-// of a shard follow one another, so a slow Redis is not given more calls because
+// of a shard follow one another, so a slow store is not given more calls because
 // it is slow. Close joins all goroutines.
 //
 // # Failure

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrGone says that Redis no longer knows a hold: it is lost, however much
+// ErrGone says that the store no longer knows a hold: it is lost, however much
 // validity was left.
 var ErrGone = errors.New("watchdog: the lease is gone")
 
@@ -16,11 +16,11 @@ var (
 
 // Result is the outcome of a renewal for one lease.
 type Result struct {
-	// Lease is how long Redis keeps a renewed hold, counted from the start
+	// Lease is how long the store keeps a renewed hold, counted from the start
 	// of the call.
 	Lease time.Duration
 	// Err is nil if the lease was renewed, an error that wraps [ErrGone] if
-	// Redis says that the hold is gone, and anything else for a transient
+	// the store says that the hold is gone, and anything else for a transient
 	// failure: the renewal is retried while the lease is valid.
 	Err error
 }

@@ -121,7 +121,7 @@ func (w *Watchdog) admit(b *batch) {
 }
 
 // send makes one call, settles its answers, and returns how long the call took. Validity
-// counts from before the call: Redis cannot have started the lease earlier than that.
+// counts from before the call: the store cannot have started the lease earlier than that.
 func (w *Watchdog) send(s *shard, b *batch) (took time.Duration) {
 	ctx, cancel := context.WithTimeout(w.ctx, w.cfg.Limit)
 	defer cancel()

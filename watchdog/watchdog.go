@@ -46,7 +46,7 @@ type Config struct {
 	Renew func(ctx context.Context, shard string, due []*Lease, results []Result)
 	// Lost is called when a lease is lost, at most once for each and never
 	// after [Watchdog.Stop] returned true for it. If validity ended, cause is
-	// the error of the last renewal, or nil if that did not fail; if Redis
+	// the error of the last renewal, or nil if that did not fail; if the store
 	// no longer knows the hold, cause wraps [ErrGone]. It must be quick: it
 	// may run on the wheel's goroutine.
 	Lost func(l *Lease, cause error)

@@ -10,7 +10,7 @@
 //
 // # Rules
 //
-//  1. Every process that shares the certificates needs the same locks: the same Redis and the same names.
+//  1. Every process that shares the certificates needs the same locks: the same store and the same names.
 //  2. Give the locks a prefix of their own. A lock of that name that the application takes as well would be in the
 //     way.
 //  3. [Storage.Unlock] is called once for each Lock or TryLock that succeeded. That is certmagic's own rule.

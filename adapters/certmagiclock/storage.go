@@ -99,9 +99,9 @@ func (s *Storage) keep(name string, h *hold) (lost *hold) {
 	return lost
 }
 
-// Unlock ends the hold of name. It returns the *lock.LostError if the hold was lost, a *lock.ReleaseError if Redis has
-// not confirmed the release, which goes on in the background, and lock.ErrNotHeld if this process has no hold of the
-// name. It works after ctx has ended.
+// Unlock ends the hold of name. It returns the *lock.LostError if the hold was lost, a *lock.ReleaseError if the store
+// has not confirmed the release, which goes on in the background, and lock.ErrNotHeld if this process has no hold of
+// the name. It works after ctx has ended.
 func (s *Storage) Unlock(_ context.Context, name string) error {
 	s.mu.Lock()
 	h := s.holds[name]

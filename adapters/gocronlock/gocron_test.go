@@ -219,7 +219,7 @@ func TestAnElectorThatRedisRefuses(t *testing.T) {
 	}, "the refusal is told")
 	err = e.IsLeader(t.Context())
 	require.ErrorIs(t, err, gocronlock.ErrNotLeader)
-	require.ErrorContains(t, err, "redis refused the credentials")
+	require.ErrorContains(t, err, "Redis refused the credentials")
 	redistest.Eventually(t, time.Minute, func() bool {
 		return strings.Contains(log.String(), "holdfast: leader: the campaign failed")
 	}, "it is logged")

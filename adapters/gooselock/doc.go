@@ -37,10 +37,10 @@
 // migrations in time.
 //
 // goose returns an error of Unlock as the error of Up, beside the results. If it matches lock.ErrUnconfirmed, the
-// migrations were applied under the lock, and Redis has not confirmed the release.
+// migrations were applied under the lock, and the store has not confirmed the release.
 //
-// A Locker is no SessionLocker. That interface differs in the connection, which a lock in Redis does not need, and
-// goose refuses it for some migrations if the database has a single connection.
+// A Locker is no SessionLocker. That interface differs in the connection, which a lock of this module does not need,
+// and goose refuses it for some migrations if the database has a single connection.
 //
 // # Why it is safe
 //

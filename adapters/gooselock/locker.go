@@ -39,9 +39,9 @@ func (l *Locker) Lock(ctx context.Context, _ *sql.DB) error {
 	}
 }
 
-// Unlock ends the hold. It returns the *lock.LostError if the hold was lost before, a *lock.ReleaseError if Redis has
-// not confirmed the release, which goes on in the background, and lock.ErrNotHeld without a Lock. It works after ctx
-// has ended.
+// Unlock ends the hold. It returns the *lock.LostError if the hold was lost before, a *lock.ReleaseError if the store
+// has not confirmed the release, which goes on in the background, and lock.ErrNotHeld without a Lock. It works after
+// ctx has ended.
 func (l *Locker) Unlock(context.Context, *sql.DB) error {
 	select {
 	case unlock := <-l.unlock:

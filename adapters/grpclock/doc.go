@@ -25,10 +25,10 @@
 //
 //	the lock is busy until MaxWait elapses       Aborted
 //	the client's deadline ends, or it cancels    DeadlineExceeded, Canceled
-//	Redis does not answer                        Unavailable
+//	the store does not answer                    Unavailable
 //	the client of locks is closed                Unavailable
 //	the lock is lost before the handler returns  Aborted, and the reason; what a stream has sent stands
-//	Redis does not confirm the release           what the handler returned
+//	the store does not confirm the release       what the handler returned
 //	the name is not a valid one                  InvalidArgument
 //	something else has the lock's key            FailedPrecondition
 //	any other error of the lock                  Internal
@@ -40,7 +40,7 @@
 //
 // One handler at a time runs under a name, with the promises and limits of package rlock. Each call has a hold of its
 // own, whatever its context carried before. The lock is released when the handler has returned or panicked, and
-// before the client gets the status. If Redis does not confirm the release, the handler's answer stands, and the
+// before the client gets the status. If the store does not confirm the release, the handler's answer stands, and the
 // release goes on in the background. A handler that leaves goroutines behind must not rely on the lock there.
 //
 // A loss ends the handler's context at once. Its status is sent when the handler has returned, and takes the place of

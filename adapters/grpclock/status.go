@@ -12,7 +12,7 @@ import (
 )
 
 // Code is the gRPC code that says what an error of a lock means to the client of a call: OK for nil, and for a release
-// that is unconfirmed, because the work was done; Aborted for a busy or a lost lock, Unavailable for a Redis that does
+// that is unconfirmed, because the work was done; Aborted for a busy or a lost lock, Unavailable for a store that does
 // not answer and a closed client, DeadlineExceeded and Canceled for a context that ended, InvalidArgument for a bad
 // name, FailedPrecondition for a key that is something else's, and otherwise Internal. Texts of errors name locks, so
 // do not send them to clients.
@@ -27,7 +27,7 @@ func Code(err error) codes.Code {
 		return codes.OK
 	case errors.Is(err, lock.ErrLost):
 		return codes.Aborted
-	// A Redis that does not answer may match DeadlineExceeded too, by a timeout that was not the caller's.
+	// A store that does not answer may match DeadlineExceeded too, by a timeout that was not the caller's.
 	case errors.Is(err, lock.ErrUnavailable), errors.Is(err, lock.ErrClosed):
 		return codes.Unavailable
 	case errors.Is(err, context.DeadlineExceeded):

@@ -17,13 +17,13 @@
 //
 // # What is answered
 //
-//	the lock is busy until the wait ends                     423 Locked, Retry-After: 1
-//	Redis does not answer, or the client of locks is closed  503 Service Unavailable, Retry-After: 1
-//	the lock is lost before the handler wrote anything       503 Service Unavailable, Retry-After: 1
-//	the lock is lost afterwards                              what the handler wrote
-//	Redis does not confirm the release                       what the handler wrote
-//	the client left                                          nothing
-//	any other error of the lock                              500 Internal Server Error
+//	the lock is busy until the wait ends                         423 Locked, Retry-After: 1
+//	the store does not answer, or the client of locks is closed  503 Service Unavailable, Retry-After: 1
+//	the lock is lost before the handler wrote anything           503 Service Unavailable, Retry-After: 1
+//	the lock is lost afterwards                                  what the handler wrote
+//	the store does not confirm the release                       what the handler wrote
+//	the client left                                              nothing
+//	any other error of the lock                                  500 Internal Server Error
 //
 // [Status] has the same table for handlers that lock by themselves. 423 and not 409: a conflict is one with the
 // state of the resource, which a client has to resolve before it tries again; here it only has to wait.

@@ -88,7 +88,7 @@ func (o *options) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // Status is the HTTP status that says what an error of a lock means to the client of a request: 200 for nil, and for a
 // release that is unconfirmed, because the work was done; 423 for a busy lock, 503 for a lost one, a closed client, a
-// Redis that does not answer and a context that ended, and otherwise 500. An error of the work that Do joined with an
+// store that does not answer and a context that ended, and otherwise 500. An error of the work that Do joined with an
 // unconfirmed release is 500 as well. Texts of errors name locks, so do not send them to clients.
 func Status(err error) int {
 	switch {

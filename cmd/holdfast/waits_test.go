@@ -67,8 +67,8 @@ func TestWhatAPersonSeesOfARedisThatDoesNotServe(t *testing.T) {
 		"it hangs":       {"redis://" + hung.Addr(), hung.Addr(), false},
 		"it has TLS":     {"redis://" + tls.Addr(), "use rediss:// or --tls", false},
 		"it has no TLS":  {"rediss://" + addr(t), "use redis:// without", false},
-		"no password":    {"redis://" + locked.Addr(), "redis asks for credentials", true},
-		"wrong password": {"redis://:mistaken@" + locked.Addr(), "redis refused the credentials", true},
+		"no password":    {"redis://" + locked.Addr(), "Redis asks for credentials", true},
+		"wrong password": {"redis://:mistaken@" + locked.Addr(), "Redis refused the credentials", true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -88,11 +88,11 @@ func TestWhatAPersonSeesOfARedisThatDoesNotServe(t *testing.T) {
 			run.awaitErr(test.says)
 			if test.denies {
 				assert.Equal(t, code, run.wait())
-				assert.Contains(t, run.err.String(), "redis denies access")
+				assert.Contains(t, run.err.String(), "Redis denies access")
 				assert.NotContains(t, run.err.String(), "mistaken")
 				return
 			}
-			assert.Contains(t, run.err.String(), "holdfast: waiting: redis does not answer")
+			assert.Contains(t, run.err.String(), "holdfast: waiting: Redis does not answer")
 			require.NoError(t, run.Process.Signal(syscall.SIGTERM))
 			assert.Equal(t, 128+15, run.wait(), "it had given up: %s", run.err.String())
 			// The client's own log says it too where this takes seconds.

@@ -76,7 +76,7 @@ func word(err error) string {
 		return "canceled"
 	case said != "":
 		return said
-	case strings.HasPrefix(err.Error(), "rlock: closed with locks still held"):
+	case strings.HasPrefix(err.Error(), "holdfast: closed with locks still held"):
 		return "held"
 	}
 	return "alien"

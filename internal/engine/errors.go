@@ -17,7 +17,9 @@ import (
 type Errors struct {
 	Busy, NotHeld, Unconfirmed, Released, Closed, Unavailable, KeyConflict, Exported error
 
-	Denied error // Unavailable where the server answers, and refuses who asks
+	// These are what callers are told in place of Unavailable, which they wrap. They name the store.
+	Silent error // it does not answer, or answers with an error
+	Denied error // it answers, and refuses who asks
 
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error
@@ -30,7 +32,7 @@ func (w *Errors) silence(err error) error {
 	if store.Denied(err) {
 		return w.Denied
 	}
-	return w.Unavailable
+	return w.Silent
 }
 
 // Events are told what happens. Nil functions are skipped.
@@ -47,7 +49,7 @@ type Events struct {
 
 // callError is an error of the public vocabulary with what lies behind it. Both match errors.Is, and
 // the text names the lock. For example, a Lock whose context ended while another held the lock matches ErrBusy and
-// context.DeadlineExceeded, and one whose context ended while Redis was silent matches ErrUnavailable in place of
+// context.DeadlineExceeded, and one whose context ended while the store was silent matches ErrUnavailable in place of
 // ErrBusy.
 type callError struct {
 	kind  error
@@ -68,8 +70,8 @@ func (v *callError) Error() string {
 }
 
 // naming returns text with the name of the lock in it. If text speaks of "the lock", the name follows there, and
-// otherwise after the first colon: "rlock: the lock is not held" becomes `rlock: lock "x" is not held`, and
-// "rlock: redis is unavailable" becomes `rlock: lock "x": redis is unavailable`.
+// otherwise after the first colon: "holdfast: the lock is not held" becomes `holdfast: lock "x" is not held`, and
+// "holdfast: Redis is unavailable" becomes `holdfast: lock "x": Redis is unavailable`.
 //
 // The sentinels keep their general words, because callers also see them alone: as the cause of a context that ended
 // with unlock, for example. The name is quoted, so that a line break in it cannot forge a line of a log.

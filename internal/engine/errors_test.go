@@ -53,16 +53,16 @@ func TestVerdictMatchesAllThatItIsMadeOf(t *testing.T) {
 // The text names the lock where it speaks of it, by the word for its kind.
 func TestTextsNameTheLock(t *testing.T) {
 	for text, want := range map[string]string{
-		"rlock: the lock is not held":   `rlock: lock "order" is not held`,
-		"rlock: redis is unavailable":   `rlock: lock "order": redis is unavailable`,
-		"busy":                          `lock "order": busy`,
-		"rlock: the locksmith is away":  `rlock: lock "order": the locksmith is away`,
-		"rlock: the semaphore is empty": `rlock: lock "order": the semaphore is empty`,
+		"holdfast: the lock is not held":   `holdfast: lock "order" is not held`,
+		"holdfast: Redis is unavailable":   `holdfast: lock "order": Redis is unavailable`,
+		"busy":                             `lock "order": busy`,
+		"holdfast: the locksmith is away":  `holdfast: lock "order": the locksmith is away`,
+		"holdfast: the semaphore is empty": `holdfast: lock "order": the semaphore is empty`,
 	} {
 		require.Equal(t, want, naming(text, named{}))
 	}
-	for _, text := range []string{"rlock: the semaphore is empty", "rlock: the lock is empty"} {
-		require.Equal(t, `rlock: semaphore "order" is empty`, naming(text, named{noun: "semaphore"}))
+	for _, text := range []string{"holdfast: the semaphore is empty", "holdfast: the lock is empty"} {
+		require.Equal(t, `holdfast: semaphore "order" is empty`, naming(text, named{noun: "semaphore"}))
 	}
 }
 

@@ -22,6 +22,7 @@ type joinStore struct {
 }
 
 func (s *joinStore) Start(store.Host)                                            {}
+func (s *joinStore) Name() string                                                { return "the store" }
 func (s *joinStore) Node(string) string                                          { return "node" }
 func (s *joinStore) Direct() bool                                                { return true }
 func (s *joinStore) Heard(string) store.Count                                    { return store.Count{} }

@@ -16,8 +16,8 @@
 // the lock to somebody else. Passing on raises no validity, and renewals go on across it.
 //
 // For example, with a lease of 30 s: a request that is sent at 100.0 s and answered at 100.8 s makes the grant valid
-// until 129.688 s (300 ms for drift, 2 ms for the granularity of expiry in Redis, and a tick of 10 ms). Redis may have
-// carried it out at any time in between, and so keeps the lock until 130.0 s at least.
+// until 129.688 s (300 ms for drift, 2 ms for the granularity of expiry in Redis, and a tick of 10 ms). The store may
+// have carried it out at any time in between, and so keeps the lock until 130.0 s at least.
 //
 // # How a grant ends
 //

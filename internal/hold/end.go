@@ -109,8 +109,8 @@ func (g *Grant) Claim() bool {
 
 // Export takes a level out of its Hold, whose owner gives it to another process. It reports alone if nobody else has
 // the grant, which is over then. Otherwise the level is one under way until it parts: it has no context and is not
-// entered again, but the grant is not released without it. That matters because the others may all leave while Redis
-// makes the grant for the importer beside this one. It reports false if the Hold has other levels, or is over.
+// entered again, but the grant is not released without it. That matters because the others may all leave while the
+// store makes the grant for the importer beside this one. It reports false if the Hold has other levels, or is over.
 func (h *Hold) Export(l *Level) (alone, ok bool) {
 	g := h.grant
 	g.mu.Lock()

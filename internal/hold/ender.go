@@ -10,10 +10,10 @@ const enders = 16
 // end, must not wait for that, nor must the goroutine that takes in the answers to renewals. So what they find ended
 // is over at once, and goroutines of the Ender's own end the contexts.
 //
-// They must be in time all the same, so that a context ends before the lease can be over in Redis. The wheel calls up
-// to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. In a busy process it
-// can take far longer until a goroutine that was woken gets to run. But one that was just started runs next: as soon as
-// the goroutine that started it has nothing more to do, or on a processor that has nothing to do now.
+// They must be in time all the same, so that a context ends before the lease can be over in the store. The wheel calls
+// up to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. In a busy process
+// it can take far longer until a goroutine that was woken gets to run. But one that was just started runs next: as soon
+// as the goroutine that started it has nothing more to do, or on a processor that has nothing to do now.
 type Ender struct {
 	running sync.WaitGroup
 

@@ -10,8 +10,8 @@ import (
 // Grant is what the store gave this process for a name, under one id: a lease, and the Holds that live on it. An
 // exclusive grant has one Hold at a time. It passes from one caller to the next by ending one Hold and beginning
 // another. Readers of one process have several Holds on one grant: the first asked the store, the others joined it and
-// sent nothing, and the last one to leave releases it. Redis sees one reader; its field and hold key are what they are
-// for any reader, so that Java reads them as ever.
+// sent nothing, and the last one to leave releases it. The store sees one reader; in Redis its field and hold key are
+// what they are for any reader, so that Java reads them as ever.
 //
 // What is known here is the truth about who holds; what the store shows of it follows.
 type Grant struct {
@@ -191,8 +191,8 @@ func (g *Grant) KeptUntil() int64 {
 }
 
 // PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
-// ended the grant since. Validity is what Redis last confirmed; passing does not raise it, and renewals go on. It
-// returns nil, and the grant stays as it is, if Redis has to be asked:
+// ended the grant since. Validity is what the store last confirmed; passing does not raise it, and renewals go on. It
+// returns nil, and the grant stays as it is, if the store has to be asked:
 //
 //   - the lease is half over, or its last renewal failed;
 //   - one of the two does not renew it, or the next one wants another lease;
@@ -246,16 +246,16 @@ func (g *Grant) Shared() bool { return g.joins > 0 }
 // shareMost is how many levels a grant has at most that a reader joins: a reader that leaves looks through them.
 const shareMost = 64
 
-// JoinLocked adds a Hold, if Redis would let its reader in the same and the grant is sure to stand. Its level has no
-// context until it is opened. It is nil if Redis is to be asked:
+// JoinLocked adds a Hold, if the store would let its reader in the same and the grant is sure to stand. Its level has
+// no context until it is opened. It is nil if the store is to be asked:
 //
 //   - the request that brought the grant was sent some time ago: a writer may have shut the gate since;
 //   - no reader is in any more, or the grant is being released or exported;
 //   - the lease is half over, or its last renewal failed;
-//   - it is not renewed, or the new reader wants another lease than Redis was asked for.
+//   - it is not renewed, or the new reader wants another lease than the store was asked for.
 //
 // A reader that joins and the last one that leaves both take the mutex. If the one that leaves is first, the grant is
-// between, and the newcomer asks Redis by an id of its own. If the newcomer is first, the other is not the last any
+// between, and the newcomer asks the store by an id of its own. If the newcomer is first, the other is not the last any
 // more and sends nothing. No release can be on its way for a grant that a reader then joins.
 func (g *Grant) JoinLocked(want Want, fence int64) *Level {
 	now := g.host.Clock.Now()

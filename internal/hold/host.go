@@ -9,7 +9,7 @@ import (
 // Tick is that of the wheel. A validity falls short of its lease by one, because a timer may fire that much early.
 const Tick = 10 * time.Millisecond
 
-// ValidUntil is when a hold stops being valid that Redis keeps for lease since start.
+// ValidUntil is when a hold stops being valid that the store keeps for lease since start.
 func ValidUntil(start, lease time.Duration) time.Duration {
 	return start + lease - watchdog.Margin(lease, Tick)
 }
@@ -36,7 +36,7 @@ type Reason int8
 // The reasons, in the order of the public API's.
 const (
 	Expired Reason = iota + 1 // validity ended without a renewal
-	Gone                      // Redis says that the hold is gone
+	Gone                      // the store says that the hold is gone
 	MaxHold                   // it was held for as long as it may be
 )
 
@@ -44,5 +44,5 @@ const (
 type Want struct {
 	Terms
 	MaxHold time.Duration // 0: any time
-	MinHold time.Duration // 0: none; otherwise only Redis grants it
+	MinHold time.Duration // 0: none; otherwise only the store grants it
 }

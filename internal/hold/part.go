@@ -14,7 +14,7 @@ const (
 )
 
 // Parted is what Part did. The caller does the rest, without the mutex: it ends the level's context, tells the
-// observer, and asks Redis.
+// observer, and asks the store.
 type Parted struct {
 	Outcome Outcome
 	Ended   Ended // its Cause: what the level's context ends with, and the error of its unlock with Over and FoundLost
@@ -31,7 +31,7 @@ type Parted struct {
 // and are told what they ended with.
 //
 // The last word on whether the Hold lasted until now is said here. If the validity is over, another client may have had
-// the lock already, so the owner must learn of it from its unlock, even if Redis would still answer "released".
+// the lock already, so the owner must learn of it from its unlock, even if the store would still answer "released".
 //
 // With Refused, the level stays in its Hold, though nobody can unlock it a second time: Close is about to end the
 // grant, and the observer that is to be told of that is found by the level.

@@ -6,19 +6,20 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// countPause is how long a count may be wrong in Redis before it is told, if Redis answers.
+// countPause is how long the store may have a wrong count before it is told, if it answers.
 const countPause = Tick
 
-// steps is what is known of the count in Redis. It goes on from Hold to Hold. A grant that was never nested has none.
-// It is guarded by the mutex of the key.
+// steps is what is known of the count in the store. It goes on from Hold to Hold. A grant that was never nested has
+// none. It is guarded by the mutex of the key.
 //
 // A nested Lock concerns this process alone: the outermost Lock decided the lease, and the levels are counted here. So
-// neither a nested Lock nor its unlock waits for Redis. The count in Redis, where there is one, is for those who look.
-// It is told behind the calls, and only if it still differs some milliseconds later: a short level costs no request.
+// neither a nested Lock nor its unlock waits for the store. The count in the store, where there is one, is for those
+// who look. It is told behind the calls, and only if it still differs some milliseconds later: a short level costs no
+// request.
 //
-// What Redis is told is a step: from the count that stands to the count that is wanted. Redis makes it only if that
-// count does stand, and answers what stands then, from which the next step starts. One step of a hold is under way at a
-// time, and a grant that waits for the answer to one is not passed on in memory.
+// What the store is told is a step: from the count that stands to the count that is wanted. The store makes it only if
+// that count does stand, and answers what stands then, from which the next step starts. One step of a hold is under way
+// at a time, and a grant that waits for the answer to one is not passed on in memory.
 //
 // For example, "from 1 to 2" is sent and its answer is lost. The level is unlocked meanwhile, so "from 1 to 1" is sent
 // next, which changes nothing and is answered "2"; and then "from 2 to 1". A copy of the first step that comes only now
@@ -26,13 +27,13 @@ const countPause = Tick
 // is answered "2" and corrects it, or the hold ends. Nobody decides anything by it. The hold ends whatever count
 // stands, and where the hold is gone a step finds nothing and writes nothing.
 //
-// A step that Redis refuses, because the user has no right to HINCRBY, counts as told: it is not sent again and again,
-// and does not keep the hold from passing on. The next change of the count tries anew.
+// A step that the store refuses, as Redis does where the user has no right to HINCRBY, counts as told: it is not sent
+// again and again, and does not keep the hold from passing on. The next change of the count tries anew.
 type steps struct {
 	timer watchdog.Timer // tells the count
 	phase stepPhase
 	doubt bool  // the last step was not answered
-	known int32 // the count that Redis answered last
+	known int32 // the count that the store answered last
 	pause time.Duration
 }
 
@@ -44,8 +45,8 @@ const (
 	sent           // a step is under way
 )
 
-// wantedLocked is the count that Redis is to have: the levels of the one Hold, which has none for a moment when it is
-// passed on.
+// wantedLocked is the count that the store is to have: the levels of the one Hold, which has none for a moment when it
+// is passed on.
 func (g *Grant) wantedLocked() int32 { return max(g.levelsLocked(), 1) }
 
 // settledLocked reports that no step is unanswered.
@@ -53,7 +54,7 @@ func (g *Grant) settledLocked() bool {
 	return g.steps == nil || g.steps.phase != sent && !g.steps.doubt
 }
 
-// followLocked lets the wheel tell the count soon, if Redis has another one or may have.
+// followLocked lets the wheel tell the count soon, if the store has another one or may have.
 func (g *Grant) followLocked() {
 	if s := g.steps; s != nil && s.phase == idle && g.lagsLocked() {
 		s.phase = due
@@ -83,7 +84,7 @@ func (g *Grant) follow() {
 	g.host.Count(g, from, to)
 }
 
-// Counted notes what stands in Redis after a step was answered; 0 means that the grant is gone.
+// Counted notes what stands in the store after a step was answered; 0 means that the grant is gone.
 func (g *Grant) Counted(stands int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

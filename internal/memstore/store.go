@@ -45,6 +45,9 @@ func (s *Store) Sent() int64 { return int64(s.sent.Load()) }
 // Start implements [store.Store].
 func (s *Store) Start(host store.Host) { s.host = host }
 
+// Name implements [store.Store].
+func (s *Store) Name() string { return "the store in memory" }
+
 // Node implements [store.Store]. There is one.
 func (s *Store) Node(string) string { return "memory" }
 

@@ -1,20 +1,15 @@
 package redisclient
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/engine"
-	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/lock"
 )
 
 const (
-	defaultLease          = 30 * time.Second
-	defaultMaxPoll        = time.Second
-	defaultReleaseTimeout = 5 * time.Second
-	defaultFenceTTL       = 7 * 24 * time.Hour
+	defaultFenceTTL = 7 * 24 * time.Hour
 
 	minFence = time.Second
 )
@@ -33,55 +28,23 @@ type Options struct {
 	Owner          string
 }
 
+// general are the options that the clients of all stores have.
+func (o *Options) general() client.Options {
+	return client.Options{
+		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout,
+		MinReplicas: o.MinReplicas, Prefix: o.Prefix, Observer: o.Observer, Logger: o.Logger,
+	}
+}
+
 // Checked returns a checked copy with the defaults filled in.
 func (o Options) Checked() (Options, error) {
-	err := firstError(
-		fillTime("ClientOptions.Lease", &o.Lease, defaultLease, handle.MinLease),
-		fillTime("ClientOptions.MaxPoll", &o.MaxPoll, defaultMaxPoll, time.Millisecond),
-		fillTime("ClientOptions.ReleaseTimeout", &o.ReleaseTimeout, defaultReleaseTimeout,
-			time.Millisecond),
-	)
-	if o.MaxWait != 0 && err == nil {
-		err = fillTime("ClientOptions.MaxWait", &o.MaxWait, 0, time.Millisecond)
-	}
+	g, err := o.general().Checked()
+	o.Lease, o.MaxPoll, o.MaxWait, o.ReleaseTimeout = g.Lease, g.MaxPoll, g.MaxWait, g.ReleaseTimeout
+	o.Logger = g.Logger
 	if o.FenceTTL >= 0 && err == nil {
-		err = fillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
-	}
-	if len(o.Prefix) >= maxName && err == nil {
-		err = &lock.ArgumentError{Name: "ClientOptions.Prefix", Value: fmt.Sprintf("%d", len(o.Prefix)),
-			Problem: fmt.Sprintf("must be at most %d bytes long", maxName-1)}
-	}
-	if o.MinReplicas < 0 && err == nil {
-		err = &lock.ArgumentError{
-			Name: "ClientOptions.MinReplicas", Value: o.MinReplicas, Problem: "must not be negative",
-		}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
+		err = client.FillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
 	}
 	return o, err
-}
-
-// checkTimes checks options of a handle against one another and the client's lease.
-func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error {
-	switch {
-	case o.Renewed > 0 && o.Lease > 0:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
-	case o.Renewed > 0 && o.Renewed < lease/3:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
-			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
-	case !req.Kept && req.MinHold > req.Lease:
-		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
-			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
-	}
-	return nil
-}
-
-// NoMinHold is the error of a kind that has none.
-func NoMinHold(d time.Duration) error {
-	return &lock.ArgumentError{
-		Name: "MinHold", Value: d, Problem: "must not be given: only locks of package rlock have it",
-	}
 }
 
 // fenceTTL is how long an unused token is kept, in the scripts' form: in ms, negative for no expiry.
@@ -90,30 +53,4 @@ func (o *Options) fenceTTL() int64 {
 		return o.FenceTTL.Milliseconds()
 	}
 	return -1
-}
-
-// requestLife covers the time during which an acquisition is sent again, plus the time during which an abandoned one
-// is taken back.
-func (o *Options) requestLife() int64 {
-	return (2*o.Lease + o.ReleaseTimeout + 10*time.Second).Milliseconds()
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func fillTime(name string, d *time.Duration, byDefault, least time.Duration) error {
-	if *d == 0 {
-		*d = byDefault
-	}
-	given := *d
-	if problem := handle.RoundTime(d, least); problem != "" {
-		return &lock.ArgumentError{Name: name, Value: given, Problem: problem}
-	}
-	return nil
 }

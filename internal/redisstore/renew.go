@@ -19,7 +19,7 @@ import (
 const renewBatch = 256
 
 var errRefusedWrite = &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errors.New(
-	"redis refused to renew the lease: check min-replicas-to-write and the rights of the user (PEXPIRE; for " +
+	"the server refused to renew the lease: check min-replicas-to-write and the rights of the user (PEXPIRE; for " +
 		"permits ZADD)")}
 
 // group is the content of one renewal script: holds of one kind, and of one slot where slots matter.

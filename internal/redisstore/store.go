@@ -15,6 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
+// Name is what errors and logs call the store.
+const Name = "Redis"
+
 // linger is how long a subscription without waiters lasts.
 //
 // It is long compared with the time between two waiters of a contended name, for which it saves a round trip,
@@ -80,6 +83,9 @@ func (s *Store) Start(host store.Host) {
 	})
 	s.links.OnReplaced(host.Replaced)
 }
+
+// Name implements [store.Store].
+func (s *Store) Name() string { return Name }
 
 // Node implements [store.Store].
 func (s *Store) Node(key string) string { return s.links.Shard(context.Background(), key) }
@@ -182,6 +188,6 @@ func (s *Store) noteUnheard(p Protocol, reply luacall.ReleaseReply) {
 	if s.Sharded() {
 		right = "+spublish"
 	}
-	s.host.Warn("redis refused to publish a release, so waiters in other processes notice it only when they "+
+	s.host.Warn("Redis refused to publish a release, so waiters in other processes notice it only when they "+
 		"poll: grant the user this right", "rights", right+" &"+p.Channel(), "lock", p.Name())
 }

@@ -62,8 +62,8 @@ func (a *Attempts) Since(start time.Duration) time.Duration {
 	return start
 }
 
-// SinceAny is the same for a hold that Redis says was there already when it was asked at start: a copy of the request
-// that was refused last may have taken it, too.
+// SinceAny is the same for a hold that the store says was there already when it was asked at start: a copy of the
+// request that was refused last may have taken it, too.
 func (a *Attempts) SinceAny(start time.Duration) time.Duration {
 	if a.refused.NotAfter > 0 {
 		start = min(start, a.refused.Start)

@@ -115,7 +115,7 @@ func (o *outages) begin(s *Sender, ev Event) (told bool) {
 		is := o.all[what]
 		return is != nil && is.told
 	}
-	s.warn("redis is unavailable; calls wait for it, and holds last until their leases end", ev,
+	s.warn(s.cfg.Store.Name()+" is unavailable; calls wait for it, and holds last until their leases end", ev,
 		"holds", s.cfg.Holds(ev.Node))
 	return true
 }
@@ -158,7 +158,7 @@ func (o *outages) end(what subject, before time.Duration) {
 	if !is.told {
 		return
 	}
-	text := "redis is available again"
+	text := o.cfg.Store.Name() + " is available again"
 	if what.renewals {
 		text = "renewals succeed again"
 	}

@@ -11,6 +11,8 @@ import (
 type Store interface {
 	// Start is called once, before everything else. It sends nothing.
 	Start(host Host)
+	// Name is what errors and logs call the store, such as "Redis".
+	Name() string
 
 	// Node names the node that serves a key. Keys of one node fail together and share one clock.
 	Node(key string) string

@@ -12,27 +12,30 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Errors are the errors of package lock.
-var Errors = engine.Errors{
-	Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Unconfirmed: lock.ErrUnconfirmed, Released: lock.ErrReleased,
-	Closed:      lock.ErrClosed,
-	Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
-	Denied: denial{},
-	Lost: func(of store.Rules, reason hold.Reason, cause error) error {
-		return &lock.LostError{
-			Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Reason: lock.LossReason(reason), Err: cause,
-		}
-	},
-	Release: func(of store.Rules, until time.Time, cause error) error {
-		return &lock.ReleaseError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Until: until, Err: cause}
-	},
+// Errors are the errors of package lock, for a client of the store with that name.
+func Errors(of string) engine.Errors {
+	return engine.Errors{
+		Busy: lock.ErrBusy, NotHeld: lock.ErrNotHeld, Unconfirmed: lock.ErrUnconfirmed, Released: lock.ErrReleased,
+		Closed:      lock.ErrClosed,
+		Unavailable: lock.ErrUnavailable, KeyConflict: lock.ErrKeyConflict, Exported: lock.ErrExported,
+		Silent: unavailable("holdfast: " + of + " is unavailable"),
+		Denied: unavailable("holdfast: " + of + " denies access"),
+		Lost: func(of store.Rules, reason hold.Reason, cause error) error {
+			return &lock.LostError{
+				Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Reason: lock.LossReason(reason), Err: cause,
+			}
+		},
+		Release: func(of store.Rules, until time.Time, cause error) error {
+			return &lock.ReleaseError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Until: until, Err: cause}
+		},
+	}
 }
 
-// denial is ErrUnavailable with the text of a server that answers but refuses the client.
-type denial struct{}
+// unavailable is ErrUnavailable with a text that names the store.
+type unavailable string
 
-func (denial) Error() string { return "rlock: redis denies access" }
-func (denial) Unwrap() error { return lock.ErrUnavailable }
+func (u unavailable) Error() string { return string(u) }
+func (unavailable) Unwrap() error   { return lock.ErrUnavailable }
 
 // OnlyUnconfirmed reports that all an error says is that releases are unconfirmed: the work was done. It is false of
 // one that is joined with an error of the work, or with the loss of another lock.

@@ -26,7 +26,7 @@ func (t *Telemetry) Track(client Statter) (untrack func(), err error) {
 		metric.WithDescription("Holds whose time to renew has come, and whose renewal is not confirmed."))
 	errs[1] = err
 	owed, err := t.meter.Int64ObservableGauge("holdfast.lock.releases.owed", metric.WithUnit("{release}"),
-		metric.WithDescription("Releases that Redis has not confirmed, and that go on in the background."))
+		metric.WithDescription("Releases that the store has not confirmed, and that go on in the background."))
 	errs[2] = err
 	dropped, err := t.meter.Int64ObservableCounter("holdfast.lock.events.dropped", metric.WithUnit("{event}"),
 		metric.WithDescription("Events that were dropped because the observer or the logger was too slow."))

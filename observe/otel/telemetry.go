@@ -46,7 +46,7 @@ func (t *Telemetry) makeDurations() error {
 		metric.WithDescription("How long holds lasted that are over, by how they ended."),
 		metric.WithExplicitBucketBoundaries(long...))
 	t.commands, errs[2] = t.meter.Float64Histogram("holdfast.lock.command.duration", seconds,
-		metric.WithDescription("How long Redis took to answer a script, as the client saw it."),
+		metric.WithDescription("How long the store took to answer a script, as the client saw it."),
 		metric.WithExplicitBucketBoundaries(short...))
 	return errors.Join(errs[:]...)
 }
@@ -60,7 +60,7 @@ func (t *Telemetry) makeCounts() error {
 	t.losses, errs[2] = t.meter.Int64Counter("holdfast.lock.losses", metric.WithUnit("{hold}"),
 		metric.WithDescription("Holds that were lost, by reason."))
 	t.renewals, errs[3] = t.meter.Int64Counter("holdfast.lock.renewals", metric.WithUnit("{renewal}"),
-		metric.WithDescription("Renewals of leases, by whether Redis confirmed them."))
+		metric.WithDescription("Renewals of leases, by whether the store confirmed them."))
 	return errors.Join(errs[:]...)
 }
 

@@ -34,7 +34,7 @@ func newClients() *clients {
 		validity: desc("least_validity_seconds",
 			"What is left of the hold whose validity ends first; absent without holds."),
 		due:  desc("renewals_due", "Holds whose time to renew has come, and whose renewal is not confirmed."),
-		owed: desc("releases_owed", "Releases that Redis has not confirmed, and that go on in the background."),
+		owed: desc("releases_owed", "Releases that the store has not confirmed, and that go on in the background."),
 		dropped: desc("events_dropped_total",
 			"Events that were dropped because the observer or the logger was too slow."),
 		tracked: make(map[*tracked]struct{}),

@@ -70,10 +70,10 @@ func New(opts Options) *Metrics {
 			[]string{labelOutcome, labelKind, labelClass}),
 		losses: counter("losses_total", "Holds that were lost, by reason.", labelReason, labelKind, labelClass),
 		live:   newLive(),
-		renewals: counter("renewals_total", "Renewals of leases, by whether Redis confirmed them.",
+		renewals: counter("renewals_total", "Renewals of leases, by whether the store confirmed them.",
 			labelResult, labelClass),
 		commands: prometheus.NewHistogramVec(histogram("command_seconds",
-			"How long Redis took to answer a script, as the client saw it.", opts.Buckets),
+			"How long the store took to answer a script, as the client saw it.", opts.Buckets),
 			[]string{labelScript, labelResult}),
 		clients: newClients(),
 	}

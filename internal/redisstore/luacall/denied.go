@@ -42,9 +42,9 @@ func lacking(said, source string) string {
 	has := func(part string) bool { return strings.Contains(said, part) }
 	switch {
 	case strings.HasPrefix(said, "WRONGPASS"), has("AUTH <password> called without any password"):
-		return "redis refused the credentials"
+		return "Redis refused the credentials"
 	case strings.HasPrefix(said, "NOAUTH"):
-		return "redis asks for credentials, and the client has none"
+		return "Redis asks for credentials, and the client has none"
 	case !strings.HasPrefix(said, "NOPERM") && !has("-NOPERM") && !has("The user executing the script can't") &&
 		!has("ACL failure in script"):
 		return ""

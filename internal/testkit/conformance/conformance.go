@@ -21,7 +21,7 @@ const (
 	brief = 2 * time.Second
 )
 
-// Lock is the subject of the suite: a lock, and what is known of a hold without asking Redis.
+// Lock is the subject of the suite: a lock, and what is known of a hold without asking the store.
 type Lock interface {
 	rlock.Locker
 	Held(ctx context.Context) (rlock.Hold, error)

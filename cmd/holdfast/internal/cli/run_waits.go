@@ -64,9 +64,9 @@ func (c *connection) waitsFor(ctx context.Context, name string, lock lockable, l
 	info, err := lock.look(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return ": redis does not answer" + c.hint(ctx.Err())
+		return ": Redis does not answer" + c.hint(ctx.Err())
 	case errors.Is(err, rlock.ErrUnavailable) && !store.Denied(err):
-		return fmt.Sprintf(": redis does not answer: %v%s", cause(err), c.hint(cause(err)))
+		return fmt.Sprintf(": Redis does not answer: %v%s", cause(err), c.hint(cause(err)))
 	case err != nil, len(info.Holders) == 0:
 		return " for " + shown(name)
 	}

@@ -57,13 +57,13 @@ func TestAWaitIsToldAfterASecondAndThenEveryHalfMinute(t *testing.T) {
 				<-ctx.Done()
 				return rlock.Info{}, fmt.Errorf("%w: %w", rlock.ErrUnavailable, ctx.Err())
 			},
-			"holdfast: waiting: redis does not answer (redis.example.com:6379)",
+			"holdfast: waiting: Redis does not answer (redis.example.com:6379)",
 		},
 		"no server": {
 			func(context.Context) (rlock.Info, error) {
 				return rlock.Info{}, fmt.Errorf("%w: %w", rlock.ErrUnavailable, fmt.Errorf("refused by redis.example.com:6379"))
 			},
-			"holdfast: waiting: redis does not answer: refused by redis.example.com:6379",
+			"holdfast: waiting: Redis does not answer: refused by redis.example.com:6379",
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

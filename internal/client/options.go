@@ -1,0 +1,104 @@
+package client
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+const (
+	defaultLease          = 30 * time.Second
+	defaultMaxPoll        = time.Second
+	defaultReleaseTimeout = 5 * time.Second
+)
+
+// Options are those of the clients of all stores. They are documented with rlock.ClientOptions.
+type Options struct {
+	Lease          time.Duration
+	MaxPoll        time.Duration
+	MaxWait        time.Duration
+	ReleaseTimeout time.Duration
+	MinReplicas    int
+	Prefix         string
+	Observer       *lock.Observer
+	Logger         *slog.Logger
+}
+
+// Checked returns a checked copy with the defaults filled in.
+func (o Options) Checked() (Options, error) {
+	err := firstError(
+		FillTime("ClientOptions.Lease", &o.Lease, defaultLease, handle.MinLease),
+		FillTime("ClientOptions.MaxPoll", &o.MaxPoll, defaultMaxPoll, time.Millisecond),
+		FillTime("ClientOptions.ReleaseTimeout", &o.ReleaseTimeout, defaultReleaseTimeout,
+			time.Millisecond),
+	)
+	if o.MaxWait != 0 && err == nil {
+		err = FillTime("ClientOptions.MaxWait", &o.MaxWait, 0, time.Millisecond)
+	}
+	if len(o.Prefix) >= maxName && err == nil {
+		err = &lock.ArgumentError{Name: "ClientOptions.Prefix", Value: fmt.Sprintf("%d", len(o.Prefix)),
+			Problem: fmt.Sprintf("must be at most %d bytes long", maxName-1)}
+	}
+	if o.MinReplicas < 0 && err == nil {
+		err = &lock.ArgumentError{
+			Name: "ClientOptions.MinReplicas", Value: o.MinReplicas, Problem: "must not be negative",
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o, err
+}
+
+// checkTimes checks options of a handle against one another and the client's lease.
+func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error {
+	switch {
+	case o.Renewed > 0 && o.Lease > 0:
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
+	case o.Renewed > 0 && o.Renewed < lease/3:
+		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
+			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
+	case !req.Kept && req.MinHold > req.Lease:
+		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
+			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
+	}
+	return nil
+}
+
+// NoMinHold is the error of a kind that has none.
+func NoMinHold(d time.Duration) error {
+	return &lock.ArgumentError{
+		Name: "MinHold", Value: d, Problem: "must not be given: only the reentrant lock has it",
+	}
+}
+
+// requestLife covers the time during which an acquisition is sent again, plus the time during which an abandoned one
+// is taken back.
+func (o *Options) requestLife() int64 {
+	return (2*o.Lease + o.ReleaseTimeout + 10*time.Second).Milliseconds()
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FillTime gives an option that is not set its default, and checks and rounds one that is.
+func FillTime(name string, d *time.Duration, byDefault, least time.Duration) error {
+	if *d == 0 {
+		*d = byDefault
+	}
+	given := *d
+	if problem := handle.RoundTime(d, least); problem != "" {
+		return &lock.ArgumentError{Name: name, Value: given, Problem: problem}
+	}
+	return nil
+}
