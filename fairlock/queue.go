@@ -60,6 +60,11 @@ func under(_, _ string) (bool, error) {
 func (q *queue) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
+	if ask.From != "" {
+		return luacall.Adopt(luacall.AdoptArgs{
+			Lock: q.keys.Lock, From: ask.From, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		}).Run(ctx, conn)
+	}
 	reply, err := luacall.FairAcquire(q.keys, q.times, luacall.FairArgs{
 		ID: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter, FenceTTL: q.core.FenceTTL,
 		Ticket: ask.Ticket, Once: ask.Once, Sharded: q.core.Store.Sharded(),
@@ -87,14 +92,6 @@ func (q *queue) Enqueue(
 		places[i] = luacall.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
 	return luacall.FairEnqueue(q.keys, q.times, asks[0].NotAfter, places).Run(ctx, conn)
-}
-
-func (q *queue) Adopt(
-	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
-) (luacall.AdoptReply, error) {
-	return luacall.Adopt(luacall.AdoptArgs{
-		Lock: q.keys.Lock, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-	}).Run(ctx, conn)
 }
 
 func (q *queue) Levels(id string, from, to int64) *luacall.Call[int64] {

@@ -98,15 +98,6 @@ func (l *Lock) BreakOne(ctx context.Context, id string) error {
 	return parts.Engine.BreakOne(ctx, parts.Request.Proto, id)
 }
 
-// exported is the text form of an exported hold.
-type exported struct {
-	Key    []byte `json:"k"` // no string: it need not be UTF-8
-	Client string `json:"c"`
-	Secret string `json:"s"`
-	Fence  int64  `json:"f"`
-	Until  int64  `json:"m,omitempty"` // server time in µs until which the lock is kept: MinHold
-}
-
 // Export takes the hold that ctx carries out of this process and returns a token for Import elsewhere. The hold's
 // context ends (with ErrReleased), and its unlock returns ErrNotHeld. The lock stays held in the store, by no process,
 // for the Client's lease (or the rest of a longer fixed one), so it is never held by two processes. A hold with
@@ -128,9 +119,7 @@ func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(exported{
-		Key: []byte(parts.Request.Proto.Key()), Client: p.Client, Secret: p.Secret, Fence: p.Fence, Until: p.Keep,
-	})
+	text, err := json.Marshal(p)
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
@@ -144,22 +133,20 @@ func (l *Lock) Import(
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	var p exported
+	var p engine.Passage
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
 	switch {
 	case err != nil || p.Client == "" || p.Secret == "" || len(p.Key) == 0 || p.Fence < 0 ||
-		p.Until < 0 || p.Until > 1<<53:
+		p.Keep < 0 || p.Keep > 1<<53:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case string(p.Key) != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{
 			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.Key),
 		}
 	}
-	level, err := parts.Engine.Import(ctx, parts.Request, engine.Passage{
-		Client: p.Client, Secret: p.Secret, Fence: p.Fence, Keep: p.Until,
-	})
+	level, err := parts.Engine.Import(ctx, parts.Request, p)
 	return hand(ctx, level, err)
 }

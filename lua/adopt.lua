@@ -10,7 +10,7 @@
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: it has the new id, by an earlier copy of this call
---    3 done
+--    1 held: it has the new id, by this call
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
@@ -37,4 +37,4 @@ end
 redis.call('PEXPIRE', lock, lease)
 redis.call('HSET', lock, id, 1)
 redis.call('HDEL', lock, ARGV[1])
-return {3, now}
+return {1, now}

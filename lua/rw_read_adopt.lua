@@ -13,7 +13,7 @@
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: it has the new id, by an earlier copy of this call
---    3 done
+--    1 held: it has the new id, by this call
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
@@ -51,4 +51,4 @@ if not stays then
   redis.call('HDEL', lock, ARGV[1])
   redis.call('DEL', old)
 end
-return {3, now}
+return {1, now}

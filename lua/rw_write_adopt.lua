@@ -10,7 +10,7 @@
 -- Returns {status, server time in us}:
 --   -1 late: read after not-after, nothing written
 --    2 already: it has the new id, by an earlier copy of this call
---    3 done
+--    1 held: it has the new id, by this call
 --    4 gone: neither hold is there, nothing written
 -- Publishes nothing.
 --
@@ -36,4 +36,4 @@ end
 redis.call('PEXPIRE', lock, string.format('%.0f', ttl))
 redis.call('HSET', lock, to, 1)
 redis.call('HDEL', lock, from)
-return {3, now}
+return {1, now}

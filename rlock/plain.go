@@ -77,19 +77,16 @@ var plainTraits = store.Traits{
 func (p *plain) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
+	if ask.From != "" {
+		return luacall.Adopt(luacall.AdoptArgs{
+			Lock: p.key, From: ask.From, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		}).Run(ctx, conn)
+	}
 	return p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 }
 
 // Scripts implements [redisstore.Joiner].
 func (p *plain) Scripts() (*luacall.Acquirer, *luacall.Releaser) { return p.acquire, p.release }
-
-func (p *plain) Adopt(
-	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
-) (luacall.AdoptReply, error) {
-	return luacall.Adopt(luacall.AdoptArgs{
-		Lock: p.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-	}).Run(ctx, conn)
-}
 
 func (p *plain) Levels(id string, from, to int64) *luacall.Call[int64] {
 	return luacall.Levels(p.key, id, from, to)

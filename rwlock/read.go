@@ -33,18 +33,15 @@ var readTraits = store.Traits{
 func (r reader) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
+	if ask.From != "" {
+		return luacall.AdoptRead(r.base, luacall.AdoptArgs{
+			Lock: r.key, From: ask.From, To: ask.ID, Lease: ask.Lease.Milliseconds(),
+			NotAfter: ask.NotAfter, Stays: ask.Beside,
+		}).Run(ctx, conn)
+	}
 	return luacall.AcquireRead(luacall.AcquireReadArgs{
 		Lock: r.key, Hold: r.hold(ask.ID), Gate: r.gate, Token: r.token,
 		ID: ask.ID, Under: ask.Under, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-	}).Run(ctx, conn)
-}
-
-func (r reader) Adopt(
-	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
-) (luacall.AdoptReply, error) {
-	return luacall.AdoptRead(r.base, luacall.AdoptArgs{
-		Lock: r.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-		Stays: ask.Beside,
 	}).Run(ctx, conn)
 }
 

@@ -45,6 +45,11 @@ func upgrade(name, mode string) (pass bool, err error) {
 func (w writer) Acquire(
 	ctx context.Context, conn luacall.Conn, ask store.Ask,
 ) (luacall.AcquireReply, error) {
+	if ask.From != "" {
+		return luacall.AdoptWrite(luacall.AdoptArgs{
+			Lock: w.key, From: ask.From, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
+		}).Run(ctx, conn)
+	}
 	args := luacall.AcquireWriteArgs{
 		AcquireArgs: luacall.AcquireArgs{
 			Lock: w.key, Token: w.token, ID: ask.ID, Lease: ask.Lease.Milliseconds(),
@@ -63,14 +68,6 @@ func (w writer) Acquire(
 	// The gate stays shut for as long as this one comes back in time.
 	reply.PTTL = min(reply.PTTL, w.GateLife()*2/5)
 	return reply.AcquireReply, err
-}
-
-func (w writer) Adopt(
-	ctx context.Context, conn luacall.Conn, from string, ask store.Ask,
-) (luacall.AdoptReply, error) {
-	return luacall.AdoptWrite(luacall.AdoptArgs{
-		Lock: w.key, From: from, To: ask.ID, Lease: ask.Lease.Milliseconds(), NotAfter: ask.NotAfter,
-	}).Run(ctx, conn)
 }
 
 func (w writer) Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error) {

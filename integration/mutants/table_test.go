@@ -255,9 +255,21 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an export that nobody confirms is taken back by one of its ids",
 		file: "internal/engine/transfer.go",
-		old:  `e.sender.Disown(lost)`,
-		new:  `_ = lost`,
+		old:  `e.sender.Disown(g.disowned(0))`,
+		new:  `_ = g`,
 		in:   "rlock", by: "^TestUnconfirmedExportIsTakenBack$",
+	}, {
+		name: "an export that nobody confirms leaves the id of its passage",
+		file: "internal/engine/transfer.go",
+		old:  `e.disown(req, ask.ID, w.attempts.Late(), 0)`,
+		new:  `_ = w`,
+		in:   "rlock", by: "^TestUnconfirmedExportIsTakenBackByBothIDs$",
+	}, {
+		name: "an export ends while a copy of the acquisition may come",
+		file: "internal/engine/transfer.go",
+		old:  `late > 0 && !e.sender.Past(g.proto.Key(), late)`,
+		new:  `late < 0`,
+		in:   "rlock", by: "^TestLateAcquisitionOfAnExportedHoldLeavesNoOrphan$",
 	}, {
 		name: "one that began to count from 1 is taken for the clock's",
 		file: "lua/fragment_fence_judge.lua",

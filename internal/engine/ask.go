@@ -34,16 +34,16 @@ type asked struct {
 func (e *Engine) ask(ctx context.Context, w *waiter) asked {
 	req, ask := w.req, w.nextAsk()
 	if ctx.Done() == nil && !e.sender.Closed() { // nothing can end it early
-		return e.sendAcquire(ctx, req, ask)
+		return e.sendAcquire(ctx, crash.Acquire, req, ask)
 	}
-	return e.askUntil(ctx, w, ask)
+	return e.askUntil(ctx, crash.Acquire, w, ask)
 }
 
 // askUntil is ask with a context that can end.
-func (e *Engine) askUntil(ctx context.Context, w *waiter, ask store.Ask) asked {
+func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, ask store.Ask) asked {
 	req, before := w.req, w.attempts
 	send := func(ctx context.Context) (asked, error) {
-		sent := e.sendAcquire(ctx, req, ask)
+		sent := e.sendAcquire(ctx, x, req, ask)
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) { e.late(w, before, ask, sent, err) })
@@ -78,7 +78,7 @@ func (e *Engine) disown(req Request, id string, notAfter int64, silent time.Dura
 
 // sendAcquire sends the script once. Before that the store learns what it must know of the node (its clock, whether
 // it is a primary), within the same time limit; usually it knows.
-func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (sent asked) {
+func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (sent asked) {
 	p, limit := req.Proto, e.sender.Limit(req.Lease)
 	began := e.clock.Now()
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
@@ -93,7 +93,7 @@ func (e *Engine) sendAcquire(ctx context.Context, req Request, ask store.Ask) (s
 		sent.reply, err = p.Acquire(ctx, ask)
 		return request.Answer{Late: sent.reply.Status == store.Late, Now: sent.reply.Now}, err
 	}
-	sent.Sent, sent.err = e.sender.Send(ctx, crash.Acquire, p, limit, take)
+	sent.Sent, sent.err = e.sender.Send(ctx, x, p, limit, take)
 	if sent.err != nil || sent.reply.Status != store.Held {
 		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
 	}

@@ -62,8 +62,8 @@
 //   - Late: as an acquisition, it has a not-after.
 //   - The process stops: its client is taken for dead, learns of it when it goes on, and gets its places back.
 //
-// An adoption (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody holds
-// (take.go) is remembered in Redis by its id, until it cannot come again. A look (inspect.go) changes nothing.
+// An export and an import (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody
+// holds (take.go) is remembered in Redis by its id, until it cannot come again. A look (inspect.go) changes nothing.
 //
 // # The queue of a key
 //

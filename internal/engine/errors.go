@@ -132,6 +132,17 @@ func contextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
+//
+// A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's
+// context ended meanwhile, that is the reason to name first, since the caller knows of it.
+func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
+	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
+		return e.gaveUp(ctx, ctx, p, nil, err)
+	}
+	return e.unavailable(p, err)
+}
+
 // ContextError is what a call is to return that the end of ctx ended.
 func ContextError(ctx context.Context) error { return contextError(ctx) }
 

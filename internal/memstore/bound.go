@@ -12,7 +12,7 @@ import (
 // take something only with a request that was read before its not-after.
 type primitive interface {
 	acquire(ask store.Ask) (store.AcquireReply, error)
-	adopt(from string, ask store.Ask) store.Status
+	adopt(ask store.Ask) store.Status // acquires from another hold
 	levels(id string, from, to int64) int64
 	release(id string) store.ReleaseReply
 	renew(id string, ttl time.Duration) bool
@@ -69,34 +69,31 @@ func (place) enqueue([]store.Ask) (store.EnqueueReply, error) {
 
 func (p place) subscribers() int64 { return int64(len(p.channels[p.channel])) }
 
-func (place) adopt(string, store.Ask) store.Status { return store.Gone }
-func (place) levels(string, int64, int64) int64    { return 0 }
-func (place) renew(string, time.Duration) bool     { return false }
-func (place) inspect() store.InspectReply          { return store.InspectReply{PTTL: -1} }
+func (place) adopt(store.Ask) store.Status      { return store.Gone }
+func (place) levels(string, int64, int64) int64 { return 0 }
+func (place) renew(string, time.Duration) bool  { return false }
+func (place) inspect() store.InspectReply       { return store.InspectReply{PTTL: -1} }
 
 // late reports that a request does nothing any more.
 func late(now int64, ask store.Ask) bool { return now > ask.NotAfter }
 
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, error) {
-	return exchange(ctx, b.store, Acquire, b.Key(), func() (reply store.AcquireReply, err error) {
+	kind := Acquire
+	if ask.From != "" {
+		kind = Adopt
+	}
+	return exchange(ctx, b.store, kind, b.Key(), func() (reply store.AcquireReply, err error) {
 		now := b.store.server.microsLocked()
-		if late(now, ask) && !b.looks {
+		switch {
+		case late(now, ask) && !b.looks:
 			reply.Status = store.Late
-		} else {
+		case ask.From != "":
+			reply.Status = b.adopt(ask)
+		default:
 			reply, err = b.acquire(ask)
 		}
 		reply.Now = now
 		return reply, err
-	})
-}
-
-func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (store.AdoptReply, error) {
-	return exchange(ctx, b.store, Adopt, b.Key(), func() (store.AdoptReply, error) {
-		reply := store.AdoptReply{Status: store.Late, Now: b.store.server.microsLocked()}
-		if !late(reply.Now, ask) {
-			reply.Status = b.adopt(from, ask)
-		}
-		return reply, nil
 	})
 }
 

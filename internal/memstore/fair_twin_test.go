@@ -96,7 +96,7 @@ func (m *inMemory) come(id string, lease time.Duration) store.Status {
 func (m *inMemory) leave(id string) store.ReleaseReply { return m.plain.release(id) }
 
 func (m *inMemory) adopt(from, to string, lease time.Duration) store.Status {
-	return m.plain.adopt(from, store.Ask{ID: to, Lease: lease})
+	return m.plain.adopt(store.Ask{ID: to, From: from, Lease: lease})
 }
 
 func (m *inMemory) nest(id string, from, to int64) int64 { return m.levels(id, from, to) }

@@ -52,12 +52,12 @@ func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
 }
 
 // adopt makes one hold another one. An invitation to a fair lock is none.
-func (p plain) adopt(from string, ask store.Ask) store.Status {
-	l := p.hold(from)
+func (p plain) adopt(ask store.Ask) store.Status {
+	l := p.hold(ask.From)
 	switch {
 	case l != nil && l.count != invited:
 		p.take(ask)
-		return store.Done
+		return store.Held
 	case p.hold(ask.ID) != nil:
 		return store.Already
 	}

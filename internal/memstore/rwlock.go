@@ -103,11 +103,11 @@ func (r reader) acquire(ask store.Ask) (store.AcquireReply, error) {
 	return store.AcquireReply{Status: store.Held, Fence: r.fences[r.key], Inside: inside}, nil
 }
 
-func (r reader) adopt(from string, ask store.Ask) store.Status {
+func (r reader) adopt(ask store.Ask) store.Status {
 	if _, mine := r.hold(ask.ID); mine != nil {
 		return store.Already
 	}
-	l, old := r.hold(from)
+	l, old := r.hold(ask.From)
 	if old == nil {
 		return store.Gone
 	}
@@ -115,9 +115,9 @@ func (r reader) adopt(from string, ask store.Ask) store.Status {
 	if ask.Beside {
 		old.expires = later(old.expires, r.afterLocked(ask.Lease))
 	} else {
-		delete(l.readers, from)
+		delete(l.readers, ask.From)
 	}
-	return store.Done
+	return store.Held
 }
 
 // release is told if nobody is left, or nobody that lives. What is left of a dead reader is removed, and was not held.

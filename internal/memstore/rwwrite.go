@@ -50,13 +50,13 @@ func (w writer) busy(left time.Duration) store.AcquireReply {
 	return store.AcquireReply{Status: store.Busy, PTTL: min(left, w.shut*2/5)}
 }
 
-func (w writer) adopt(from string, ask store.Ask) store.Status {
-	l := w.hold(from)
+func (w writer) adopt(ask store.Ask) store.Status {
+	l := w.hold(ask.From)
 	switch {
 	case l != nil:
 		l.writer = ask.ID
 		w.shorten(l, ask.Lease)
-		return store.Done
+		return store.Held
 	case w.hold(ask.ID) != nil:
 		return store.Already
 	}

@@ -34,11 +34,6 @@ type Stepper interface {
 	Levels(id string, from, to int64) *luacall.Call[int64]
 }
 
-// An Adopter is a protocol whose holds can move to another process.
-type Adopter interface {
-	Adopt(ctx context.Context, conn luacall.Conn, from string, ask store.Ask) (luacall.AdoptReply, error)
-}
-
 // An Inspector is a protocol that supports Inspect.
 type Inspector interface {
 	Inspect(ctx context.Context, conn luacall.Conn, sharded bool) (luacall.InspectReply, error)
@@ -95,19 +90,6 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (luacall.AcquireRepl
 	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (store.AcquireReply, bool, error) {
 		reply, err := b.Protocol.Acquire(ctx, conn, ask)
 		b.store.noteUse(err == nil && reply.Status.Wrote())
-		return reply, reply.Status.Wrote(), err
-	})
-}
-
-// Adopt moves a hold to a new id. Minimum replicas must have the new id before anybody relies on it, as at an
-// acquisition.
-func (b *bound) Adopt(ctx context.Context, from string, ask store.Ask) (luacall.AdoptReply, error) {
-	p, ok := b.Protocol.(Adopter)
-	if !ok {
-		return luacall.AdoptReply{}, &store.Refused{Err: errUnsupported}
-	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.AdoptReply, bool, error) {
-		reply, err := p.Adopt(ctx, conn, from, ask)
 		return reply, reply.Status.Wrote(), err
 	})
 }

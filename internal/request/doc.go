@@ -41,7 +41,7 @@
 //	late            never will be    -                   -
 //	no answer       disown the id    the lease decides   disown the id
 //
-// An adoption is read like an acquisition; "not there" says that the hold is over, or another's.
+// An acquisition from another hold can be answered "not there" as well: that hold is over, or another's.
 //
 // No mutex of this package is held over I/O. That of the ledger is taken before the Sender's own.
 package request

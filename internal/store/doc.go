@@ -45,7 +45,7 @@
 //	                  that are locked, which are not gone       which keys stand
 //	AcquireAll        rows locked in the order of their keys    one transaction, where nobody queues
 //	Levels, Note      columns                                   not kept; the key's value
-//	Adopt             yes                                       only under a lease of its own: Traits.Stays
+//	Acquire from      yes                                       only under a lease of its own: Traits.Stays
 //	Keeping           an end of its own                         a key under a lease of what is left
 //	Inspect           select                                    range
 //	Enqueue, Serving  a second table                            not needed: the order is the store's

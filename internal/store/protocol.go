@@ -31,7 +31,6 @@ type Protocol interface {
 
 	Acquire(ctx context.Context, ask Ask) (AcquireReply, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
-	Adopt(ctx context.Context, from string, ask Ask) (AdoptReply, error)
 	// Levels tells how many levels a hold has: to instead of from, if that is what stands. It returns what stands then,
 	// and 0 if there is no such hold. Both numbers are at least 1. It never makes a hold, and changes no lease.
 	Levels(ctx context.Context, id string, from, to int64) (stands int64, err error)
@@ -90,8 +89,9 @@ type Traits struct {
 type Ask struct {
 	ID       string
 	Lease    time.Duration
-	Beside   bool   // with Adopt: the hold stays, and the new one is made beside it
 	NotAfter int64  // server time in µs after which nothing may be written
+	From     string // the hold that becomes this one, and keeps its token: it is exported or imported; "": none
+	Beside   bool   // with From: that hold stays, and this one is made beside it
 	Under    string // the caller's hold of another side; "": none
 	Ticket   int64  // its place in the store's queue; 0: none yet
 	Once     bool   // nobody waits if the answer is "busy", so nothing need be left behind

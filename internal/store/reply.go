@@ -46,8 +46,8 @@ func (s Status) Wrote() bool { return s == Held || s == Already || s == Done }
 
 // AcquireReply is the answer to a request for a hold.
 type AcquireReply struct {
-	Status Status        // Held, Already, Busy or Late
-	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none
+	Status Status        // Held, Already, Busy or Late; with Ask.From, Gone and not Busy
+	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none, or it is that of Ask.From
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: the rest of the existing lease
 	Inside bool          // Held and Already: it stands inside the hold Ask.Under, which has the lock
@@ -83,12 +83,6 @@ type ReleaseReply struct {
 	Status    Status // Done or Gone
 	Receivers int64  // Done: how many received the message, at this node; -1: Redis refused to publish
 	Now       int64  // if it was asked for: server time in µs, read before the hold was looked at
-}
-
-// AdoptReply is the answer to a request for another id of a hold.
-type AdoptReply struct {
-	Status Status // Done, Already, Gone or Late
-	Now    int64  // server time in µs
 }
 
 // EnqueueReply is the answer to a registration of waiters.

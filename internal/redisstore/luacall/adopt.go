@@ -1,7 +1,5 @@
 package luacall
 
-import "github.com/holdfast-go/holdfast/internal/store"
-
 var adoptScript = newScript("adopt")
 
 // AdoptArgs are the arguments of [Adopt].
@@ -13,21 +11,18 @@ type AdoptArgs struct {
 	Stays    bool   // of a reader: the hold at From stays, and the new one is made beside it
 }
 
-// AdoptReply is the answer to [Adopt].
-type AdoptReply = store.AdoptReply
-
 // Adopt gives a hold another id, as it is exported and as it is imported. The fencing token stays.
-func Adopt(a AdoptArgs) *Call[AdoptReply] {
+func Adopt(a AdoptArgs) *Call[AcquireReply] {
 	if err := check("adopt",
 		checkKey("lock", a.Lock), checkMove(a.From, a.To),
 		checkTTL("lease", a.Lease)); err != nil {
-		return refuse[AdoptReply](err)
+		return refuse[AcquireReply](err)
 	}
 	return newCall(&adoptScript, 1, decodeAdopt, a.Lock, a.From, a.To, a.Lease, a.NotAfter)
 }
 
-func decodeAdopt(value any) (AdoptReply, error) {
+func decodeAdopt(value any) (AcquireReply, error) {
 	r := newReader(value, 2)
-	reply := AdoptReply{Status: r.status(0, adopted), Now: r.int(1)}
+	reply := AcquireReply{Status: r.status(0, adopted), Now: r.int(1)}
 	return reply, r.err
 }

@@ -25,7 +25,7 @@ func TestAdopt(t *testing.T) {
 		token := p.stored()
 		call := p.adopt(alice, bob)
 		got := run(p, call)
-		require.Equal(t, luacall.Done, got.Status)
+		require.Equal(t, luacall.Held, got.Status)
 		require.Positive(t, got.Now)
 		p.heldOnce(bob)
 

@@ -80,7 +80,7 @@ func untouched[R any](p *place, isHash bool, call *luacall.Call[R]) {
 		require.Zero(p.t, reply)
 	case luacall.ReleaseReply:
 		require.Equal(p.t, luacall.Gone, reply.Status)
-	case luacall.AdoptReply:
+	case luacall.AcquireReply:
 		require.Equal(p.t, luacall.Gone, reply.Status)
 	default:
 		p.t.Fatalf("a reply of type %T", reply)

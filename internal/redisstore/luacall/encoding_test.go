@@ -60,9 +60,9 @@ func live(t *testing.T, p *place, from, to string) {
 	require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(p, p.renew(from, lease)))
 	require.Equal(t, []luacall.RenewStatus{luacall.RenewGone}, run(p, p.renew(to, lease)))
 
-	require.Equal(t, luacall.Done, run(p, p.adopt(from, to)).Status)
+	require.Equal(t, luacall.Held, run(p, p.adopt(from, to)).Status)
 	p.heldOnce(to)
-	require.Equal(t, luacall.Done, run(p, p.adopt(to, from)).Status)
+	require.Equal(t, luacall.Held, run(p, p.adopt(to, from)).Status)
 	p.heldOnce(from)
 	require.Equal(t, luacall.Done, run(p, p.release(from)).Status)
 	p.free()

@@ -376,6 +376,6 @@ func TestFairLockInvitationIsNoHoldThatCanMove(t *testing.T) {
 		require.Equal(t, bob, p.done(alice))
 		p.same(func() { require.Equal(t, luacall.Gone, p.adopts(bob, carol)) })
 		p.enters(bob, 0)
-		require.Equal(t, luacall.Done, p.adopts(bob, carol))
+		require.Equal(t, luacall.Held, p.adopts(bob, carol))
 	})
 }

@@ -70,6 +70,6 @@ func TestFullMemoryAcceptsWhatGivesBack(t *testing.T) {
 	released.free()
 	require.Equal(t, []string{"0"}, heard())
 
-	require.Equal(t, luacall.Done, run(moved, moved.adopt(alice, bob)).Status)
+	require.Equal(t, luacall.Held, run(moved, moved.adopt(alice, bob)).Status)
 	moved.heldOnce(bob)
 }

@@ -136,7 +136,7 @@ func (p *place) levels(id string, from, to int64) *luacall.Call[int64] {
 	return luacall.Levels(p.lock, id, from, to)
 }
 
-func (p *place) adopt(from, to string) *luacall.Call[luacall.AdoptReply] {
+func (p *place) adopt(from, to string) *luacall.Call[luacall.AcquireReply] {
 	return luacall.Adopt(luacall.AdoptArgs{
 		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,
 	})

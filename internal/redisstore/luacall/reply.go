@@ -29,7 +29,7 @@ type statuses []Status
 var (
 	acquired = statuses{Late, Busy, Held, Already} // by what takes something
 	released = statuses{Done, Gone}
-	adopted  = statuses{Late, Already, Done, Gone}
+	adopted  = statuses{Late, Held, Already, Gone}
 	changed  = statuses{Late, Already, Done} // a number, by what cannot be refused
 	started  = statuses{Late, Busy, Already, Done}
 )

@@ -58,11 +58,11 @@ func ReleaseRead(a ReleaseRWArgs) *Call[ReleaseReply] {
 }
 
 // AdoptRead gives a reader's hold another id, or makes another one beside it.
-func AdoptRead(base string, a AdoptArgs) *Call[AdoptReply] {
+func AdoptRead(base string, a AdoptArgs) *Call[AcquireReply] {
 	if err := check("rw_read_adopt",
 		checkKey("lock", a.Lock), checkKey("base", base),
 		checkMove(a.From, a.To), checkTTL("lease", a.Lease)); err != nil {
-		return refuse[AdoptReply](err)
+		return refuse[AcquireReply](err)
 	}
 	stays := ""
 	if a.Stays {

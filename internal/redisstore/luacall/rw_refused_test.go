@@ -91,10 +91,10 @@ func TestRWFullMemory(t *testing.T) {
 	read.clean()
 	require.Equal(t, []luacall.RenewStatus{luacall.Renewed},
 		run(written.place, luacall.RenewWrite([]string{written.lock}, []string{alice}, []int64{20 * lease})))
-	require.Equal(t, luacall.Done, run(written.place, written.adoptWrite(alice, bob)).Status)
+	require.Equal(t, luacall.Held, run(written.place, written.adoptWrite(alice, bob)).Status)
 	require.Equal(t, luacall.Done, run(written.place, written.unwrite(bob)).Status)
 	written.clean()
-	require.Equal(t, luacall.Done, run(nested.place, nested.adoptRead(bob, carol)).Status)
+	require.Equal(t, luacall.Held, run(nested.place, nested.adoptRead(bob, carol)).Status)
 	require.Equal(t, luacall.Done, run(nested.place, nested.unread(carol)).Status)
 	require.Equal(t, luacall.Done, run(downgraded.place, downgraded.unwrite(alice)).Status)
 	downgraded.is("read", bob, "1")

@@ -63,11 +63,11 @@ func TestRWReleaseTellsTheTimeBeforeItLooks(t *testing.T) {
 	})
 }
 
-func (p *rwPlace) adoptWrite(from, to string) *luacall.Call[luacall.AdoptReply] {
+func (p *rwPlace) adoptWrite(from, to string) *luacall.Call[luacall.AcquireReply] {
 	return luacall.AdoptWrite(luacall.AdoptArgs{Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never})
 }
 
-func (p *rwPlace) adoptRead(from, to string) *luacall.Call[luacall.AdoptReply] {
+func (p *rwPlace) adoptRead(from, to string) *luacall.Call[luacall.AcquireReply] {
 	return luacall.AdoptRead(p.base, luacall.AdoptArgs{
 		Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never,
 	})
@@ -76,15 +76,15 @@ func (p *rwPlace) adoptRead(from, to string) *luacall.Call[luacall.AdoptReply] {
 // One of several readers of a hold gets another one beside it, which lives on with its levels and its lease.
 func TestAReadHoldIsMadeBesideAnother(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
-		beside := func(from, to string) *luacall.Call[luacall.AdoptReply] {
+		beside := func(from, to string) *luacall.Call[luacall.AcquireReply] {
 			return luacall.AdoptRead(p.base, luacall.AdoptArgs{
 				Lock: p.lock, From: from, To: to, Lease: lease, NotAfter: never, Stays: true,
 			})
 		}
 		run(p.place, p.readFor(alice, 2*lease))
 		run(p.place, p.readFor(carol, 3000))
-		require.Equal(t, luacall.Done, run(p.place, beside(alice, bob)).Status)
-		require.Equal(t, luacall.Done, run(p.place, beside(carol, "d:1")).Status)
+		require.Equal(t, luacall.Held, run(p.place, beside(alice, bob)).Status)
+		require.Equal(t, luacall.Held, run(p.place, beside(carol, "d:1")).Status)
 		p.is("read", alice, "1", bob, "1", carol, "1", "d:1", "1")
 		p.holdKeys(alice, 1, 2*lease)
 		p.holdKeys(bob, 1, lease)
@@ -104,7 +104,7 @@ func TestRWHoldsMove(t *testing.T) {
 	rwEverywhere(t, func(t *testing.T, p *rwPlace) {
 		run(p.place, p.readFor(alice, 3000))
 		run(p.place, p.readFor(carol, 2*lease))
-		require.Equal(t, luacall.Done, run(p.place, p.adoptRead(alice, bob)).Status)
+		require.Equal(t, luacall.Held, run(p.place, p.adoptRead(alice, bob)).Status)
 		p.is("read", bob, "1", carol, "1")
 		p.holdKeys(bob, 1, lease)
 		p.holdKeys(alice, 0, 0)
@@ -119,7 +119,7 @@ func TestRWHoldsMove(t *testing.T) {
 		run(p.place, p.write(alice))
 		run(p.place, p.readUnder(carol, alice))
 		adopt := p.adoptWrite(alice, bob)
-		require.Equal(t, luacall.Done, run(p.place, adopt).Status)
+		require.Equal(t, luacall.Held, run(p.place, adopt).Status)
 		p.is("write", bob+":write", "1", carol, "1")
 		p.still(func() { require.Equal(t, luacall.Already, run(p.place, adopt).Status) })
 	})

@@ -109,10 +109,10 @@ func releaseRW(name string, s *script, a ReleaseRWArgs) *Call[ReleaseReply] {
 }
 
 // AdoptWrite gives a writer's hold another id.
-func AdoptWrite(a AdoptArgs) *Call[AdoptReply] {
+func AdoptWrite(a AdoptArgs) *Call[AcquireReply] {
 	if err := check("rw_write_adopt",
 		checkKey("lock", a.Lock), checkMove(a.From, a.To), checkTTL("lease", a.Lease)); err != nil {
-		return refuse[AdoptReply](err)
+		return refuse[AcquireReply](err)
 	}
 	return newCall(&adoptWriteScript, 1, decodeAdopt, a.Lock, a.From, a.To, a.Lease, a.NotAfter)
 }
