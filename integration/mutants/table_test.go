@@ -425,7 +425,7 @@ var table = append(histories, []mutant{
 		name: "a set does without a member that is busy",
 		file: "multilock/take.go",
 		old:  `if err := h.takeOne(g, true, false, wait); err != nil {`,
-		new:  `if err := h.takeOne(g, true, false, wait); err != nil && !errors.Is(err, rlock.ErrBusy) {`,
+		new:  `if err := h.takeOne(g, true, false, wait); err != nil && !errors.Is(err, lock.ErrBusy) {`,
 		in:   "internal/testkit/simulation", by: "^TestSetSchedules$", says: "has the set without",
 	}, {
 		name: "a set keeps what was taken first",
