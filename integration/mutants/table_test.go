@@ -422,6 +422,18 @@ var table = append(histories, []mutant{
 		new:  `redis.call('ZSCORE', queue, last)`,
 		in:   "internal/redisstore/luacall", by: "^TestFairLockPassesOverTheClientOfAHolderWhoseLeaseRanOut$",
 	}, {
+		name: "a hold that is granted to a caller that has left stays",
+		file: "internal/engine/ask.go",
+		old:  `case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:`,
+		new:  `case after.InDoubt():`,
+		in:   "internal/engine", by: "^TestSearchOfAKey$", says: "left behind",
+	}, {
+		name: "a waiter that leaves keeps the hold that was passed to it",
+		file: "internal/engine/lock.go",
+		old:  `if g := grantOf(h); !e.sender.Spawn(func() { g.discard(h) }) {`,
+		new:  `if g := grantOf(h); e.sender.Closed() {`,
+		in:   "internal/engine", by: "^TestSearchOfAKey$", says: "left behind",
+	}, {
 		name: "a set does without a member that is busy",
 		file: "multilock/take.go",
 		old:  `if err := h.takeOne(g, true, false, wait); err != nil {`,
