@@ -103,8 +103,8 @@ func (l *Lock) BreakOne(ctx context.Context, id string) error {
 // for the Client's lease (or the rest of a longer fixed one), so it is never held by two processes. A hold with
 // several levels cannot be exported. On error nothing was exported and the hold is over.
 //
-// Whoever has the token can import the hold, and nobody else: it cannot be made of what logs, Inspect or the store
-// show.
+// Every process that has the token can import the hold, and no other one can: the token cannot be made of what logs,
+// Inspect or the store show.
 func (l *Lock) Export(ctx context.Context) (token string, err error) {
 	parts, err := l.open(ctx)
 	if err != nil {

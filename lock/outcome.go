@@ -36,8 +36,9 @@ const (
 
 // OutcomeOf is how a call ended that returned err.
 //
-// An error can match several sentinels. The order is by what there is to do: a conflict first, and a cancelled wait
-// after one that the store did not answer, so that an outage shows although the callers have deadlines.
+// An error can match several sentinels. The order is by what there is to do: a conflict comes first. A wait in
+// which the store was silent counts as unavailable even if it was cancelled in the end, so that an outage shows
+// although the callers have deadlines.
 func OutcomeOf(err error) Outcome {
 	switch {
 	case err == nil:

@@ -77,8 +77,8 @@ func New(o Options, at Site) Client {
 // NotNew is the error of calls on a client that is nil or a zero value.
 func NotNew() error { return &lock.ArgumentError{Name: "client", Problem: "must come from NewClient"} }
 
-// Lock makes a lock of a protocol; anew: one that never re-enters. Every call on it returns err or the error of a bad
-// option, if any.
+// Lock makes a lock of a protocol. With anew, no call on it re-enters a hold. Every call on it returns err, or the
+// error of a bad option, if there is one.
 func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err error) *lock.Lock {
 	req, bad := c.Request(opts)
 	req.Proto, req.Anew = proto, anew

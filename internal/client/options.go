@@ -91,7 +91,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// FillTime gives an option that is not set its default, and checks and rounds one that is.
+// FillTime sets an option to its default if it is zero, and otherwise checks and rounds it.
 func FillTime(name string, d *time.Duration, byDefault, least time.Duration) error {
 	if *d == 0 {
 		*d = byDefault

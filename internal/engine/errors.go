@@ -19,7 +19,7 @@ type Errors struct {
 
 	// These are what callers are told in place of Unavailable, which they wrap. They name the store.
 	Silent error // it does not answer, or answers with an error
-	Denied error // it answers, and refuses who asks
+	Denied error // it answers, and refuses the client
 
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error

@@ -22,14 +22,14 @@ type printer struct {
 	fence int64 // the newest
 }
 
-// left out: what is constant, what a state does not depend on, and what is written by another name.
+// unprinted are the types that are left out: what is constant, and what no step of a search depends on.
 var unprinted = []reflect.Type{
 	reflect.TypeFor[*Engine](), reflect.TypeFor[*table](), reflect.TypeFor[*hold.Host](), reflect.TypeFor[plot](),
 	reflect.TypeFor[watchdog.Timer](), reflect.TypeFor[watchdog.Lease](), reflect.TypeFor[sync.Mutex](),
 	reflect.TypeFor[*sync.Mutex](),
 }
 
-// tokens are the fields of tokens, of which the order matters.
+// tokens are the names of the fields that hold fencing tokens: only their distance to the newest one matters.
 var tokens = []string{"fence", "Fence", "newest"}
 
 func (s *world) print() string {
@@ -93,7 +93,7 @@ func (p *printer) flag(is bool) {
 
 func (p *printer) number(what byte, n int64) { p.text = strconv.AppendInt(append(p.text, what), n, 36) }
 
-// word is an id, by its number, or a word as it is.
+// word writes an id by its number, and any other word as it is.
 func (p *printer) word(s string) {
 	if !strings.HasPrefix(s, "c:") {
 		p.text = append(p.text, strings.TrimRight(s, "0123456789")...)
@@ -107,7 +107,7 @@ func (p *printer) word(s string) {
 	p.number('#', int64(n))
 }
 
-// pointer is what it points to, the first time.
+// pointer writes what a pointer leads to, the first time, and then its number.
 func (p *printer) pointer(v reflect.Value) {
 	if v.IsNil() {
 		p.text = append(p.text, '-')
@@ -123,7 +123,7 @@ func (p *printer) pointer(v reflect.Value) {
 	p.number('@', int64(n))
 }
 
-// inside is a protocol by its mode, an error by its text, and nothing of a context.
+// inside writes what an interface has: a protocol by its mode, and an error or a context by its type.
 func (p *printer) inside(v reflect.Value) {
 	if v.IsNil() {
 		p.text = append(p.text, '-')
@@ -139,7 +139,7 @@ func (p *printer) inside(v reflect.Value) {
 	}
 }
 
-// entries are those of a map, in the order of their keys.
+// entries writes a map in the order of its keys.
 func (p *printer) entries(v reflect.Value) {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return inOrder(fmt.Sprint(a), fmt.Sprint(b)) })

@@ -29,7 +29,7 @@ type plot struct {
 
 	lost    bool // a grant may be lost, once: somebody deletes it, or its time is over
 	silent  bool // a request may have no answer, once
-	heard   bool // a message of somebody else may come, once
+	heard   bool // another process may publish a message, once
 	foreign bool // another process may have the lock, once
 	closes  bool // the client may be closed
 }

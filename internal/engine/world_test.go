@@ -376,7 +376,7 @@ func (s *world) enters(a *actor) error {
 	return nil
 }
 
-// looks is a call that looks at its state, and does what that says.
+// looks lets a call look at its state, and do what the state says.
 func (s *world) looks(a *actor) error {
 	if a.w.joiner != nil && a.w.Told() != nil {
 		l, awaits := a.w.joined()
@@ -407,7 +407,7 @@ func (s *world) looks(a *actor) error {
 	return nil
 }
 
-// opens is a reader that joined another's grant, which may be over.
+// opens gives a reader that joined another's grant its context. The grant may be over by then.
 func (s *world) opens(a *actor, l *hold.Level) error {
 	if !grantOf(l.Hold()).open(a.ctx, l, a.req) {
 		return s.enters(a)
@@ -420,7 +420,7 @@ func (s *world) joins(a *actor, l *hold.Level) error {
 	return nil
 }
 
-// asks is one that asks the store, unless it is behind another by now.
+// asks sends a request of a call, unless the call is behind another one by now.
 func (s *world) asks(a *actor) error {
 	if a.leader.steppedBack(false) {
 		a.phase = looking
@@ -440,13 +440,13 @@ func (s *world) sends(a *actor) {
 	a.phase = flying
 }
 
-// carry has the store carry a request out.
+// carry is the moment at which the store carries a request out.
 func (s *world) carry(f *flight) error {
 	f.sent.reply, f.done = s.store.take(f.ask.ID, f.waiter.req.Proto.Mode()), true
 	return nil
 }
 
-// lost notes that nobody gets the answer to a request.
+// silence keeps the answer to a request from everybody. A request that was not carried out may be, later.
 func (s *world) silence(f *flight) {
 	s.wasSilent = true
 	f.sent.reply = store.AcquireReply{}
@@ -494,7 +494,7 @@ func (s *world) lands(i int, err error) error {
 	return nil
 }
 
-// leaves is one that waits in the queue and whose context ends.
+// leaves ends the context of a call that waits in the queue.
 func (s *world) leaves(a *actor) error {
 	left := s.engine.quit(a.w)
 	if left.Hold && a.w.joiner != nil && a.w.joiner.level != nil {
@@ -505,7 +505,7 @@ func (s *world) leaves(a *actor) error {
 	return nil
 }
 
-// begins is one that was granted a Hold, or given one.
+// begins gives the Hold that came to a call its context, and looks at its token.
 func (s *world) begins(a *actor) error {
 	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), a.req)
 	awaited := a.w.joiner != nil && a.w.joiner.awaited

@@ -12,8 +12,8 @@ const enders = 16
 //
 // They must be in time all the same, so that a context ends before the lease can be over in the store. The wheel calls
 // up to a tick before validity ends, and validity falls short of the lease by a tick, 2 ms and 1 %. In a busy process
-// it can take far longer until a goroutine that was woken gets to run. But one that was just started runs next: as soon
-// as the goroutine that started it has nothing more to do, or on a processor that has nothing to do now.
+// a goroutine that was woken may wait far longer before it runs. A goroutine that was just started runs next: on a
+// processor that is idle, or as soon as the goroutine that started it has nothing more to do.
 type Ender struct {
 	running sync.WaitGroup
 

@@ -74,7 +74,7 @@ func (c *Client) Core() (Core, error) {
 	return c.core, nil
 }
 
-// Plain is what package rlock has prepared for names. The client is one that has a core.
+// Plain is what package rlock has prepared for names. The client must have a core.
 func (c *Client) Plain() *client.Prepared { return &c.plain }
 
 // Lock makes a lock of a protocol. Every call on it returns err or the error of a bad option, if any.
@@ -95,7 +95,8 @@ func (c *Client) lock(proto redisstore.Protocol, opts []lock.Option, err error, 
 	return core.Lock(core.Store.Bind(proto), opts, anew, err)
 }
 
-// Request returns a request with the options; the protocol must still be set. The client is one that has a core.
+// Request returns a request with the options; the protocol must still be set. The client must have
+// a core.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) { return c.core.Request(opts) }
 
 // Stats implements that of rlock.Client.
