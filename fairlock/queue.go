@@ -58,7 +58,7 @@ func under(_, _ string) (bool, error) {
 }
 
 func (q *queue) Acquire(
-	ctx context.Context, conn luacall.Conn, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.Adopt(luacall.AdoptArgs{
@@ -85,7 +85,7 @@ func (q *queue) forget(ctx context.Context, conn luacall.Conn, ids ...string) {
 }
 
 func (q *queue) Enqueue(
-	ctx context.Context, conn luacall.Conn, asks []store.Ask,
+	ctx context.Context, conn luacall.Conn, asks []redisstore.Ask,
 ) (luacall.EnqueueReply, error) {
 	places := make([]luacall.Place, len(asks))
 	for i, ask := range asks {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
@@ -44,14 +45,14 @@ func (g *gate) Follows(string) bool { return true }
 // Inherits is false: a wait holds nothing that could be passed on.
 func (g *gate) Inherits(string) bool { return false }
 
-func (g *gate) Acquire(ctx context.Context, conn luacall.Conn, _ store.Ask) (luacall.AcquireReply, error) {
+func (g *gate) Acquire(ctx context.Context, conn luacall.Conn, _ redisstore.Ask) (luacall.AcquireReply, error) {
 	return luacall.LatchWait(g.key).Run(ctx, conn)
 }
 
 // Release undoes nothing: asking changes nothing.
 func (g *gate) Release(string, bool, bool) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.Func(func(context.Context) (luacall.ReleaseReply, error) {
-		return luacall.ReleaseReply{Status: luacall.Gone}, nil
+		return luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: store.Gone}}, nil
 	})
 }
 
@@ -60,7 +61,7 @@ var errVerb = errors.New("latch: there is no such change")
 
 // Change starts, counts or ends a count, or looks at it.
 func (g *gate) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at := luacall.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
 	r := luacall.Request{

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -25,14 +27,14 @@ import (
 //
 // The mutex is held over all the submissions: a vote that comes at once waits in onAnswer until every node was
 // asked, so it is not counted against a hold half of whose nodes look absent.
-func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (luacall.AcquireReply, error) {
+func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask redisstore.Ask) (luacall.AcquireReply, error) {
 	began := c.clock.Now()
 	if now := virtual(began); ask.NotAfter < now {
-		return luacall.AcquireReply{Status: luacall.Late, Now: now}, nil // gives the engine our time; no node is asked
+		return answer(store.AcquireReply{Status: store.TooLate}, now), nil // tells our time; no node is asked
 	}
 	if h := c.find(ask.ID); h != nil {
 		if fence, ok := h.standing(); ok {
-			return luacall.AcquireReply{Status: luacall.Already, Fence: fence, Now: virtual(began)}, nil
+			return answer(store.AcquireReply{Status: store.Already, Fence: fence}, virtual(began)), nil
 		}
 		c.again(ask.ID)
 	}
@@ -48,8 +50,12 @@ func (c *Client) acquire(ctx context.Context, lock *quorumLock, ask store.Ask) (
 	h.mu.Unlock()
 	h.await(ctx)
 	reply, err := h.outcome()
-	reply.Now = c.middle(began)
-	return reply, err
+	return answer(reply, c.middle(began)), err
+}
+
+// answer is an answer with the time of this client, which stands for that of a server.
+func answer(reply store.AcquireReply, now int64) luacall.AcquireReply {
+	return luacall.AcquireReply{AcquireReply: reply, Now: now}
 }
 
 // await waits for the decision: one NodeTimeout, and as long again if the token must still be stored.
@@ -72,12 +78,12 @@ func (h *hold) await(ctx context.Context) {
 // A vote may arrive between the end of await and the mutex. It counts, because only the phase under mu decides:
 // if the vote completed the quorum, the hold is live. Once this function has set done and has freed the hold, a
 // late vote finds the phase over, and is released.
-func (h *hold) outcome() (luacall.AcquireReply, error) {
+func (h *hold) outcome() (store.AcquireReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.client
 	if h.phase == held {
-		return luacall.AcquireReply{Status: luacall.Held, Fence: h.fence, Spare: h.spare}, nil
+		return store.AcquireReply{Status: store.Held, Fence: h.fence, Spare: h.spare}, nil
 	}
 	if !h.done { // the answers did not decide it
 		h.done = true
@@ -93,7 +99,7 @@ func (h *hold) outcome() (luacall.AcquireReply, error) {
 	spare := len(c.nodes) - c.quorum
 	if len(failed) > spare || len(h.busy) == 0 {
 		c.again(h.id)
-		return luacall.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
+		return store.AcquireReply{}, c.noQuorum(yes, len(h.busy), failed)
 	}
 	slices.Sort(h.busy)
 	// Once all but the spare leases have expired, the rest do not prevent a quorum. For the ticket see nodeID.
@@ -102,9 +108,9 @@ func (h *hold) outcome() (luacall.AcquireReply, error) {
 	// 0.
 	left := h.busy[max(len(h.busy)-spare-1, 0)]
 	if yes == 0 {
-		return luacall.AcquireReply{Status: luacall.Busy, PTTL: left, Ticket: 1}, nil
+		return store.AcquireReply{Status: store.Busy, PTTL: left, Ticket: 1}, nil
 	}
-	return luacall.AcquireReply{Status: luacall.Busy, PTTL: min(left, h.splitPause()), Ticket: h.split + 2}, nil
+	return store.AcquireReply{Status: store.Busy, PTTL: min(left, h.splitPause()), Ticket: h.split + 2}, nil
 }
 
 // mark records, for the error's text, that nodes in these states did not answer.
@@ -162,7 +168,7 @@ func (c *Client) free(ctx context.Context, h *hold) (luacall.ReleaseReply, error
 		h.mark(leaving, asked)
 		h.tallyLocked()
 	}
-	reply := luacall.ReleaseReply{Status: luacall.Done, Now: c.middle(began)}
+	reply := luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: store.Done}, Now: c.middle(began)}
 	switch {
 	case !h.settled:
 		return luacall.ReleaseReply{}, c.noQuorum(h.countLocked(absent), 0, h.failed)
@@ -217,7 +223,7 @@ func (h *hold) freeLocked() {
 // Whatever the node may have granted has expired by then.
 func (h *hold) releaseLocked(i int) {
 	at, c := &h.spots[i], h.client
-	doubt := at.unsure && !c.clocks.Past(c.nodes[i].addr, c.clock.Now(), at.notAfter)
+	doubt := at.unsure && c.clocks.Left(c.nodes[i].addr, c.clock.Now(), at.notAfter) > 0
 	switch {
 	case at.stand == asked, at.stand == leaving, at.stand == absent && !doubt:
 		return
@@ -251,9 +257,9 @@ func (h *hold) releaseLocked(i int) {
 		}
 		at.counted = false
 		delete(h.failed, c.nodes[i])
-		if doubt && err == nil && reply.Now <= at.notAfter && c.clock.Now() < cmd.end {
-			h.failed[c.nodes[i]] = errDoubt
-			cmd.due = c.clocks.Local(c.nodes[i].addr, at.notAfter, c.clock.Now()) + time.Millisecond
+		again := serverclock.Again(store.Late(at.notAfter), reply.Now)
+		if now := c.clock.Now(); doubt && err == nil && again > 0 && now < cmd.end {
+			h.failed[c.nodes[i]], cmd.due = errDoubt, now+again
 			return true
 		}
 		at.stand = absent

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/quorum"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // survey asks every node one question, for operators. It waits for all nodes that answer in time.
@@ -117,7 +118,7 @@ func (c *Client) releaseForeign(ctx context.Context, l *quorumLock, id string) (
 	if len(replies) < c.quorum {
 		return luacall.ReleaseReply{}, c.noQuorum(len(replies), 0, failed)
 	}
-	reply := luacall.ReleaseReply{Status: luacall.Gone, Now: c.middle(began)}
+	reply := luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: store.Gone}, Now: c.middle(began)}
 	for _, r := range replies {
 		if r.Status == luacall.Done {
 			reply.Status = luacall.Done

@@ -76,7 +76,7 @@ func (c *Client) checkLease(lease time.Duration) error {
 func (l *quorumLock) Renewer() redisstore.Renewer { return renewer{l.client} }
 
 func (l *quorumLock) Acquire(
-	ctx context.Context, _ luacall.Conn, ask store.Ask,
+	ctx context.Context, _ luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	return l.client.acquire(ctx, l, ask)
 }
@@ -90,7 +90,8 @@ func (l *quorumLock) Release(id string, _, _ bool) *luacall.Call[luacall.Release
 		}
 		if strings.HasPrefix(id, c.core.ClientID+":") {
 			// A hold that this client does not know is nowhere, or already being released.
-			return luacall.ReleaseReply{Status: luacall.Gone, Now: virtual(c.clock.Now())}, nil
+			gone := store.ReleaseReply{Status: store.Gone}
+			return luacall.ReleaseReply{ReleaseReply: gone, Now: virtual(c.clock.Now())}, nil
 		}
 		return c.releaseForeign(ctx, l, id)
 	})

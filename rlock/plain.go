@@ -75,7 +75,7 @@ var plainTraits = store.Traits{
 }
 
 func (p *plain) Acquire(
-	ctx context.Context, conn luacall.Conn, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	if ask.From != "" {
 		return luacall.Adopt(luacall.AdoptArgs{

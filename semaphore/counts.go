@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -50,16 +51,19 @@ func (c *counts) at(sharded bool) luacall.Counter {
 }
 
 func (c *counts) Acquire(
-	ctx context.Context, conn luacall.Conn, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	r := c.remember(ask)
 	r.Until = ask.NotAfter + 1000*c.core.RequestLife
 	return luacall.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
 
+// Remembers implements [redisstore.Rememberer].
+func (c *counts) Remembers() {}
+
 // Release cancels a request. Once a request is answered, nobody holds the permits that it took.
 func (c *counts) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
-	return luacall.CountCancel(c.at(sharded), c.count, c.remember(store.Ask{ID: id}), c.core.RequestLife)
+	return luacall.CountCancel(c.at(sharded), c.count, c.remember(redisstore.Ask{Ask: store.Ask{ID: id}}), c.core.RequestLife)
 }
 
 // errVerb is never seen: the handles make no other changes.
@@ -67,7 +71,7 @@ var errVerb = errors.New("semaphore: there is no such change")
 
 // Change sets, changes or deletes the number, or looks at it.
 func (c *counts) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at, r := c.at(c.core.Store.Sharded()), c.remember(ask)
 	switch what.Verb {

@@ -8,8 +8,8 @@ import (
 	settings "github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
+	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
-	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -64,7 +64,7 @@ func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
 func (h *handle) requests() string { return keys.Own("request", h.key) }
 
 // remember returns what a script needs to count once.
-func (h *handle) remember(ask store.Ask) luacall.Request {
+func (h *handle) remember(ask redisstore.Ask) luacall.Request {
 	return luacall.Request{
 		Key: h.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
 	}

@@ -45,14 +45,15 @@ func (p *permits) at(sharded bool) luacall.Permits {
 }
 
 func (p *permits) Acquire(
-	ctx context.Context, conn luacall.Conn, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
 	hold := luacall.PermitHold{ID: ask.ID, Count: p.count}
 	reply, err := luacall.PermitAcquire(
 		p.at(p.core.Store.Sharded()), hold, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 	if most, refused := luacall.Capacity(err); refused {
 		if p.patient {
-			return luacall.AcquireReply{Status: luacall.Busy, PTTL: unknownTime, Why: p.Short(most)}, nil
+			reply.AcquireReply = store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.Short(most)}
+			return reply, nil
 		}
 		err = &store.Refused{Err: p.TooMany(most, ask.Waited)}
 	}
@@ -106,7 +107,7 @@ func (*permits) Misfit(n, capacity int64) error {
 
 // Change sets or changes the capacity, deletes the semaphore, or looks at it.
 func (p *permits) Change(
-	ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask,
+	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at, r := p.at(p.core.Store.Sharded()), p.remember(ask)
 	switch what.Verb {

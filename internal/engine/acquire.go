@@ -365,6 +365,6 @@ func (l *leader) abandon() {
 // id is released at once, and until no copy can come.
 func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
 	if left.ID != "" && !w.once && w.req.lasts() {
-		e.disown(w.req, left.ID, max(w.attempts.CopyLate(), left.Until), 0)
+		e.disown(w.req, left.ID, max(w.attempts.CopyLate(), store.Late(left.Late)), 0)
 	}
 }

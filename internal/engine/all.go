@@ -224,7 +224,7 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 	if sent.err != nil {
 		if errors.Is(sent.err, store.ErrApart) {
 			if store.FaultOf(sent.err) == store.FaultAmbiguous {
-				l.attempts.Lost(sent.Sent)
+				l.attempts.Lost(sent.Receipt)
 			}
 			return nil, 0, sent.err
 		}
@@ -234,7 +234,7 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 	l.heard()
 	if sent.all.Status == store.Busy {
 		l.busy = true
-		l.attempts.Refused(sent.Sent)
+		l.attempts.Refused(sent.Receipt)
 		l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
 		if sent.all.Which != l.lockSet.at {
 			return nil, 0, elsewhere{sent.all.Which}
@@ -250,13 +250,13 @@ func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 // rule as a single hold (see granted). The member in whose queue the waiter stands is won there, which ends its turn to
 // ask; the others are added to their keys, where nobody may be waiting.
 func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
-	e, start := l.engine, l.attempts.Since(sent.Start) // an earlier copy may have taken some of them
+	e, start := l.engine, l.attempts.Since(sent.Since) // an earlier copy may have taken some of them
 	if sent.all.Status == store.Already {
-		start = l.attempts.SinceAny(sent.Start)
+		start = l.attempts.SinceAny(sent.Since)
 	}
 	for _, req := range l.lockSet.reqs {
 		if e.clock.Now() >= hold.ValidUntil(start, req.Lease) {
-			l.attempts.Lost(request.Sent{Start: start, NotAfter: sent.NotAfter})
+			l.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
 			l.renounce()
 			return nil, opaque{errStale}
 		}
@@ -316,7 +316,7 @@ func (e *Engine) askAll(ctx context.Context, w *waiter) askedAll {
 		return sent, sent.err
 	}
 	sent, err := request.Call(e.sender, ctx, send, func(sent askedAll, err error) {
-		after := before.After(sent.Sent, err)
+		after := before.After(sent.Receipt, err)
 		if after.InDoubt() || sent.all.Status == store.Held || sent.all.Status == store.Already {
 			for _, req := range reqs {
 				e.disown(req, id, after.Late(), 0)
@@ -339,10 +339,10 @@ func (e *Engine) sendAcquireAll(ctx context.Context, reqs []Request, id string) 
 	if sent.err = e.store.Ready(ctx, limit); sent.err != nil {
 		return sent
 	}
-	take := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
-		sent.all, err = e.store.AcquireAll(ctx, members, id, notAfter)
-		return request.Answer{Late: sent.all.Status == store.Late, Now: sent.all.Now}, err
+	take := func(when store.Timing) (receipt store.Receipt, err error) {
+		sent.all, receipt, err = e.store.AcquireAll(ctx, members, id, when)
+		return receipt, err
 	}
-	sent.Sent, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto, limit, take)
+	sent.Receipt, sent.err = e.sender.Send(ctx, crash.AcquireAll, reqs[0].Proto, limit, take)
 	return sent
 }

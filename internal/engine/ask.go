@@ -11,7 +11,7 @@ import (
 
 // asked is one sending of the acquire script and what came of it.
 type asked struct {
-	request.Sent
+	store.Receipt
 	reply store.AcquireReply
 	err   error
 }
@@ -54,7 +54,7 @@ func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, ask 
 // late cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
 // Before is what was unknown of the waiter's requests when it was sent.
 func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent asked, err error) {
-	after := before.After(sent.Sent, err)
+	after := before.After(sent.Receipt, err)
 	if !ask.Once && (after.InDoubt() || sent.reply.Lapsed) {
 		e.lapsed(w)
 	}
@@ -62,16 +62,16 @@ func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent as
 	case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:
 		e.disown(w.req, ask.ID, after.Late(), 0)
 	case w.req.lasts() && !ask.Once:
-		e.disown(w.req, ask.ID, max(after.Late(), sent.NotAfter), 0)
+		e.disown(w.req, ask.ID, max(after.Late(), sent.Late), 0)
 	}
 }
 
 // disown has Redis release what may stand there for an id of which nobody here knows that it holds, until no request
 // for it can come late. A request for it has had no answer for a time.
-func (e *Engine) disown(req Request, id string, notAfter int64, silent time.Duration) {
+func (e *Engine) disown(req Request, id string, late store.Late, silent time.Duration) {
 	if !req.Shared { // which only looks
 		e.sender.Disown(request.Disowned{
-			Proto: req.Proto, ID: id, Lease: req.Lease, NotAfter: notAfter, Silent: silent,
+			Proto: req.Proto, ID: id, Lease: req.Lease, Late: late, Silent: silent,
 		})
 	}
 }
@@ -85,17 +85,11 @@ func (e *Engine) sendAcquire(ctx context.Context, x crash.Exchange, req Request,
 		e.sender.Noted(request.Event{Of: p, Node: e.node(p.Key()), Sent: began, Err: sent.err})
 		return sent
 	}
-	if req.Loose && !req.Shared {
-		ask.Settled = e.sender.TakeAnswered(p.Key())
+	take := func(when store.Timing) (receipt store.Receipt, err error) {
+		ask.Timing = when
+		sent.reply, receipt, err = p.Acquire(ctx, ask)
+		return receipt, err
 	}
-	take := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
-		ask.NotAfter = notAfter
-		sent.reply, err = p.Acquire(ctx, ask)
-		return request.Answer{Late: sent.reply.Status == store.Late, Now: sent.reply.Now}, err
-	}
-	sent.Sent, sent.err = e.sender.Send(ctx, x, p, limit, take)
-	if sent.err != nil || sent.reply.Status != store.Held {
-		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
-	}
+	sent.Receipt, sent.err = e.sender.Send(ctx, x, p, limit, take)
 	return sent
 }

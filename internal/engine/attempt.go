@@ -39,7 +39,7 @@ func (l *leader) settle(sent asked) (*hold.Hold, time.Duration, error) {
 	l.noteLapse(sent.reply)
 	if sent.reply.Status == store.Busy {
 		l.busy, l.why = true, sent.reply.Why
-		l.attempts.Refused(sent.Sent)
+		l.attempts.Refused(sent.Receipt)
 		l.toldBusy()
 		l.placed(sent.reply)
 		l.tells = sent.reply.Also
@@ -66,7 +66,7 @@ func (l *leader) unanswered(sent asked) {
 		l.untold = false
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
-		l.attempts.Lost(sent.Sent)
+		l.attempts.Lost(sent.Receipt)
 		l.untold = !l.once
 	}
 }
@@ -105,12 +105,12 @@ func (l *leader) granted(sent asked) (*hold.Hold, error) {
 	if l.req.Loose {
 		return l.took(sent), nil
 	}
-	start := sent.Start
+	start := sent.Since
 	if sent.reply.Status == store.Already {
 		start = l.attempts.SinceAny(start)
 	}
 	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
-		l.attempts.Lost(request.Sent{Start: start, NotAfter: sent.NotAfter})
+		l.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
 		l.renounce()
 		l.setTicket(0)
 		return nil, opaque{errStale}
@@ -131,12 +131,12 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	defer k.unlock()
 	late := l.attempts.Late()
 	if w.Registers {
-		late = max(late, w.Entering())
+		late = max(late, store.Late(w.Late()))
 	}
 	now, q := e.clock.Now(), k.queueLocked()
 	g, h := e.newGrantLocked(k, w.req, w.ID, sent.reply.Fence, start, late)
-	l.shares(g, now-sent.Start)
-	q.Took(now - sent.Start)
+	l.shares(g, now-sent.Since)
+	q.Took(now - sent.Since)
 	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
 		g.lendLocked(h, sent.reply.Spare)
 	}
@@ -145,7 +145,7 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	}
 	k.winLocked(w, g)
 	if w.Registers {
-		q.Stands(sent.reply.Next, sent.Start)
+		q.Stands(sent.reply.Next, sent.Since)
 		if sent.reply.Swapped {
 			q.Swapped()
 		}

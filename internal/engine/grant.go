@@ -18,9 +18,8 @@ type Grant struct {
 	id    string         // of one client and one grant, and never used again; constant
 	since time.Duration  // when the call that brought it was first sent; constant
 
-	// doubt is the server time, in µs, until which a late copy of the acquisition may be carried
-	// out; 0 if there can be none. It is the releaser's.
-	doubt int64
+	// doubt is until when a late copy of the acquisition may be carried out. It is the releaser's.
+	doubt store.Late
 
 	// Guarded by the mutex of its Key, as what is embedded.
 	fence   int64               // the token of the newest Hold
@@ -65,7 +64,7 @@ func (r Request) want() hold.Want {
 // The caller lists it in the same step: the watchdog knows it from now on, and may find at once that it is over. What
 // ends it then finds it listed, and takes it off.
 func (e *Engine) newGrantLocked(
-	k *Key, req Request, id string, fence int64, start time.Duration, doubt int64,
+	k *Key, req Request, id string, fence int64, start time.Duration, doubt store.Late,
 ) (*Grant, *hold.Hold) {
 	g := &Grant{
 		key: k, proto: req.Proto, id: id, since: start, fence: fence,

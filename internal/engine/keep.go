@@ -20,7 +20,7 @@ import (
 // A hold that nobody ever got to see is released at once: the job did not run.
 func (g *Grant) keepFor(d time.Duration) {
 	if d > 0 {
-		g.KeepUntil(g.engine().sender.Latest(g.proto.Key()) + d.Microseconds())
+		g.KeepUntil(g.engine().store.Instant(g.proto.Key(), d))
 	}
 }
 

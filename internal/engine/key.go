@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Key is what this process knows of one name without asking the store: the grants that it has, the calls that wait, and
@@ -209,7 +210,7 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 // add lists a grant that came without a waiter: the store keeps the lock until a server time after its release, if that
 // is not 0.
 func (e *Engine) add(
-	req Request, id string, fence int64, start time.Duration, doubt, keep int64,
+	req Request, id string, fence int64, start time.Duration, doubt store.Late, keep int64,
 ) (*Grant, *hold.Hold) {
 	k := e.table.lock(req.Proto.Key())
 	defer k.unlock()

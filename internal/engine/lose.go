@@ -102,7 +102,7 @@ func (g *Grant) disown() {
 
 // disowned is the grant as the ledger takes it over, not to be released for a time.
 func (g *Grant) disowned(wait time.Duration) request.Disowned {
-	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), NotAfter: g.doubt, Wait: wait}
+	return request.Disowned{Proto: g.parting(), ID: g.id, Lease: g.Longest(), Late: g.doubt, Wait: wait}
 }
 
 func isGone(err error) bool { return errors.Is(err, watchdog.ErrGone) }

@@ -83,8 +83,7 @@ func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
 	if until := w.attempts.CopyLate(); w.Registers && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
 		e.sender.Disown(request.Disowned{
-			Proto: p, ID: w.ID, Lease: w.req.Lease,
-			NotAfter: until, Wait: e.sender.Local(p.Key(), until) + time.Millisecond - e.clock.Now(),
+			Proto: p, ID: w.ID, Lease: w.req.Lease, Late: until, Wait: e.store.Late(p.Key(), until),
 		})
 	}
 	return h

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"context"
-	"time"
-
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
@@ -79,13 +76,14 @@ func (e *Engine) lapsed(w *waiter) {
 // enqueue sends one registration of waiters of a key. It tells what an attempt does; see lapsed.
 func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
 	p, limit := as.Proto, e.sender.Limit(as.Lease)
-	var asks []store.Ask
 	var reply store.EnqueueReply
-	enter := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
-		if batch, asks = k.entrants(batch, notAfter); len(batch) > 0 {
-			reply, err = p.Enqueue(ctx, asks)
+	enter := func(when store.Timing) (receipt store.Receipt, err error) {
+		var asks []store.Ask
+		if batch, asks = k.entrants(batch, when); len(batch) == 0 {
+			return receipt, store.ErrUnsent // all have left
 		}
-		return request.Answer{Late: len(batch) > 0 && reply.Status == store.Late, Now: reply.Now}, err
+		reply, receipt, err = p.Enqueue(background, asks)
+		return receipt, err
 	}
 	sent, err := e.sender.Send(background, crash.Register, p, limit, enter)
 	if len(batch) == 0 {
@@ -95,7 +93,12 @@ func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
 	if unknown || reply.Lapsed {
 		k.lapse()
 	}
-	k.registered(batch, reply, unknown, sent.Start)
+	left := k.registered(batch, reply, sent, unknown)
+	if err == nil || unknown {
+		for _, id := range left {
+			e.disown(as, id, sent.Late, 0)
+		}
+	}
 	return err
 }
 
@@ -145,40 +148,45 @@ func (k *Key) lapse() {
 	k.queueLocked().Lapse(true)
 }
 
-// entrants takes those of a batch that have not left, and notes until when their registration may be carried out.
+// entrants takes those of a batch that have not left.
 func (k *Key) entrants(
-	batch []*localqueue.Waiter, notAfter int64,
+	batch []*localqueue.Waiter, when store.Timing,
 ) (still []*localqueue.Waiter, asks []store.Ask) {
 	k.mu.Lock()
 	defer k.unlock()
-	still = k.queueLocked().Entrants(batch, notAfter)
+	still = k.queueLocked().Entrants(batch)
 	asks = make([]store.Ask, 0, len(still))
 	for _, at := range still {
 		ask := waiterOf(at).askLocked()
-		ask.NotAfter = notAfter
+		ask.Timing = when
 		asks = append(asks, ask)
 	}
 	return still, asks
 }
 
-// registered ends a registration. If its outcome is unknown, it stays noted until when it may happen.
+// registered ends a registration. If its outcome is unknown, it stays noted until when it may happen. It returns the
+// ids of those that left meanwhile, which may have places now.
 func (k *Key) registered(
-	batch []*localqueue.Waiter, reply store.EnqueueReply, unknown bool, sent time.Duration,
-) {
+	batch []*localqueue.Waiter, reply store.EnqueueReply, sent store.Receipt, unknown bool,
+) (left []string) {
 	k.mu.Lock()
 	defer k.unlock()
-	q := k.queueLocked()
-	q.Registered(batch, reply.Tickets, unknown)
-	if reply.Status == store.Done {
-		q.Stands(reply.Next, sent)
+	q, late := k.queueLocked(), int64(0)
+	if unknown {
+		late = int64(sent.Late)
 	}
+	left = q.Registered(batch, reply.Tickets, late)
+	if reply.Status == store.Done {
+		q.Stands(reply.Next, sent.Since)
+	}
+	return left
 }
 
-// entering is until when a registration of w may be carried out, in the server's time; 0: none is.
-func (w *waiter) entering() int64 {
+// entering is until when a registration of w that had no answer may be carried out.
+func (w *waiter) entering() store.Late {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
-	return w.Entering()
+	return store.Late(w.Late())
 }
 
 // setTicket notes the place that w's own attempt was given; it writes what the registrar would.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,14 +29,15 @@ func TestWhatIsSentForARegistration(t *testing.T) {
 	require.Len(t, batch, 2, "those behind the one that asks")
 	_, left := w2.leave()
 	require.Zero(t, left, "nothing was sent")
-	still, asks := w1.key.entrants(batch, 7)
+	when := store.Timing{Sent: time.Second, Within: time.Minute}
+	still, asks := w1.key.entrants(batch, when)
 	require.Equal(t, []*localqueue.Waiter{&w3.Waiter}, still)
-	require.Equal(t, []store.Ask{{ID: w3.ID, NotAfter: 7}}, asks)
-	require.Equal(t, int64(7), w3.entering())
-	w1.key.registered(still, store.EnqueueReply{Tickets: []int64{4}}, false, 0)
+	require.Equal(t, []store.Ask{{ID: w3.ID, Timing: when}}, asks)
+	require.Empty(t, w1.key.registered(still, store.EnqueueReply{Tickets: []int64{4}}, store.Receipt{Late: 7}, true))
+	require.Equal(t, store.Late(7), w3.entering())
 	require.Equal(t, store.Ask{ID: w3.ID, Ticket: 4}, w3.nextAsk())
 	_, left = w3.leave()
-	require.Equal(t, localqueue.Remains{ID: w3.ID}, left)
+	require.Equal(t, localqueue.Remains{ID: w3.ID, Late: 7}, left)
 	w1.leave()
 	require.NotNil(t, f.key("k"), "the registrar is at work")
 	require.Empty(t, w1.key.unplaced())

@@ -47,7 +47,7 @@ func (g *Grant) retire() bool {
 	}
 	e := g.engine()
 	e.watchdog.Stop(&g.Lease)
-	if g.doubt > 0 && e.sender.Past(g.proto.Key(), g.doubt) {
+	if g.doubt > 0 && e.store.Late(g.proto.Key(), g.doubt) == 0 {
 		g.doubt = 0
 	}
 	return true

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -41,10 +40,9 @@ func (e *Engine) take(ctx context.Context, req Request) error {
 
 // TryTake makes one attempt. It is repeated only if its reply was lost.
 //
-// What is taken so cannot be found in Redis by an id afterwards, as a hold can: a number went down by one, and that is
-// all. So a request that is sent twice would count twice, if Redis did not remember. It remembers each request's id
-// until its not-after, and answers a second one with what it did at the first. With its next request for the key
-// the engine says which ids were answered (Settled), and Redis forgets those.
+// What is taken so cannot be found in the store by an id afterwards, as a hold can: a number went down by one, and that
+// is all. So a request that is sent twice would count twice, if the store did not remember the ids of requests, and
+// answer a second one with what it did at the first. It is told which ids were answered (Answered), and forgets those.
 func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	req.Loose = true
 	if !e.sender.Begin() {
@@ -82,11 +80,9 @@ var nothing = &hold.Hold{}
 func (l *leader) took(sent asked) *hold.Hold {
 	l.key.win(l.waiter)
 	if !l.req.Shared {
-		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
-			ID: l.ID, NotAfter: max(sent.NotAfter, l.attempts.Late(), l.attempts.CopyLate()),
-		})
+		l.req.Proto.Answered(l.ID, max(sent.Late, l.attempts.Late(), l.attempts.CopyLate()))
 	} else {
-		l.engine.table.share(l.req.Proto, sent.Start)
+		l.engine.table.share(l.req.Proto, sent.Since)
 	}
 	return nothing
 }
@@ -103,12 +99,12 @@ func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) 
 	if ctx.Err() != nil {
 		return none, contextError(ctx)
 	}
-	c := change{Change: what, id: e.newID()}
+	ask := store.Ask{ID: e.newID(), Lease: e.cfg.Lease, Patience: e.cfg.ReleaseTimeout}
 	var reply store.ChangeReply
 	var err error
 	settled := e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
 		reply, err = request.Call(e.sender, ctx, func(ctx context.Context) (store.ChangeReply, error) {
-			return e.sendOnce(ctx, p, &c)
+			return e.sendOnce(ctx, p, what, &ask)
 		}, func(store.ChangeReply, error) {})
 		switch kind := store.FaultOf(err); {
 		case kind == store.FaultNone, errors.Is(err, request.ErrAbandoned):
@@ -127,53 +123,26 @@ func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) 
 	return none, e.ended(ctx, p, err)
 }
 
-// change is one call of Once. Whether it was carried out is known for certain unless the error says otherwise: a lost
-// answer is asked for again, by the same id, for as long as Redis remembers that. For example, with a release
-// timeout of 5 s: the first sending at 10 s has a not-after of about 11 s by the server's clock, and Redis
-// remembers the id until 16 s. No sending has a later not-after than that, so none is carried out after the id was
-// forgotten. A process that is stopped for a minute in between sends a request that is refused, and tells its
-// caller that the outcome is unknown.
-type change struct {
-	store.Change
-	id       string
-	notAfter int64 // of its last sending, in server time in µs
-	until    int64 // beyond which none goes; 0: not known yet
-}
-
-// deadline is the not-after of the next sending. However long this process was stopped in between, it is
-// no later than Redis remembers the first one: a call whose fate is unknown is refused then, rather than
-// carried out twice.
-//
-// The two instants are both the server's: not-after is until when one sending may be carried out, and until is when
-// Redis forgets the id. The second is fixed by the first sending, since Redis may have carried that one out.
-func (c *change) deadline(notAfter int64, patience time.Duration) int64 {
-	if c.until == 0 && notAfter > 0 {
-		c.until = notAfter + patience.Microseconds()
-	}
-	c.notAfter = max(c.notAfter, min(notAfter, c.until))
-	return min(notAfter, c.until)
-}
-
-// sendOnce sends a change once. The ids that it says were answered are taken out of their list before it is sent,
-// so that two requests do not both carry them; if it fails, they are put back.
-func (e *Engine) sendOnce(ctx context.Context, p store.Protocol, c *change) (reply store.ChangeReply, err error) {
+// sendOnce sends a change once. Whether it was carried out is known for certain unless the error says otherwise: a lost
+// answer is asked for again, by the same id, for as long as the store remembers that. The receipt of the first sending
+// fixes when it forgets the id, and so nothing is carried out that comes after it.
+func (e *Engine) sendOnce(
+	ctx context.Context, p store.Protocol, what store.Change, ask *store.Ask,
+) (reply store.ChangeReply, err error) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	if err := e.store.Ready(ctx, limit); err != nil {
 		return reply, err
 	}
-	ask := store.Ask{ID: c.id, Lease: e.cfg.Lease, Settled: e.sender.TakeAnswered(p.Key())}
-	send := func(ctx context.Context, notAfter int64) (_ request.Answer, err error) {
-		ask.NotAfter = c.deadline(notAfter, e.cfg.ReleaseTimeout)
-		ask.Until = c.until
-		reply, err = p.Change(ctx, c.Change, ask)
-		return request.Answer{Late: reply.Status == store.Late, Now: reply.Now}, err
-	}
-	_, err = e.sender.Send(ctx, crash.Once, p, limit, send)
-	if err != nil || reply.Status != store.Done {
-		e.sender.Answered(p.Key(), ask.Settled...) // to be said again
+	sent, err := e.sender.Send(ctx, crash.Once, p, limit, func(when store.Timing) (receipt store.Receipt, err error) {
+		ask.Timing = when
+		reply, receipt, err = p.Change(ctx, what, *ask)
+		return receipt, err
+	})
+	if ask.First.Late == 0 {
+		ask.First = sent
 	}
 	if err == nil && (reply.Status == store.Done || reply.Status == store.Already) {
-		e.sender.Answered(p.Key(), store.Settled{ID: c.id, NotAfter: c.notAfter})
+		p.Answered(ask.ID, max(ask.First.Late, sent.Late))
 	}
 	return reply, err
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -25,7 +24,7 @@ type Passage struct {
 	Client string `json:"c"` // the exporter's
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
-	Keep   int64  `json:"m,omitempty"` // server time in µs until which the importer has the lock kept; 0: it has not
+	Keep   int64  `json:"m,omitempty"` // an instant of the store until which the importer has the lock kept; 0: it has not
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
@@ -127,8 +126,8 @@ func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 	if err != nil {
 		return Passage{}, err
 	}
-	if late = max(late, g.doubt); late > 0 && !e.sender.Past(g.proto.Key(), late) {
-		e.sender.Pause(background, e.sender.Local(g.proto.Key(), late)-e.clock.Now()+time.Millisecond)
+	if wait := e.store.Late(g.proto.Key(), max(late, g.doubt)); wait > 0 {
+		e.sender.Pause(background, wait)
 	}
 	return p, nil
 }
@@ -173,7 +172,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 // which nothing is known in the end is disowned. For an import that takes the hold from both sides, which is safe: the
 // passage is used up then, and the caller is told that Redis did not answer. If the hold is not there, the error
 // matches NotHeld. Late is until when a copy of a request without an answer may come.
-func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (late int64, err error) {
+func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (late store.Late, err error) {
 	ask.Lease, ask.Once = req.Lease, true
 	w := &waiter{req: req} // in no queue
 	var sent asked
@@ -181,7 +180,7 @@ func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask s
 		sent = e.askUntil(ctx, x, w, ask)
 		switch kind := store.FaultOf(sent.err); {
 		case kind == store.FaultAmbiguous && !errors.Is(sent.err, request.ErrAbandoned):
-			w.attempts.Lost(sent.Sent)
+			w.attempts.Lost(sent.Receipt)
 			return request.Later
 		case kind == store.FaultTransient:
 			return request.Later

@@ -116,6 +116,7 @@ func (p *playedStore) Node(string) string                                       
 func (p *playedStore) Heard(string) store.Count                                          { return store.Count{} }
 func (p *playedStore) Others(string, int64) int                                          { return 0 }
 func (p *playedStore) Replaceable() bool                                                 { return false }
+func (p *playedStore) Late(string, store.Late) time.Duration                             { return 0 }
 func (p *playedStore) Slot(string) int                                                   { return 0 }
 func (p *playedStore) End()                                                              {}
 func (p *playedStore) HangUp()                                                           {}
@@ -127,7 +128,7 @@ func (p *playedStore) WithinAll(ctx context.Context, _, _ time.Duration) context
 func (p *playedStore) ReleaseEach(_ context.Context, all []*store.Parting) {
 	for _, one := range all {
 		one.Proto.(played).store.settle(one.ID)
-		one.Reply, one.Settled = store.ReleaseReply{Status: store.Done}, true
+		one.Reply, one.Again = store.ReleaseReply{Status: store.Done}, 0
 	}
 }
 
@@ -436,7 +437,7 @@ func (s *world) sends(a *actor) {
 		start = s.engine.clock.Now() - time.Millisecond
 	}
 	a.asked = flight{waiter: a.w, ask: a.w.nextAsk(), before: a.w.attempts}
-	a.asked.sent.Sent = request.Sent{Start: start, NotAfter: 1}
+	a.asked.sent.Receipt = store.Receipt{Since: start, Late: 1}
 	a.phase = flying
 }
 

@@ -121,9 +121,9 @@ func (q *Queue) refuses(w *Waiter) bool {
 
 // Remains is what a waiter that left has to clean up: what it alone owns.
 type Remains struct {
-	Hold  bool   // it was granted a hold, which is its to end; that is all then
-	ID    string // something may stand in Redis for this id; "": nothing does, or somebody else cleans up
-	Until int64  // a registration under it may be carried out until then, in server time in µs; 0: none
+	Hold bool   // it was granted a hold, which is its to end; that is all then
+	ID   string // something may stand in Redis for this id; "": nothing does, or somebody else cleans up
+	Late int64  // until when a registration under it that had no answer may be carried out; 0: there is none
 }
 
 // Leave takes w out of the queue, and lets those behind it go on.
@@ -137,7 +137,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 	default:
 		w.state = Left
 		if w.sent {
-			left = Remains{ID: w.ID, Until: w.entering}
+			left = Remains{ID: w.ID, Late: w.late}
 		}
 	}
 	q.remove(w)

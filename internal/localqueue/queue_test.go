@@ -153,18 +153,18 @@ func TestWhatALeavingWaiterCleansUp(t *testing.T) {
 			f.waiters["w2"].Rename("fresh")
 		}, Remains{}},
 		"it is being registered": {func(f *floor) {
-			f.queue.Entrants([]*Waiter{f.waiters["w2"]}, 7)
-		}, Remains{ID: "id-w2", Until: 7}},
+			f.queue.Entrants([]*Waiter{f.waiters["w2"]})
+		}, Remains{ID: "id-w2"}},
 		"it was registered": {func(f *floor) {
 			batch := []*Waiter{f.waiters["w2"]}
-			f.queue.Entrants(batch, 7)
-			f.queue.Registered(batch, []int64{1}, false)
+			f.queue.Entrants(batch)
+			f.queue.Registered(batch, []int64{1}, 0)
 		}, Remains{ID: "id-w2"}},
 		"nobody knows whether it was registered": {func(f *floor) {
 			batch := []*Waiter{f.waiters["w2"]}
-			f.queue.Entrants(batch, 7)
-			f.queue.Registered(batch, nil, true)
-		}, Remains{ID: "id-w2", Until: 7}},
+			f.queue.Entrants(batch)
+			f.queue.Registered(batch, nil, 7)
+		}, Remains{ID: "id-w2", Late: 7}},
 		"a hold came to it": {func(f *floor) { f.pass("w1", "w2") }, Remains{Hold: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

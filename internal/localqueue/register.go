@@ -49,30 +49,30 @@ func (q *Queue) Lapse(registration bool) (registrar bool) {
 	return registrar
 }
 
-// Entrants takes those of a batch that have not left, and notes until when their registration, which is sent now,
-// may be carried out: whoever leaves until it is answered has it taken back for as long. One that left
-// before has had taken back what there was then, and nobody would take its place away any more.
-func (q *Queue) Entrants(batch []*Waiter, notAfter int64) (still []*Waiter) {
+// Entrants takes those of a batch that have not left, whose registration is sent now. One that leaves until that is
+// answered is returned by Registered. One that left before has had taken back what there was then, and nobody would
+// take its place away any more.
+func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 	for _, w := range batch {
 		if w.state == Left {
 			continue
 		}
 		// What is said of its place from here on may be newer than what Redis is about to answer.
-		w.entering, w.sent, w.unsure = max(w.entering, notAfter), true, false
+		w.sent, w.unsure = true, false
 		still = append(still, w)
 	}
 	return still
 }
 
-// Registered ends a registration. If its outcome is unknown, it stays noted until when it may happen, whatever becomes
-// of those that follow: each of its copies makes an entry for one that left meanwhile.
-func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
+// Registered ends a registration, and returns the ids of those that left meanwhile, for which it may have made entries.
+// If its outcome is unknown, late is until when it may be carried out, and stays noted, whatever becomes of those that
+// follow: each of its copies makes an entry for one that leaves later.
+func (q *Queue) Registered(batch []*Waiter, tickets []int64, late int64) (left []string) {
 	for i, w := range batch {
-		w.registering = false
-		if unknown {
-			w.late = w.entering
+		w.registering, w.late = false, max(w.late, late)
+		if w.state == Left {
+			left = append(left, w.ID)
 		}
-		w.entering = w.late
 		if i < len(tickets) {
 			w.ticket = tickets[i]
 		} else {
@@ -82,4 +82,5 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 			w.tell()
 		}
 	}
+	return left
 }

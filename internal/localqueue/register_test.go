@@ -21,10 +21,18 @@ func TestWhoeverLeavesBeforeItsRegistrationIsNotRegistered(t *testing.T) {
 	batch := f.queue.Unplaced(100)
 	require.Len(t, batch, 2, "those behind the one that asks")
 	require.Zero(t, f.leave("w2"))
-	require.Zero(t, f.waiters["w2"].Entering())
-	require.Equal(t, []*Waiter{f.waiters["w3"]}, f.queue.Entrants(batch, 7))
-	require.Zero(t, f.waiters["w2"].Entering())
-	require.Equal(t, int64(7), f.waiters["w3"].Entering())
+	still := f.queue.Entrants(batch)
+	require.Equal(t, []*Waiter{f.waiters["w3"]}, still)
+	require.Empty(t, f.queue.Registered(still, []int64{3}, 0))
+}
+
+// Whoever leaves while it is being registered may have a place when that is answered: its id is told then.
+func TestWhoeverLeavesDuringItsRegistration(t *testing.T) {
+	f := newFloor(t)
+	f.enrol("w1", "w2", "w3")
+	batch := f.queue.Entrants(f.queue.Unplaced(100))
+	f.leave("w2")
+	require.Equal(t, []string{"id-w2"}, f.queue.Registered(batch, []int64{2, 3}, 0))
 }
 
 // A waiter whose turn comes while it is being registered asks when that is answered, and not before.
@@ -32,12 +40,12 @@ func TestAWaiterIsRegisteredBeforeItAsks(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")
 	batch := f.queue.Unplaced(100)
-	f.queue.Entrants(batch, 7)
+	f.queue.Entrants(batch)
 	f.leave("w1")
 	<-f.waiters["w2"].Told()
 	state := f.waiters["w2"].Look()
 	require.Equal(t, Waiting, state)
-	f.queue.Registered(batch, []int64{3}, false)
+	f.queue.Registered(batch, []int64{3}, 0)
 	<-f.waiters["w2"].Told()
 	state = f.waiters["w2"].Look()
 	require.Equal(t, Asking, state)
@@ -75,8 +83,8 @@ func TestRegistrationOnceMore(t *testing.T) {
 	f.leave("w3")
 	batch := f.queue.Unplaced(100)
 	require.Equal(t, []*Waiter{f.waiters["w2"], f.waiters["w4"]}, batch, "w1 asks, and is registered by that")
-	f.queue.Entrants(batch, 7)
-	f.queue.Registered(batch, []int64{2, 4}, false)
+	f.queue.Entrants(batch)
+	f.queue.Registered(batch, []int64{2, 4}, 0)
 	require.Empty(t, f.queue.Unplaced(100))
 	require.Equal(t, int64(2), f.waiters["w2"].Ticket())
 }
@@ -93,13 +101,13 @@ func TestARegistrationTellsOfALapse(t *testing.T) {
 		require.True(t, f.queue.BeginRegistrar(f.waiters["w4"]))
 		batch := f.queue.Unplaced(100)
 		require.Equal(t, []*Waiter{f.waiters["w3"], f.waiters["w4"]}, batch)
-		f.queue.Entrants(batch, 7)
+		f.queue.Entrants(batch)
 		require.False(t, f.queue.Lapse(true), "there is a registrar")
 		again := []*Waiter{f.waiters["w2"]}
 		if answered {
-			f.queue.Registered(batch, []int64{3, 4}, false)
+			f.queue.Registered(batch, []int64{3, 4}, 0)
 		} else {
-			f.queue.Registered(batch, nil, true)
+			f.queue.Registered(batch, nil, 7)
 			again = append(again, batch...)
 		}
 		require.Equal(t, again, f.queue.Unplaced(100))
@@ -113,9 +121,9 @@ func TestALapseDuringARegistration(t *testing.T) {
 	f.waiters["w2"].SetTicket(2)
 	require.True(t, f.queue.Lapse(false))
 	batch := f.queue.Unplaced(100)
-	f.queue.Entrants(batch, 7)
+	f.queue.Entrants(batch)
 	f.queue.Lapse(false)
-	f.queue.Registered(batch, []int64{2}, false)
+	f.queue.Registered(batch, []int64{2}, 0)
 	require.Equal(t, batch, f.queue.Unplaced(100))
 }
 
@@ -125,11 +133,10 @@ func TestARegistrationWithoutAnAnswerIsNotForgotten(t *testing.T) {
 	f := newFloor(t)
 	f.enrol("w1", "w2")
 	batch := []*Waiter{f.waiters["w2"]}
-	f.queue.Entrants(batch, 7)
-	f.queue.Registered(batch, nil, true)
-	require.Equal(t, int64(7), f.waiters["w2"].Entering())
-	f.queue.Entrants(batch, 9)
-	require.Equal(t, int64(9), f.waiters["w2"].Entering())
-	f.queue.Registered(batch, []int64{1}, false)
-	require.Equal(t, Remains{ID: "id-w2", Until: 7}, f.leave("w2"))
+	f.queue.Entrants(batch)
+	f.queue.Registered(batch, nil, 7)
+	require.Equal(t, int64(7), f.waiters["w2"].Late())
+	f.queue.Entrants(batch)
+	f.queue.Registered(batch, []int64{1}, 0)
+	require.Equal(t, Remains{ID: "id-w2", Late: 7}, f.leave("w2"))
 }

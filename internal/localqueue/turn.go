@@ -24,9 +24,9 @@ func (q *Queue) Swapped() {
 }
 
 // inTurn reports whether a hold may pass to w as far as Redis's queue is concerned, if it is in one. One that is to be
-// registered has no ticket or an unsure one, and one whose registration was sent is noted to be entering.
+// registered has no ticket or an unsure one, and a registration may be under way, or carried out later.
 func (q *Queue) inTurn(w *Waiter) bool {
-	return !w.Registers || w.ticket > 0 && w.ticket <= q.next && !w.unsure && w.entering == 0
+	return !w.Registers || w.ticket > 0 && w.ticket <= q.next && !w.unsure && !w.registering && w.late == 0
 }
 
 // dated reports that a hold must not pass to w any more, because too much may have happened to Redis's queue: one that

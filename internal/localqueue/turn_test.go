@@ -23,17 +23,17 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 		}, false},
 		"it is being registered": {func(f *floor, w *Waiter) {
 			f.queue.Lapse(false)
-			f.queue.Entrants(f.queue.Unplaced(100), 7)
+			f.queue.Entrants(f.queue.Unplaced(100))
 		}, false},
 		"it was registered again": {func(f *floor, w *Waiter) {
 			f.queue.Lapse(false)
 			batch := f.queue.Unplaced(100)
-			f.queue.Entrants(batch, 7)
-			f.queue.Registered(batch, []int64{5}, false)
+			f.queue.Entrants(batch)
+			f.queue.Registered(batch, []int64{5}, 0)
 		}, true},
 		"nobody knows whether it was registered": {func(f *floor, w *Waiter) {
-			f.queue.Entrants([]*Waiter{w}, 7)
-			f.queue.Registered([]*Waiter{w}, nil, true)
+			f.queue.Entrants([]*Waiter{w})
+			f.queue.Registered([]*Waiter{w}, nil, 7)
 		}, false},
 		"the hold was meant for another": {func(f *floor, _ *Waiter) { f.queue.Swapped() }, false},
 		"its place may be gone":          {func(f *floor, _ *Waiter) { f.queue.Lapse(false) }, false},

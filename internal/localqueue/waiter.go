@@ -30,9 +30,8 @@ type Waiter struct {
 	ID string
 
 	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
-	entering    int64 // server time, µs, until which a registration in that queue may be carried out; 0: none is
-	late        int64 // the same, of registrations that had no answer
-	registering bool  // such a request is under way
+	late        int64 // until when a registration in that queue that had no answer may be carried out; 0: there is none
+	registering bool  // a registration is under way
 	unsure      bool  // the place may be another than the ticket says, or gone
 	sent        bool  // a request may have been sent under the present id
 	refused     bool  // it was told to wait, by Redis or by a hold of this process
@@ -53,8 +52,8 @@ func (w *Waiter) Told() <-chan struct{} { return w.told }
 // Ticket is the place that the waiter has in Redis's queue; 0 if it has none yet.
 func (w *Waiter) Ticket() int64 { return w.ticket }
 
-// Entering is until when a registration of the waiter may be carried out, in server time in µs; 0 if none is.
-func (w *Waiter) Entering() int64 { return w.entering }
+// Late is until when a registration of the waiter that had no answer may be carried out; 0 if there is none.
+func (w *Waiter) Late() int64 { return w.late }
 
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
@@ -73,7 +72,7 @@ func (w *Waiter) Asks() { w.sent, w.unsure = true, false }
 
 // Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
 // the caller's to clean up.
-func (w *Waiter) Rename(id string) { w.ID, w.sent, w.entering, w.late = id, false, 0, 0 }
+func (w *Waiter) Rename(id string) { w.ID, w.sent, w.late = id, false, 0 }
 
 // SetTicket notes the place in Redis's queue that the waiter was given.
 func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	bitcount "math/bits"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -147,7 +149,7 @@ func (s *world) key() fingerprint {
 		if c.phase == absent {
 			continue
 		}
-		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket), byte(w.entering))
+		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket))
 		if c.phase == joined {
 			at = append(at, place[c.to])
 		}
@@ -282,7 +284,7 @@ func (s *world) comes(i int, b *breed) error {
 	c, w := &s.calls[i], &s.waiters[i]
 	c.breed = b
 	*w = Waiter{
-		Kind: c.breed.kind, ID: "a", Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
+		Kind: c.breed.kind, ID: strconv.Itoa(i), Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
 		Registers: c.breed.registers, Joins: c.breed.joins && !c.breed.once,
 	}
 	if c.breed.joins {
@@ -450,12 +452,14 @@ func (s *world) cleansUp(i int, left Remains) error {
 		return nil // others do that, or it shows at the end
 	}
 	c.trace = false
-	pending := c.late || s.registrar == 3 && s.batch&(1<<i) != 0
-	if !pending || left.Until >= registration {
+	if !s.isRegistered(i) && (!c.late || left.Late >= registration) {
 		c.entry = false
 	}
 	return nil
 }
+
+// isRegistered reports that a registration of a call is under way, after which the registrar cleans up.
+func (s *world) isRegistered(i int) bool { return s.registrar == 3 && s.batch&(1<<i) != 0 }
 
 // unlocks ends a hold: it passes, if memory is enough, or it is released.
 func (s *world) unlocks(i int, now time.Duration, enough bool) error {
@@ -535,7 +539,7 @@ func (s *world) stops(int) error {
 }
 
 func (s *world) registers(int) error {
-	still := s.queue.Entrants(s.members(), registration)
+	still := s.queue.Entrants(s.members())
 	s.batch = s.bits(still)
 	if s.registrar = 3; len(still) == 0 {
 		s.registrar = 1
@@ -555,14 +559,22 @@ func (s *world) registered(unknown bool, next int) error {
 	for i := range tickets {
 		tickets[i] = 1
 	}
-	members := s.members()
+	members, late := s.members(), int64(0)
 	if unknown {
-		tickets = nil
+		tickets, late = nil, registration
 		for _, w := range members {
 			s.calls[s.index(w)].late = true
 		}
 	}
-	s.queue.Registered(members, tickets, unknown)
+	left := s.queue.Registered(members, tickets, late)
+	for _, w := range members {
+		if at := slices.Index(left, w.ID); (at >= 0) != (w.state == Left) {
+			return fmt.Errorf("%v left during their registration, and %d is %v", left, s.index(w), w.state)
+		}
+		if w.state == Left {
+			s.calls[s.index(w)].entry = false
+		}
+	}
 	if !unknown {
 		s.queue.Stands(int64(next), 0)
 		s.next = next > 0

@@ -77,7 +77,7 @@ func (s *Server) acquireLocked(a luacall.QuorumAcquireArgs) (r luacall.QuorumRep
 	now := s.nowLocked().UnixMicro()
 	r.Now = now
 	if now > a.NotAfter {
-		r.Status = luacall.Late
+		r.Status = luacall.TooLate
 		return r
 	}
 	if a.LeastUptime > 0 && s.uptimeLocked() < a.LeastUptime {

@@ -3,37 +3,48 @@ package memstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // ReleaseEach implements [store.Store].
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
-	if err := s.ReleaseAll(ctx, all); err != nil {
-		for _, one := range all {
-			one.Err = err
-		}
-		return
+	sent := s.host.Clock.Now()
+	now, err := s.release(ctx, all)
+	if err == nil {
+		s.clocks.Observe(s.Node(""), sent, s.host.Clock.Now(), now)
 	}
 	for _, one := range all {
-		one.Settled = one.Reply.Now > one.NotAfter
+		one.Err, one.Again = err, 0
+		if err == nil && one.Late > 0 {
+			one.Again = serverclock.Again(one.Late, now)
+		}
 	}
 }
 
 // ReleaseAll implements [store.Store].
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
-	replies, err := exchange(ctx, s, Release, all[0].Proto.Key(), func() ([]store.ReleaseReply, error) {
-		replies := make([]store.ReleaseReply, len(all))
-		for i, one := range all {
-			replies[i] = one.Proto.(*bound).releaseNow(one.ID)
-		}
-		return replies, nil
-	})
-	for i := range replies {
-		all[i].Reply = replies[i]
-	}
+	_, err := s.release(ctx, all)
 	return err
+}
+
+// release releases all by one request, and returns the server's time.
+func (s *Store) release(ctx context.Context, all []*store.Parting) (now int64, err error) {
+	asked := slices.Clone(all) // which a late copy reads
+	got, err := exchange(ctx, s, Release, all[0].Proto.Key(), func() (got dated[[]store.ReleaseReply], _ error) {
+		got.now = s.server.microsLocked()
+		for _, one := range asked {
+			got.reply = append(got.reply, one.Proto.(*bound).release(one.ID))
+		}
+		return got, nil
+	})
+	for i := range got.reply {
+		all[i].Reply = got.reply[i]
+	}
+	return got.now, err
 }
 
 // Renew implements [store.Store].
@@ -64,34 +75,31 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 
 // AcquireAll implements [store.Store].
 func (s *Store) AcquireAll(
-	ctx context.Context, members []store.Member, id string, notAfter int64,
-) (store.AcquireAllReply, error) {
+	ctx context.Context, members []store.Member, id string, when store.Timing,
+) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
 	for _, m := range members {
 		if !m.Proto.Traits().Joins {
-			return store.AcquireAllReply{}, &store.Refused{Err: fmt.Errorf("%w: %q", errUnsupported, m.Proto.Name())}
+			return reply, receipt, &store.Refused{Err: fmt.Errorf("%w: %q", errUnsupported, m.Proto.Name())}
 		}
 	}
-	return exchange(ctx, s, Acquire, members[0].Proto.Key(), func() (store.AcquireAllReply, error) {
-		return s.server.acquireAllLocked(members, id, notAfter), nil
-	})
+	do := func(serverclock.Window) (store.AcquireAllReply, error) {
+		return s.server.acquireAllLocked(members, id), nil
+	}
+	return timed(ctx, s, Acquire, members[0].Proto.Key(), store.Ask{Timing: when}, false, do)
 }
 
-func (s *Server) acquireAllLocked(members []store.Member, id string, notAfter int64) store.AcquireAllReply {
-	reply := store.AcquireAllReply{Status: store.Already, Now: s.microsLocked()}
-	if reply.Now > notAfter {
-		reply.Status = store.Late
-		return reply
-	}
+func (s *Server) acquireAllLocked(members []store.Member, id string) store.AcquireAllReply {
+	reply := store.AcquireAllReply{Status: store.Already}
 	for i, m := range members {
 		switch l := s.lockLocked(m.Proto.Key()); {
 		case l == nil:
 			reply.Status = store.Held
 		case l.id != id:
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: s.leftLocked(l.expires), Now: reply.Now}
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: s.leftLocked(l.expires)}
 		}
 	}
 	for _, m := range members {
-		one, _ := m.Proto.(*bound).acquire(store.Ask{ID: id, Lease: m.Lease})
+		one, _ := m.Proto.(*bound).acquire(timedAsk{Ask: store.Ask{ID: id, Lease: m.Lease}})
 		reply.Fences = append(reply.Fences, one.Fence)
 	}
 	return reply

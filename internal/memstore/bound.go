@@ -5,13 +5,14 @@ import (
 	"errors"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // primitive is what one kind of lock does at one key. Its methods are called under the server's mutex, and those that
 // take something only with a request that was read before its not-after.
 type primitive interface {
-	acquire(ask store.Ask) (store.AcquireReply, error)
+	acquire(ask timedAsk) (store.AcquireReply, error)
 	adopt(ask store.Ask) store.Status // acquires from another hold
 	levels(id string, from, to int64) int64
 	release(id string) store.ReleaseReply
@@ -19,7 +20,13 @@ type primitive interface {
 	inspect() store.InspectReply
 	subscribers() int64
 	enqueue(asks []store.Ask) (store.EnqueueReply, error)
-	change(what store.Change, ask store.Ask) (store.ChangeReply, error)
+	change(what store.Change, ask timedAsk) (store.ChangeReply, error)
+}
+
+// timedAsk is a request that must not be carried out late, as the server carries it out.
+type timedAsk struct {
+	store.Ask
+	serverclock.Window
 }
 
 // bound is a protocol in memory: it has its primitive carry requests out.
@@ -59,7 +66,7 @@ type place struct {
 	key, channel string
 }
 
-func (place) change(store.Change, store.Ask) (store.ChangeReply, error) {
+func (place) change(store.Change, timedAsk) (store.ChangeReply, error) {
 	return store.ChangeReply{}, &store.Refused{Err: errUnsupported}
 }
 
@@ -74,28 +81,51 @@ func (place) levels(string, int64, int64) int64 { return 0 }
 func (place) renew(string, time.Duration) bool  { return false }
 func (place) inspect() store.InspectReply       { return store.InspectReply{PTTL: -1} }
 
-// late reports that a request does nothing any more.
-func late(now int64, ask store.Ask) bool { return now > ask.NotAfter }
+// dated is an answer with the server's time.
+type dated[R any] struct {
+	reply R
+	late  bool // the request came too late, and did nothing
+	now   int64
+}
 
-func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, error) {
+// timed sends a request that must not be carried out late. The server carries it out by do, unless it comes too late;
+// one that only looks never does.
+func timed[R any](
+	ctx context.Context, s *Store, kind Kind, key string, req store.Ask, looks bool,
+	do func(serverclock.Window) (R, error),
+) (reply R, receipt store.Receipt, err error) {
+	r := serverclock.Request{Node: s.Node(key), When: req.Timing, First: req.First.Late, Patience: req.Patience}
+	send := func(within serverclock.Window) (serverclock.Answer, error) {
+		got, err := exchange(s.Within(ctx, req.Within), s, kind, key, func() (got dated[R], err error) {
+			got.now = s.server.microsLocked()
+			if got.late = got.now > within.NotAfter && !looks; !got.late {
+				got.reply, err = do(within)
+			}
+			return got, err
+		})
+		reply = got.reply
+		return serverclock.Answer{Late: got.late, Now: got.now}, err
+	}
+	receipt, err = s.clocks.Send(ctx, s.host.Clock.Now, r, send)
+	return reply, receipt, err
+}
+
+func (b *bound) Acquire(ctx context.Context, req store.Ask) (store.AcquireReply, store.Receipt, error) {
 	kind := Acquire
-	if ask.From != "" {
+	if req.From != "" {
 		kind = Adopt
 	}
-	return exchange(ctx, b.store, kind, b.Key(), func() (reply store.AcquireReply, err error) {
-		now := b.store.server.microsLocked()
-		switch {
-		case late(now, ask) && !b.looks:
-			reply.Status = store.Late
-		case ask.From != "":
-			reply.Status = b.adopt(ask)
-		default:
-			reply, err = b.acquire(ask)
+	do := func(within serverclock.Window) (store.AcquireReply, error) {
+		if req.From != "" {
+			return store.AcquireReply{Status: b.adopt(req)}, nil
 		}
-		reply.Now = now
-		return reply, err
-	})
+		return b.acquire(timedAsk{req, within})
+	}
+	return timed(ctx, b.store, kind, b.Key(), req, b.looks, do)
 }
+
+// Answered implements [store.Protocol]. The server forgets the id when it must not be sent again.
+func (b *bound) Answered(string, store.Late) {}
 
 func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, error) {
 	return exchange(ctx, b.store, Levels, b.Key(), func() (int64, error) { return b.levels(id, from, to), nil })
@@ -103,16 +133,8 @@ func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, e
 
 func (b *bound) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
 	return exchange(ctx, b.store, Release, b.Key(), func() (store.ReleaseReply, error) {
-		return b.releaseNow(id), nil
+		return b.release(id), nil
 	})
-}
-
-// releaseNow tells the time as well, read before the hold is looked at.
-func (b *bound) releaseNow(id string) store.ReleaseReply {
-	now := b.store.server.microsLocked()
-	reply := b.release(id)
-	reply.Now = now
-	return reply
 }
 
 func (b *bound) Inspect(ctx context.Context) (store.InspectReply, error) {
@@ -123,17 +145,13 @@ func (b *bound) Inspect(ctx context.Context) (store.InspectReply, error) {
 	})
 }
 
-func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (store.ChangeReply, error) {
-	return exchange(ctx, b.store, Change, b.Key(), func() (reply store.ChangeReply, err error) {
-		now := b.store.server.microsLocked()
-		if late(now, ask) && what.Verb != store.Look {
-			reply.Status = store.Late
-		} else {
-			reply, err = b.change(what, ask)
-		}
-		reply.Now = now
-		return reply, err
-	})
+func (b *bound) Change(
+	ctx context.Context, what store.Change, req store.Ask,
+) (store.ChangeReply, store.Receipt, error) {
+	do := func(within serverclock.Window) (store.ChangeReply, error) {
+		return b.change(what, timedAsk{req, within})
+	}
+	return timed(ctx, b.store, Change, b.Key(), req, what.Verb == store.Look, do)
 }
 
 func (b *bound) Serving(ids []string) store.Protocol {
@@ -156,17 +174,9 @@ func (b *bound) Keeping(until int64, as string) store.Protocol {
 	return &next
 }
 
-func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, error) {
-	return exchange(ctx, b.store, Enqueue, b.Key(), func() (reply store.EnqueueReply, err error) {
-		now := b.store.server.microsLocked()
-		if late(now, asks[0]) {
-			reply.Status = store.Late
-		} else {
-			reply, err = b.enqueue(asks)
-		}
-		reply.Now = now
-		return reply, err
-	})
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, store.Receipt, error) {
+	do := func(serverclock.Window) (store.EnqueueReply, error) { return b.enqueue(asks) }
+	return timed(ctx, b.store, Enqueue, b.Key(), asks[0], false, do)
 }
 
 var errUnsupported = errors.New("memstore: there is no such lock in memory")
@@ -174,6 +184,6 @@ var errUnsupported = errors.New("memstore: there is no such lock in memory")
 // unknown is a primitive that is not in memory: nothing of it can be taken, so nothing else is asked of it.
 type unknown struct{ primitive }
 
-func (unknown) acquire(store.Ask) (store.AcquireReply, error) {
+func (unknown) acquire(timedAsk) (store.AcquireReply, error) {
 	return store.AcquireReply{}, &store.Refused{Err: errUnsupported}
 }

@@ -27,7 +27,7 @@ func (p permits) look(verb store.Verb) store.ChangeReply {
 }
 
 // change sets or changes the capacity, whoever holds how much, or deletes what nobody holds anything of.
-func (p permits) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
+func (p permits) change(what store.Change, ask timedAsk) (store.ChangeReply, error) {
 	asked, now := p.numberLocked(p.key), p.microsLocked()
 	at := p.poolLocked(p.key)
 	if at == nil {

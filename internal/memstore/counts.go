@@ -52,7 +52,7 @@ func (c counts) tell(total int64) int64 {
 
 // acquire takes permits if as many are free. A refusal of one that does not come back is remembered, and so a copy of
 // it takes none.
-func (c counts) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (c counts) acquire(ask timedAsk) (store.AcquireReply, error) {
 	at, now := c.numberLocked(c.key), c.microsLocked()
 	ask.Until = ask.NotAfter + c.rules.RequestLife().Microseconds()
 	_, done := at.done[ask.ID]
@@ -87,7 +87,7 @@ func (c counts) release(id string) store.ReleaseReply {
 	return store.ReleaseReply{Status: store.Done, Receivers: c.tell(at.n)}
 }
 
-func (c counts) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
+func (c counts) change(what store.Change, ask timedAsk) (store.ChangeReply, error) {
 	at, now := c.numberLocked(c.key), c.microsLocked()
 	was, done := at.done[ask.ID]
 	_, idle := at.idle[ask.ID]

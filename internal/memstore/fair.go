@@ -43,16 +43,16 @@ func (t *turn) invite(id string) {
 func (t *turn) tell(id string) { t.publishLocked(t.to + client(id)) }
 
 // acquire takes the lock if it is the waiter's turn, and else keeps its place, and its client alive.
-func (f fair) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (f fair) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := f.lockLocked(f.key)
 	if l != nil && l.id == ask.ID && l.count != invited {
 		return store.AcquireReply{Status: store.Already, Fence: f.fences[f.key], PTTL: f.leftLocked(l.expires)}, nil
 	}
 	t := f.turn()
 	if l != nil && l.count == invited && client(l.id) == client(ask.ID) {
-		return t.claim(l.id, ask), nil
+		return t.claim(l.id, ask.Ask), nil
 	}
-	return t.ask(l, ask), nil
+	return t.ask(l, ask.Ask), nil
 }
 
 // claim is by a waiter of the client that was invited. Which waiter that was makes no difference, for the order inside

@@ -64,7 +64,7 @@ func (r *inRedis) acquire(ask store.Ask) store.AcquireReply {
 	if reply.Foreign {
 		reply.Also = r.keys.Channel
 	}
-	return reply.AcquireReply
+	return reply.AcquireReply.AcquireReply
 }
 
 func (r *inRedis) enqueue(asks []store.Ask) store.EnqueueReply {
@@ -72,11 +72,11 @@ func (r *inRedis) enqueue(asks []store.Ask) store.EnqueueReply {
 	for i, ask := range asks {
 		places[i] = luacall.Place{ID: ask.ID, Ticket: ask.Ticket}
 	}
-	return sent(r, luacall.FairEnqueue(r.keys, twinTimes, always, places))
+	return sent(r, luacall.FairEnqueue(r.keys, twinTimes, always, places)).EnqueueReply
 }
 
 func (r *inRedis) release(id string, served []string) store.ReleaseReply {
-	return sent(r, luacall.FairRelease(r.keys, twinTimes, luacall.FairReleaseArgs{ID: id, Served: served}))
+	return sent(r, luacall.FairRelease(r.keys, twinTimes, luacall.FairReleaseArgs{ID: id, Served: served})).ReleaseReply
 }
 
 func (r *inRedis) come(id string, lease time.Duration) store.Status {
@@ -86,7 +86,7 @@ func (r *inRedis) come(id string, lease time.Duration) store.Status {
 }
 
 func (r *inRedis) leave(id string) store.ReleaseReply {
-	return sent(r, luacall.Release(luacall.ReleaseArgs{Lock: r.keys.Lock, ID: id, Channel: r.keys.Channel}))
+	return sent(r, luacall.Release(luacall.ReleaseArgs{Lock: r.keys.Lock, ID: id, Channel: r.keys.Channel})).ReleaseReply
 }
 
 func (r *inRedis) adopt(from, to string, lease time.Duration) store.Status {

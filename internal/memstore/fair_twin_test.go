@@ -75,7 +75,7 @@ func (m *inMemory) hears(channel string) {
 }
 
 func (m *inMemory) acquire(ask store.Ask) store.AcquireReply {
-	reply, _ := m.fair.acquire(ask)
+	reply, _ := m.fair.acquire(timedAsk{Ask: ask})
 	return reply
 }
 
@@ -89,7 +89,7 @@ func (m *inMemory) release(id string, served []string) store.ReleaseReply {
 }
 
 func (m *inMemory) come(id string, lease time.Duration) store.Status {
-	reply, _ := m.plain.acquire(store.Ask{ID: id, Lease: lease})
+	reply, _ := m.plain.acquire(timedAsk{Ask: store.Ask{ID: id, Lease: lease}})
 	return reply.Status
 }
 

@@ -10,7 +10,7 @@ import (
 type latch struct{ counts }
 
 // acquire looks, and takes nothing.
-func (l latch) acquire(store.Ask) (store.AcquireReply, error) {
+func (l latch) acquire(timedAsk) (store.AcquireReply, error) {
 	at := l.numberLocked(l.key)
 	switch {
 	case at.n > 0 && at.ends.IsZero():
@@ -24,7 +24,7 @@ func (l latch) acquire(store.Ask) (store.AcquireReply, error) {
 // release has nothing to undo.
 func (latch) release(string) store.ReleaseReply { return store.ReleaseReply{Status: store.Gone} }
 
-func (l latch) change(what store.Change, ask store.Ask) (store.ChangeReply, error) {
+func (l latch) change(what store.Change, ask timedAsk) (store.ChangeReply, error) {
 	at, now := l.numberLocked(l.key), l.microsLocked()
 	_, done := at.done[ask.ID]
 	_, idle := at.idle[ask.ID]

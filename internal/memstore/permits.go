@@ -75,7 +75,7 @@ func (p permits) tell(free int64) int64 {
 
 // acquire takes permits if as many are free, those of leases that are over included, and reports the rest of these.
 // It refuses more than there are in all, unless that is none, which is a pause.
-func (p permits) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (p permits) acquire(ask timedAsk) (store.AcquireReply, error) {
 	at := p.poolLocked(p.key)
 	if at == nil {
 		return store.AcquireReply{Status: store.Busy, PTTL: unknownTime, Why: p.rules.Unset()}, nil

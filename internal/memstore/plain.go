@@ -38,11 +38,11 @@ func (p plain) take(ask store.Ask) {
 	p.locks[p.key] = &lock{id: ask.ID, count: 1, expires: p.afterLocked(ask.Lease)}
 }
 
-func (p plain) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := p.lockLocked(p.key)
 	switch {
 	case l == nil:
-		p.take(ask)
+		p.take(ask.Ask)
 		fence, spare := p.mintLocked(p.key)
 		return store.AcquireReply{Status: store.Held, Fence: fence, Spare: spare}, nil
 	case l.id == ask.ID:

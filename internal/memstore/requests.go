@@ -1,7 +1,5 @@
 package memstore
 
-import "github.com/holdfast-go/holdfast/internal/store"
-
 // requests remembers, by id, what was asked for at a key that has no holds: a copy finds it and changes nothing. It is
 // forgotten when no copy can come any more.
 type requests struct {
@@ -20,24 +18,19 @@ func newRequests() *requests {
 }
 
 // did remembers a request that was carried out, for as long as it may be sent again.
-func (r *requests) did(ask store.Ask, value, now int64) {
+func (r *requests) did(ask timedAsk, value, now int64) {
 	r.done[ask.ID] = outcomeOf{max(ask.NotAfter, ask.Until), value}
-	r.forget(ask, now)
+	r.forget(now)
 }
 
 // idled remembers a request that was answered and changed nothing, for as long as a copy of it may be carried out.
-func (r *requests) idled(ask store.Ask, now int64) {
+func (r *requests) idled(ask timedAsk, now int64) {
 	r.idle[ask.ID] = max(r.idle[ask.ID], ask.NotAfter)
-	r.forget(ask, now)
+	r.forget(now)
 }
 
-// forget drops what is over. Those that the client says to be settled are over with their not-after.
-func (r *requests) forget(ask store.Ask, now int64) {
-	for _, one := range ask.Settled {
-		if was, known := r.done[one.ID]; known {
-			r.done[one.ID] = outcomeOf{one.NotAfter, was.value}
-		}
-	}
+// forget drops what is over.
+func (r *requests) forget(now int64) {
 	for id, one := range r.done {
 		if one.until < now {
 			delete(r.done, id)

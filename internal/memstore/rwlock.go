@@ -84,7 +84,7 @@ func (r reader) add(l *rwLock, id string, lease time.Duration) {
 
 // acquire joins other readers unless the gate is shut, and the writer that the request comes from. A reader has the
 // newest token of a writer, and is told whether the writer that it comes from has the lock.
-func (r reader) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (r reader) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := r.rwLocked(r.key)
 	written := l != nil && l.writer != ""
 	inside := written && l.writer == ask.Under

@@ -22,7 +22,7 @@ func (w writer) hold(id string) *rwLock {
 
 // acquire waits for readers that live, and shuts the gate unless nobody is going to wait. A writer is to come back
 // before the gate opens again.
-func (w writer) acquire(ask store.Ask) (store.AcquireReply, error) {
+func (w writer) acquire(ask timedAsk) (store.AcquireReply, error) {
 	l := w.rwLocked(w.key)
 	if l != nil && l.writer == ask.ID {
 		return store.AcquireReply{Status: store.Already, Fence: w.fences[w.key], PTTL: w.leftLocked(l.expires)}, nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -15,6 +16,7 @@ type Store struct {
 	client int
 	direct bool
 	host   store.Host
+	clocks serverclock.Clocks
 
 	sent  atomic.Uint64 // requests, subscriptions and messages
 	ended chan struct{} // closed by End
@@ -53,6 +55,16 @@ func (s *Store) Node(string) string { return "memory" }
 
 // Ready implements [store.Store].
 func (s *Store) Ready(context.Context, time.Duration) error { return nil }
+
+// Late implements [store.Store].
+func (s *Store) Late(key string, late store.Late) time.Duration {
+	return s.clocks.Left(s.Node(key), s.host.Clock.Now(), int64(late))
+}
+
+// Instant implements [store.Store]. It is a time of the server's clock, in µs.
+func (s *Store) Instant(key string, in time.Duration) int64 {
+	return s.clocks.Latest(s.Node(key), s.host.Clock.Now()) + in.Microseconds()
+}
 
 // Within implements [store.Store].
 func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context {

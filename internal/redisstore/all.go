@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -44,24 +45,31 @@ func (s *Store) refusesMany(err error) bool {
 // part of it. A slot that is being migrated refuses until it has moved, which no smaller script would change: all of
 // its keys must be at one node for a name that is free.
 func (s *Store) AcquireAll(
-	ctx context.Context, members []store.Member, id string, notAfter int64,
-) (luacall.AcquireAllReply, error) {
+	ctx context.Context, members []store.Member, id string, when store.Timing,
+) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
 	all := make([]luacall.Member, len(members))
 	for i, m := range members {
 		take, _ := Unbind(m.Proto).(Joiner).Scripts()
 		all[i] = luacall.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
 	key := members[0].Proto.Key()
-	reply, err := exec(ctx, s, key, func(ctx context.Context, conn luacall.Conn) (store.AcquireAllReply, bool, error) {
-		reply, err := luacall.AcquireAll(all, id, notAfter).Run(ctx, conn)
-		s.noteUse(err == nil && reply.Status.Wrote())
-		return reply, reply.Status.Wrote(), err
-	})
+	send := func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
+		run := func(ctx context.Context, conn luacall.Conn) (luacall.AcquireAllReply, bool, error) {
+			got, err := luacall.AcquireAll(all, id, within.NotAfter).Run(ctx, conn)
+			s.noteUse(err == nil && got.Status.Wrote())
+			return got, got.Status.Wrote(), err
+		}
+		got, err := exec(ctx, s, key, run)
+		reply = got.AcquireAllReply
+		return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
+	}
+	receipt, err = s.timed(ctx, key, store.Ask{Timing: when}, send)
 	s.learnSlots(err)
 	if s.links.Traffic == nil || !luacall.Refused(err) || store.Denied(err) {
-		return reply, err
+		return reply, receipt, err
 	}
-	return reply, &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
+	err = &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
+	return reply, receipt, err
 }
 
 // ReleaseAll implements [store.Store].
@@ -77,8 +85,8 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	replies, err := luacall.ReleaseAll(partings, s.Sharded()).Run(ctx, s.traffic)
 	if err == nil {
 		for i, one := range all {
-			one.Reply = replies[i]
-			s.noteUnheard(Unbind(one.Proto), replies[i])
+			one.Reply = replies[i].ReleaseReply
+			s.noteUnheard(Unbind(one.Proto), one.Reply)
 		}
 		return nil
 	}
@@ -91,15 +99,22 @@ func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 
 // ReleaseEach implements [store.Store].
 //
-// The releases share pipelines but are independent: each has its own reply or error.
+// The releases share pipelines but are independent: each has its own reply or error. A script looks at the server's
+// clock before it looks at the hold: if that is past the time until when a request for the id may be carried out,
+// nothing can take it any more.
 func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	calls := make([]*luacall.Call[luacall.ReleaseReply], len(all))
 	for i, one := range all {
-		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.NotAfter > 0)
+		calls[i] = Unbind(one.Proto).Release(one.ID, s.Sharded(), one.Late > 0)
 	}
+	sent := s.host.Clock.Now()
 	luacall.RunAll(ctx, s.links.Traffic, calls)
 	for i, one := range all {
-		one.Reply, one.Err = calls[i].Reply, meaning(calls[i].Err)
-		one.Settled = one.Err == nil && (one.NotAfter == 0 || one.Reply.Now > one.NotAfter)
+		reply := calls[i].Reply
+		one.Reply, one.Err, one.Again = reply.ReleaseReply, meaning(calls[i].Err), 0
+		if one.Err == nil && one.Late > 0 {
+			s.clocks.Observe(s.Node(one.Proto.Key()), sent, s.host.Clock.Now(), reply.Now)
+			one.Again = serverclock.Again(one.Late, reply.Now)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -15,11 +16,21 @@ import (
 type Protocol interface {
 	store.Rules
 
-	Acquire(ctx context.Context, conn luacall.Conn, ask store.Ask) (luacall.AcquireReply, error)
+	Acquire(ctx context.Context, conn luacall.Conn, ask Ask) (luacall.AcquireReply, error)
 
 	// Release prepares the last release of a hold, which may be sent among others.
 	Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply]
 }
+
+// Ask is a request that must not be carried out late, as a script carries it out.
+type Ask struct {
+	store.Ask
+	serverclock.Window
+	Settled []luacall.Settled // requests of the name that Redis still remembers, and need not any more
+}
+
+// A Rememberer is a protocol whose acquisitions Redis remembers by their ids, as it does with every [store.Change].
+type Rememberer interface{ Remembers() }
 
 // A Keeper is a protocol whose holds are renewed. Holds with equal renewers share a script.
 type Keeper interface{ Renewer() Renewer }
@@ -41,7 +52,7 @@ type Inspector interface {
 
 // A Queuer is a protocol whose waiters have a queue in Redis.
 type Queuer interface {
-	Enqueue(ctx context.Context, conn luacall.Conn, asks []store.Ask) (luacall.EnqueueReply, error)
+	Enqueue(ctx context.Context, conn luacall.Conn, asks []Ask) (luacall.EnqueueReply, error)
 }
 
 // A Server is a protocol whose holds pass to others that have places in a queue in Redis; see [store.Protocol].
@@ -56,7 +67,7 @@ type Keeping interface {
 
 // A Changer is a protocol with a number that is changed by what nobody holds.
 type Changer interface {
-	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask store.Ask) (luacall.CountReply, error)
+	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask Ask) (luacall.CountReply, error)
 }
 
 // A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
@@ -86,12 +97,45 @@ func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 // A protocol of another store is a mistake of this module, never of a user, so it panics.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
-func (b *bound) Acquire(ctx context.Context, ask store.Ask) (luacall.AcquireReply, error) {
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (store.AcquireReply, bool, error) {
-		reply, err := b.Protocol.Acquire(ctx, conn, ask)
-		b.store.noteUse(err == nil && reply.Status.Wrote())
-		return reply, reply.Status.Wrote(), err
+// timed sends one script that must not be carried out late.
+func (s *Store) timed(
+	ctx context.Context, key string, ask store.Ask,
+	send func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error),
+) (store.Receipt, error) {
+	r := serverclock.Request{Node: s.Node(key), When: ask.Timing, First: ask.First.Late, Patience: ask.Patience}
+	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
+		return send(s.Within(ctx, ask.Within), within)
 	})
+}
+
+func (b *bound) Acquire(
+	ctx context.Context, ask store.Ask,
+) (reply store.AcquireReply, receipt store.Receipt, err error) {
+	all := Ask{Ask: ask}
+	if _, ok := b.Protocol.(Rememberer); ok {
+		all.Settled = b.store.answered.take(b.Key())
+	}
+	run := func(ctx context.Context, conn luacall.Conn) (luacall.AcquireReply, bool, error) {
+		got, err := b.Protocol.Acquire(ctx, conn, all)
+		b.store.noteUse(err == nil && got.Status.Wrote())
+		return got, got.Status.Wrote(), err
+	}
+	receipt, err = b.store.timed(ctx, b.Key(), ask,
+		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
+			all.Window = within
+			got, err := exec(ctx, b.store, b.Key(), run)
+			reply = got.AcquireReply
+			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
+		})
+	if err != nil || reply.Status != store.Held {
+		b.store.answered.add(b.Key(), all.Settled) // to be said again
+	}
+	return reply, receipt, err
+}
+
+// Answered implements [store.Protocol].
+func (b *bound) Answered(id string, late store.Late) {
+	b.store.answered.add(b.Key(), []luacall.Settled{{ID: id, NotAfter: int64(late)}})
 }
 
 // Levels waits for no replicas: nothing depends on a count.
@@ -106,15 +150,29 @@ func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, e
 	})
 }
 
-func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (luacall.EnqueueReply, error) {
+func (b *bound) Enqueue(
+	ctx context.Context, asks []store.Ask,
+) (reply store.EnqueueReply, receipt store.Receipt, err error) {
 	p, ok := b.Protocol.(Queuer)
 	if !ok {
-		return luacall.EnqueueReply{}, &store.Refused{Err: errUnsupported}
+		return reply, receipt, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (store.EnqueueReply, bool, error) {
-		reply, err := p.Enqueue(ctx, conn, asks)
-		return reply, false, err // a lost place is registered again
-	})
+	all := make([]Ask, len(asks))
+	for i, ask := range asks {
+		all[i].Ask = ask
+	}
+	run := func(ctx context.Context, conn luacall.Conn) (luacall.EnqueueReply, bool, error) {
+		got, err := p.Enqueue(ctx, conn, all)
+		return got, false, err // a lost place is registered again
+	}
+	receipt, err = b.store.timed(ctx, b.Key(), asks[0],
+		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
+			all[0].Window = within
+			got, err := exec(ctx, b.store, b.Key(), run)
+			reply = got.EnqueueReply
+			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
+		})
+	return reply, receipt, err
 }
 
 func (b *bound) Serving(ids []string) store.Protocol {
@@ -144,24 +202,41 @@ func (b *bound) Inspect(ctx context.Context) (luacall.InspectReply, error) {
 
 // Release waits for no replicas. If the primary fails before they have the release, the promoted one still has
 // the hold, which then ends with its lease: a delay, and no second holder.
-func (b *bound) Release(ctx context.Context, id string) (luacall.ReleaseReply, error) {
+func (b *bound) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
 	reply, err := b.Protocol.Release(id, b.store.Sharded(), false).Run(ctx, b.store.traffic)
 	if err != nil {
-		return reply, meaning(err)
+		return reply.ReleaseReply, meaning(err)
 	}
-	b.store.noteUnheard(b.Protocol, reply)
-	return reply, nil
+	b.store.noteUnheard(b.Protocol, reply.ReleaseReply)
+	return reply.ReleaseReply, nil
 }
 
 // Change alters a number that nobody holds, such as a latch's count. A change that was carried out is relied on
 // like an acquisition.
-func (b *bound) Change(ctx context.Context, what store.Change, ask store.Ask) (luacall.CountReply, error) {
+//
+// The ids that it says were answered are taken out of their list before it is sent, so that two requests do not both
+// carry them; if it fails, they are put back.
+func (b *bound) Change(
+	ctx context.Context, what store.Change, ask store.Ask,
+) (reply store.ChangeReply, receipt store.Receipt, err error) {
 	p, ok := b.Protocol.(Changer)
 	if !ok {
-		return luacall.CountReply{}, &store.Refused{Err: errUnsupported}
+		return reply, receipt, &store.Refused{Err: errUnsupported}
 	}
-	return exec(ctx, b.store, b.Key(), func(ctx context.Context, conn luacall.Conn) (luacall.CountReply, bool, error) {
-		reply, err := p.Change(ctx, conn, what, ask)
-		return reply, reply.Status.Wrote(), err
-	})
+	all := Ask{Ask: ask, Settled: b.store.answered.take(b.Key())}
+	run := func(ctx context.Context, conn luacall.Conn) (luacall.CountReply, bool, error) {
+		got, err := p.Change(ctx, conn, what, all)
+		return got, got.Status.Wrote(), err
+	}
+	receipt, err = b.store.timed(ctx, b.Key(), ask,
+		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
+			all.Window = within
+			got, err := exec(ctx, b.store, b.Key(), run)
+			reply = got.ChangeReply
+			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
+		})
+	if err != nil || reply.Status != store.Done {
+		b.store.answered.add(b.Key(), all.Settled) // to be said again
+	}
+	return reply, receipt, err
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
-	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/redisstore/pipeline"
 	"github.com/holdfast-go/holdfast/internal/redisstore/wake"
+	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -26,17 +26,20 @@ const linger = time.Second
 
 // Store keeps locks in Redis. It implements [store.Store].
 //
-// A store has no mutex and no goroutine of its own. What several goroutines share is either fixed by Start,
-// which runs before the first request, or one of the two flags below, which only ever change from false to
+// A store has no goroutine of its own, and no mutex but those of its estimates of the servers' clocks and of what was
+// answered, which are taken alone. What several goroutines share is either fixed by Start,
+// which runs before the first request, or one of the two flags, which only ever change from false to
 // true. A goroutine that reads such a flag too early sends one more script that is refused, or logs nothing.
 // The goroutines of the pipe, the hub and the links end in the order End, HangUp, Wait.
 type Store struct {
 	links       *links.Links
 	minReplicas int
 
-	traffic *pipeline.Pipe // sends everything but renewals
-	hub     *wake.Hub
-	host    store.Host
+	traffic  *pipeline.Pipe // sends everything but renewals
+	hub      *wake.Hub
+	host     store.Host
+	clocks   serverclock.Clocks
+	answered answered
 
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
@@ -150,6 +153,16 @@ func (s *Store) Wait() {
 	s.hub.Close()
 }
 
+// Late implements [store.Store].
+func (s *Store) Late(key string, late store.Late) time.Duration {
+	return s.clocks.Left(s.Node(key), s.host.Clock.Now(), int64(late))
+}
+
+// Instant implements [store.Store]. It is a time of the server's clock, in µs.
+func (s *Store) Instant(key string, in time.Duration) int64 {
+	return s.clocks.Latest(s.Node(key), s.host.Clock.Now()) + in.Microseconds()
+}
+
 // Join implements [store.Store].
 func (s *Store) Join(channel, key string) store.Ticket {
 	if key == "" {
@@ -180,7 +193,7 @@ func (s *Store) Others(channel string, receivers int64) int {
 
 // noteUnheard logs, once, that releases are not published. A released lock is free all the same, but a waiter in
 // another process notices it only by its poll, every MaxPoll.
-func (s *Store) noteUnheard(p Protocol, reply luacall.ReleaseReply) {
+func (s *Store) noteUnheard(p Protocol, reply store.ReleaseReply) {
 	if reply.Receivers >= 0 || s.unheard.Swap(true) {
 		return
 	}

@@ -17,31 +17,31 @@ import (
 type Attempts struct {
 	lost    bool          // a request had no answer
 	since   time.Duration // when the first of those was sent that may have begun a lease
-	late    int64         // until when one of those may be carried out, in server time in µs
-	refused Sent          // the last request that was refused; zero: none was
+	late    store.Late    // until when one of those may be carried out
+	refused store.Receipt // of the last request that was refused; zero: none was
 }
 
 // Lost notes a request without an answer. The earliest sending counts for when a lease may have begun, and the latest
-// not-after for when the last copy can come. For example, of two requests sent at 5 s and 7 s with not-afters of 6.5 s
-// and 8.5 s by the server's clock, the hold may be one whose lease began at 5 s, and the id can be forgotten after 8.5
+// end for when the last copy can come. For example, of two requests sent at 5 s and 7 s, none of which is carried out
+// later than 1.5 s after its sending, the hold may be one whose lease began at 5 s, and the id can be forgotten at 8.5
 // s.
-func (a *Attempts) Lost(sent Sent) {
+func (a *Attempts) Lost(sent store.Receipt) {
 	if !a.lost {
-		a.since, a.lost = sent.Start, true
+		a.since, a.lost = sent.Since, true
 	}
-	a.late = max(a.late, sent.NotAfter)
+	a.late = max(a.late, sent.Late)
 }
 
 // Refused notes a request that was refused. What may hold by this id later has come to it after this request.
-func (a *Attempts) Refused(sent Sent) {
+func (a *Attempts) Refused(sent store.Receipt) {
 	a.refused = sent
 	if a.lost {
-		a.since = sent.Start
+		a.since = sent.Since
 	}
 }
 
 // After is a with one request more, of which the caller left before the answer, and that ended with err.
-func (a Attempts) After(sent Sent, err error) Attempts {
+func (a Attempts) After(sent store.Receipt, err error) Attempts {
 	if store.FaultOf(err) == store.FaultAmbiguous {
 		a.Lost(sent)
 	}
@@ -65,14 +65,14 @@ func (a *Attempts) Since(start time.Duration) time.Duration {
 // SinceAny is the same for a hold that the store says was there already when it was asked at start: a copy of the
 // request that was refused last may have taken it, too.
 func (a *Attempts) SinceAny(start time.Duration) time.Duration {
-	if a.refused.NotAfter > 0 {
-		start = min(start, a.refused.Start)
+	if a.refused != (store.Receipt{}) {
+		start = min(start, a.refused.Since)
 	}
 	return a.Since(start)
 }
 
-// Late is until when a request without an answer may be carried out, in server time in µs; 0: there is none.
-func (a *Attempts) Late() int64 { return a.late }
+// Late is until when a request without an answer may be carried out.
+func (a *Attempts) Late() store.Late { return a.late }
 
-// CopyLate is until when a copy of the last request that was refused may be carried out; 0: there is none.
-func (a *Attempts) CopyLate() int64 { return a.refused.NotAfter }
+// CopyLate is until when a copy of the last request that was refused may be carried out.
+func (a *Attempts) CopyLate() store.Late { return a.refused.Late }

@@ -16,12 +16,12 @@ func TestDoubtSpansAllRequests(t *testing.T) {
 	var a Attempts
 	require.False(t, a.InDoubt())
 	require.Equal(t, 4*s, a.Since(4*s), "nothing came before")
-	a.Lost(Sent{5 * s, 1000})
+	a.Lost(store.Receipt{Since: 5 * s, Late: 1000})
 	require.True(t, a.InDoubt())
 	require.Equal(t, 5*s, a.Since(9*s))
 	require.EqualValues(t, 1000, a.Late())
-	a.Lost(Sent{7 * s, 3000})
-	a.Lost(Sent{9 * s, 2000})
+	a.Lost(store.Receipt{Since: 7 * s, Late: 3000})
+	a.Lost(store.Receipt{Since: 9 * s, Late: 2000})
 	require.Equal(t, 5*s, a.Since(10*s))
 	require.EqualValues(t, 3000, a.Late())
 	a.HandOver()
@@ -32,8 +32,8 @@ func TestDoubtSpansAllRequests(t *testing.T) {
 func TestWhatARefusalSettles(t *testing.T) {
 	const s = time.Second
 	var a Attempts
-	a.Lost(Sent{5 * s, 1000})
-	a.Refused(Sent{6 * s, 2000})
+	a.Lost(store.Receipt{Since: 5 * s, Late: 1000})
+	a.Refused(store.Receipt{Since: 6 * s, Late: 2000})
 	require.Equal(t, 6*s, a.Since(9*s))
 	require.EqualValues(t, 1000, a.Late(), "the first may still come")
 	require.EqualValues(t, 2000, a.CopyLate())
@@ -45,7 +45,7 @@ func TestWhatARefusalSettles(t *testing.T) {
 
 // What is unknown when a caller has left depends on what its last request ended with.
 func TestAttemptsAfterTheCallerLeft(t *testing.T) {
-	sent, lost := Sent{Start: time.Second, NotAfter: 1000}, &store.Failure{Fault: store.FaultAmbiguous, Err: errors.New("no")}
+	sent, lost := store.Receipt{Since: time.Second, Late: 1000}, &store.Failure{Fault: store.FaultAmbiguous, Err: errors.New("no")}
 	var a Attempts
 	require.True(t, a.After(sent, lost).lost)
 	require.False(t, a.After(sent, nil).lost)

@@ -64,12 +64,12 @@ type entry struct {
 
 // Disowned is an id that may still act though nobody wants it.
 type Disowned struct {
-	Proto    store.Protocol
-	ID       string
-	Lease    time.Duration // for how long the store keeps it at most
-	NotAfter int64         // until when a request for it may come late, in server time in µs; 0: nothing can
-	Wait     time.Duration // how long it must not be released yet
-	Silent   time.Duration // for how long a request for it has had no answer
+	Proto  store.Protocol
+	ID     string
+	Lease  time.Duration // for how long the store keeps it at most
+	Late   store.Late    // until when a request for it may be carried out
+	Wait   time.Duration // how long it must not be released yet
+	Silent time.Duration // for how long a request for it has had no answer
 }
 
 // Disown releases an id, and does not wait for that. It returns until when it goes on without an answer: by then the
@@ -94,13 +94,12 @@ func (s *Sender) Owed() int {
 func (l *ledger) add(one entry) (until time.Duration) {
 	s := l.sender
 	node, now := s.cfg.Store.Node(one.Proto.Key()), s.cfg.Clock.Now()
-	late := now
-	if one.NotAfter > 0 {
-		late = max(now, s.clocks.Local(node, one.NotAfter, now))
-	}
 	one.due, one.pause = now+max(one.Wait, 0), FirstPause
 	one.since = one.due - one.Silent
-	one.end = max(late, one.due) + one.Lease + maxLimit
+	one.end = one.due + one.Lease + maxLimit
+	if one.Late > 0 {
+		one.end = max(one.end, now+s.cfg.Store.Late(one.Proto.Key(), one.Late)+one.Lease+maxLimit)
+	}
 	if one.Proto.Traits().Queues {
 		one.end += placeLife
 	}
@@ -287,7 +286,7 @@ func (l *ledger) answered(node string) {
 func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 	all := make([]*store.Parting, len(due))
 	for i, o := range due {
-		all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, NotAfter: o.NotAfter}
+		all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, Late: o.Late}
 	}
 	sent, era := s.cfg.Clock.Now(), s.ledger.era()
 	lost := Exchange(crash.Disowned, func() error {
@@ -296,22 +295,18 @@ func (s *Sender) releaseOwed(due []entry) (left []entry, answered bool) {
 	})
 	now := s.cfg.Clock.Now()
 	for i, o := range due {
-		reply, err := all[i].Reply, cmp.Or(lost, all[i].Err)
+		err := cmp.Or(lost, all[i].Err)
 		s.Noted(Event{Of: o.Proto, Node: s.cfg.Store.Node(o.Proto.Key()), Sent: sent, Err: err})
 		kind := store.FaultOf(err)
 		answered = answered || kind == store.FaultNone || kind == store.FaultConflict || kind == store.FaultDefinite
-		if kind == store.FaultNone {
-			s.clocks.Observe(s.cfg.Store.Node(o.Proto.Key()), sent, now, reply.Now)
-			if !o.again {
-				s.ledger.confirm(era, o.Proto, o.ID)
-			}
+		if kind == store.FaultNone && !o.again {
+			s.ledger.confirm(era, o.Proto, o.ID)
 		}
 		switch {
-		case kind == store.FaultNone && all[i].Settled, kind == store.FaultConflict, now >= o.end:
+		case kind == store.FaultNone && all[i].Again == 0, kind == store.FaultConflict, now >= o.end:
 			continue
 		case kind == store.FaultNone:
-			o.due = s.Local(o.Proto.Key(), o.NotAfter) + time.Millisecond
-			o.due = max(o.due, now+time.Millisecond)
+			o.due = now + all[i].Again
 		default:
 			o.due, o.pause = now+o.pause, min(2*o.pause, LastPause)
 		}

@@ -29,7 +29,7 @@ func (p plainLock) Key() string { return p.key }
 
 func (plainLock) Traits() *store.Traits { return &store.Traits{} }
 
-func (p plainLock) Release(id string, sharded, wantNow bool) *luacall.Call[store.ReleaseReply] {
+func (p plainLock) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.ReleaseReply] {
 	return luacall.Release(luacall.ReleaseArgs{
 		Lock: p.key, ID: id, Channel: p.key + ":released", Sharded: sharded, WantNow: wantNow,
 	})
@@ -78,12 +78,18 @@ func newHalves(t *testing.T) *halves {
 	sharded, err := conns.Sharded(context.Background())
 	require.NoError(t, err)
 	require.False(t, sharded)
+	clock := watchdog.NewClock()
+	wheel := watchdog.NewWheel(clock, 0)
 	c.conns, c.store = conns, redisstore.New(conns, 0)
-	c.sender = New(Config{Store: c.store, Lease: time.Minute, Clock: watchdog.NewClock()})
+	c.store.Start(store.Host{Clock: clock, Wheel: wheel, Replaced: func() {}})
+	c.sender = New(Config{Store: c.store, Lease: time.Minute, Clock: clock})
 	t.Cleanup(func() {
 		require.True(t, c.sender.Close())
-		require.NoError(t, conns.Close())
+		c.store.End()
+		c.store.HangUp()
 		c.sender.Wait()
+		c.store.Wait()
+		wheel.Close()
 	})
 	return c
 }

@@ -22,8 +22,9 @@ func (c *Config) tellAfter() time.Duration { return min(time.Second, c.Lease/3) 
 // Any answer of a node ends its outage, an error that the server sends included, unless that says that the server
 // cannot serve anything now. What a server refuses is told to the caller; only of renewals is there no caller.
 type outages struct {
-	cfg  *Config
-	open atomic.Int32 // the length of all: what is answered looks there only if there is anything
+	cfg   *Config
+	open  atomic.Int32 // the length of all: what is answered looks there only if there is anything
+	nodes sync.Map     // by name, those that have answered: an *atomic.Int64, when they last did
 
 	mu  sync.Mutex // guards all below
 	all map[subject]*outage
@@ -53,7 +54,9 @@ type Event struct {
 func (s *Sender) Noted(ev Event) {
 	switch {
 	case answers(ev.Err):
-		s.outages.end(subject{node: ev.Node}, s.cfg.Clock.Now())
+		now := s.cfg.Clock.Now()
+		s.outages.hear(ev.Node, now)
+		s.outages.end(subject{node: ev.Node}, now)
 	case silent(ev.Err):
 		s.outages.begin(s, ev)
 	}
@@ -84,6 +87,29 @@ func (s *Sender) Renewed(ev Event, confirmed, failed int) {
 	s.warn("renewals fail, and are repeated until the leases end", ev, "holds", failed)
 }
 
+// knows reports that a node has answered.
+func (o *outages) knows(node string) bool {
+	_, ok := o.nodes.Load(node)
+	return ok
+}
+
+// heard is when a node last answered; 0 if it never did.
+func (o *outages) heard(node string) time.Duration {
+	if at, ok := o.nodes.Load(node); ok {
+		return time.Duration(at.(*atomic.Int64).Load())
+	}
+	return 0
+}
+
+// hear notes that a node answers. Of two goroutines that note it at a time either may be the last.
+func (o *outages) hear(node string, now time.Duration) {
+	at, ok := o.nodes.Load(node)
+	if !ok {
+		at, _ = o.nodes.LoadOrStore(node, new(atomic.Int64))
+	}
+	at.(*atomic.Int64).Store(int64(now))
+}
+
 // answers reports that an error, or none, is the answer of a node to a request.
 func answers(err error) bool {
 	if err == nil {
@@ -109,7 +135,7 @@ func silent(err error) bool {
 // begin notes that a node did not answer. It reports whether the log has that, now or from before.
 func (o *outages) begin(s *Sender, ev Event) (told bool) {
 	what, now := subject{node: ev.Node}, s.cfg.Clock.Now()
-	if !o.note(what, max(ev.Sent, s.clocks.Heard(ev.Node)), now, false) {
+	if !o.note(what, max(ev.Sent, o.heard(ev.Node)), now, false) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		is := o.all[what]

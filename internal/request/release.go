@@ -89,7 +89,7 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 		}
 		all := make([]*store.Parting, len(batch))
 		for i, o := range batch {
-			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, NotAfter: o.NotAfter}
+			all[i] = &store.Parting{Proto: o.Proto, ID: o.ID, Late: o.Late}
 		}
 		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
 		before := len(silent)
@@ -97,7 +97,7 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 			switch kind := store.FaultOf(all[i].Err); {
 			case kind == store.FaultAmbiguous, kind == store.FaultTransient:
 				silent = append(silent, o)
-			case kind == store.FaultNone && !all[i].Settled:
+			case kind == store.FaultNone && all[i].Again > 0:
 				early = append(early, o)
 			}
 		}

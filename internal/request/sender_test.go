@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -61,51 +59,6 @@ func TestRetry(t *testing.T) {
 				require.Equal(t, test.settled, settled)
 				require.Equal(t, test.tries, tries)
 				require.Equal(t, test.after, clock.Now()-began)
-			})
-		})
-	}
-}
-
-// oneNode is a store of which only the node of a key is asked for.
-type oneNode struct{ store.Store }
-
-func (oneNode) Node(string) string                                          { return "node" }
-func (oneNode) Within(ctx context.Context, _ time.Duration) context.Context { return ctx }
-
-// A request that came too late did nothing, and is sent again by the time that its answer told.
-func TestARequestThatWasLateIsSentAgain(t *testing.T) {
-	const now = 1_000_000_000
-	for name, test := range map[string]struct {
-		answers []Answer
-		leaves  bool
-		sent    int
-		err     error
-	}{
-		"the clock was not known":     {answers: []Answer{{Late: true, Now: now}, {Now: now}}, sent: 2},
-		"the clock was set ahead":     {answers: []Answer{{Late: true, Now: now}, {Late: true, Now: 2 * now}, {Now: 2 * now}}, sent: 3},
-		"the clock runs away":         {answers: []Answer{{Late: true, Now: now}}, sent: 3, err: errClock},
-		"its caller leaves meanwhile": {answers: []Answer{{Late: true, Now: now}}, leaves: true, sent: 1, err: store.ErrUnsent},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := New(Config{Store: oneNode{}, Clock: watchdog.NewClock(), Lease: time.Minute})
-				ctx, leave := context.WithCancel(t.Context())
-				defer leave()
-				var notAfters []int64
-				sent, err := s.Send(ctx, crash.Acquire, keyed{}, time.Second, func(_ context.Context, notAfter int64) (Answer, error) {
-					notAfters = append(notAfters, notAfter)
-					if test.leaves {
-						leave()
-					}
-					return test.answers[min(len(notAfters), len(test.answers))-1], nil
-				})
-				require.ErrorIs(t, err, test.err)
-				require.Len(t, notAfters, test.sent)
-				require.Zero(t, notAfters[0])
-				for i, notAfter := range notAfters[1:] {
-					require.Greater(t, notAfter, test.answers[min(i, len(test.answers)-1)].Now)
-				}
-				require.Equal(t, notAfters[len(notAfters)-1], sent.NotAfter)
 			})
 		})
 	}

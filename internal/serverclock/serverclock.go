@@ -1,4 +1,5 @@
-// Package serverclock estimates the clocks of Redis servers from the answers of their scripts.
+// Package serverclock estimates the clocks of servers from their answers, and sends requests that have no effect after
+// a time of such a clock. It is for stores whose requests can look at a clock as they are carried out.
 package serverclock
 
 import (
@@ -6,7 +7,7 @@ import (
 	"time"
 )
 
-// Clocks estimates each node's clock from the times that its scripts return. A request carries a
+// Clocks estimates each node's clock from the times that its answers tell. A request carries a
 // not-after by that clock, and a node that receives it later refuses it. So an estimate need not be
 // precise, only based on the past: one that is behind costs a refusal, which carries the right time;
 // one that is ahead widens the window in which an abandoned request may still be carried out.
@@ -24,13 +25,12 @@ type Clocks struct {
 type reading struct {
 	offset, slack time.Duration
 	at            time.Duration
-	heard         time.Duration // when the node answered last, whether or not this is what it said
 }
 
 // fade is how long a precise reading is preferred to a newer, less precise one.
 const fade = 10 * time.Second
 
-// NotAfter is the server time, in µs, that lies limit ahead of now. It is 0 if nothing is known of the
+// NotAfter is the node's time, in µs, that lies limit ahead of now. It is 0 if nothing is known of the
 // node, which then refuses the request and returns its time.
 func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 	c.mu.Lock()
@@ -42,16 +42,27 @@ func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 	return (now + r.offset + limit).Microseconds()
 }
 
-// Past reports whether the node's clock is past notAfter, however far off the estimate may be.
+// Left is how long it takes at most until the node's clock is past a time of its own, however far off the estimate may
+// be; 0: it is past that.
 //
-// It takes the least that the node's clock can show, which the slack allows. It is used to conclude that a
-// request can no longer be carried out, so it must not be true too early; too late costs another look.
-func (c *Clocks) Past(node string, now time.Duration, notAfter int64) bool {
+// It takes the least that the node's clock can show, which the slack allows. It is used to conclude that a request can
+// no longer be carried out, so it must not end too early; too late costs another look. Of a node of which nothing is
+// known there is nothing better to say than unknown.
+func (c *Clocks) Left(node string, now time.Duration, notAfter int64) time.Duration {
+	if notAfter == 0 {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.nodes[node]
-	return ok && (now+r.offset-r.slack).Microseconds() > notAfter
+	if !ok {
+		return unknown
+	}
+	return max(time.Duration(notAfter+1)*time.Microsecond-(now+r.offset-r.slack), 0)
 }
+
+// unknown is after how long it is worth looking at a clock again of which nothing is known.
+const unknown = 10 * time.Millisecond
 
 // Latest is the latest time that the node's clock may show now, in µs, however far off the estimate may be. Of a node
 // of which nothing is known, because it has just taken over, it is the latest of all.
@@ -65,17 +76,6 @@ func (c *Clocks) Latest(node string, now time.Duration) (latest int64) {
 		latest = max(latest, (now + r.offset + r.slack).Microseconds())
 	}
 	return latest
-}
-
-// Local is the local instant at which the node's clock will show server, by the estimate.
-func (c *Clocks) Local(node string, server int64, now time.Duration) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r, ok := c.nodes[node]
-	if !ok {
-		return now
-	}
-	return time.Duration(server)*time.Microsecond - r.offset
 }
 
 // Observe records a script's answer: its node's clock showed server, at some time between sent and
@@ -97,22 +97,12 @@ func (c *Clocks) Observe(node string, sent, received time.Duration, server int64
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, ok := c.nodes[node]
-	fresh.heard = max(old.heard, received)
 	stepped := (fresh.offset - old.offset).Abs() > fresh.slack+old.slack
 	if ok && !stepped && old.slack < fresh.slack && received-old.at < fade {
-		old.heard = fresh.heard
-		c.nodes[node] = old
 		return
 	}
 	if c.nodes == nil {
 		c.nodes = make(map[string]reading)
 	}
 	c.nodes[node] = fresh
-}
-
-// Heard is when the node answered last; 0 if it never did.
-func (c *Clocks) Heard(node string) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.nodes[node].heard
 }

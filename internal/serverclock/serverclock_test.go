@@ -56,7 +56,6 @@ func TestServerClocks(t *testing.T) {
 			require.Equal(t, (now + c.want).Microseconds(), clocks.NotAfter("node", now, 0))
 			notAfter := clocks.NotAfter("node", now, limit)
 			require.Equal(t, (now + c.want + limit).Microseconds(), notAfter)
-			require.Equal(t, now+limit, clocks.Local("node", notAfter, now), "and back")
 		})
 	}
 }
@@ -66,7 +65,6 @@ func TestServerClocksKnowEachNodeByItself(t *testing.T) {
 	var clocks Clocks
 	require.Zero(t, clocks.NotAfter("a", s, s))
 	require.Zero(t, clocks.NotAfter("a", s, 0))
-	require.Equal(t, 7*s, clocks.Local("a", 123, 7*s), "now: nothing better is known")
 	clocks.Observe("a", 0, 0, time.Hour.Microseconds())
 	require.Equal(t, (time.Hour + s).Microseconds(), clocks.NotAfter("a", s, 0))
 	require.Zero(t, clocks.NotAfter("b", s, 0))
@@ -75,18 +73,19 @@ func TestServerClocksKnowEachNodeByItself(t *testing.T) {
 	require.Equal(t, (2*time.Hour + s).Microseconds(), clocks.NotAfter("b", s, 0))
 }
 
-// G4: cleaning up goes on until nothing can arrive late any more, so Past may report true only when the node's clock
-// is past the not-after however far off the estimate is.
-func TestPastIsSaidOnlyWhenItIsCertain(t *testing.T) {
+// G4: cleaning up goes on until nothing can arrive late any more, so nothing is left only when the node's clock is past
+// the not-after however far off the estimate is.
+func TestNothingIsLeftOnlyWhenItIsCertain(t *testing.T) {
 	var clocks Clocks
-	require.False(t, clocks.Past("node", time.Hour, 0), "nothing is known of it")
+	require.Equal(t, unknown, clocks.Left("node", time.Hour, 1), "nothing is known of it")
+	require.Zero(t, clocks.Left("node", time.Hour, 0), "there is no such request")
 	clocks.Observe("node", 0, 20*ms, (time.Hour + 10*ms).Microseconds()) // an hour ahead, +-10 ms
 	notAfter := (time.Hour + s).Microseconds()
-	for now, want := range map[time.Duration]bool{
-		0: false, s - ms: false, s: false, s + 10*ms: false, s + 10*ms + time.Microsecond: true,
-		time.Minute: true,
+	const us = time.Microsecond
+	for now, want := range map[time.Duration]time.Duration{
+		0: s + 10*ms + us, s - ms: 11*ms + us, s: 10*ms + us, s + 10*ms: us, s + 10*ms + us: 0, time.Minute: 0,
 	} {
-		require.Equal(t, want, clocks.Past("node", now, notAfter), "%v", now)
+		require.Equal(t, want, clocks.Left("node", now, notAfter), "%v", now)
 	}
 }
 

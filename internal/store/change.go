@@ -29,7 +29,6 @@ const (
 
 // ChangeReply is the answer to a change.
 type ChangeReply struct {
-	Status Status // Done, Already, Late, or Busy where that is said
+	Status Status // Done, Already, or Busy where that is said
 	Value  int64
-	Now    int64 // server time in µs; 0: not told
 }

@@ -29,24 +29,30 @@ type Rules interface {
 type Protocol interface {
 	Rules
 
-	Acquire(ctx context.Context, ask Ask) (AcquireReply, error)
+	// Acquire takes the lock, not later than the ask allows. The receipt comes with an error, too.
+	Acquire(ctx context.Context, ask Ask) (AcquireReply, Receipt, error)
 	Release(ctx context.Context, id string) (ReleaseReply, error)
 	// Levels tells how many levels a hold has: to instead of from, if that is what stands. It returns what stands then,
 	// and 0 if there is no such hold. Both numbers are at least 1. It never makes a hold, and changes no lease.
 	Levels(ctx context.Context, id string, from, to int64) (stands int64, err error)
 	Inspect(ctx context.Context) (InspectReply, error)
-	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, error)
+	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, Receipt, error)
+
+	// Answered tells that a request which took something that nobody holds was answered, and that nothing is sent under
+	// its id any more. A store that remembers it may forget it when no copy can come.
+	Answered(id string, late Late)
 
 	// Serving is the protocol of a hold, of this protocol, that was passed on to waiters which have places in the
 	// store's queue: its Release takes those away too. Without a queue it is this protocol.
 	Serving(ids []string) Protocol
-	// Keeping is the protocol of a hold whose Release keeps the lock until a server time in µs, by a new id that is
-	// nobody's: the hold ends, and others get the lock when that time is over.
+	// Keeping is the protocol of a hold whose Release keeps the lock until an instant of [Store.Instant], by a new id
+	// that is nobody's: the hold ends, and others get the lock when that time is over.
 	Keeping(until int64, as string) Protocol
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
-	// one. From then on the store knows that this process lives.
-	Enqueue(ctx context.Context, asks []Ask) (EnqueueReply, error)
+	// one. From then on the store knows that this process lives. When it is sent, and how late it may be carried out,
+	// is that of the first.
+	Enqueue(ctx context.Context, asks []Ask) (EnqueueReply, Receipt, error)
 }
 
 // Traits distinguish a primitive. The zero Traits are those of a lock for which one caller at a time asks.
@@ -87,18 +93,18 @@ type Traits struct {
 
 // Ask is one attempt to get a hold.
 type Ask struct {
-	ID       string
-	Lease    time.Duration
-	NotAfter int64  // server time in µs after which nothing may be written
-	From     string // the hold that becomes this one, and keeps its token: it is exported or imported; "": none
-	Beside   bool   // with From: that hold stays, and this one is made beside it
-	Under    string // the caller's hold of another side; "": none
-	Ticket   int64  // its place in the store's queue; 0: none yet
-	Once     bool   // nobody waits if the answer is "busy", so nothing need be left behind
-	Waited   bool   // where any number may ask: the caller has been waiting for this already
+	ID     string
+	Lease  time.Duration
+	Timing        // of the request
+	From   string // the hold that becomes this one, and keeps its token: it is exported or imported; "": none
+	Beside bool   // with From: that hold stays, and this one is made beside it
+	Under  string // the caller's hold of another side; "": none
+	Ticket int64  // its place in the store's queue; 0: none yet
+	Once   bool   // nobody waits if the answer is "busy", so nothing need be left behind
+	Waited bool   // where any number may ask: the caller has been waiting for this already
 
-	// For what the store remembers by the request's id: until when, in server time in µs, it may be sent again (0:
-	// unknown), and which requests before it were answered.
-	Until   int64
-	Settled []Settled
+	// For a [Change], which the store remembers by its id: the receipt of its first sending (zero: this is the first),
+	// and for how long after that it is sent again at most.
+	First    Receipt
+	Patience time.Duration
 }

@@ -10,7 +10,7 @@ type Status int64
 
 // The statuses. The numbers are those that Redis's scripts return.
 const (
-	Late    Status = -1 // it arrived after its not-after; nothing was written
+	TooLate Status = -1 // it arrived too late; nothing was written. A store sends it again, and says so to nobody.
 	Busy    Status = 0  // another holds the lock; nothing was written
 	Held    Status = 1  // taken by this request
 	Already Status = 2  // done by an earlier copy of this request; nothing was written
@@ -22,7 +22,7 @@ const (
 // String implements [fmt.Stringer].
 func (s Status) String() string {
 	switch s {
-	case Late:
+	case TooLate:
 		return "late"
 	case Busy:
 		return "busy"
@@ -46,12 +46,11 @@ func (s Status) Wrote() bool { return s == Held || s == Already || s == Done }
 
 // AcquireReply is the answer to a request for a hold.
 type AcquireReply struct {
-	Status Status        // Held, Already, Busy or Late; with Ask.From, Gone and not Busy
+	Status Status        // Held, Already or Busy; with Ask.From, Gone and not Busy
 	Fence  int64         // Held: the new token; Already: the stored one; 0: there is none, or it is that of Ask.From
 	Spare  int64         // Held: how many numbers right below the token are the hold's too
 	PTTL   time.Duration // Busy and Already: the rest of the existing lease
 	Inside bool          // Held and Already: it stands inside the hold Ask.Under, which has the lock
-	Now    int64         // server time in µs
 	Ticket int64         // Busy, if waiters have a queue in the store: this one's place
 	Lapsed bool          // with a Ticket: the store had given up the waiters of this client
 
@@ -71,27 +70,24 @@ type AcquireReply struct {
 
 // AcquireAllReply is the answer to a request for several holds.
 type AcquireAllReply struct {
-	Status Status        // Held, Already, Busy or Late
+	Status Status        // Held, Already or Busy
 	Which  int           // Busy: the member in question
 	PTTL   time.Duration // Busy: the rest of its lease
-	Now    int64         // server time in µs
 	Fences []int64       // Held and Already: the tokens, one per member
 }
 
 // ReleaseReply is the answer to a release.
 type ReleaseReply struct {
 	Status    Status // Done or Gone
-	Receivers int64  // Done: how many received the message, at this node; -1: Redis refused to publish
-	Now       int64  // if it was asked for: server time in µs, read before the hold was looked at
+	Receivers int64  // Done: how many received the message, at this node; -1: it could not be published
 }
 
 // EnqueueReply is the answer to a registration of waiters.
 type EnqueueReply struct {
-	Status  Status  // Done or Late
+	Status  Status  // Done
 	Tickets []int64 // places in the queue, one per waiter
 	Lapsed  bool    // the store knew of no living waiter of this client: it may have given up all that had places
 	Next    int64   // up to this ticket those that stand next are this client's; 0: not even the first
-	Now     int64   // server time in µs
 }
 
 // Holder is one hold in the store.
@@ -116,11 +112,4 @@ type InspectReply struct {
 	Subscribers int64 // of the channel, at this node; negative: the server does not say
 	Queue       []Queued
 	QueueMore   int64 // waiters that were not looked at; some of them may be dead
-}
-
-// Settled is a request that was answered. The store must remember it only until the not-after of its last
-// copy.
-type Settled struct {
-	ID       string
-	NotAfter int64 // server time in µs
 }

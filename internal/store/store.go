@@ -39,13 +39,19 @@ type Store interface {
 	// Others is how many other clients a release reached, given the number of its receivers.
 	Others(channel string, receivers int64) int
 
+	// Late is how long copies of requests for a key can still be carried out, as far as is known without asking. It is
+	// not too short; 0: none can.
+	Late(key string, late Late) time.Duration
+	// Instant is when a time is over that begins now, for [Protocol] Keeping. It is not too early.
+	Instant(key string, in time.Duration) int64
+
 	// ReleaseEach sends releases, for which nobody waits, together.
 	ReleaseEach(ctx context.Context, all []*Parting)
 	// Renew renews holds that are on one node.
 	Renew(ctx context.Context, all []Renewal)
 	// AcquireAll takes all locks or none by one request. An error that matches [ErrApart] says that they must be
 	// taken one by one; with [FaultAmbiguous] some may have been taken.
-	AcquireAll(ctx context.Context, members []Member, id string, notAfter int64) (AcquireAllReply, error)
+	AcquireAll(ctx context.Context, members []Member, id string, when Timing) (AcquireAllReply, Receipt, error)
 	// ReleaseAll releases by one request the holds that one request took. If the error matches [ErrApart], a
 	// [FaultDefinite] says that none was released.
 	ReleaseAll(ctx context.Context, all []*Parting) error
@@ -70,13 +76,13 @@ type Host struct {
 
 // Parting is one release among several.
 type Parting struct {
-	Proto    Protocol
-	ID       string
-	NotAfter int64 // until when a request that takes it may come late, in server time in µs; 0: nothing can
+	Proto Protocol
+	ID    string
+	Late  Late // until when a request that takes it may be carried out
 
-	Reply   ReleaseReply
-	Settled bool // it was released, and nothing can take it any more
-	Err     error
+	Reply ReleaseReply
+	Again time.Duration // how soon it may be worth releasing it again; 0: nothing can take it any more
+	Err   error
 }
 
 // Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the

@@ -15,7 +15,10 @@ type AcquireArgs struct {
 }
 
 // AcquireReply is the answer to [Acquire] and its like.
-type AcquireReply = store.AcquireReply
+type AcquireReply struct {
+	store.AcquireReply
+	Now int64 // server time in µs
+}
 
 // Acquirer makes calls of [Acquire] that differ only in the hold id, the lease and the not-after. It
 // checks and prepares the rest once.
@@ -67,12 +70,15 @@ func acquireReply(v []int64) (AcquireReply, error) {
 		return AcquireReply{}, wrongLength(v, acquireNumbers)
 	}
 	status, err := acquired.of(v[0])
-	return AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2]), Now: v[3], Spare: v[4]}, err
+	reply := store.AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2]), Spare: v[4]}
+	return AcquireReply{reply, v[3]}, err
 }
 
 // decodeAcquire is acquireReply for scripts of other primitives, which may also return text.
 func decodeAcquire(value any) (AcquireReply, error) {
 	r := newReader(value, 4)
-	reply := AcquireReply{Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3)}
+	reply := AcquireReply{
+		store.AcquireReply{Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2)}, r.int(3),
+	}
 	return reply, r.err
 }

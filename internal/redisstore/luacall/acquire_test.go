@@ -84,14 +84,14 @@ func TestAcquireLate(t *testing.T) {
 		})
 		p.unchanged(func() {
 			got := run(p, late)
-			require.Equal(t, luacall.Late, got.Status)
+			require.Equal(t, luacall.TooLate, got.Status)
 			require.Positive(t, got.Now)
 		})
 		p.free()
 
 		run(p, p.acquire(alice))
 		p.unchanged(func() {
-			require.Equal(t, luacall.Late, run(p, late).Status, "even where it would be recognised")
+			require.Equal(t, luacall.TooLate, run(p, late).Status, "even where it would be recognised")
 		})
 	})
 }

@@ -1,5 +1,7 @@
 package luacall
 
+import "github.com/holdfast-go/holdfast/internal/store"
+
 var adoptScript = newScript("adopt")
 
 // AdoptArgs are the arguments of [Adopt].
@@ -23,6 +25,6 @@ func Adopt(a AdoptArgs) *Call[AcquireReply] {
 
 func decodeAdopt(value any) (AcquireReply, error) {
 	r := newReader(value, 2)
-	reply := AcquireReply{Status: r.status(0, adopted), Now: r.int(1)}
+	reply := AcquireReply{store.AcquireReply{Status: r.status(0, adopted)}, r.int(1)}
 	return reply, r.err
 }

@@ -50,7 +50,7 @@ func TestAdoptBeyondNotAfter(t *testing.T) {
 			got := run(p, luacall.Adopt(luacall.AdoptArgs{
 				Lock: p.lock, From: alice, To: bob, Lease: lease, NotAfter: p.now() - 1,
 			}))
-			require.Equal(t, luacall.Late, got.Status)
+			require.Equal(t, luacall.TooLate, got.Status)
 			require.Positive(t, got.Now)
 		})
 	})

@@ -17,7 +17,10 @@ type Member struct {
 }
 
 // AcquireAllReply is the answer to [AcquireAll].
-type AcquireAllReply = store.AcquireAllReply
+type AcquireAllReply struct {
+	store.AcquireAllReply
+	Now int64 // server time in µs
+}
 
 // AcquireAll takes all locks, or none. Each has a fencing token; the first one's life applies to all. All keys
 // must be in one slot.
@@ -81,9 +84,8 @@ func acquireAllReply(v []int64, members int) (AcquireAllReply, error) {
 	if err != nil {
 		return AcquireAllReply{}, err
 	}
-	return AcquireAllReply{
-		Status: status, Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Now: v[3], Fences: v[4:],
-	}, nil
+	reply := store.AcquireAllReply{Status: status, Which: int(v[1]) - 1, PTTL: milliseconds(v[2]), Fences: v[4:]}
+	return AcquireAllReply{reply, v[3]}, nil
 }
 
 // Parting is one of several holds that one script ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -24,9 +25,12 @@ func TestReleaseAll(t *testing.T) {
 		run(all[2], all[2].acquire(bob))
 		heard := all[0].listen(false)
 		all[2:].unchanged(func() {
-			require.Equal(t, []luacall.ReleaseReply{
-				{Status: luacall.Done, Receivers: 1}, {Status: luacall.Done}, {Status: luacall.Gone}, {Status: luacall.Gone},
-			}, run(p, all.release(alice)))
+			replies := run(p, all.release(alice))
+			for i, want := range []store.ReleaseReply{
+				{Status: store.Done, Receivers: 1}, {Status: store.Done}, {Status: store.Gone}, {Status: store.Gone},
+			} {
+				require.Equal(t, luacall.ReleaseReply{ReleaseReply: want}, replies[i])
+			}
 		})
 		all[0].free()
 		all[1].free()
@@ -51,8 +55,9 @@ func TestReleaseAllWithAStranger(t *testing.T) {
 		p.do("DEL %s", all[1].lock)
 		p.do("SET %s x", all[1].lock)
 		all[1:2].unchanged(func() {
-			require.Equal(t, []luacall.ReleaseReply{{Status: luacall.Done}, {Status: luacall.Apart}, {Status: luacall.Done}},
-				run(p, all.release(alice)))
+			for i, reply := range run(p, all.release(alice)) {
+				require.Equal(t, []store.Status{store.Done, store.Apart, store.Done}[i], reply.Status)
+			}
 			conflict(p, all[1].release(alice))
 		})
 		all[0].free()
@@ -66,7 +71,7 @@ func TestReleaseAllWithoutPermissionToPublish(t *testing.T) {
 	all := setOf(p, 2)
 	run(p, all.acquire(alice))
 	for i, reply := range run(p, all.release(alice)) {
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: -1}, reply)
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: -1}}, reply)
 		all[i].free()
 	}
 }

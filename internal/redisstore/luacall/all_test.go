@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // set is several locks of one test that are taken together.
@@ -76,7 +77,7 @@ func TestAcquireAll(t *testing.T) {
 			require.Equal(t, got.Fences[i], member.stored())
 		}
 		for _, reply := range run(p, all.release(alice)) {
-			require.Equal(t, luacall.ReleaseReply{Status: luacall.Done}, reply)
+			require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done}}, reply)
 		}
 		later := run(p, all.acquire(bob))
 		for i, member := range all {
@@ -111,13 +112,13 @@ func TestAcquireAllLate(t *testing.T) {
 		late := luacall.AcquireAll(all.members(lease), alice, p.now()-1)
 		all.unchanged(func() {
 			got := run(p, late)
-			require.Equal(t, luacall.Late, got.Status)
+			require.Equal(t, luacall.TooLate, got.Status)
 			require.Positive(t, got.Now)
 			require.Empty(t, got.Fences)
 		})
 		run(p, all.acquire(alice))
 		all.unchanged(func() {
-			require.Equal(t, luacall.Late, run(p, late).Status, "even where it would be recognised")
+			require.Equal(t, luacall.TooLate, run(p, late).Status, "even where it would be recognised")
 		})
 	})
 }

@@ -195,7 +195,7 @@ func TestNothingIsSentBehindOurBack(t *testing.T) {
 
 func TestStatusNames(t *testing.T) {
 	for status, name := range map[luacall.Status]string{
-		luacall.Late: "late", luacall.Busy: "busy", luacall.Held: "held", luacall.Already: "already",
+		luacall.TooLate: "late", luacall.Busy: "busy", luacall.Held: "held", luacall.Already: "already",
 		luacall.Done: "done", luacall.Gone: "gone", luacall.Status(9): "status 9",
 	} {
 		require.Equal(t, name, fmt.Sprint(status))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
@@ -76,7 +77,7 @@ func TestCluster(t *testing.T) {
 			Lock: p.lock, ID: alice, Channel: p.channel, Sharded: true,
 		}).Run(t.Context(), client)
 		require.NoError(t, err)
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: 1}, released)
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: 1}}, released)
 		message, err := sub.ReceiveMessage(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "0", message.Payload)

@@ -38,13 +38,16 @@ func (c Counter) check() error {
 }
 
 // CountReply is the answer to what changes or reads a number.
-type CountReply = store.ChangeReply
+type CountReply struct {
+	store.ChangeReply
+	Now int64 // server time in µs; 0: it is not told
+}
 
 // countOf decodes the answer of a script with those statuses.
 func countOf(known statuses) func(value any) (CountReply, error) {
 	return func(value any) (CountReply, error) {
 		r := newReader(value, 3)
-		reply := CountReply{Status: r.status(0, known), Value: r.int(1), Now: r.int(2)}
+		reply := CountReply{store.ChangeReply{Status: r.status(0, known), Value: r.int(1)}, r.int(2)}
 		return reply, r.err
 	}
 }

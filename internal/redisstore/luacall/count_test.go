@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // tally is a counting semaphore of one test, and a latch at the same key.
@@ -71,10 +72,10 @@ func TestCountingIsExactHoweverOftenItIsSent(t *testing.T) {
 				run(c.place, luacall.CountRelease(c.keys, 3, c.late(taken))),
 				run(c.place, luacall.CountDrain(c.keys, c.late(taken))),
 			} {
-				require.Equal(t, luacall.Late, reply.Status)
+				require.Equal(t, luacall.TooLate, reply.Status)
 				require.Positive(t, reply.Now)
 			}
-			require.Equal(t, luacall.Late, run(c.place, luacall.CountAcquire(c.keys, 1, false, c.late(taken))).Status)
+			require.Equal(t, luacall.TooLate, run(c.place, luacall.CountAcquire(c.keys, 1, false, c.late(taken))).Status)
 		})
 		require.Equal(t, int64(6), c.twice(luacall.CountRelease(c.keys, 5, c.request())).Value)
 		drain := luacall.CountDrain(c.keys, c.request())
@@ -94,7 +95,7 @@ func TestASemaphoreWithNothingLeftIsThere(t *testing.T) {
 		c.is("0")
 		c.unchanged(func() {
 			got := run(c.place, luacall.CountSet(c.keys, 5, c.request()))
-			require.Equal(t, luacall.CountReply{Status: luacall.Busy, Value: 0, Now: got.Now}, got)
+			require.Equal(t, luacall.CountReply{ChangeReply: store.ChangeReply{Status: luacall.Busy, Value: 0}, Now: got.Now}, got)
 		})
 		require.Empty(t, heard(), "zero wakes nobody")
 	})
@@ -183,9 +184,9 @@ func TestALatchCountsDown(t *testing.T) {
 		c.unchanged(func() {
 			got := run(c.place, luacall.LatchSet(c.latch, 9, c.request()))
 			require.Equal(t, []any{luacall.Busy, int64(3)}, []any{got.Status, got.Value})
-			require.Equal(t, luacall.Late, run(c.place, luacall.LatchSet(c.latch, 9, c.late(c.request()))).Status)
-			require.Equal(t, luacall.Late, run(c.place, luacall.LatchDown(c.latch, c.late(c.request()))).Status)
-			require.Equal(t, luacall.Late, run(c.place, luacall.LatchDelete(c.latch, c.late(c.request()))).Status)
+			require.Equal(t, luacall.TooLate, run(c.place, luacall.LatchSet(c.latch, 9, c.late(c.request()))).Status)
+			require.Equal(t, luacall.TooLate, run(c.place, luacall.LatchDown(c.latch, c.late(c.request()))).Status)
+			require.Equal(t, luacall.TooLate, run(c.place, luacall.LatchDelete(c.latch, c.late(c.request()))).Status)
 		})
 		for _, left := range []int64{2, 1, 0} {
 			require.Equal(t, left, c.twice(luacall.LatchDown(c.latch, c.request())).Value)

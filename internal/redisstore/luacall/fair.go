@@ -70,10 +70,10 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 
 func decodeFairAcquire(value any) (FairReply, error) {
 	r := newReader(value, 10)
-	reply := FairReply{AcquireReply: AcquireReply{
-		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3),
+	reply := FairReply{AcquireReply: AcquireReply{store.AcquireReply{
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2),
 		Ticket: r.int(4), Lapsed: r.int(5) == 1, Spare: r.int(7), Next: r.int(8), Swapped: r.int(9) == 1,
-	}, Foreign: r.int(6) == 1}
+	}, r.int(3)}, Foreign: r.int(6) == 1}
 	return reply, r.err
 }
 
@@ -123,17 +123,18 @@ func decodeFairEnqueue(value any, places []Place, arrived int) (EnqueueReply, er
 	values, _ := value.([]any)
 	if len(values) == 2 {
 		r := newReader(value, 2)
-		return EnqueueReply{Status: r.status(0, statuses{Late}), Now: r.int(1)}, r.err
+		reply := EnqueueReply{store.EnqueueReply{Status: r.status(0, statuses{TooLate})}, r.int(1)}
+		return reply, r.err
 	}
 	size, each := 5, arrived < len(places) || len(values) != 5
 	if each {
 		size += len(places)
 	}
 	r := newReader(value, size)
-	reply := EnqueueReply{
-		Status: r.status(0, statuses{Done}), Now: r.int(1), Lapsed: r.int(2) == 1, Next: r.int(3),
+	reply := EnqueueReply{store.EnqueueReply{
+		Status: r.status(0, statuses{Done}), Lapsed: r.int(2) == 1, Next: r.int(3),
 		Tickets: make([]int64, len(places)),
-	}
+	}, r.int(1)}
 	fresh, other := 0, arrived
 	for i, w := range places {
 		at := &fresh

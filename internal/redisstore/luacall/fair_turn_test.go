@@ -324,11 +324,11 @@ func TestFairLockLateRequestsWriteNothing(t *testing.T) {
 			p.same(func() {
 				for _, id := range []string{alice, bob, carol} {
 					got := late(id, 0)
-					require.Equal(t, luacall.Late, got.Status, "step %d", step)
+					require.Equal(t, luacall.TooLate, got.Status, "step %d", step)
 					require.Positive(t, got.Now)
 				}
 				got := run(p.place, luacall.FairEnqueue(p.f, p.t, p.now()-1, []luacall.Place{{ID: carol}}))
-				require.Equal(t, luacall.Late, got.Status)
+				require.Equal(t, luacall.TooLate, got.Status)
 				require.Empty(t, got.Tickets)
 				require.Positive(t, got.Now)
 			})

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // The scripts of a free lock answer with numbers alone. A row of another length is none of ours.
@@ -16,8 +18,8 @@ func TestRowsOfAnotherLength(t *testing.T) {
 	}
 	acquired, err := acquireReply([]int64{1, 9, 1500, 7, 4})
 	require.NoError(t, err)
-	require.Equal(t, AcquireReply{Status: Held, Fence: 9, PTTL: milliseconds(1500), Now: 7, Spare: 4}, acquired)
+	require.Equal(t, AcquireReply{store.AcquireReply{Status: Held, Fence: 9, PTTL: milliseconds(1500), Spare: 4}, 7}, acquired)
 	released, err := releaseReply([]int64{3, 2, 7})
 	require.NoError(t, err)
-	require.Equal(t, ReleaseReply{Status: Done, Receivers: 2, Now: 7}, released)
+	require.Equal(t, ReleaseReply{store.ReleaseReply{Status: Done, Receivers: 2}, 7}, released)
 }

@@ -55,7 +55,7 @@ func TestACapacityIsAdjusted(t *testing.T) {
 		s.sums(0, 2)
 		late := s.request()
 		late.NotAfter = s.now() - 1
-		require.Equal(t, luacall.Late, run(s.place, luacall.PermitAdd(s.keys, 1, late)).Status)
+		require.Equal(t, luacall.TooLate, run(s.place, luacall.PermitAdd(s.keys, 1, late)).Status)
 		require.Equal(t, []string{"3", "3", "0", "0"}, heard(), "what is free, or that there are fewer")
 	})
 }

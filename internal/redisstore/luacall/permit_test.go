@@ -127,7 +127,7 @@ func TestPermitsOfACopyAreTakenOnce(t *testing.T) {
 			require.Equal(t, luacall.Gone, run(s.place, s.back(bob, 1)).Status, "of nobody")
 			late := luacall.PermitAcquire(s.keys, luacall.PermitHold{ID: alice, Count: 2}, lease, s.now()-1)
 			got := run(s.place, late)
-			require.Equal(t, luacall.Late, got.Status)
+			require.Equal(t, luacall.TooLate, got.Status)
 			require.Positive(t, got.Now)
 		})
 		s.sums(3, 0)
@@ -186,7 +186,7 @@ func TestACapacityIsSetOnce(t *testing.T) {
 		s.sums(7, 0)
 		r = s.request()
 		r.NotAfter = s.now() - 1
-		require.Equal(t, luacall.Late, set(5).Status)
+		require.Equal(t, luacall.TooLate, set(5).Status)
 		s.sums(7, 0)
 		require.Equal(t, luacall.Done, s.capacity(7).Status, "the same again")
 		s.sums(7, 0)

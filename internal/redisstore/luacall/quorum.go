@@ -34,7 +34,7 @@ type QuorumAcquireArgs struct {
 	LeastUptime int64  // s that the server must have been up; 0: not checked
 }
 
-// QuorumAcquire takes the lock at one node if it is free there. Status: Held, Already, Busy, Late or
+// QuorumAcquire takes the lock at one node if it is free there. Status: Held, Already, Busy, TooLate or
 // Young.
 func QuorumAcquire(a QuorumAcquireArgs) *Call[QuorumReply] {
 	if err := check("quorum_acquire",

@@ -67,7 +67,7 @@ func TestQuorumAcquireBusyLateAndResent(t *testing.T) {
 		late := p.quorumAsk(alice, fence)
 		late.NotAfter = p.now() - 1
 		p.unchanged(func() {
-			require.Equal(t, luacall.Late, run(p, luacall.QuorumAcquire(late)).Status)
+			require.Equal(t, luacall.TooLate, run(p, luacall.QuorumAcquire(late)).Status)
 		})
 		first := run(p, luacall.QuorumAcquire(p.quorumAsk(alice, fence)))
 		require.Equal(t, fence, first.Fence)

@@ -14,7 +14,10 @@ type ReleaseArgs struct {
 }
 
 // ReleaseReply is the answer to [Release] and its like.
-type ReleaseReply = store.ReleaseReply
+type ReleaseReply struct {
+	store.ReleaseReply
+	Now int64 // if it was asked for: server time in µs, read before the hold was looked at
+}
 
 // Releaser makes calls of [Release] for one lock.
 type Releaser struct {
@@ -76,11 +79,11 @@ func releaseReply(v []int64) (ReleaseReply, error) {
 		return ReleaseReply{}, wrongLength(v, releaseNumbers)
 	}
 	status, err := released.of(v[0])
-	return ReleaseReply{Status: status, Receivers: v[1], Now: v[2]}, err
+	return ReleaseReply{store.ReleaseReply{Status: status, Receivers: v[1]}, v[2]}, err
 }
 
 func decodeRelease(value any) (ReleaseReply, error) {
 	r := newReader(value, 3)
-	reply := ReleaseReply{Status: r.status(0, released), Receivers: r.int(1), Now: r.int(2)}
+	reply := ReleaseReply{store.ReleaseReply{Status: r.status(0, released), Receivers: r.int(1)}, r.int(2)}
 	return reply, r.err
 }

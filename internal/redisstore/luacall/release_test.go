@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // listen subscribes and returns a function that collects what came: everything published
@@ -45,7 +46,7 @@ func TestRelease(t *testing.T) {
 		run(p, p.acquire(alice))
 		token := p.stored()
 		got := run(p, p.release(alice))
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: 1}, got)
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: 1}}, got)
 		p.free()
 		require.Equal(t, token, p.stored())
 		require.Equal(t, []string{"0"}, heard(), "Redisson reads integers only")
@@ -83,7 +84,7 @@ func TestReleaseWhateverCountStands(t *testing.T) {
 func TestReleaseOfAHoldThatIsGone(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		heard := p.listen(false)
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Gone}, run(p, p.release(alice)))
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Gone}}, run(p, p.release(alice)))
 		run(p, p.acquire(bob))
 		p.unchanged(func() {
 			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status)
@@ -108,7 +109,7 @@ func TestReleaseTellsATimeThatProves(t *testing.T) {
 		got := run(p, release)
 		require.Equal(t, luacall.Gone, got.Status)
 		require.GreaterOrEqual(t, got.Now, before)
-		require.Equal(t, luacall.Late, run(p, acquire).Status)
+		require.Equal(t, luacall.TooLate, run(p, acquire).Status)
 
 		run(p, p.acquire(alice))
 		got = run(p, release)
@@ -121,7 +122,7 @@ func TestReleaseWhereRedisRefusesToPublish(t *testing.T) {
 	p := newPlace(t, nil)
 	p.rdb = limited(t, "-publish")
 	run(p, p.acquire(alice))
-	require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: -1}, run(p, p.release(alice)))
+	require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: -1}}, run(p, p.release(alice)))
 	p.free()
 }
 

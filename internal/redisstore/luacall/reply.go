@@ -14,7 +14,7 @@ type Status = store.Status
 
 // The statuses. The numbers are those that the scripts return.
 const (
-	Late    = store.Late    // it arrived after its not-after; nothing was written
+	TooLate = store.TooLate // it arrived after its not-after; nothing was written
 	Busy    = store.Busy    // another holds the lock; nothing was written
 	Held    = store.Held    // taken by this call
 	Already = store.Already // done by an earlier copy of this call; nothing was written
@@ -27,11 +27,11 @@ const (
 type statuses []Status
 
 var (
-	acquired = statuses{Late, Busy, Held, Already} // by what takes something
+	acquired = statuses{TooLate, Busy, Held, Already} // by what takes something
 	released = statuses{Done, Gone}
-	adopted  = statuses{Late, Held, Already, Gone}
-	changed  = statuses{Late, Already, Done} // a number, by what cannot be refused
-	started  = statuses{Late, Busy, Already, Done}
+	adopted  = statuses{TooLate, Held, Already, Gone}
+	changed  = statuses{TooLate, Already, Done} // a number, by what cannot be refused
+	started  = statuses{TooLate, Busy, Already, Done}
 )
 
 // of is a status of a reply.
@@ -163,4 +163,7 @@ func milliseconds(n int64) time.Duration {
 }
 
 // EnqueueReply is the answer of a script that registers waiters.
-type EnqueueReply = store.EnqueueReply
+type EnqueueReply struct {
+	store.EnqueueReply
+	Now int64 // server time in µs
+}

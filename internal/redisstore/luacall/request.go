@@ -1,10 +1,6 @@
 package luacall
 
-import (
-	"errors"
-
-	"github.com/holdfast-go/holdfast/internal/store"
-)
+import "errors"
 
 // Request lets a script recognise that it was carried out before, where Redisson's layout has no place for
 // an id. The set of a name's requests lies in the name's slot.
@@ -22,7 +18,10 @@ type Request struct {
 }
 
 // Settled is a request that was answered. It must be remembered only until the not-after of its last copy.
-type Settled = store.Settled
+type Settled struct {
+	ID       string
+	NotAfter int64 // server time in µs
+}
 
 func (r Request) check() error {
 	errs := []error{checkKey("requests", r.Key), checkID(r.ID)}

@@ -191,7 +191,7 @@ func TestACountIsDeletedOnce(t *testing.T) {
 		c.free()
 		c.do("SET %s 5", c.lock)
 		require.Equal(t, luacall.Already, run(c.place, remove).Status)
-		require.Equal(t, luacall.Late, run(c.place, luacall.CountDelete(c.keys, c.late(c.request()))).Status)
+		require.Equal(t, luacall.TooLate, run(c.place, luacall.CountDelete(c.keys, c.late(c.request()))).Status)
 		c.is("5")
 	})
 }
@@ -206,7 +206,7 @@ func TestPermitsAreDeletedOnceAndOnlyIfNobodyHoldsAny(t *testing.T) {
 			require.Equal(t, []any{luacall.Busy, int64(2)}, []any{got.Status, got.Value})
 			late := s.request()
 			late.NotAfter = s.now() - 1
-			require.Equal(t, luacall.Late, run(s.place, luacall.PermitDelete(s.keys, late)).Status)
+			require.Equal(t, luacall.TooLate, run(s.place, luacall.PermitDelete(s.keys, late)).Status)
 		})
 		s.expire(alice, 2)
 		s.unchanged(func() { require.Equal(t, luacall.Busy, run(s.place, refused).Status, "its copy") })

@@ -81,8 +81,8 @@ func TestRWLateAcquisitionsWriteNothing(t *testing.T) {
 		write, read := p.writeArgs(alice), p.readArgs(alice)
 		write.NotAfter, read.NotAfter = p.now()-1, p.now()-1
 		p.still(func() {
-			require.Equal(t, luacall.Late, run(p.place, luacall.AcquireWrite(write)).Status)
-			require.Equal(t, luacall.Late, run(p.place, luacall.AcquireRead(read)).Status)
+			require.Equal(t, luacall.TooLate, run(p.place, luacall.AcquireWrite(write)).Status)
+			require.Equal(t, luacall.TooLate, run(p.place, luacall.AcquireRead(read)).Status)
 		})
 		p.clean()
 	})

@@ -3,6 +3,8 @@ package luacall
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // The scripts of a read-write lock's readers. A reader's hold is a field, the hold id, and a hold key, which has
@@ -46,9 +48,9 @@ func AcquireRead(a AcquireReadArgs) *Call[AcquireReply] {
 
 func decodeAcquireRead(value any) (AcquireReply, error) {
 	r := newReader(value, 5)
-	reply := AcquireReply{
-		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Inside: r.int(4) == 1,
-	}
+	reply := AcquireReply{store.AcquireReply{
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Inside: r.int(4) == 1,
+	}, r.int(3)}
 	return reply, r.err
 }
 

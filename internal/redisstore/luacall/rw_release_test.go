@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 func TestRWReleasesTellWhoWaits(t *testing.T) {
@@ -13,13 +14,13 @@ func TestRWReleasesTellWhoWaits(t *testing.T) {
 		heard := p.listen(false)
 		run(p.place, p.read(alice))
 		run(p.place, p.read(bob))
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done}, run(p.place, p.unread(alice)))
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done}}, run(p.place, p.unread(alice)))
 		require.Empty(t, heard(), "there is nothing to come in for")
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: 1}, run(p.place, p.unread(bob)))
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: 1}}, run(p.place, p.unread(bob)))
 		require.Equal(t, []string{"0"}, heard())
 
 		run(p.place, p.write(alice))
-		require.Equal(t, luacall.ReleaseReply{Status: luacall.Done, Receivers: 1}, run(p.place, p.unwrite(alice)))
+		require.Equal(t, luacall.ReleaseReply{ReleaseReply: store.ReleaseReply{Status: luacall.Done, Receivers: 1}}, run(p.place, p.unwrite(alice)))
 		require.Equal(t, []string{"1", "0"}, heard(), "all, and who was about to sleep (Redisson's D24)")
 
 		run(p.place, p.write(alice))

@@ -1,6 +1,10 @@
 package luacall
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
 
 // The scripts of a read-write lock's writers. A writer's hold is the field <hold id>:write; the ids that
 // the functions take and give are without that ending.
@@ -62,9 +66,9 @@ const maxDead = 2000
 
 func decodeAcquireWrite(value any) (AcquireWriteReply, error) {
 	r := newReader(value, 6)
-	reply := AcquireWriteReply{AcquireReply: AcquireReply{
-		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Now: r.int(3), Spare: r.int(5),
-	}}
+	reply := AcquireWriteReply{AcquireReply: AcquireReply{store.AcquireReply{
+		Status: r.status(0, acquired), Fence: r.fence(1), PTTL: r.ttl(2), Spare: r.int(5),
+	}, r.int(3)}}
 	dead, keys := r.list(4, 2), int64(0)
 	for i := 0; i < len(dead.values) && dead.err == nil; i += 2 {
 		reader := Reader{ID: dead.text(i), Count: dead.count(dead.text(i + 1))}

@@ -1,9 +1,9 @@
-package request
+package redisstore
 
 import (
 	"sync"
 
-	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
 const (
@@ -15,29 +15,22 @@ const (
 // going to be, because they were answered. The next request of the same name says so, and then Redis
 // remembers them for as long as a copy can come only: some seconds, and not minutes. What is not said, since
 // the process does not use the name any more or has too many, Redis forgets later.
+//
+// Losing what is noted here is harmless. So the map is bounded by forgetting any name, and needs no order.
 type answered struct {
 	mu    sync.Mutex // guards names
-	names map[string][]store.Settled
+	names map[string][]luacall.Settled
 }
 
-// Answered notes requests of a name that were answered.
-//
-// Losing what is noted here is harmless: the store remembers a request some minutes longer than it has to. So the
-// map is bounded by forgetting any name, and needs no order.
-func (s *Sender) Answered(key string, requests ...store.Settled) { s.answered.add(key, requests) }
-
-// TakeAnswered returns what the next request of a name is to say of those before it.
-func (s *Sender) TakeAnswered(key string) []store.Settled { return s.answered.take(key) }
-
 // add notes requests that were answered.
-func (s *answered) add(key string, requests []store.Settled) {
+func (s *answered) add(key string, requests []luacall.Settled) {
 	if len(requests) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.names == nil {
-		s.names = make(map[string][]store.Settled)
+		s.names = make(map[string][]luacall.Settled)
 	}
 	all := append(s.names[key], requests...)
 	if len(all) > settledEach {
@@ -54,9 +47,9 @@ func (s *answered) add(key string, requests []store.Settled) {
 
 // take returns what is to be said of a name, which then is the caller's to say.
 //
-// Whoever takes the list and then gets no answer puts it back (Answered): to say the same twice is harmless, and to
+// A request that takes the list and then gets no answer puts it back (add): to say the same twice is harmless, and to
 // have said it to a request that was lost says nothing.
-func (s *answered) take(key string) []store.Settled {
+func (s *answered) take(key string) []luacall.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.names[key]
