@@ -48,9 +48,27 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
 		file: "internal/localqueue/turn.go",
-		old:  ` && w.entering == 0`,
+		old:  ` && w.late == 0`,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
+	}, {
+		name: "one that leaves while it is registered keeps its place",
+		file: "internal/engine/queue.go",
+		old:  `for _, id := range left {`,
+		new:  `for _, id := range left[:0] {`,
+		in:   "internal/memstore", by: "^TestOneThatLeavesDuringItsRegistrationHasNoPlace$",
+	}, {
+		name: "nobody is told who left during a registration",
+		file: "internal/localqueue/register.go",
+		old:  `left = append(left, w.ID)`,
+		new:  `_ = w`,
+		in:   "internal/localqueue", by: "^TestSearch$",
+	}, {
+		name: "a request is carried out after its id is forgotten",
+		file: "internal/serverclock/send.go",
+		old:  `w.NotAfter = min(w.NotAfter, w.Until)`,
+		new:  `_ = w`,
+		in:   "internal/serverclock", by: "^TestNothingIsCarriedOutAfterTheIdIsForgotten$",
 	}, {
 		name: "a hold that is lost and never unlocked has no end for an observer",
 		file: "internal/engine/lose.go",
@@ -196,7 +214,7 @@ var table = append(histories, []mutant{
 		name: "a copy of an acquisition that comes before the answer to the release has the lock",
 		file: "internal/engine/unlock.go",
 		old:  "\tif g.doubt > 0 {\n\t\tg.engine().sender.Disown(",
-		new:  "\tif g.doubt > 0 && !g.engine().sender.Past(g.proto.Key(), g.doubt) {\n\t\tg.engine().sender.Disown(",
+		new:  "\tif g.doubt > 0 && g.engine().store.Late(g.proto.Key(), g.doubt) > 0 {\n\t\tg.engine().sender.Disown(",
 		in:   "internal/engine", by: "^TestACopyThatComesBeforeTheAnswerToTheRelease$",
 	}, {
 		name: "a place is forgotten when a hold would be over",
@@ -267,8 +285,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an export ends while a copy of the acquisition may come",
 		file: "internal/engine/transfer.go",
-		old:  `late > 0 && !e.sender.Past(g.proto.Key(), late)`,
-		new:  `late < 0`,
+		old:  `max(late, g.doubt)); wait > 0 {`,
+		new:  `max(late, g.doubt)); wait < 0 {`,
 		in:   "rlock", by: "^TestLateAcquisitionOfAnExportedHoldLeavesNoOrphan$",
 	}, {
 		name: "one that began to count from 1 is taken for the clock's",
@@ -304,8 +322,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "whoever left is registered all the same",
 		file: "internal/localqueue/register.go",
-		old:  `if w.state == Left {`,
-		new:  `if w.state == Left && w.listed {`,
+		old:  "if w.state == Left {\n\t\t\tcontinue",
+		new:  "if w.state == Left && w.listed {\n\t\t\tcontinue",
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "a goroutine that comes back at once owes nothing",
@@ -382,8 +400,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a store carries out what comes after its not-after",
 		file: "internal/memstore/bound.go",
-		old:  `return now > ask.NotAfter`,
-		new:  `return now > 0 && ask.NotAfter == 0`,
+		old:  `got.now > within.NotAfter`,
+		new:  `within.NotAfter == 0`,
 		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "to see it again",
 	}, {
 		name: "a store gives a writer what readers have",

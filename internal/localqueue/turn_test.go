@@ -35,6 +35,10 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 			f.queue.Entrants([]*Waiter{w})
 			f.queue.Registered([]*Waiter{w}, nil, 7)
 		}, false},
+		"a registration before had no answer": {func(f *floor, w *Waiter) {
+			f.queue.Registered([]*Waiter{w}, nil, 7)
+			f.queue.Registered([]*Waiter{w}, []int64{5}, 0)
+		}, false},
 		"the hold was meant for another": {func(f *floor, _ *Waiter) { f.queue.Swapped() }, false},
 		"its place may be gone":          {func(f *floor, _ *Waiter) { f.queue.Lapse(false) }, false},
 		"an older answer comes later":    {func(f *floor, _ *Waiter) { f.queue.Stands(0, f.now-1) }, true},

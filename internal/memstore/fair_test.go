@@ -97,36 +97,47 @@ func TestACloseDuringARegistrationLeavesNoPlace(t *testing.T) {
 	for name, direct := range map[string]bool{"a call ends with its context": true, "a call ends with its answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				const trip = 100 * time.Millisecond
-				server := memstore.NewServer(queueing(trip))
-				defer server.Close()
-				rival, _ := open(t, server, 0, true, minute)
-				_, unlock, err := fairlock.New(rival, "a").Lock(t.Context())
-				require.NoError(t, err)
-				for at := range 30 {
-					client, _ := open(t, server, 1+at, direct, minute)
-					ctx, leave := context.WithCancel(t.Context())
-					var waiting sync.WaitGroup
-					for i := range 3 {
-						waiting.Go(func() {
-							time.Sleep(time.Duration(i) * trip / 4)
-							_, _, err := fairlock.New(client, "a").Lock(ctx)
-							assert.Error(t, err)
-						})
-					}
-					time.Sleep(time.Duration(at) * trip / 10)
-					leave()
-					time.Sleep(time.Millisecond)
-					require.NoError(t, client.Close())
-					waiting.Wait()
-					time.Sleep(minute)
-					require.NotContains(t, strings.Join(server.Left(), " "), "queue", "left at %d", at)
-				}
-				require.NoError(t, unlock())
-			})
+			leaveWhileRegistered(t, direct, func(client *rlock.Client) { require.NoError(t, client.Close()) })
 		})
 	}
+}
+
+// The same of calls that end, one after the other, while their client goes on.
+func TestOneThatLeavesDuringItsRegistrationHasNoPlace(t *testing.T) {
+	t.Parallel()
+	leaveWhileRegistered(t, true, func(*rlock.Client) {})
+}
+
+// leaveWhileRegistered has three calls of a client wait, and leave at all instants of the registration of two of them.
+func leaveWhileRegistered(t *testing.T, direct bool, then func(*rlock.Client)) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 100 * time.Millisecond
+		server := memstore.NewServer(queueing(trip))
+		defer server.Close()
+		rival, _ := open(t, server, 0, true, minute)
+		_, unlock, err := fairlock.New(rival, "a").Lock(t.Context())
+		require.NoError(t, err)
+		for at := range 30 {
+			client, _ := open(t, server, 1+at, direct, minute)
+			ctx, leave := context.WithCancel(t.Context())
+			var waiting sync.WaitGroup
+			for i := range 3 {
+				waiting.Go(func() {
+					time.Sleep(time.Duration(i) * trip / 4)
+					_, _, err := fairlock.New(client, "a").Lock(ctx)
+					assert.Error(t, err)
+				})
+			}
+			time.Sleep(time.Duration(at) * trip / 10)
+			leave()
+			time.Sleep(time.Millisecond)
+			then(client)
+			waiting.Wait()
+			time.Sleep(minute)
+			require.NotContains(t, strings.Join(server.Left(), " "), "queue", "left at %d", at)
+		}
+		require.NoError(t, unlock())
+	})
 }
 
 // silenced is a network on which nothing of the first client arrives, once it is dead.
