@@ -63,7 +63,7 @@ func (c *counts) Remembers() {}
 
 // Release cancels a request. Once a request is answered, nobody holds the permits that it took.
 func (c *counts) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
-	return luacall.CountCancel(c.at(sharded), c.count, c.remember(redisstore.Ask{Ask: store.Ask{ID: id}}), c.core.RequestLife)
+	return luacall.CountCancel(c.at(sharded), c.count, luacall.Request{Key: c.requests(), ID: id}, c.core.RequestLife)
 }
 
 // errVerb is never seen: the handles make no other changes.

@@ -28,7 +28,7 @@ type asked struct {
 //	held, already   the id is released: its caller has gone
 //	busy            nothing was taken, and nothing is to be done
 //	busy, and it may leave a mark (a gate, a place) or take what no lease ends: released until no copy can come
-//	no answer       whatever may have happened may still happen: released until the not-after has passed
+//	no answer       whatever may have happened may still happen: released until no copy can come
 //
 // And if an earlier request of the same id had no answer either, the last row holds whatever this one says.
 func (e *Engine) ask(ctx context.Context, w *waiter) asked {

@@ -52,7 +52,7 @@ func (l *leader) settle(sent asked) (*hold.Hold, time.Duration, error) {
 // unanswered notes what an attempt without an answer leaves unknown.
 //
 // There are three cases. The request was certainly not sent, or Redis refused it as a whole: nothing is unknown. It may
-// have been carried out: that is added to the doubt, with the time at which it was sent and its not-after. The caller's
+// have been carried out: that is added to the doubt, with its receipt. The caller's
 // context ended while it was under way: then the goroutine that still waits for the answer cleans up after this request
 // and after all earlier ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
 func (l *leader) unanswered(sent asked) {

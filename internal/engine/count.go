@@ -12,10 +12,9 @@ func (g *Grant) count(from, to int32) {
 	g.engine().sender.Spawn(func() { g.tellCount(from, to) })
 }
 
-// tellCount tells Redis how many levels there are, once. The request has no not-after, for it does no harm when it is
-// late: it changes a count and nothing else, where the hold still stands with the count that the step starts from (see
-// package hold). Without an answer it is not known what stands, and the hold asks again, after a third of a lease at
-// the latest.
+// tellCount tells the store how many levels there are, once. The request does no harm when it is late: it changes a
+// count and nothing else, where the hold still stands with the count that the step starts from (see package hold).
+// Without an answer it is not known what stands, and the hold asks again, after a third of a lease at the latest.
 func (g *Grant) tellCount(from, to int32) {
 	e := g.engine()
 	var stands int64

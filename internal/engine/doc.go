@@ -23,9 +23,9 @@
 //
 // # Why nothing is left behind
 //
-// A request that creates a hold carries a not-after in the server's time. An acquisition whose outcome is unknown,
-// because the reply was lost or nobody waited for it any more, is given to the ledger, which releases the id until a
-// reply shows a server time beyond the not-after: from then on no copy can take effect.
+// A request that creates a hold says how late it may be carried out. An acquisition whose outcome is unknown, because
+// the reply was lost or nobody waited for it any more, is given to the ledger, which releases the id until the store
+// says that no copy can take effect any more.
 //
 // # What if
 //
@@ -37,8 +37,8 @@
 //   - The reply comes late: it is used if the caller still waits, and its hold is valid for what is left of the lease.
 //     If nothing is left, or the caller has gone, the id is released.
 //   - The context ends: the caller leaves at once, and the goroutine that waits for the reply cleans up.
-//   - The process stops for a minute: a request that had not left is refused for its not-after; a hold that was granted
-//     is over by the clock before its caller gets to see it.
+//   - The process stops for a minute: a request that had not left is too late for the store; a hold that was granted is
+//     over by the clock before its caller gets to see it.
 //
 // A release (release.go).
 //   - Lost after the effect: the next sending finds the id gone, which then is no loss.
@@ -59,11 +59,12 @@
 // A registration in a fair lock's queue (queue.go).
 //   - Lost after the effect: the waiter is registered again, and keeps the place that it has; if it leaves, the place
 //     is taken away, until no copy can come.
-//   - Late: as an acquisition, it has a not-after.
+//   - Late: as with an acquisition, the store does not carry it out.
 //   - The process stops: its client is taken for dead, learns of it when it goes on, and gets its places back.
 //
 // An export and an import (transfer.go), and an acquisition of a set (all.go), are acquisitions. A change that nobody
-// holds (take.go) is remembered in Redis by its id, until it cannot come again. A look (inspect.go) changes nothing.
+// holds (take.go) is remembered by its id in the store, until it cannot come again. A look (inspect.go) changes
+// nothing.
 //
 // # The queue of a key
 //

@@ -207,8 +207,8 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 	return k.queue.Waiters()
 }
 
-// add lists a grant that came without a waiter: the store keeps the lock until a server time after its release, if that
-// is not 0.
+// add lists a grant that came without a waiter: the store keeps the lock until an instant of its own after its release,
+// if that is not 0.
 func (e *Engine) add(
 	req Request, id string, fence int64, start time.Duration, doubt store.Late, keep int64,
 ) (*Grant, *hold.Hold) {

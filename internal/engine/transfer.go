@@ -24,7 +24,7 @@ type Passage struct {
 	Client string `json:"c"` // the exporter's
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
-	Keep   int64  `json:"m,omitempty"` // an instant of the store until which the importer has the lock kept; 0: it has not
+	Keep   int64  `json:"m,omitempty"` // the store's instant until which the importer has the lock kept; 0: it has not
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the

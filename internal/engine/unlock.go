@@ -103,7 +103,7 @@ func (g *Grant) finish(l *hold.Level, end time.Duration) error {
 
 // sweep has released again what a late copy of the acquisition may still take. For example: the acquisition was sent
 // twice because its first answer was lost, and the first copy still stands in a proxy's buffer. The lock is released,
-// the copy arrives, finds the lock free and takes it under the old id. Its not-after bounds when that can be; until
+// the copy arrives, finds the lock free and takes it under the old id. Its receipt bounds when that can be; until
 // then the ledger goes on releasing the id. It does so once at least: a copy may have come after the release and
 // before the answer to that.
 func (g *Grant) sweep() {

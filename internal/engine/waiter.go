@@ -98,8 +98,8 @@ func (w *waiter) look() (localqueue.State, *hold.Hold) {
 	return w.Look(), w.hold
 }
 
-// nextAsk is w's next attempt, without a not-after: that is set when it is sent, which may be some time later if a
-// connection has to be made first.
+// nextAsk is w's next attempt, without its timing: that is set when it is sent, which may be some time later if the
+// store has to be asked something first.
 func (w *waiter) nextAsk() store.Ask {
 	if w.asks { // nobody else writes of it what an ask is made of: others write tickets, and what several were told
 		w.asks = false

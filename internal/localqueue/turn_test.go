@@ -37,7 +37,7 @@ func TestPassingToOneThatHasAPlace(t *testing.T) {
 		}, false},
 		"a registration before had no answer": {func(f *floor, w *Waiter) {
 			f.queue.Registered([]*Waiter{w}, nil, 7)
-			f.queue.Registered([]*Waiter{w}, []int64{5}, 0)
+			f.queue.Registered(f.queue.Entrants([]*Waiter{w}), []int64{5}, 0)
 		}, false},
 		"the hold was meant for another": {func(f *floor, _ *Waiter) { f.queue.Swapped() }, false},
 		"its place may be gone":          {func(f *floor, _ *Waiter) { f.queue.Lapse(false) }, false},

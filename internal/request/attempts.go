@@ -10,10 +10,10 @@ import (
 // goroutine that sends them; of the zero Attempts nothing was sent. They are settled before they are forgotten: the id
 // becomes a hold's, or is disowned.
 //
-// A request without an answer may have been carried out, or may still be until its not-after. A refused request has
-// certainly taken nothing; but networks double requests, and a copy that arrives later, when the lock has become free,
-// is granted. Such a copy is recognised by the id: the next request is answered "already". If there is no next request,
-// what the copy took ends with its lease. What has none, and the marks of waiters, are disowned.
+// A request without an answer may have been carried out, or may still be. A refused request has certainly taken
+// nothing; but networks double requests, and a copy that arrives later, when the lock has become free, is granted. Such
+// a copy is recognised by the id: the next request is answered "already". If there is no next request, what the copy
+// took ends with its lease. What has none, and the marks of waiters, are disowned.
 type Attempts struct {
 	lost    bool          // a request had no answer
 	since   time.Duration // when the first of those was sent that may have begun a lease

@@ -4,17 +4,18 @@
 // A request can be lost before it is carried out, its reply can be lost after, a copy of it can come later, and its
 // caller can leave in between. Four rules make that safe:
 //
-//   - A request that takes something has a not-after in the server's time (see [Sender.Send]). The store refuses it
-//     beyond that, so there is an instant after which no copy of it does anything.
+//   - A request that takes something says how late it may be carried out (see [Sender.Send]). Beyond that the store
+//     does nothing for it, so there is an instant after which no copy of it does anything.
 //   - A request is sent again under the same id ([Sender.Retry]). Carried out twice, it takes one hold.
 //   - A caller that leaves ([Call]) hands its request over: what the late reply grants is released.
-//   - An id that nobody treats as a hold any more is released until a server time beyond the not-after of its last
-//     request has been seen ([Sender.Disown]). A request that was refused is not cleaned up after: a copy of it
-//     that the network delivers when the lock has become free takes it for a lease.
+//   - An id that nobody treats as a hold any more is released until the store knows that no copy of its requests can
+//     come ([Sender.Disown]). A request that was refused is not cleaned up after: a copy of it that the network
+//     delivers when the lock has become free takes it for a lease.
 //
 // # A request that comes late
 //
-// A client asks for a lock with a lease of 30 s, at 12:00:00 on the server's clock. Its not-after is 12:00:03.
+// A client asks for a lock with a lease of 30 s, at 12:00:00 on the clock of a server that has one, and the request may
+// be carried out 3 s later at most. The store makes a not-after of that, 12:00:03 on the server's clock.
 //
 //	12:00:00.0  the request leaves, and the network holds it back
 //	12:00:03.0  the client has no answer, and its caller gives up: the ledger takes the id over

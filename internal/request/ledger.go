@@ -23,9 +23,8 @@ const (
 // that they are held, but that may stand in Redis, or come to stand there when a request that was given up is read
 // late; and holds whose end was confirmed lately, by a primary that may have been replaced since.
 //
-// What is owed is released until a reply proves that nothing can be left: the release was answered at a server time
-// beyond the request's not-after. Without an answer that ends when not-after and the hold's own lease have passed;
-// where waiters have places in the store, much later.
+// What is owed is released until the store says that nothing can be left. Without an answer that ends when no copy can
+// come and the hold's own lease has passed; where waiters have places in the store, much later.
 //
 // Each node has its own goroutine while something is owed on it, so that a node that hangs delays no other. While a
 // node does not answer it is probed, by one batch at a time and ever more rarely, however many ids wait for it: each

@@ -71,8 +71,7 @@ func (s *Sender) Within(ctx context.Context, limit time.Duration) context.Contex
 
 // Send sends one request that must not be carried out late: the store is told when it is sent, before anything that may
 // hold it up, and how late it may be carried out. A process that stops in between sends the request when its time is
-// over, and the store does not carry it out. The receipt is that of the store, and of what was not sent the zero one but
-// for the time.
+// over, and the store does not carry it out. The receipt is the store's; without one it has the time of sending alone.
 func (s *Sender) Send(
 	ctx context.Context, x crash.Exchange, of store.Rules, limit time.Duration,
 	send func(when store.Timing) (store.Receipt, error),

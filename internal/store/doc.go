@@ -1,12 +1,15 @@
 // Package store is the engine's interface to a database, free of any one database's terms: which holds exclude each
 // other, the requests that take, change, renew and release a hold, and the messages that announce a release. Redis is
-// one store (package redisstore); a store in memory is another.
+// one store (package redisstore); a store in memory is another. The engine asks by ids and durations. It knows no clock
+// but its client's: what a store's own clock shows, and what follows from it, is the store's matter.
 //
 // # What a store must guarantee
 //
 //   - A request is atomic, and the requests for one key are carried out one after the other.
-//   - Every request that takes something names an id that is used once, and a not-after in the store's own time: after
-//     that time it has no effect. A second copy is recognised by its id and answered with [Already].
+//   - Every request that takes something names an id that is used once, and says how late it may be carried out
+//     ([Timing]): after that it has no effect. A second copy is recognised by its id and answered with [Already].
+//   - The receipt of a request ([Receipt]) says since when its lease counts, and until when copies can come. A release
+//     that names that ([Parting]) is repeated until the store knows that nothing can take the id any more.
 //   - A hold ends by a release that names its id, or when its lease ends by the store's clock.
 //   - A fencing token is larger than all that the store issued for the key before. Spare tokens right below it
 //     belong to the holder too.
@@ -36,8 +39,11 @@
 //	                  in the message                            of a lease is heard too
 //	Others            unknown: one, as on a cluster that        the keys behind one's own: exact
 //	                  cannot count
-//	Acquire           lock the row, then compare the not-after  put under the client's lease if the key is new,
+//	Acquire           lock the row, then compare a not-after    put under the client's lease if the key is new,
 //	                  and the lease with clock_timestamp()      else read who stands before
+//	Receipt           the sending, and the not-after            the sending of the keep-alive that was answered,
+//	                                                            and 1: a copy may come
+//	Late, Again       an estimate of the server's clock         until the id is sealed
 //	Busy              the rest of the lease                     any time: the end of the lease is heard
 //	Release, Parting  update where the id stands, and keep      delete if the create revision is one's own
 //	                  the row
@@ -53,12 +59,12 @@
 //
 // What bends:
 //
-//   - Settled. Redis and PostgreSQL settle an id by their clock: a release that was carried out after the not-after
-//     ([Parting]). A transaction of etcd has no clock. It settles an id by a key that the acquisition compares and the
-//     release writes, or by revoking the lease under which a copy would write; Settled says either.
-//   - The beginning of a lease. The engine counts from the sending of the request that took or renewed it. Where all
-//     holds of a client hang on one lease, that is the sending of the last keep-alive that was answered, so such a
-//     store sends one beside each acquisition and answers when it has both.
+//   - Again. Redis and PostgreSQL settle an id by their clock: a release that was carried out after the not-after. A
+//     transaction of etcd has no clock. It settles an id by a key that the acquisition compares and the release writes,
+//     or by revoking the lease under which a copy would write. Either is said by an Again of zero.
+//   - The beginning of a lease. The engine counts from the receipt. Where all holds of a client hang on one lease, that
+//     is the sending of the last keep-alive that was answered, so such a store sends one beside each acquisition and
+//     answers when it has both.
 //   - The least lease and its steps are the store's to say (Traits.CheckLease): whole seconds on etcd, and not fewer
 //     than five, or an election ends every hold.
 //   - A place in the store's queue that is taken by asking is given up by a release ([Traits] Marks). To ask again must
