@@ -17,8 +17,8 @@ var table = append(histories, []mutant{
 	{
 		name: "a fair lock passes over the next in the queue",
 		file: "internal/localqueue/turn.go",
-		old:  `w.ticket > 0 && w.ticket <= q.next && !w.unsure`,
-		new:  `!w.unsure`,
+		old:  `w.ticket > 0 && w.ticket <= q.next && !p.unsure`,
+		new:  `!p.unsure`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
 	}, {
 		name: "who stands next in a fair lock's queue may be anybody's",
@@ -48,7 +48,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
 		file: "internal/localqueue/turn.go",
-		old:  ` && w.entering == 0`,
+		old:  ` && p.entering == 0`,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
@@ -108,8 +108,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold passes to a waiter that has another place than it was told",
 		file: "internal/localqueue/turn.go",
-		old:  `		w.unsure = true`,
-		new:  `		_ = w`,
+		old:  `			w.Place.unsure = true`,
+		new:  `			_ = w`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
 		name: "a claim leaves its waiter in the queue",
@@ -298,14 +298,14 @@ var table = append(histories, []mutant{
 	}, {
 		name: "of all that were refused two go on asking",
 		file: "internal/localqueue/answer.go",
-		old:  `other.wait() // a second`,
-		new:  `other.wait(); break // a second`,
+		old:  `other.wait(Waiting) // a second`,
+		new:  `other.wait(Waiting); break // a second`,
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "whoever left is registered all the same",
 		file: "internal/localqueue/register.go",
 		old:  `if w.state == Left {`,
-		new:  `if w.state == Left && w.listed {`,
+		new:  `if w.state == Left && w.listed() {`,
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "a goroutine that comes back at once owes nothing",

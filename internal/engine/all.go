@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -121,7 +122,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 // newMember is the waiter of a set in the queue that it goes to next.
 func (e *Engine) newMember(g *lockSet) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, outer{})
-	w.lockSet, w.Set = g, true
+	w.lockSet, w.Manner = g, localqueue.Set
 	if g.id != "" {
 		w.ID, w.attempts = g.id, g.attempts
 	}

@@ -130,7 +130,7 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	k.mu.Lock()
 	defer k.unlock()
 	late := l.attempts.Late()
-	if w.Registers {
+	if w.Registers() {
 		late = max(late, w.Entering())
 	}
 	now, q := e.clock.Now(), k.queueLocked()
@@ -144,7 +144,7 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 		g.withinLocked(h, w.under)
 	}
 	k.winLocked(w, g)
-	if w.Registers {
+	if w.Registers() {
 		q.Stands(sent.reply.Next, sent.Start)
 		if sent.reply.Swapped {
 			q.Swapped()

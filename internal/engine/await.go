@@ -23,7 +23,7 @@ type joiner struct {
 func (e *Engine) mayJoin(ctx context.Context, w *waiter) {
 	if joins(w.req, w.under) && localqueue.AwaitTime(e.readTrip()) > 0 {
 		w.joiner = &joiner{ctx: ctx}
-		w.Joins = true
+		w.Manner = localqueue.Joins
 	}
 }
 
@@ -92,7 +92,7 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 func (w *waiter) joined() (level *hold.Level, awaits bool) {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
-	return w.joiner.level, w.Awaits()
+	return w.joiner.level, w.Look() == localqueue.Awaiting
 }
 
 // overdue has w ask for itself, if it waits for another's answer.

@@ -80,7 +80,7 @@ func (w *waiter) rests(heard localqueue.Heard, until time.Duration) {
 // before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
 // can wait until no copy comes any more.
 func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
-	if until := w.attempts.CopyLate(); w.Registers && until > 0 && grantOf(h).id != w.ID {
+	if until := w.attempts.CopyLate(); w.Registers() && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
 		e.sender.Disown(request.Disowned{
 			Proto: p, ID: w.ID, Lease: w.req.Lease,

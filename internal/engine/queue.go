@@ -68,7 +68,7 @@ func (l *leader) placed(reply store.AcquireReply) {
 // fourth waiter that was being registered at that very moment has its new place by that request, and is registered
 // twice at worst.
 func (e *Engine) lapsed(w *waiter) {
-	if !w.Registers {
+	if !w.Registers() {
 		return
 	}
 	if k := e.table.lapsed(w.req.Proto.Key()); k != nil {

@@ -9,7 +9,7 @@ var errBehind = errors.New("somebody before it waits")
 // stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
 // refused and asks for both, or behind a hold.
 func (w *waiter) stepBack() (behind bool) {
-	if !w.Several && !w.Registers {
+	if !w.Several && !w.Registers() {
 		return false
 	}
 	w.key.mu.Lock()

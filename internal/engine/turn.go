@@ -73,7 +73,7 @@ func (w *waiter) poll() (listed bool) {
 // more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
 // registered, that request is what Redis hears.
 func (e *Engine) keepPolling(w *waiter) {
-	if !w.Registers {
+	if !w.Registers() {
 		return
 	}
 	w.polls.Init(func(arg any) {

@@ -32,12 +32,27 @@ type waiter struct {
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
 // for what observers are told.
 func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
-	w := &waiter{req: req, under: under}
 	traits := req.Proto.Traits()
-	w.Waiter = localqueue.Waiter{
-		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: traits.SeveralAsk, Size: traits.Portion, Registers: traits.Queues,
-		Inside: under.id != "", Shared: req.Shared,
+	var w *waiter
+	if traits.Queues { // in one piece with its place, and so no more to allocate than one that has none
+		both := new(struct {
+			waiter waiter
+			place  localqueue.Place
+		})
+		w = &both.waiter
+		w.Place = &both.place
+	} else {
+		w = new(waiter)
+	}
+	w.req, w.under, w.ID = req, under, e.newID()
+	w.Caller = localqueue.Caller{
+		Kind: req.Proto, Owner: w, Since: since, Several: traits.SeveralAsk, Size: traits.Portion,
+	}
+	switch {
+	case under.id != "":
+		w.Manner = localqueue.Inside
+	case req.Shared:
+		w.Manner = localqueue.Shared
 	}
 	return w
 }
@@ -67,7 +82,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 	} else {
 		q.Enter(&w.Waiter)
 	}
-	if w.Look() == localqueue.Asking && !w.Registers && !w.Several {
+	if w.Look() == localqueue.Asking && !w.Registers() && !w.Several {
 		w.asks, w.out = true, q.OutUntil()
 		w.Asks()
 	}

@@ -284,7 +284,7 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 		if len(a.w.Told()) > 0 {
 			add("is woken", false, func() error { <-a.w.Told(); return s.looks(a) })
 		}
-		if a.w.joiner != nil && a.w.Awaits() {
+		if a.w.Look() == localqueue.Awaiting {
 			add("has waited for another's answer for long", true, func() error { a.w.overdue(); return nil })
 		}
 		add("leaves", !closed, func() error { return s.leaves(a) })

@@ -22,8 +22,8 @@ func (q *Queue) EndRegistrar() {
 // are none, the registrar's work is done.
 func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 	for w := q.first; w != nil && len(batch) < most; w = w.next {
-		if w.Registers && w.state == Waiting && (w.ticket == 0 || w.unsure) {
-			w.registering = true
+		if w.Registers() && w.state == Waiting && (w.ticket == 0 || w.Place.unsure) {
+			w.Place.registering = true
 			batch = append(batch, w)
 		}
 	}
@@ -38,8 +38,8 @@ func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 // to be the registrar, which it can be only if that was said by something else.
 func (q *Queue) Lapse(registration bool) (registrar bool) {
 	for w := q.first; w != nil; w = w.next {
-		if w.ticket != 0 && !(registration && w.registering) {
-			w.unsure = true
+		if w.Registers() && w.ticket != 0 && !(registration && w.Place.registering) {
+			w.Place.unsure = true
 			registrar = registrar || w.state == Waiting
 		}
 	}
@@ -58,7 +58,8 @@ func (q *Queue) Entrants(batch []*Waiter, notAfter int64) (still []*Waiter) {
 			continue
 		}
 		// What is said of its place from here on may be newer than what Redis is about to answer.
-		w.entering, w.sent, w.unsure = max(w.entering, notAfter), true, false
+		p := w.Place
+		p.entering, w.sent, p.unsure = max(p.entering, notAfter), true, false
 		still = append(still, w)
 	}
 	return still
@@ -68,15 +69,16 @@ func (q *Queue) Entrants(batch []*Waiter, notAfter int64) (still []*Waiter) {
 // of those that follow: each of its copies makes an entry for one that left meanwhile.
 func (q *Queue) Registered(batch []*Waiter, tickets []int64, unknown bool) {
 	for i, w := range batch {
-		w.registering = false
+		p := w.Place
+		p.registering = false
 		if unknown {
-			w.late = w.entering
+			p.late = p.entering
 		}
-		w.entering = w.late
+		p.entering = p.late
 		if i < len(tickets) {
 			w.ticket = tickets[i]
 		} else {
-			w.unsure = true
+			p.unsure = true
 		}
 		if w.state == Asking {
 			w.tell()
