@@ -486,9 +486,9 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an attempt that does not wait listens",
 		file: "internal/engine/attempt.go",
-		old:  `l.tells = sent.reply.Also`,
-		new: `if l.tells = sent.reply.Also; l.tells != "" && l.also == nil {
-				l.also = l.engine.store.Join(l.tells, "")
+		old:  `w.tells = sent.reply.Also`,
+		new: `if w.tells = sent.reply.Also; w.tells != "" && w.also == nil {
+				w.also = w.engine().store.Join(w.tells, "")
 			}`,
 		in: "internal/memstore", by: "^TestATryListensToNobody$",
 	}, {

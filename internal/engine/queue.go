@@ -31,7 +31,7 @@ func (e *Engine) beRegistrar(k *Key, as Request) {
 }
 
 // registerAll registers everybody in the queue of a key who has no place, until nobody is left. A waiter that could
-// not be registered in a few attempts gets its place when it leads and asks.
+// not be registered in a few attempts gets its place when it is the first and asks.
 func (e *Engine) registerAll(k *Key, as Request) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
@@ -48,9 +48,9 @@ func (e *Engine) registerAll(k *Key, as Request) {
 }
 
 // placed notes the place that an attempt was given.
-func (l *leader) placed(reply store.AcquireReply) {
+func (w *waiter) placed(reply store.AcquireReply) {
 	if reply.Ticket != 0 {
-		l.setTicket(reply.Ticket)
+		w.setTicket(reply.Ticket)
 	}
 }
 

@@ -79,14 +79,14 @@ var nothing = &hold.Hold{}
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
-func (l *leader) took(sent asked) *hold.Hold {
-	l.key.win(l.waiter)
-	if !l.req.Shared {
-		l.engine.sender.Answered(l.req.Proto.Key(), store.Settled{
-			ID: l.ID, NotAfter: max(sent.NotAfter, l.attempts.Late(), l.attempts.CopyLate()),
+func (w *waiter) took(sent asked) *hold.Hold {
+	w.key.win(w)
+	if !w.req.Shared {
+		w.engine().sender.Answered(w.req.Proto.Key(), store.Settled{
+			ID: w.ID, NotAfter: max(sent.NotAfter, w.attempts.Late(), w.attempts.CopyLate()),
 		})
 	} else {
-		l.engine.table.share(l.req.Proto, sent.Start)
+		w.engine().table.share(w.req.Proto, sent.Start)
 	}
 	return nothing
 }

@@ -52,6 +52,6 @@
 //	awaiting -------------> granted     it joined the hold that another one's answer brought
 //	any -------> left                   its context ended
 //
-// A waiter is in the queue while it is waiting, awaiting or asking, and no longer. One that awaits is waiting again when
-// there is nothing to join, and asks then, if it may.
+// A waiter is in the queue while it is waiting, awaiting or asking, and no longer. One that awaits is waiting again
+// when there is nothing to join, and asks then, if it may.
 package localqueue
