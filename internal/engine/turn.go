@@ -78,14 +78,16 @@ func (e *Engine) keepPolling(w *waiter) {
 	}
 	w.polls.Init(func(arg any) {
 		if w := arg.(*waiter); w.poll() {
-			e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
+			e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
 		}
 	}, w)
-	e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
+	e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
 }
 
 // unwatch ends what was armed for a waiter whose call ends.
 func (e *Engine) unwatch(w *waiter) {
 	e.wheel.Cancel(&w.stale)
-	e.wheel.Cancel(&w.polls)
+	if w.polls != nil {
+		e.wheel.Cancel(w.polls)
+	}
 }

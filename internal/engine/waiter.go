@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
 // waiter is one Lock call that did not get its hold yet. It has two sides. What its Key knows of it is guarded by the
@@ -64,18 +65,22 @@ type lastWord struct {
 // engine is the engine of a waiter that has entered a queue.
 func (w *waiter) engine() *Engine { return w.key.table.engine }
 
+// enrolled is a waiter of a kind for which the store keeps a queue, in one piece with what only such a one has.
+type enrolled struct {
+	waiter
+	place localqueue.Place
+	polls watchdog.Timer
+}
+
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
 // for what observers are told.
 func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
 	traits := req.Proto.Traits()
 	var w *waiter
-	if traits.Queues { // in one piece with its place, and so no more to allocate than one that has none
-		both := new(struct {
-			waiter waiter
-			place  localqueue.Place
-		})
-		w = &both.waiter
-		w.Place = &both.place
+	if traits.Queues {
+		own := new(enrolled)
+		w = &own.waiter
+		w.Place, w.polls = &own.place, &own.polls
 	} else {
 		w = new(waiter)
 	}
