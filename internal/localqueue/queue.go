@@ -200,7 +200,7 @@ func (q *Queue) append(w *Waiter) {
 	}
 }
 
-// remove takes w out of the queue, if it is there. It is in a state from then on in which nobody is.
+// remove takes w out of the queue, if it is there, and gives it a state of those that are not.
 func (q *Queue) remove(w *Waiter, to State) {
 	if w.state == Awaiting {
 		q.unawait(w)

@@ -19,7 +19,7 @@ func (q *Queue) Stands(next int64, asked time.Duration) {
 // than it was told, and nobody knows which one it is.
 func (q *Queue) Swapped() {
 	for w := q.first; w != nil; w = w.next {
-		if w.Place != nil {
+		if w.Registers() {
 			w.Place.unsure = true
 		}
 	}

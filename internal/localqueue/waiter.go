@@ -35,8 +35,8 @@ type Caller struct {
 	Since   time.Duration // when the call began
 }
 
-// Waiter is what the queue of a key knows of one call, from when it comes until it has its hold or leaves. What a
-// waiter's id is, and everything below, is changed by the queue's methods, and its own, only.
+// Waiter is what the queue of a key knows of one call, from when it comes until it has its hold or leaves. Its id, and
+// everything below that, changes by the queue's methods and its own only.
 type Waiter struct {
 	Caller
 	ID    string
