@@ -48,7 +48,7 @@ func init() {
 		}, {
 			name: "who waits for one of several locks keeps what an earlier copy of its request took",
 			file: "internal/engine/all.go",
-			old:  `l.renounce() // an earlier copy`,
+			old:  `w.renounce() // an earlier copy`,
 			new:  `_ = sent // an earlier copy`,
 			in:   "multilock", by: "^TestValidityOfWhatAnEarlierCopyTook$",
 		}, {

@@ -17,8 +17,8 @@ var table = append(histories, []mutant{
 	{
 		name: "a fair lock passes over the next in the queue",
 		file: "internal/localqueue/turn.go",
-		old:  `w.ticket > 0 && w.ticket <= q.next && !w.unsure`,
-		new:  `!w.unsure`,
+		old:  `w.ticket > 0 && w.ticket <= q.next && !p.unsure`,
+		new:  `!p.unsure`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
 	}, {
 		name: "who stands next in a fair lock's queue may be anybody's",
@@ -48,7 +48,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
 		file: "internal/localqueue/turn.go",
-		old:  ` && w.late == 0`,
+		old:  ` && p.late == 0`,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
@@ -126,8 +126,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold passes to a waiter that has another place than it was told",
 		file: "internal/localqueue/turn.go",
-		old:  `		w.unsure = true`,
-		new:  `		_ = w`,
+		old:  `			w.Place.unsure = true`,
+		new:  `			_ = w`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
 		name: "a claim leaves its waiter in the queue",
@@ -316,14 +316,14 @@ var table = append(histories, []mutant{
 	}, {
 		name: "of all that were refused two go on asking",
 		file: "internal/localqueue/answer.go",
-		old:  `other.wait() // a second`,
-		new:  `other.wait(); break // a second`,
+		old:  `other.wait(Waiting) // a second`,
+		new:  `other.wait(Waiting); break // a second`,
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "whoever left is registered all the same",
 		file: "internal/localqueue/register.go",
 		old:  "if w.state == Left {\n\t\t\tcontinue",
-		new:  "if w.state == Left && w.listed {\n\t\t\tcontinue",
+		new:  "if w.state == Left && w.listed() {\n\t\t\tcontinue",
 		in:   "internal/localqueue", by: "^TestSearch$",
 	}, {
 		name: "a goroutine that comes back at once owes nothing",
@@ -504,9 +504,9 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an attempt that does not wait listens",
 		file: "internal/engine/attempt.go",
-		old:  `l.tells = sent.reply.Also`,
-		new: `if l.tells = sent.reply.Also; l.tells != "" && l.also == nil {
-				l.also = l.engine.store.Join(l.tells, "")
+		old:  `w.tells = sent.reply.Also`,
+		new: `if w.tells = sent.reply.Also; w.tells != "" && w.also == nil {
+				w.also = w.engine().store.Join(w.tells, "")
 			}`,
 		in: "internal/memstore", by: "^TestATryListensToNobody$",
 	}, {

@@ -15,31 +15,21 @@ import (
 
 var errStale = errors.New("the grant was confirmed too late: its lease was nearly over")
 
-// leader is a waiter at the head of its queue: the only one of its process that waits on Redis. It is used by the
-// goroutine of its Lock call alone, and so needs no mutex; what other goroutines write of a waiter (its state, its id,
-// the hold that came to it) is guarded by the mutex of its Key.
-//
-// What is unknown of its requests is in the waiter's attempts, which is settled before the waiter is forgotten,
-// whichever way its call ends.
-type leader struct {
-	*waiter
-	engine *Engine
-	untold bool  // an attempt had no answer that may have told of a lapse
-	busy   bool  // the last answer was that another has the lock
-	last   error // of the last attempt that got no answer
-	ticket store.Ticket
-	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
-	tells  string          // another channel on which the holder publishes its release; "": none
-	also   store.Ticket    // of that one
-	pause  time.Duration   // between attempts that got no answer
-	nap    time.Duration   // between attempts where nobody publishes a release
+// begin has w ask Redis from now on. It listens to nothing yet. That the caller was told "busy" before, by another
+// queue, is known from the start: if its time is over before Redis answers, "busy" is the better thing to say.
+func (w *waiter) begin() {
+	w.ears = ears{}
+	w.lastWord = lastWord{busy: w.req.Busy || w.lockSet != nil && w.lockSet.busy, why: w.why}
 }
 
-// newLeader makes w the leader. That the caller was told "busy" before, by another queue, is known to it from the
-// start: if its time is over before Redis answers, "busy" is the better thing to say.
-func (e *Engine) newLeader(w *waiter) *leader {
-	busy := w.req.Busy || w.lockSet != nil && w.lockSet.busy
-	return &leader{waiter: w, engine: e, busy: busy, pause: request.FirstPause, nap: request.FirstPause}
+// backoff is the next of some pauses, each of which is twice as long as the one before.
+type backoff time.Duration
+
+// next is the pause, after which the one that follows is no longer than most.
+func (b *backoff) next(most time.Duration) time.Duration {
+	pause := time.Duration(*b)
+	*b = backoff(min(2*pause, most))
+	return pause
 }
 
 // acquire tries until it holds: try, subscribe, try again, wait for a message, the holder's end, or the
@@ -48,7 +38,7 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // Why no wake-up is lost. A release is published on the channel in the same script that releases. It happens either
 // before the attempt that was answered "busy", and then that attempt would have been granted; or after the subscription
 // stood, and then its message is received; or in between. For those in between, the confirmation of the subscription
-// counts as a message: the leader asks once more. Only then does it wait. Messages that come while an attempt is under
+// counts as a message: the waiter asks once more. Only then does it wait. Messages that come while an attempt is under
 // way stay in the ticket, and awaitWakeup finds them. What can still be lost is a message itself, when a connection
 // breaks: the ticket is ready then too (whoever listens may have missed something), and if even that fails, the
 // lease of the holder and the poll interval bound the wait.
@@ -67,46 +57,55 @@ func (e *Engine) newLeader(w *waiter) *leader {
 // before it asks (repay). One that is not subscribed but was the last to end a run waits out the pause that it left
 // to others.
 func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, error) {
-	l := e.newLeader(w)
-	defer l.unsubscribe()
-	if channel := w.req.Proto.Channel(); channel != "" && e.store.Heard(channel) != (store.Count{}) {
-		l.ticket = e.store.Join(channel, w.req.Proto.Key())
-		l.repay(limited)
+	w.begin()
+	defer w.unsubscribe()
+	channel := w.req.Proto.Channel()
+	if channel != "" && e.store.Heard(channel) != (store.Count{}) {
+		w.ticket = e.store.Join(channel, w.req.Proto.Key())
+		w.repay(limited)
 	} else if w.out > 0 {
 		if out := w.out - e.clock.Now(); out > 0 {
 			e.sender.Pause(limited, out)
 		}
 	}
+	silence, nap := backoff(request.FirstPause), backoff(request.FirstPause)
 	for {
-		if l.steppedBack(false) {
+		if w.steppedBack(false) {
 			return nil, errBehind
 		}
-		h, pttl, err := l.turn(limited)
+		h, pttl, err := w.turn(limited)
 		if h != nil {
 			return e.given(w, h), nil
 		}
 		if limited.Err() != nil || e.sender.Closed() || errors.Is(err, request.ErrAbandoned) {
-			l.abandon()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
+			w.abandon()
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, w.said(), w.last)
 		}
 		if turned(err) {
-			l.abandon()
+			w.abandon()
 			return nil, err
 		}
 		if err != nil {
-			if err := l.failed(limited, err); err != nil {
-				l.abandon()
+			if err := w.failed(err); err != nil {
+				w.abandon()
 				return nil, err
 			}
+			e.sender.Pause(limited, silence.next(request.LastPause))
 			continue
 		}
+		silence = backoff(request.FirstPause)
 		if w.req.Answered != nil {
 			w.req.Answered()
 		}
-		if l.steppedBack(true) {
+		if w.steppedBack(true) {
 			return nil, errBehind
 		}
-		l.awaitWakeup(limited, pttl)
+		if channel == "" { // nobody publishes a release
+			at := nap.next(e.cfg.MaxPoll)
+			e.sender.Pause(limited, min(at/2+rand.N(at), pttl+time.Millisecond))
+			continue
+		}
+		w.awaitWakeup(limited, pttl)
 	}
 }
 
@@ -118,62 +117,62 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 // All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
 // that hangs takes all of it, and the call fails.
 func (e *Engine) try(limited, ctx context.Context, w *waiter) (*hold.Hold, error) {
-	l := e.newLeader(w)
+	w.begin()
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
 	for n := range 3 {
 		var h *hold.Hold
-		h, err = l.attemptUntil(limited, n > 0, end)
+		h, err = w.attemptUntil(limited, n > 0, end)
 		if h != nil {
 			return h, nil
 		}
 		if turned(err) {
-			l.abandon()
+			w.abandon()
 			return nil, err
 		}
 		if err != nil && (limited.Err() != nil || e.sender.Closed()) {
-			l.abandon()
-			return nil, e.gaveUp(limited, ctx, w.req.Proto, l.answer(), l.last)
+			w.abandon()
+			return nil, e.gaveUp(limited, ctx, w.req.Proto, w.said(), w.last)
 		}
 		if store.FaultOf(err) != store.FaultAmbiguous || isShortfall(err) || e.clock.Now() >= end {
 			break
 		}
 	}
-	l.abandon()
+	w.abandon()
 	switch {
 	case err == nil:
-		return nil, e.busy(w.req.Proto, l.why)
-	case l.last != nil: // which says more than that a repetition was left, or not sent
-		err = l.last
+		return nil, e.busy(w.req.Proto, w.why)
+	case w.last != nil: // which says more than that a repetition was left, or not sent
+		err = w.last
 	}
 	return nil, e.unavailable(w.req.Proto, err)
 }
 
 // attemptUntil is an attempt that, if it is a repetition, is left at end: the first one has that limit by itself.
-func (l *leader) attemptUntil(ctx context.Context, again bool, end time.Duration) (*hold.Hold, error) {
+func (w *waiter) attemptUntil(ctx context.Context, again bool, end time.Duration) (*hold.Hold, error) {
 	if again {
-		left, cancel := context.WithTimeout(ctx, end-l.engine.clock.Now())
+		left, cancel := context.WithTimeout(ctx, end-w.engine().clock.Now())
 		defer cancel()
 		ctx = left
 	}
-	h, _, err := l.attempt(ctx)
+	h, _, err := w.attempt(ctx)
 	return h, err
 }
 
-// answer is what Redis said last to this waiter; nil if it said nothing.
-func (l *leader) answer() error {
-	if !l.busy {
+// said is what Redis said last to this waiter; nil if it said nothing.
+func (w *waiter) said() error {
+	if !w.busy {
 		return nil
 	}
-	return l.waiter.answer(l.engine)
+	return w.answer()
 }
 
 // answer is what is said to a waiter that was refused.
-func (w *waiter) answer(e *Engine) error {
+func (w *waiter) answer() error {
 	if w.why != nil {
 		return w.why
 	}
-	return e.busyWord(w.req.Proto)
+	return w.engine().busyWord(w.req.Proto)
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
@@ -185,22 +184,20 @@ func (w *waiter) answer(e *Engine) error {
 //
 // With minimum replicas there may be a grant that too few of them confirmed. It is taken back at once, so that the
 // caller who is told of the shortfall does not keep others out for a lease.
-func (l *leader) failed(ctx context.Context, err error) error {
-	e := l.engine
+func (w *waiter) failed(err error) error {
+	e := w.engine()
 	if isShortfall(err) {
-		for _, req := range l.all() {
-			e.takeBack(req, l.ID)
+		for _, req := range w.all() {
+			e.takeBack(req, w.ID)
 		}
 	}
 	if final(err) {
-		return e.unavailable(l.req.Proto, err)
+		return e.unavailable(w.req.Proto, err)
 	}
-	l.busy = false
-	if e.clock.Now()-l.answered(err) > e.cfg.Lease {
-		return e.unavailable(l.req.Proto, err)
+	w.busy = false
+	if e.clock.Now()-w.answered(err) > e.cfg.Lease {
+		return e.unavailable(w.req.Proto, err)
 	}
-	e.sender.Pause(ctx, l.pause)
-	l.pause = min(2*l.pause, request.LastPause)
 	return nil
 }
 
@@ -222,49 +219,43 @@ func (e *Engine) Unanswered(err error) bool {
 // The other reasons: a message; a message of another channel, on which a hold of another kind is released; a hold that
 // was passed to this waiter in memory while it waited here (roused); the end of the holder's lease by its own account,
 // plus a millisecond because expiry in Redis is that coarse; and the poll interval, which is for what no message tells
-// (a key that was deleted by hand). Where there is no channel the waiter asks at growing, random intervals, so that
-// many waiters do not ask in step.
+// (a key that was deleted by hand). Where there is no channel it is not called: the waiter asks at growing, random
+// intervals, so that many waiters do not ask in step.
 //
 // Before it returns it takes what is ready in both tickets. Every message up to that moment is covered by the attempt
 // that follows, so it would only cause a second attempt for the same release. A message that comes after is left.
-func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
-	e := l.engine
-	l.pause = request.FirstPause
-	if l.req.Proto.Channel() == "" {
-		e.sender.Pause(ctx, min(l.nap/2+rand.N(l.nap), pttl+time.Millisecond))
-		l.nap = min(2*l.nap, e.cfg.MaxPoll)
-		return
-	}
+func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
+	e := w.engine()
 	patience := min(pttl+time.Millisecond, e.cfg.MaxPoll)
 	var reason <-chan struct{}
-	if l.ticket == nil {
+	if w.ticket == nil {
 		_ = crash.At(crash.Subscribe)
-		l.ticket = e.store.Join(l.req.Proto.Channel(), l.req.Proto.Key())
-		reason = l.ticket.Ready()
+		w.ticket = e.store.Join(w.req.Proto.Channel(), w.req.Proto.Key())
+		reason = w.ticket.Ready()
 	}
 	var also <-chan struct{}
-	if l.also == nil && l.tells != "" { // its confirmation wakes too, so nothing is missed
-		l.also = e.store.Join(l.tells, "")
+	if w.also == nil && w.tells != "" { // its confirmation wakes too, so nothing is missed
+		w.also = e.store.Join(w.tells, "")
 	}
-	if l.also != nil {
-		also = l.also.C()
+	if w.also != nil {
+		also = w.also.C()
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-reason:
 		_ = crash.At(crash.Subscribed)
-	case <-l.ticket.C():
-		l.woken(ctx, reason)
+	case <-w.ticket.C():
+		w.woken(ctx, reason)
 	case <-also:
-	case <-l.roused:
+	case <-w.roused:
 	case <-timer.C:
 	case <-ctx.Done():
 	case <-e.sender.Closing():
 	}
 	for range 2 {
 		select { // the attempt that follows covers every wake-up so far
-		case <-l.ticket.C():
+		case <-w.ticket.C():
 		case <-also:
 		default:
 		}
@@ -272,7 +263,7 @@ func (l *leader) awaitWakeup(ctx context.Context, pttl time.Duration) {
 }
 
 // woken tells a message from the confirmation of the subscription, which wakes as well.
-func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
+func (w *waiter) woken(ctx context.Context, subscribed <-chan struct{}) {
 	select {
 	case <-subscribed:
 		_ = crash.At(crash.Subscribed)
@@ -280,7 +271,7 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 	default:
 	}
 	_ = crash.At(crash.Wake)
-	l.repay(ctx)
+	w.repay(ctx)
 }
 
 // repay lets as many releases of others pass as the last run of turns here made the process owe: otherwise
@@ -300,17 +291,17 @@ func (l *leader) woken(ctx context.Context, subscribed <-chan struct{}) {
 // The debt does not shrink because the wait for a message ended. If it ended because the process whose turn it is holds
 // for long, the attempt finds that out; and with a smaller debt two processes would think that it is their turn. As
 // every message reduces it by one, the debt ends all the same.
-func (l *leader) repay(ctx context.Context) {
-	e := l.engine
-	if !l.owes(l.ticket.Count()) {
+func (w *waiter) repay(ctx context.Context) {
+	e := w.engine()
+	if !w.owes(w.ticket.Count()) {
 		return
 	}
 	timer := time.NewTimer(grace())
 	defer timer.Stop()
 	for {
 		select {
-		case <-l.ticket.C():
-		case <-l.roused:
+		case <-w.ticket.C():
+		case <-w.roused:
 			return
 		case <-timer.C:
 			return
@@ -319,7 +310,7 @@ func (l *leader) repay(ctx context.Context) {
 		case <-e.sender.Closing():
 			return
 		}
-		if !l.owes(l.ticket.Count()) {
+		if !w.owes(w.ticket.Count()) {
 			return
 		}
 		timer.Reset(grace())
@@ -332,8 +323,8 @@ func (l *leader) repay(ctx context.Context) {
 func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 // unsubscribe leaves the channels. The subscription itself stays for a while, for the next waiter of this process.
-func (l *leader) unsubscribe() {
-	for _, t := range []store.Ticket{l.ticket, l.also} {
+func (w *waiter) unsubscribe() {
+	for _, t := range []store.Ticket{w.ticket, w.also} {
 		if t != nil {
 			t.Leave()
 		}
@@ -347,17 +338,17 @@ func (l *leader) unsubscribe() {
 // mentioned. Then the id is given up if its fate is unknown, under which nothing may be asked any more. Then the waiter
 // leaves the queue, at which the next one begins to ask. A hold that was passed to it at that very moment is not lost:
 // leaving reports it, and quit passes it on.
-func (l *leader) abandon() {
-	if l.untold {
-		l.engine.lapsed(l.waiter)
+func (w *waiter) abandon() {
+	if w.untold {
+		w.engine().lapsed(w)
 	}
-	l.renounce()
-	left := l.engine.quit(l.waiter)
-	if l.lockSet != nil {
-		l.lockSet.id, l.lockSet.attempts = l.ID, l.attempts // it may go on in another queue
+	w.renounce()
+	left := w.engine().quit(w)
+	if w.lockSet != nil {
+		w.lockSet.id, w.lockSet.attempts = w.ID, w.attempts // it may go on in another queue
 		return
 	}
-	l.engine.leaveRedis(l.waiter, left)
+	w.engine().leaveRedis(w, left)
 }
 
 // leaveRedis takes away what a waiter that left its queue may have in Redis, or come to have, and what no lease ends: a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -121,7 +122,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 // newMember is the waiter of a set in the queue that it goes to next.
 func (e *Engine) newMember(g *lockSet) *waiter {
 	w := e.newWaiter(g.reqs[g.at], g.since, outer{})
-	w.lockSet, w.Set = g, true
+	w.lockSet, w.Manner = g, localqueue.Set
 	if g.id != "" {
 		w.ID, w.attempts = g.id, g.attempts
 	}
@@ -214,78 +215,78 @@ func (e *Engine) attachAll(
 // If a member other than the one in whose queue it stands is busy, it must not stay where it is. That member's
 // release is told on another channel; here it would wait for a message that has nothing to do with what keeps it
 // out.
-func (l *leader) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, error) {
-	e := l.engine
-	if at := e.table.inTheWay(l.lockSet); at >= 0 {
-		l.busy = true
+func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, error) {
+	e := w.engine()
+	if at := e.table.inTheWay(w.lockSet); at >= 0 {
+		w.busy = true
 		return nil, 0, elsewhere{at}
 	}
-	sent := e.askAll(ctx, l.waiter)
+	sent := e.askAll(ctx, w)
 	if sent.err != nil {
 		if errors.Is(sent.err, store.ErrApart) {
 			if store.FaultOf(sent.err) == store.FaultAmbiguous {
-				l.attempts.Lost(sent.Receipt)
+				w.attempts.Lost(sent.Receipt)
 			}
 			return nil, 0, sent.err
 		}
-		l.unanswered(sent.asked)
+		w.unanswered(sent.asked)
 		return nil, 0, sent.err
 	}
-	l.heard()
+	w.heard()
 	if sent.all.Status == store.Busy {
-		l.busy = true
-		l.attempts.Refused(sent.Receipt)
-		l.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
-		if sent.all.Which != l.lockSet.at {
+		w.busy = true
+		w.attempts.Refused(sent.Receipt)
+		w.renounce() // an earlier copy may have taken others, and a set that waits holds nothing
+		if sent.all.Which != w.lockSet.at {
 			return nil, 0, elsewhere{sent.all.Which}
 		}
-		l.toldBusy()
+		w.toldBusy()
 		return nil, sent.all.PTTL, nil
 	}
-	h, err := l.wonAll(sent)
+	h, err := w.wonAll(sent)
 	return h, 0, err
 }
 
 // wonAll lists the holds, unless the shortest lease is as good as over. All begin at the same instant, and by the same
 // rule as a single hold (see granted). The member in whose queue the waiter stands is won there, which ends its turn to
 // ask; the others are added to their keys, where nobody may be waiting.
-func (l *leader) wonAll(sent askedAll) (*hold.Hold, error) {
-	e, start := l.engine, l.attempts.Since(sent.Since) // an earlier copy may have taken some of them
+func (w *waiter) wonAll(sent askedAll) (*hold.Hold, error) {
+	e, start := w.engine(), w.attempts.Since(sent.Since) // an earlier copy may have taken some of them
 	if sent.all.Status == store.Already {
-		start = l.attempts.SinceAny(sent.Since)
+		start = w.attempts.SinceAny(sent.Since)
 	}
-	for _, req := range l.lockSet.reqs {
+	for _, req := range w.lockSet.reqs {
 		if e.clock.Now() >= hold.ValidUntil(start, req.Lease) {
-			l.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
-			l.renounce()
+			w.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
+			w.renounce()
 			return nil, opaque{errStale}
 		}
 	}
-	l.lockSet.held = make([]*hold.Hold, 0, len(l.lockSet.reqs))
-	for i, req := range l.lockSet.reqs {
+	w.lockSet.held = make([]*hold.Hold, 0, len(w.lockSet.reqs))
+	for i, req := range w.lockSet.reqs {
 		var h *hold.Hold
-		if i == l.lockSet.at {
-			h = l.wonOne(sent.all.Fences[i], start)
+		if i == w.lockSet.at {
+			h = w.wonOne(sent.all.Fences[i], start)
 		} else {
-			_, h = e.add(req, l.ID, sent.all.Fences[i], start, l.attempts.Late(), 0)
+			_, h = e.add(req, w.ID, sent.all.Fences[i], start, w.attempts.Late(), 0)
 		}
-		l.lockSet.held = append(l.lockSet.held, h)
+		w.lockSet.held = append(w.lockSet.held, h)
 	}
 	if e.sender.Closed() {
-		for _, h := range l.lockSet.held {
+		for _, h := range w.lockSet.held {
 			grantOf(h).disown()
 		}
 		return nil, store.ErrUnsent
 	}
-	return l.lockSet.held[l.lockSet.at], nil
+	return w.lockSet.held[w.lockSet.at], nil
 }
 
 // wonOne lists the grant of the member in whose queue the waiter stands, and ends its turn to ask.
-func (l *leader) wonOne(fence int64, start time.Duration) *hold.Hold {
-	l.key.mu.Lock()
-	defer l.key.unlock()
-	g, h := l.engine.newGrantLocked(l.key, l.req, l.ID, fence, start, l.attempts.Late())
-	l.key.winLocked(l.waiter, g)
+func (w *waiter) wonOne(fence int64, start time.Duration) *hold.Hold {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	g, h := w.engine().newGrantLocked(w.key, w.req, w.ID, fence, start, w.attempts.Late())
+	w.key.winLocked(w, g)
 	return h
 }
 

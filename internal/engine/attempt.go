@@ -22,30 +22,30 @@ func turned(err error) bool {
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
 // sent; granted counts its validity from the first request that may have begun it.
-func (l *leader) attempt(ctx context.Context) (*hold.Hold, time.Duration, error) {
-	if l.lockSet != nil {
-		return l.attemptAll(ctx)
+func (w *waiter) attempt(ctx context.Context) (*hold.Hold, time.Duration, error) {
+	if w.lockSet != nil {
+		return w.attemptAll(ctx)
 	}
-	return l.settle(l.engine.ask(ctx, l.waiter))
+	return w.settle(w.engine().ask(ctx, w))
 }
 
 // settle does what follows from what came of an attempt.
-func (l *leader) settle(sent asked) (*hold.Hold, time.Duration, error) {
+func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 	if sent.err != nil {
-		l.unanswered(sent)
+		w.unanswered(sent)
 		return nil, 0, sent.err
 	}
-	l.heard()
-	l.noteLapse(sent.reply)
+	w.heard()
+	w.noteLapse(sent.reply)
 	if sent.reply.Status == store.Busy {
-		l.busy, l.why = true, sent.reply.Why
-		l.attempts.Refused(sent.Receipt)
-		l.toldBusy()
-		l.placed(sent.reply)
-		l.tells = sent.reply.Also
+		w.busy, w.why = true, sent.reply.Why
+		w.attempts.Refused(sent.Receipt)
+		w.toldBusy()
+		w.placed(sent.reply)
+		w.tells = sent.reply.Also
 		return nil, sent.reply.PTTL, nil
 	}
-	h, err := l.granted(sent)
+	h, err := w.granted(sent)
 	return h, 0, err
 }
 
@@ -55,36 +55,36 @@ func (l *leader) settle(sent asked) (*hold.Hold, time.Duration, error) {
 // have been carried out: that is added to the doubt, with its receipt. The caller's
 // context ended while it was under way: then the goroutine that still waits for the answer cleans up after this request
 // and after all earlier ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
-func (l *leader) unanswered(sent asked) {
+func (w *waiter) unanswered(sent asked) {
 	// What Redis said last says more than that nothing was sent any more.
-	if l.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
-		l.last = sent.err
+	if w.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
+		w.last = sent.err
 	}
 	switch {
 	case errors.Is(sent.err, request.ErrAbandoned):
-		l.attempts.HandOver() // the goroutine that gets the late reply cleans up after all of it
-		l.untold = false
+		w.attempts.HandOver() // the goroutine that gets the late reply cleans up after all of it
+		w.untold = false
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
-		l.attempts.Lost(sent.Receipt)
-		l.untold = !l.once
+		w.attempts.Lost(sent.Receipt)
+		w.untold = !w.once
 	}
 }
 
 // heard notes that Redis answers.
-func (l *leader) heard() {
-	if l.last != nil {
-		l.last = nil
-		l.answered(nil)
+func (w *waiter) heard() {
+	if w.last != nil {
+		w.last = nil
+		w.answered(nil)
 	}
 }
 
 // noteLapse has the others registered again if an attempt was told that the store had given up this process, or may
 // have been.
-func (l *leader) noteLapse(reply store.AcquireReply) {
-	if reply.Lapsed || l.untold {
-		l.untold = false
-		l.engine.lapsed(l.waiter)
+func (w *waiter) noteLapse(reply store.AcquireReply) {
+	if reply.Lapsed || w.untold {
+		w.untold = false
+		w.engine().lapsed(w)
 	}
 }
 
@@ -100,22 +100,22 @@ func (l *leader) noteLapse(reply store.AcquireReply) {
 //
 // A grant is listed before anybody is told of it. Close looks for grants after it has closed the sender; so either
 // Close finds this one, or the sender is found closed here and the grant is given to the ledger.
-func (l *leader) granted(sent asked) (*hold.Hold, error) {
-	e := l.engine
-	if l.req.Loose {
-		return l.took(sent), nil
+func (w *waiter) granted(sent asked) (*hold.Hold, error) {
+	e := w.engine()
+	if w.req.Loose {
+		return w.took(sent), nil
 	}
 	start := sent.Since
 	if sent.reply.Status == store.Already {
-		start = l.attempts.SinceAny(start)
+		start = w.attempts.SinceAny(start)
 	}
-	if e.clock.Now() >= hold.ValidUntil(start, l.req.Lease) {
-		l.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
-		l.renounce()
-		l.setTicket(0)
+	if e.clock.Now() >= hold.ValidUntil(start, w.req.Lease) {
+		w.attempts.Lost(store.Receipt{Since: start, Late: sent.Late})
+		w.renounce()
+		w.setTicket(0)
 		return nil, opaque{errStale}
 	}
-	g, h := l.won(sent, start)
+	g, h := w.won(sent, start)
 	if e.sender.Closed() {
 		g.disown() // Close may have looked for grants before this one was listed
 		return nil, store.ErrUnsent
@@ -125,17 +125,17 @@ func (l *leader) granted(sent asked) (*hold.Hold, error) {
 
 // won makes what Redis granted to the waiter that asked a grant of this process: with a token of the range, and with
 // what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
-func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
-	w, e, k := l.waiter, l.engine, l.key
+func (w *waiter) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
+	e, k := w.engine(), w.key
 	k.mu.Lock()
 	defer k.unlock()
-	late := l.attempts.Late()
-	if w.Registers {
+	late := w.attempts.Late()
+	if w.Registers() {
 		late = max(late, store.Late(w.Late()))
 	}
 	now, q := e.clock.Now(), k.queueLocked()
 	g, h := e.newGrantLocked(k, w.req, w.ID, sent.reply.Fence, start, late)
-	l.shares(g, now-sent.Since)
+	w.shares(g, now-sent.Since)
 	q.Took(now - sent.Since)
 	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
 		g.lendLocked(h, sent.reply.Spare)
@@ -144,7 +144,7 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 		g.withinLocked(h, w.under)
 	}
 	k.winLocked(w, g)
-	if w.Registers {
+	if w.Registers() {
 		q.Stands(sent.reply.Next, sent.Since)
 		if sent.reply.Swapped {
 			q.Swapped()
@@ -160,24 +160,24 @@ func (l *leader) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 // What could happen without it: a waiter's request hangs in a broken connection; its caller's context ends; the call
 // returns; the connection is repaired, and the request takes the lock, under an id that nobody knows any more. Others
 // would wait for a whole lease for a holder that does not exist.
-func (l *leader) renounce() {
-	if l.attempts.InDoubt() {
-		late, now := max(l.attempts.Late(), l.attempts.CopyLate(), l.entering()), l.engine.clock.Now()
-		silent := now - l.attempts.Since(now)
-		for _, req := range l.all() {
-			l.engine.disown(req, l.ID, late, silent)
+func (w *waiter) renounce() {
+	if w.attempts.InDoubt() {
+		late, now := max(w.attempts.Late(), w.attempts.CopyLate(), w.entering()), w.engine().clock.Now()
+		silent := now - w.attempts.Since(now)
+		for _, req := range w.all() {
+			w.engine().disown(req, w.ID, late, silent)
 		}
-		l.attempts = request.Attempts{}
-		l.rename(l.engine.newID())
+		w.attempts = request.Attempts{}
+		w.rename(w.engine().newID())
 	}
 }
 
 // all are the requests that the waiter stands for.
-func (l *leader) all() []Request {
-	if l.lockSet != nil {
-		return l.lockSet.reqs
+func (w *waiter) all() []Request {
+	if w.lockSet != nil {
+		return w.lockSet.reqs
 	}
-	return []Request{l.req}
+	return []Request{w.req}
 }
 
 // isShortfall reports that too few replicas confirmed what was done: it was done on the primary.

@@ -9,21 +9,13 @@ import (
 	"github.com/holdfast-go/holdfast/internal/request"
 )
 
-// joiner is what the waiter of a reader has besides.
+// mayJoin makes w one that may join another's hold, and that others may join.
 //
 // Readers that come while another one of their process asks Redis wait for the answer to that request; see package
 // localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
-type joiner struct {
-	ctx     context.Context // of its Lock call
-	level   *hold.Level     // by which it joined another's hold; guarded by the mutex of its Key
-	awaited bool            // others wait for the answer to the request that it was granted
-}
-
-// mayJoin makes w's waiter one that may join another's hold, and that others may join.
-func (e *Engine) mayJoin(ctx context.Context, w *waiter) {
+func (e *Engine) mayJoin(w *waiter) {
 	if joins(w.req, w.under) && localqueue.AwaitTime(e.readTrip()) > 0 {
-		w.joiner = &joiner{ctx: ctx}
-		w.Joins = true
+		w.Manner = localqueue.Joins
 	}
 }
 
@@ -44,8 +36,8 @@ func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) 
 //
 // The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
 // answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
-func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, error) {
-	if w.joiner == nil || w.Told() == nil { // it asks at once
+func (e *Engine) awaitAnswer(limited, ctx context.Context, w *waiter) (*hold.Level, error) {
+	if w.Manner != localqueue.Joins || w.Told() == nil { // it asks at once
 		return nil, nil
 	}
 	timer := time.NewTimer(localqueue.AwaitTime(e.readTrip()))
@@ -65,9 +57,9 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 		case <-e.sender.Closing():
 		}
 		if left := e.quit(w); left.Hold {
-			return w.joiner.level, nil
+			return w.level, nil
 		}
-		return nil, e.gaveUp(limited, w.joiner.ctx, w.req.Proto, nil, request.ErrAbandoned)
+		return nil, e.gaveUp(limited, ctx, w.req.Proto, nil, request.ErrAbandoned)
 	}
 }
 
@@ -75,7 +67,7 @@ func (e *Engine) awaitAnswer(limited context.Context, w *waiter) (*hold.Level, e
 // each reader opens its own. The grant stands, because the caller has a level of it; if it was lost, nobody joins, and
 // they ask for themselves.
 func (e *Engine) bring(w *waiter, h *hold.Hold) {
-	if w.joiner == nil || !w.joiner.awaited {
+	if !w.awaited {
 		return
 	}
 	k := w.key
@@ -83,8 +75,8 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 	defer k.unlock()
 	k.queueLocked().Bring(&w.Waiter, func(other *localqueue.Waiter) bool {
 		o := waiterOf(other)
-		o.joiner.level = grantOf(h).JoinLocked(o.req.want(), h.Fence)
-		return o.joiner.level != nil
+		o.level = grantOf(h).JoinLocked(o.req.want(), h.Fence)
+		return o.level != nil
 	})
 }
 
@@ -92,7 +84,7 @@ func (e *Engine) bring(w *waiter, h *hold.Hold) {
 func (w *waiter) joined() (level *hold.Level, awaits bool) {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
-	return w.joiner.level, w.Awaits()
+	return w.level, w.Look() == localqueue.Awaiting
 }
 
 // overdue has w ask for itself, if it waits for another's answer.

@@ -15,9 +15,9 @@ import (
 // it is one that a request of this process was granted a short time ago, by the script that looks whether a writer
 // waits. A renewal does not look, so it makes no grant any younger. A writer that comes to its gate just after that
 // look waits for the readers that join within the time of a run, and then no more.
-func (l *leader) shares(g *Grant, trip time.Duration) {
-	if joins(l.req, l.under) {
-		l.engine.trip.Store(int64(trip))
+func (w *waiter) shares(g *Grant, trip time.Duration) {
+	if joins(w.req, w.under) {
+		g.engine().trip.Store(int64(trip))
 		g.Share(g.since + localqueue.JoinTime(trip))
 	}
 }

@@ -53,10 +53,10 @@ func TestAGrantThatIsNotRenewedIsNotJoined(t *testing.T) {
 		st := &joinStore{}
 		e := New(Config{Store: st, ClientID: "client", Lease: time.Minute, Logger: slog.New(slog.DiscardHandler)})
 		req := Request{Proto: joinRules{}, Lease: time.Minute, Kept: true}
-		l := &leader{waiter: e.newWaiter(req, e.clock.Now(), outer{}), engine: e}
+		w := e.newWaiter(req, e.clock.Now(), outer{})
 		k := e.table.lock(req.Proto.Key())
-		g, h := e.newGrantLocked(k, req, l.ID, 0, e.clock.Now(), 0)
-		l.shares(g, localqueue.JoinTime(time.Hour))
+		g, h := e.newGrantLocked(k, req, w.ID, 0, e.clock.Now(), 0)
+		w.shares(g, localqueue.JoinTime(time.Hour))
 		k.listLocked(g)
 		k.unlock()
 		require.Nil(t, e.join(t.Context(), req, outer{}), "who asked has not come to it yet")

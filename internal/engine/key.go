@@ -236,9 +236,7 @@ func (k *Key) winLocked(w *waiter, g *Grant) {
 	}
 	q := k.queueLocked()
 	q.Win(&w.Waiter)
-	if w.joiner != nil {
-		w.joiner.awaited = q.Awaited(&w.Waiter)
-	}
+	w.awaited = q.Awaited(&w.Waiter)
 }
 
 // drop takes a grant out that is over, and lets the next in the queue ask Redis. It may be called twice for one grant,

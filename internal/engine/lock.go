@@ -44,9 +44,9 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 	start := e.clock.Now()
 	for {
 		w := e.newWaiter(req, start, under)
-		e.mayJoin(ctx, w)
+		e.mayJoin(w)
 		e.table.enter(w, false)
-		l, err := e.awaitAnswer(limited, w)
+		l, err := e.awaitAnswer(limited, ctx, w)
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +215,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 		}
 		var answer error
 		if trouble == nil {
-			answer = w.answer(e)
+			answer = w.answer()
 		}
 		err := e.gaveUp(limited, ctx, w.req.Proto, answer, trouble)
 		if v, ok := err.(*callError); ok && behind != nil && answer != nil && v.kind == answer {

@@ -65,7 +65,7 @@ func (g *Grant) successorLocked(w *waiter) *hold.Hold {
 		return nil
 	}
 	place := ""
-	if w.Registers {
+	if w.Registers() {
 		place = w.ID
 	}
 	next := g.PassToLocked(w.req.want(), fence, place)

@@ -18,38 +18,38 @@ func portionOf(p store.Protocol) *localqueue.Portion {
 	return nil
 }
 
-// turn is the leader's next step: it asks Redis, unless it was given a hold, or another has asked the same and
-// nothing was heard since.
+// turn is the next step of a waiter that asks: it sends a request, unless it was given a hold, or another has asked the
+// same and nothing was heard since.
 //
 // Where any number may ask at a time, what one of them was told is of use to the others. A semaphore of four
 // permits with sixty waiters of one process would otherwise cause sixty requests for each permit that is returned.
 // Waiters that want different numbers learn nothing from one another: three permits may be too many where one is
 // not.
-func (l *leader) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
-	if l.Size == 0 {
-		return l.attempt(ctx)
+func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
+	if w.Size == 0 {
+		return w.attempt(ctx)
 	}
-	e := l.engine
 	var heard store.Count // none, without a subscription: then everything may have been missed
-	if l.ticket != nil {
-		heard = l.ticket.Count()
+	if w.ticket != nil {
+		heard = w.ticket.Count()
 	}
-	h, pttl, sends := l.requests(localqueue.Heard(heard))
+	h, pttl, sends := w.requests(localqueue.Heard(heard))
 	switch {
 	case h != nil:
 		return h, 0, nil
 	case !sends:
-		l.busy, l.roused = true, l.Told()
+		w.busy, w.roused = true, w.Told()
 		return nil, pttl, nil
 	}
-	h, pttl, err := l.attempt(ctx)
-	if h == nil && err == nil && !l.attempts.InDoubt() {
+	h, pttl, err := w.attempt(ctx)
+	if h == nil && err == nil && !w.attempts.InDoubt() {
+		e := w.engine()
 		until := e.clock.Now() + min(pttl+time.Millisecond, e.cfg.MaxPoll)
-		if l.why != nil {
+		if w.why != nil {
 			until = 0
 		}
-		l.rests(localqueue.Heard(heard), until)
-		l.roused = l.Told() // others set it no more
+		w.rests(localqueue.Heard(heard), until)
+		w.roused = w.Told() // others set it no more
 	}
 	return h, pttl, err
 }
@@ -80,7 +80,7 @@ func (w *waiter) rests(heard localqueue.Heard, until time.Duration) {
 // before it was given a hold under another id. The release of that hold takes away the place that w has now; so this
 // can wait until no copy comes any more.
 func (e *Engine) given(w *waiter, h *hold.Hold) *hold.Hold {
-	if until := w.attempts.CopyLate(); w.Registers && until > 0 && grantOf(h).id != w.ID {
+	if until := w.attempts.CopyLate(); w.Registers() && until > 0 && grantOf(h).id != w.ID {
 		p := w.req.Proto
 		e.sender.Disown(request.Disowned{
 			Proto: p, ID: w.ID, Lease: w.req.Lease, Late: until, Wait: e.store.Late(p.Key(), until),

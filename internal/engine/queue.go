@@ -28,7 +28,7 @@ func (e *Engine) beRegistrar(k *Key, as Request) {
 }
 
 // registerAll registers everybody in the queue of a key who has no place, until nobody is left. A waiter that could
-// not be registered in a few attempts gets its place when it leads and asks.
+// not be registered in a few attempts gets its place when it is the first and asks.
 func (e *Engine) registerAll(k *Key, as Request) {
 	failures := 0
 	for failures < 3 && !e.sender.Closed() {
@@ -45,9 +45,9 @@ func (e *Engine) registerAll(k *Key, as Request) {
 }
 
 // placed notes the place that an attempt was given.
-func (l *leader) placed(reply store.AcquireReply) {
+func (w *waiter) placed(reply store.AcquireReply) {
 	if reply.Ticket != 0 {
-		l.setTicket(reply.Ticket)
+		w.setTicket(reply.Ticket)
 	}
 }
 
@@ -65,7 +65,7 @@ func (l *leader) placed(reply store.AcquireReply) {
 // fourth waiter that was being registered at that very moment has its new place by that request, and is registered
 // twice at worst.
 func (e *Engine) lapsed(w *waiter) {
-	if !w.Registers {
+	if !w.Registers() {
 		return
 	}
 	if k := e.table.lapsed(w.req.Proto.Key()); k != nil {

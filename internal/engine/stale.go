@@ -24,10 +24,10 @@ const (
 // watch is what the wheel looks at while a waiter stands in its queue. Only the wheel's goroutine uses behind and
 // valid.
 type watch struct {
-	stale  watchdog.Timer // notes that it stands behind its own client for long
-	behind *hold.Hold     // that it stood behind when that was looked at first
-	valid  time.Duration  // until when that could be relied on then
-	polls  watchdog.Timer // has it ask now and then, if the store keeps a queue for its kind
+	stale  watchdog.Timer  // notes that it stands behind its own client for long
+	behind *hold.Hold      // that it stood behind when that was looked at first
+	valid  time.Duration   // until when that could be relied on then
+	polls  *watchdog.Timer // has it ask now and then; nil unless the store keeps a queue for its kind
 }
 
 // noteStale has a waiter looked at that waits for one and the same hold of its own client.

@@ -77,12 +77,12 @@ var nothing = &hold.Hold{}
 
 // took ends the wait of a request that leaves no hold. If it only looked, what it saw is the answer to
 // all that stood in the queue when it was sent.
-func (l *leader) took(sent asked) *hold.Hold {
-	l.key.win(l.waiter)
-	if !l.req.Shared {
-		l.req.Proto.Answered(l.ID, max(sent.Late, l.attempts.Late(), l.attempts.CopyLate()))
+func (w *waiter) took(sent asked) *hold.Hold {
+	w.key.win(w)
+	if !w.req.Shared {
+		w.req.Proto.Answered(w.ID, max(sent.Late, w.attempts.Late(), w.attempts.CopyLate()))
 	} else {
-		l.engine.table.share(l.req.Proto, sent.Since)
+		w.engine().table.share(w.req.Proto, sent.Since)
 	}
 	return nothing
 }

@@ -9,7 +9,7 @@ var errBehind = errors.New("somebody before it waits")
 // stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
 // refused and asks for both, or behind a hold.
 func (w *waiter) stepBack() (behind bool) {
-	if !w.Several && !w.Registers {
+	if !w.Several && !w.Registers() {
 		return false
 	}
 	w.key.mu.Lock()
@@ -31,14 +31,14 @@ func (w *waiter) isBehind() bool {
 	return behind
 }
 
-// steppedBack reports whether the leader is to go back into the queue. One of whose requests the fate is
+// steppedBack reports whether a waiter that asks is to go back into the queue. One of whose requests the fate is
 // unknown stays and finds out.
-func (l *leader) steppedBack(refused bool) bool {
-	if l.attempts.InDoubt() || l.once || l.lockSet != nil {
+func (w *waiter) steppedBack(refused bool) bool {
+	if w.attempts.InDoubt() || w.once || w.lockSet != nil {
 		return false
 	}
-	if refused && l.stepBack() {
+	if refused && w.stepBack() {
 		return true
 	}
-	return l.isBehind()
+	return w.isBehind()
 }

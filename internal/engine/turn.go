@@ -73,19 +73,21 @@ func (w *waiter) poll() (listed bool) {
 // more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
 // registered, that request is what Redis hears.
 func (e *Engine) keepPolling(w *waiter) {
-	if !w.Registers {
+	if !w.Registers() {
 		return
 	}
 	w.polls.Init(func(arg any) {
 		if w := arg.(*waiter); w.poll() {
-			e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
+			e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
 		}
 	}, w)
-	e.wheel.Schedule(&w.polls, e.clock.Now()+e.cfg.MaxPoll)
+	e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
 }
 
 // unwatch ends what was armed for a waiter whose call ends.
 func (e *Engine) unwatch(w *waiter) {
 	e.wheel.Cancel(&w.stale)
-	e.wheel.Cancel(&w.polls)
+	if w.polls != nil {
+		e.wheel.Cancel(w.polls)
+	}
 }

@@ -7,37 +7,92 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 	"github.com/holdfast-go/holdfast/internal/request"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// waiter is one Lock call that did not get its hold yet. The goroutine of that call owns it, but for what the queue
-// knows of it, and for the hold that another goroutine may bring to it.
+// waiter is one Lock call that did not get its hold yet. It has two sides. What its Key knows of it is guarded by the
+// mutex of the Key, since other goroutines come to it in the queue. All the rest is used by the goroutine of the call
+// alone, but for what is constant and for the watch of the wheel.
+//
+// What is unknown of its requests is in attempts, which is settled before the waiter is forgotten, whichever way its
+// call ends.
 type waiter struct {
-	localqueue.Waiter // guarded by the mutex of its Key
-	watch             // of the wheel
+	queued
+	watch
 
-	req      Request
-	key      *Key             // in whose queue it is, or was; constant from when it entered
-	under    outer            // the hold of another side under which it passes the queue
-	lockSet  *lockSet         // it stands for several requests; req is the one in whose queue it is
-	once     bool             // it is not going to wait
-	why      error            // what is said if it is refused, where that is not "busy"
+	req     Request
+	under   outer    // the hold of another side under which it passes the queue; constant
+	lockSet *lockSet // it stands for several requests; req is the one in whose queue it is
+	once    bool     // it is not going to wait; constant
+	key     *Key     // in whose queue it is, or was; constant from when it entered
+
+	seen
 	attempts request.Attempts // its requests by its present id
-	hold     *hold.Hold       // that came to it without its asking; guarded as well
-	joiner   *joiner          // of a reader; nil for others
+	ears
+	lastWord
+}
 
+// queued is what a Key knows of a waiter. The mutex of the Key guards it.
+type queued struct {
+	localqueue.Waiter
+	hold    *hold.Hold  // that came to it without its asking
+	level   *hold.Level // by which it joined another's hold
+	awaited bool        // others wait for the answer to the request that it was granted
+}
+
+// seen is what a waiter saw of its Key as it came, or looked last.
+type seen struct {
 	asks bool          // it asked when it entered, at which it was noted that it asks: it need not look
-	out  time.Duration // until when the process leaves the key to others, as of when w began to ask
+	out  time.Duration // until when the process leaves the key to others, as of when it began to ask
+}
+
+// ears are what a waiter that asks listens to, between two requests.
+type ears struct {
+	ticket store.Ticket    // of the lock's channel; nil: it is not subscribed to
+	tells  string          // another channel on which the holder publishes its release; "": none
+	also   store.Ticket    // of that one
+	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
+}
+
+// lastWord is what Redis said last to a waiter that asks.
+type lastWord struct {
+	busy   bool  // that another has the lock
+	why    error // what is said of that, where it is not "busy"
+	last   error // of the last attempt that got no answer
+	untold bool  // an attempt had no answer that may have told of a lapse
+}
+
+// engine is the engine of a waiter that has entered a queue.
+func (w *waiter) engine() *Engine { return w.key.table.engine }
+
+// enrolled is a waiter of a kind for which the store keeps a queue, in one piece with what only such a one has.
+type enrolled struct {
+	waiter
+	place localqueue.Place
+	polls watchdog.Timer
 }
 
 // newWaiter makes a waiter with an id of its own. Since is the instant of the call, for the order among waiters and
 // for what observers are told.
 func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waiter {
-	w := &waiter{req: req, under: under}
 	traits := req.Proto.Traits()
-	w.Waiter = localqueue.Waiter{
-		Kind: req.Proto, Owner: w, Since: since, ID: e.newID(),
-		Several: traits.SeveralAsk, Size: traits.Portion, Registers: traits.Queues,
-		Inside: under.id != "", Shared: req.Shared,
+	var w *waiter
+	if traits.Queues {
+		own := new(enrolled)
+		w = &own.waiter
+		w.Place, w.polls = &own.place, &own.polls
+	} else {
+		w = new(waiter)
+	}
+	w.req, w.under, w.ID = req, under, e.newID()
+	w.Caller = localqueue.Caller{
+		Kind: req.Proto, Owner: w, Since: since, Several: traits.SeveralAsk, Size: traits.Portion,
+	}
+	switch {
+	case under.id != "":
+		w.Manner = localqueue.Inside
+	case req.Shared:
+		w.Manner = localqueue.Shared
 	}
 	return w
 }
@@ -67,7 +122,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 	} else {
 		q.Enter(&w.Waiter)
 	}
-	if w.Look() == localqueue.Asking && !w.Registers && !w.Several {
+	if w.Look() == localqueue.Asking && !w.Registers() && !w.Several {
 		w.asks, w.out = true, q.OutUntil()
 		w.Asks()
 	}

@@ -165,7 +165,6 @@ type actor struct {
 	cancel context.CancelFunc
 	req    Request
 	w      *waiter
-	leader *leader
 	asked  flight // its request
 	hold   *hold.Hold
 	level  *hold.Level
@@ -285,7 +284,7 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 		if len(a.w.Told()) > 0 {
 			add("is woken", false, func() error { <-a.w.Told(); return s.looks(a) })
 		}
-		if a.w.joiner != nil && a.w.Awaits() {
+		if a.w.Look() == localqueue.Awaiting {
 			add("has waited for another's answer for long", true, func() error { a.w.overdue(); return nil })
 		}
 		add("leaves", !closed, func() error { return s.leaves(a) })
@@ -303,7 +302,7 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 		if s.store.free(a.breed.mode) || a.w.isBehind() {
 			add("asks again", false, func() error { return s.asks(a) })
 		}
-		add("leaves", !closed, func() error { a.leader.abandon(); a.phase = gone; return nil })
+		add("leaves", !closed, func() error { a.w.abandon(); a.phase = gone; return nil })
 	case won:
 		add("begins", false, func() error { return s.begins(a) })
 	case bringing:
@@ -365,21 +364,21 @@ func (s *world) comes(a *actor, b *breed) error {
 
 func (s *world) enters(a *actor) error {
 	e := s.engine
-	a.w, a.leader, a.phase = e.newWaiter(a.req, e.clock.Now(), outer{}), nil, looking
+	a.w, a.phase = e.newWaiter(a.req, e.clock.Now(), outer{}), looking
 	if a.w.once = a.breed.once; a.breed.once {
 		if !e.table.enter(a.w, true) {
 			a.phase = gone
 		}
 		return nil
 	}
-	e.mayJoin(a.ctx, a.w)
+	e.mayJoin(a.w)
 	e.table.enter(a.w, false)
 	return nil
 }
 
 // looks lets a call look at its state, and do what the state says.
 func (s *world) looks(a *actor) error {
-	if a.w.joiner != nil && a.w.Told() != nil {
+	if a.w.Manner == localqueue.Joins && a.w.Told() != nil {
 		l, awaits := a.w.joined()
 		switch {
 		case awaits:
@@ -398,7 +397,7 @@ func (s *world) looks(a *actor) error {
 		a.hold, a.phase = h, won
 		return nil
 	case localqueue.Asking:
-		if a.leader = s.engine.newLeader(a.w); !a.breed.once {
+		if a.w.begin(); !a.breed.once {
 			return s.asks(a)
 		}
 		s.sends(a)
@@ -423,7 +422,7 @@ func (s *world) joins(a *actor, l *hold.Level) error {
 
 // asks sends a request of a call, unless the call is behind another one by now.
 func (s *world) asks(a *actor) error {
-	if a.leader.steppedBack(false) {
+	if a.w.steppedBack(false) {
 		a.phase = looking
 		return nil
 	}
@@ -466,17 +465,17 @@ func (s *world) settles(a *actor, err error) error {
 		s.silence(&a.asked)
 	}
 	a.asked.sent.err = err
-	h, _, err := a.leader.settle(a.asked.sent)
+	h, _, err := a.w.settle(a.asked.sent)
 	a.asked = flight{}
 	switch {
 	case h != nil:
 		a.hold, a.phase = h, won
 	case errors.Is(err, request.ErrAbandoned), s.engine.Closed(), a.breed.once && err == nil:
-		a.leader.abandon()
+		a.w.abandon()
 		a.phase = gone
 	case err != nil: // it asks again
 		return s.asks(a)
-	case a.leader.steppedBack(true):
+	case a.w.steppedBack(true):
 		a.phase = looking
 	default:
 		a.phase = listening
@@ -498,8 +497,8 @@ func (s *world) lands(i int, err error) error {
 // leaves ends the context of a call that waits in the queue.
 func (s *world) leaves(a *actor) error {
 	left := s.engine.quit(a.w)
-	if left.Hold && a.w.joiner != nil && a.w.joiner.level != nil {
-		return s.opens(a, a.w.joiner.level)
+	if left.Hold && a.w.level != nil {
+		return s.opens(a, a.w.level)
 	}
 	s.engine.leaveRedis(a.w, left)
 	a.phase = gone
@@ -509,9 +508,8 @@ func (s *world) leaves(a *actor) error {
 // begins gives the Hold that came to a call its context, and looks at its token.
 func (s *world) begins(a *actor) error {
 	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), a.req)
-	awaited := a.w.joiner != nil && a.w.joiner.awaited
 	if !ok {
-		if awaited {
+		if a.w.awaited {
 			s.engine.bring(a.w, a.hold)
 		}
 		if a.breed.once || s.engine.Closed() {
@@ -527,7 +525,7 @@ func (s *world) begins(a *actor) error {
 		s.newest = a.hold.Fence
 	}
 	a.level, a.phase = l, holding
-	if awaited {
+	if a.w.awaited {
 		a.phase = bringing
 	}
 	return nil
@@ -601,7 +599,7 @@ func (s *world) tell(i int) error {
 func (s *world) tidy() {
 	for _, a := range s.calls {
 		if a.phase == gone {
-			a.w, a.leader, a.hold, a.asked, a.req = nil, nil, nil, flight{}, Request{}
+			a.w, a.hold, a.asked, a.req = nil, nil, flight{}, Request{}
 			if !a.lives() {
 				*a = actor{breed: a.breed, phase: gone, cancel: a.cancel}
 			}

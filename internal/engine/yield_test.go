@@ -67,7 +67,7 @@ func (c *channel) cut() {
 	c.woken()
 }
 
-// afterRun is a floor whose process has come to the end of a run, of which so many others heard: w2 leads.
+// afterRun is a floor whose process has come to the end of a run, of which so many others heard: w2 asks.
 func afterRun(t *testing.T, others int, heard store.Count) *floor {
 	f := newFloor(t)
 	f.come("w1")
@@ -134,11 +134,12 @@ func silence(t *testing.T) store.Ticket {
 	return hub.Join("k")
 }
 
-// yields runs leader w2's wait, and returns how long it took.
+// yields runs w2's wait, and returns how long it took.
 func (f *floor) yields(ctx context.Context, on store.Ticket) time.Duration {
-	l := &leader{waiter: f.waiters["w2"], engine: f.engine, ticket: on}
+	w := f.waiters["w2"]
+	w.ticket = on
 	start := time.Now()
-	l.repay(ctx)
+	w.repay(ctx)
 	return time.Since(start)
 }
 

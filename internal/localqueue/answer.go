@@ -13,7 +13,7 @@ func (q *Queue) Busy(w *Waiter) {
 // refuse notes that w was told to wait. One of several that may ask at a time is in the way of those behind it from
 // then on.
 func (q *Queue) refuse(w *Waiter) {
-	if w.listed && !w.blocks() {
+	if w.listed() && !w.blocks() {
 		q.blocking++
 	}
 	w.refused = true
@@ -33,25 +33,25 @@ func (q *Queue) KeepTurn(mode string) {
 //
 // One that has a place in Redis's queue steps back behind a hold of its own process, until its next Poll.
 func (q *Queue) StepBack(w *Waiter) (behind bool) {
-	if w.state != Asking || !w.listed {
+	if w.state != Asking {
 		return false
 	}
 	q.refuse(w)
-	if w.Registers {
+	if w.Registers() {
 		if behind = q.Excluded(w.Kind); behind {
-			w.wait()
+			w.wait(Waiting)
 		}
 		return behind
 	}
 	for other := q.first; other != w; other = other.next {
 		if other.refused && w.Kind.Follows(other.Kind.Mode()) {
-			w.wait()
+			w.wait(Waiting)
 			return true
 		}
 	}
 	for other := w.next; other != nil; other = other.next {
 		if other.Several && other.refused && other.state == Asking && other.Kind.Follows(w.Kind.Mode()) {
-			other.wait() // a second one, too, if the first was refused and is about to come here
+			other.wait(Waiting) // a second one, too, if the first was refused and is about to come here
 		}
 	}
 	return false
@@ -85,9 +85,8 @@ func (q *Queue) Trouble(w *Waiter) error {
 func (q *Queue) Share(asked time.Duration, each func(*Waiter)) {
 	for w := q.first; w != nil; {
 		next := w.next
-		if w.state == Waiting && w.Shared && w.Since <= asked {
-			q.remove(w)
-			w.state = Granted
+		if w.state == Waiting && w.Manner == Shared && w.Since <= asked {
+			q.remove(w, Granted)
 			each(w)
 			w.tell()
 		}

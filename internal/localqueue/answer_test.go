@@ -1,6 +1,7 @@
 package localqueue
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func (permit) Inherits(string) bool { return false }
 
 func (f *floor) permits(who ...string) {
 	for _, name := range who {
-		w := &Waiter{Kind: permit{}, Several: true}
+		w := &Waiter{Caller: Caller{Kind: permit{}, Several: true}}
 		f.waiters[name] = w
 		f.queue.Enter(w)
 	}
@@ -37,7 +38,7 @@ func TestSeveralAskUntilOneIsRefused(t *testing.T) {
 	require.False(t, f.refused("p2"))
 	f.permits("p4")
 	f.asking("p1", "p2", "p3") // p4 stands behind p2
-	require.False(t, f.queue.Try(&Waiter{Kind: permit{}, Several: true}))
+	require.False(t, f.queue.Try(&Waiter{Caller: Caller{Kind: permit{}, Several: true}}))
 	f.queue.Win(f.waiters["p3"])
 	f.asking("p1", "p2")
 	f.queue.Win(f.waiters["p2"])
@@ -83,8 +84,8 @@ func TestAllStepBackBehindTheFirst(t *testing.T) {
 func TestAnAnswerIsShared(t *testing.T) {
 	f := newFloor(t)
 	f.come("w1")
-	for i, name := range []string{"w2", "w3", "w4", "w5"} {
-		f.enter(name, &Waiter{Shared: i != 1, Since: time.Duration(i)})
+	for i, manner := range []Manner{Shared, Plain, Shared, Shared} {
+		f.enter(fmt.Sprint("w", i+2), &Waiter{Caller: Caller{Manner: manner, Since: time.Duration(i)}})
 	}
 	f.queue.Win(f.waiters["w1"]) // which leaves no hold
 	f.asking("w2")

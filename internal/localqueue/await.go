@@ -24,26 +24,22 @@ func AwaitTime(trip time.Duration) time.Duration {
 // that one.
 func (q *Queue) awaits(w *Waiter) bool {
 	a := q.asker
-	return w.Joins && a != nil && a.state == Asking && a.Kind.Mode() == w.Kind.Mode() &&
+	return w.Manner == Joins && a != nil && a.state == Asking && a.Kind.Mode() == w.Kind.Mode() &&
 		!q.Excluded(w.Kind) && q.Join(w.Kind)
 }
 
 // await has w wait for another's answer.
 func (q *Queue) await(w *Waiter) {
-	w.awaits = true
 	q.awaiting++
-	w.wait()
+	w.wait(Awaiting)
 }
-
-// Awaits reports that w waits for another's answer.
-func (w *Waiter) Awaits() bool { return w.awaits }
 
 // Awaited reports that others wait for what Redis answers w.
 func (q *Queue) Awaited(w *Waiter) bool { return q.asker == w && q.awaiting > 0 }
 
 // Overdue has w ask for itself, if it waits for another's answer, and all that wait for the same one.
 func (q *Queue) Overdue(w *Waiter) {
-	if w.awaits {
+	if w.state == Awaiting {
 		q.askerIsDone(q.asker)
 	}
 }
@@ -57,10 +53,8 @@ func (q *Queue) Bring(w *Waiter, join func(*Waiter) bool) {
 	for a := q.first; a != nil && !a.refused && !w.Kind.Follows(a.Kind.Mode()); {
 		joins := a
 		a = a.next
-		if joins.awaits && join(joins) {
-			q.unawait(joins)
-			q.remove(joins)
-			joins.state = Granted
+		if joins.state == Awaiting && join(joins) {
+			q.remove(joins, Granted)
 			joins.tell()
 		}
 	}
@@ -74,7 +68,7 @@ func (q *Queue) askerIsDone(w *Waiter) {
 	}
 	q.asker = nil
 	for a := q.first; a != nil && q.awaiting > 0; a = a.next {
-		if a.awaits {
+		if a.state == Awaiting {
 			q.unawait(a)
 		}
 	}
@@ -82,6 +76,6 @@ func (q *Queue) askerIsDone(w *Waiter) {
 }
 
 func (q *Queue) unawait(w *Waiter) {
-	w.awaits, q.calm = false, false
+	w.state, q.calm = Waiting, false
 	q.awaiting--
 }

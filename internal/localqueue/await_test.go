@@ -22,7 +22,7 @@ func TestAwaitTime(t *testing.T) {
 // overdue is the end of the time for which i waits for another's answer.
 func (s *world) overdue(i int) error {
 	s.queue.Overdue(&s.waiters[i])
-	if w := &s.waiters[i]; w.awaits || w.state == Waiting && s.mayAsk(i) {
+	if w := &s.waiters[i]; w.state == Awaiting || w.state == Waiting && s.mayAsk(i) {
 		return fmt.Errorf("%d goes on waiting for another's answer", i)
 	}
 	return nil

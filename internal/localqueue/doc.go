@@ -32,21 +32,26 @@
 //	state     who may use the id                      leaving means
 //	waiting   nobody; nothing was sent under it       nothing to do
 //	waiting   nobody; it asked, and waits again       take its mark away
+//	awaiting  nobody; nothing was sent under it       nothing to do
 //	enrolled  the registrar, until it is answered     remove the entry, for as long as it may come to be
 //	asking    the waiter's own goroutine              take its mark away
 //	granted   the holder                              end the hold
 //	left      nobody                                  -
 //
 // Enrolled is waiting, or asking, with an entry in a queue that Redis keeps, or one that is being made; while it is
-// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. A hold passes from
-// one to the next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under the
-// caller's mutex. So are that a reader stops waiting for another's answer and that it has joined ([Queue.Bring]).
+// being made a waiter that may ask is still told to wait, so that one request at a time uses its id. What is known of
+// the entry is the waiter's [Place]; it has one if Redis keeps a queue for its kind. A hold passes from one to the next
+// in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under the caller's mutex. So
+// are that a reader stops waiting for another's answer and that it has joined ([Queue.Bring]).
 //
-//	waiting --> asking ---> granted     it asked Redis
-//	   ^ | |       |
-//	   | | |       '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
-//	   | | |                            in Redis's queue and asked behind a hold of its process
-//	   | | '--------------> granted     a hold passed to it
-//	   | '----------------> granted     it joined
-//	any ------> left                    its context ended
+//	waiting ---> asking --> granted     it asked Redis
+//	  ^ |          |
+//	  | |          '------> waiting     it stepped back: one ahead of it was refused, too, or it has a place
+//	  | |                               in Redis's queue and asked behind a hold of its process
+//	  | '-----------------> granted     a hold passed to it
+//	awaiting -------------> granted     it joined the hold that another one's answer brought
+//	any -------> left                   its context ended
+//
+// A waiter is in the queue while it is waiting, awaiting or asking, and no longer. One that awaits is waiting again
+// when there is nothing to join, and asks then, if it may.
 package localqueue

@@ -5,7 +5,7 @@ import "time"
 // Heir is the first in the queue, if a hold of the given mode can become its, now; nil otherwise.
 func (q *Queue) Heir(mode string) *Waiter {
 	w := q.first
-	if w == nil || w.Set || w.state != Waiting || !w.Kind.Inherits(mode) || !q.inTurn(w) {
+	if w == nil || w.Manner == Set || w.state != Waiting || !w.Kind.Inherits(mode) || !q.inTurn(w) {
 		return nil
 	}
 	return w
@@ -36,8 +36,7 @@ func (q *Queue) Grant(w *Waiter, p *Portion, now time.Duration) {
 		r = &p.run
 	}
 	r.count(now)
-	q.remove(w)
-	w.state = Granted
+	q.remove(w, Granted)
 	w.tell()
 	q.promote()
 }

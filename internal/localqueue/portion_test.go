@@ -18,7 +18,7 @@ func (part) Inherits(held string) bool { return held == "p" }
 // portions is a queue of those that want portions, the first of which was refused and rests.
 func portions(f *floor, sizes ...int64) (waiting []*Waiter) {
 	for i, size := range sizes {
-		w := &Waiter{Kind: part{}, Several: true, Size: size}
+		w := &Waiter{Caller: Caller{Kind: part{}, Several: true, Size: size}}
 		f.queue.Enter(w)
 		waiting = append(waiting, w)
 		if i == 0 {
@@ -47,7 +47,7 @@ func TestARunOfAPortionIsItsOwn(t *testing.T) {
 	f.passes(one, waiting[0])
 	f.now += runTime
 	f.queue.Hold("p")
-	f.queue.Win(&Waiter{Kind: part{}, Several: true, Size: 1}) // another one is taken through Redis
+	f.queue.Win(&Waiter{Caller: Caller{Kind: part{}, Several: true, Size: 1}}) // another one is taken through Redis
 	w, runOver := f.queue.Next("p", one, f.now)
 	require.Nil(t, w)
 	require.True(t, runOver)

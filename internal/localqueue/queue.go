@@ -77,15 +77,15 @@ func (q *Queue) Enter(w *Waiter) {
 		q.await(w)
 		return
 	}
-	if w.Inside || w.Several && q.blocking == 0 && !q.Excluded(w.Kind) {
+	if w.Manner == Inside || w.Several && q.blocking == 0 && !q.Excluded(w.Kind) {
 		w.state = Asking
 		return
 	}
 	w.state, q.calm = Waiting, false
 	q.promote()
 	if w.state == Waiting {
-		w.wait()
-	} else if w.Joins && q.asker == nil {
+		w.wait(Waiting)
+	} else if w.Manner == Joins && q.asker == nil {
 		q.asker = w
 	}
 }
@@ -93,7 +93,7 @@ func (q *Queue) Enter(w *Waiter) {
 // Try puts w into the queue and has it ask at once, beside others, unless somebody here can refuse it: then it
 // reports false, and w does not enter.
 func (q *Queue) Try(w *Waiter) bool {
-	if !w.Inside && q.refuses(w) {
+	if w.Manner != Inside && q.refuses(w) {
 		return false
 	}
 	q.append(w)
@@ -135,12 +135,11 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 	case Left:
 		return Remains{}
 	default:
-		w.state = Left
 		if w.sent {
-			left = Remains{ID: w.ID, Late: w.late}
+			left = Remains{ID: w.ID, Late: w.Late()}
 		}
 	}
-	q.remove(w)
+	q.remove(w, Left)
 	q.askerIsDone(w)
 	q.promote()
 	return left
@@ -149,8 +148,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 // Win ends the wait of one that asked and got its hold, which was counted before, if it is one. The key was taken
 // through Redis, so a new run begins.
 func (q *Queue) Win(w *Waiter) {
-	q.remove(w)
-	w.state = Granted
+	q.remove(w, Granted)
 	q.run.passes, q.silent = 0, nil
 	if !q.Awaited(w) {
 		q.askerIsDone(w)
@@ -178,7 +176,7 @@ func (q *Queue) promote() {
 		if q.Excluded(w.Kind) || ahead.any(w.Kind.Follows) {
 			return
 		}
-		if w.state == Waiting && !w.awaits {
+		if w.state == Waiting {
 			w.state = Asking
 			w.tell()
 		}
@@ -197,19 +195,19 @@ func (q *Queue) append(w *Waiter) {
 		q.last.next = w
 	}
 	q.last = w
-	w.listed = true
 	if w.blocks() {
 		q.blocking++
 	}
 }
 
-func (q *Queue) remove(w *Waiter) {
-	if !w.listed {
-		return
-	}
-	w.listed = false
-	if w.awaits {
+// remove takes w out of the queue, if it is there, and gives it a state of those that are not.
+func (q *Queue) remove(w *Waiter, to State) {
+	if w.state == Awaiting {
 		q.unawait(w)
+	}
+	listed := w.listed()
+	if w.state = to; !listed {
+		return
 	}
 	if w.blocks() {
 		q.blocking--

@@ -92,7 +92,7 @@ var errSilent = errors.New("no answer")
 func TestTryIsRefusedByHoldsAndByWaitersThatWereRefused(t *testing.T) {
 	f := newFloor(t)
 	try := func(mode side) bool {
-		w := &Waiter{Kind: mode}
+		w := &Waiter{Caller: Caller{Kind: mode}}
 		entered := f.queue.Try(w)
 		if entered {
 			require.Equal(t, Asking, w.state)
@@ -165,13 +165,17 @@ func TestWhatALeavingWaiterCleansUp(t *testing.T) {
 			f.queue.Entrants(batch)
 			f.queue.Registered(batch, nil, 7)
 		}, Remains{ID: "id-w2", Late: 7}},
-		"a hold came to it": {func(f *floor) { f.pass("w1", "w2") }, Remains{Hold: true}},
+		"a hold came to it": {func(f *floor) {
+			f.queue.Stands(1, f.now)
+			f.waiters["w2"].SetTicket(1)
+			f.pass("w1", "w2")
+		}, Remains{Hold: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFloor(t)
 			f.come("w1")
 			f.win("w1")
-			f.come("w2")
+			f.enrol("w2")
 			c.before(f)
 			require.Equal(t, c.want, f.leave("w2"))
 			require.Zero(t, f.leave("w2"), "once")

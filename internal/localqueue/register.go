@@ -22,8 +22,8 @@ func (q *Queue) EndRegistrar() {
 // are none, the registrar's work is done.
 func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 	for w := q.first; w != nil && len(batch) < most; w = w.next {
-		if w.Registers && w.state == Waiting && (w.ticket == 0 || w.unsure) {
-			w.registering = true
+		if w.Registers() && w.state == Waiting && (w.ticket == 0 || w.Place.unsure) {
+			w.Place.registering = true
 			batch = append(batch, w)
 		}
 	}
@@ -38,8 +38,8 @@ func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 // to be the registrar, which it can be only if that was said by something else.
 func (q *Queue) Lapse(registration bool) (registrar bool) {
 	for w := q.first; w != nil; w = w.next {
-		if w.ticket != 0 && !(registration && w.registering) {
-			w.unsure = true
+		if w.Registers() && w.ticket != 0 && !(registration && w.Place.registering) {
+			w.Place.unsure = true
 			registrar = registrar || w.state == Waiting
 		}
 	}
@@ -58,7 +58,7 @@ func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 			continue
 		}
 		// What is said of its place from here on may be newer than what Redis is about to answer.
-		w.sent, w.unsure = true, false
+		w.sent, w.Place.unsure = true, false
 		still = append(still, w)
 	}
 	return still
@@ -69,14 +69,15 @@ func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 // follow: each of its copies makes an entry for one that leaves later.
 func (q *Queue) Registered(batch []*Waiter, tickets []int64, late int64) (left []string) {
 	for i, w := range batch {
-		w.registering, w.late = false, max(w.late, late)
+		p := w.Place
+		p.registering, p.late = false, max(p.late, late)
 		if w.state == Left {
 			left = append(left, w.ID)
 		}
 		if i < len(tickets) {
 			w.ticket = tickets[i]
 		} else {
-			w.unsure = true
+			p.unsure = true
 		}
 		if w.state == Asking {
 			w.tell()

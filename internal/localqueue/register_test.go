@@ -9,8 +9,18 @@ import (
 // enrol has waiters enter for whose kind Redis keeps a queue.
 func (f *floor) enrol(who ...string) {
 	for _, name := range who {
-		f.enter(name, &Waiter{Registers: true})
+		f.enter(name, &Waiter{Place: new(Place)})
 	}
+}
+
+// What an answer gave a waiter is named by its next request, also where Redis keeps no queue: redlock relies on it.
+func TestEveryWaiterHasATicket(t *testing.T) {
+	f := newFloor(t)
+	f.come("w1")
+	f.waiters["w1"].SetTicket(3)
+	f.queue.Swapped()
+	require.False(t, f.queue.Lapse(false))
+	require.Equal(t, int64(3), f.waiters["w1"].Ticket())
 }
 
 // Whoever leaves between being picked for a registration and the sending of it is not registered: what it
@@ -97,7 +107,7 @@ func TestARegistrationTellsOfALapse(t *testing.T) {
 		f.enrol("w1", "w2", "w3", "w4")
 		f.waiters["w2"].SetTicket(2)
 		f.waiters["w3"].SetTicket(3)
-		f.waiters["w3"].unsure = true
+		f.waiters["w3"].Place.unsure = true
 		require.True(t, f.queue.BeginRegistrar(f.waiters["w4"]))
 		batch := f.queue.Unplaced(100)
 		require.Equal(t, []*Waiter{f.waiters["w3"], f.waiters["w4"]}, batch)

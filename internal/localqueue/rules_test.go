@@ -20,7 +20,7 @@ func (s *world) excluded(i int) bool {
 // waits reports that i is in the queue: it has come, and has neither a hold nor left.
 func (s *world) waits(i int) bool {
 	switch s.waiters[i].state {
-	case Waiting, Asking:
+	case Waiting, Awaiting, Asking:
 		return s.calls[i].phase >= awake && s.calls[i].phase <= refused
 	}
 	return false
@@ -48,7 +48,7 @@ func (s *world) mayAsk(i int) bool {
 // awaits reports that i waits for what Redis answers another one, which asks or is about to have it join.
 func (s *world) awaits(i int) bool {
 	a := s.queue.asker
-	if !s.waiters[i].awaits || a == nil {
+	if s.waiters[i].state != Awaiting || a == nil {
 		return false
 	}
 	asker := &s.calls[s.index(a)]
@@ -97,7 +97,7 @@ func (s *world) inPlace(j int) error {
 	switch {
 	case !c.breed.registers:
 		return nil
-	case !s.next || w.ticket == 0:
+	case !s.next || w.Ticket() == 0:
 		return fmt.Errorf("%d is passed a hold, and may not stand next", j)
 	case c.late || s.registrar == 3 && s.batch&(1<<j) != 0:
 		return fmt.Errorf("%d is passed a hold while it may be registered", j)
@@ -124,7 +124,7 @@ func (s *world) brokenBy(i int, before *world) error {
 		return nil
 	}
 	mayAsk := s.waits(i) && s.mayAsk(i)
-	if w.state == Waiting && mayAsk && s.waits(i) && !s.awaits(i) {
+	if w.state != Asking && mayAsk && !s.awaits(i) {
 		return fmt.Errorf("%d is forgotten", i)
 	}
 	asked := before.calls[i].phase != absent && before.waiters[i].state == Asking
@@ -132,7 +132,7 @@ func (s *world) brokenBy(i int, before *world) error {
 		!(c.breed.registers && s.queue.first == w) { // which polls
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
-	if awaited := w.state == Waiting || w.state == Asking && w.registering; c.phase == asleep &&
+	if awaited := w.Look() == Waiting || w.Look() == Awaiting; c.phase == asleep &&
 		!awaited && len(w.told) == 0 {
 		return fmt.Errorf("%d sleeps in state %d", i, w.state)
 	}
@@ -168,7 +168,7 @@ func (s *world) order() error {
 	var prev *Waiter
 	for w := s.queue.first; w != nil; prev, w = w, w.next {
 		i := s.index(w)
-		if i <= last || !w.listed || w.prev != prev || !s.waits(i) {
+		if i <= last || !w.listed() || w.prev != prev || !s.waits(i) {
 			return fmt.Errorf("the queue is out of order at %d", i)
 		}
 		if w.refused != s.calls[i].told {

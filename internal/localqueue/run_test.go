@@ -96,7 +96,7 @@ func TestALongRunEndsByTime(t *testing.T) {
 func TestARunIsNotForgotten(t *testing.T) {
 	for name, lookIn := range map[string]func(f *floor){
 		"nobody waits for a moment": func(*floor) {},
-		"a try fails":               func(f *floor) { require.False(f.t, f.queue.Try(&Waiter{Kind: side("w")})) },
+		"a try fails":               func(f *floor) { require.False(f.t, f.queue.Try(&Waiter{Caller: Caller{Kind: side("w")}})) },
 		"a waiter comes and goes": func(f *floor) {
 			f.come("w late")
 			f.leave("w late")

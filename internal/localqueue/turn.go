@@ -19,29 +19,32 @@ func (q *Queue) Stands(next int64, asked time.Duration) {
 // than it was told, and nobody knows which one it is.
 func (q *Queue) Swapped() {
 	for w := q.first; w != nil; w = w.next {
-		w.unsure = true
+		if w.Registers() {
+			w.Place.unsure = true
+		}
 	}
 }
 
 // inTurn reports whether a hold may pass to w as far as Redis's queue is concerned, if it is in one. One that is to be
 // registered has no ticket or an unsure one, and a registration may be under way, or carried out later.
 func (q *Queue) inTurn(w *Waiter) bool {
-	return !w.Registers || w.ticket > 0 && w.ticket <= q.next && !w.unsure && !w.registering && w.late == 0
+	p := w.Place
+	return p == nil || w.ticket > 0 && w.ticket <= q.next && !p.unsure && !p.registering && p.late == 0
 }
 
 // dated reports that a hold must not pass to w any more, because too much may have happened to Redis's queue: one that
 // was taken for dead may have come back to an earlier place. After so long asking costs little, too. The way that the
 // answer took is not counted: a Redis that is further away than that would never let a hold pass.
 func (q *Queue) dated(w *Waiter, now time.Duration) bool {
-	return w.Registers && now-q.stood >= runTime+min(q.run.trip, longTrip)
+	return w.Registers() && now-q.stood >= runTime+min(q.run.trip, longTrip)
 }
 
 // Poll has the first in the queue ask, behind a hold of its own process: all that Redis keeps for this process hangs
 // on its being heard of. It reports whether w is in the queue at all.
 func (q *Queue) Poll(w *Waiter) (listed bool) {
-	if w == q.first && w.state == Waiting && !w.registering {
+	if w == q.first && w.state == Waiting && !w.Place.isRegistering() {
 		w.state = Asking
 		w.tell()
 	}
-	return w.listed
+	return w.listed()
 }

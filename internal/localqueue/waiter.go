@@ -6,54 +6,63 @@ import "time"
 type State uint8
 
 const (
-	Waiting State = iota // behind somebody
-	Asking               // it may ask Redis
-	Granted              // the hold is its
-	Left                 // it left
+	Absent   State = iota // it has not come to the queue
+	Waiting               // behind somebody
+	Awaiting              // what Redis answers another one
+	Asking                // it may ask Redis
+	Granted               // the hold is its
+	Left                  // it left
 )
 
-// Waiter is one call that does not have its hold yet. The first fields are the caller's, and do not change while
-// it waits; the id changes by the queue's methods only.
+// Manner is what sets a waiter apart from one that waits for a hold of its own.
+type Manner uint8
+
+const (
+	Plain  Manner = iota
+	Inside        // its caller has a hold of another mode of the key, and so it stands behind nobody
+	Set           // it wants other keys as well, and so never takes a hold that is passed on
+	Joins         // it may join a hold of its mode that another one of its process is granted
+	Shared        // it takes nothing: what Redis answers one is the answer to all who were waiting then
+)
+
+// Caller is what a call says of itself when it comes. It is constant.
+type Caller struct {
+	Kind    Kind
+	Manner  Manner
+	Several bool          // any number of its kind ask at a time, since none takes what excludes another
+	Size    int64         // of the portion that it wants; 0: it wants something else
+	Owner   any           // the caller's own waiter, which the queue's is a part of
+	Since   time.Duration // when the call began
+}
+
+// Waiter is what the queue of a key knows of one call, from when it comes until it has its hold or leaves. Its id, and
+// everything below that, changes by the queue's methods and its own only.
 type Waiter struct {
-	Kind  Kind
-	Owner any           // the caller's own waiter, which this one is a part of
-	Since time.Duration // when the call began
+	Caller
+	ID    string
+	Place *Place // in the queue that Redis keeps for its kind; nil if it keeps none; constant
 
-	Several   bool  // any number of its kind ask at a time, since none takes what excludes another
-	Inside    bool  // the caller has a hold of another mode of the key, and so stands behind nobody
-	Set       bool  // it wants other keys as well, and so never takes a hold that is passed on
-	Joins     bool  // it may join a hold of its mode that another one of its process is granted
-	Shared    bool  // it takes nothing: what Redis answers one is the answer to all who were waiting then
-	Size      int64 // of the portion that it wants; 0: it wants something else
-	Registers bool  // Redis keeps a queue for its kind
+	// ticket is what an answer gave it to name when it asks again; 0: nothing. It is the number of its place, and where
+	// there is none it means something to the store alone (to redlock, that it has asked before).
+	ticket int64
 
-	ID string
-
-	ticket      int64 // its place in Redis's queue, if there is one; 0: none yet
-	late        int64 // until when a registration in that queue that had no answer may be carried out; 0: there is none
-	registering bool  // a registration is under way
-	unsure      bool  // the place may be another than the ticket says, or gone
-	sent        bool  // a request may have been sent under the present id
-	refused     bool  // it was told to wait, by Redis or by a hold of this process
-
-	awaits bool // it waits for what Redis answers another one
-
+	sent       bool // a request may have been sent under the present id
+	refused    bool // it was told to wait, by Redis or by a hold of this process
 	requesting bool // of a portion: a request of its own is under way, or may still be carried out
 
 	state      State
 	told       chan struct{} // its state changed; capacity 1; nil for one that never had to wait
-	next, prev *Waiter
-	listed     bool
+	next, prev *Waiter       // in the queue, while it is listed
 }
 
 // Told is written to when the state of a waiter that had to wait has changed. It is nil for others.
 func (w *Waiter) Told() <-chan struct{} { return w.told }
 
-// Ticket is the place that the waiter has in Redis's queue; 0 if it has none yet.
+// Ticket is the number of the waiter's place in Redis's queue; 0 if it has none yet.
 func (w *Waiter) Ticket() int64 { return w.ticket }
 
-// Late is until when a registration of the waiter that had no answer may be carried out; 0 if there is none.
-func (w *Waiter) Late() int64 { return w.late }
+// SetTicket notes the number that the waiter was given.
+func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }
 
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
 func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
@@ -61,21 +70,27 @@ func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
 // Look is the waiter's state. While it is being registered, it is told to wait even if it is its turn: one request at
 // a time uses its id.
 func (w *Waiter) Look() State {
-	if w.state == Asking && w.registering {
+	if w.state == Asking && w.Place.isRegistering() {
 		return Waiting
 	}
 	return w.state
 }
 
+// listed reports that the waiter is in the queue.
+func (w *Waiter) listed() bool { return w.state == Waiting || w.state == Awaiting || w.state == Asking }
+
 // Asks notes that the waiter is about to send a request under its id. In Redis's queue, that gives it its place.
-func (w *Waiter) Asks() { w.sent, w.unsure = true, false }
+func (w *Waiter) Asks() {
+	w.sent = true
+	w.Place.asked()
+}
 
 // Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
 // the caller's to clean up.
-func (w *Waiter) Rename(id string) { w.ID, w.sent, w.late = id, false, 0 }
-
-// SetTicket notes the place in Redis's queue that the waiter was given.
-func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }
+func (w *Waiter) Rename(id string) {
+	w.ID, w.sent = id, false
+	w.Place.renamed()
+}
 
 // blocks reports whether those that follow w stand behind it: always, except one of several that may ask at
 // a time, which is in nobody's way until it was refused.
@@ -88,9 +103,9 @@ func (w *Waiter) tell() {
 	}
 }
 
-// wait puts w behind others, and has it told when that changes.
-func (w *Waiter) wait() {
-	w.state = Waiting
+// wait puts w behind others, or has it await another's answer, and has it told when that changes.
+func (w *Waiter) wait(as State) {
+	w.state = as
 	if w.told == nil {
 		w.told = make(chan struct{}, 1)
 	}

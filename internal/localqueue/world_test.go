@@ -27,6 +27,19 @@ type breed struct {
 	joins     bool // it joins a hold of its kind that lives here, if it may, and asks otherwise
 }
 
+// manner is that of its waiter. A try awaits nobody.
+func (b *breed) manner() Manner {
+	switch {
+	case b.inside:
+		return Inside
+	case b.set:
+		return Set
+	case b.joins && !b.once:
+		return Joins
+	}
+	return Plain
+}
+
 // conflicts is the truth about two holds, as Redis has it.
 func (b *breed) conflicts(other *breed) bool {
 	return b.alone || other.alone || b.kind.Excludes(other.kind.Mode()) || other.kind.Excludes(b.kind.Mode())
@@ -65,6 +78,7 @@ type call struct {
 type world struct {
 	queue   Queue
 	waiters [most]Waiter
+	places  [most]Place // of those that have one
 	calls   [most]call
 	n       int
 
@@ -83,6 +97,9 @@ func (s *world) copy() *world {
 	for i := range c.waiters[:c.n] {
 		w := &c.waiters[i]
 		w.next, w.prev = c.same(s, w.next), c.same(s, w.prev)
+		if w.Place != nil {
+			w.Place = &c.places[i]
+		}
 		if told := s.waiters[i].told; told != nil {
 			w.told = make(chan struct{}, 1)
 			if len(told) > 0 {
@@ -126,7 +143,7 @@ func (s *world) key() fingerprint {
 	var place [most]byte // among those that are not gone
 	for i := range s.calls[:s.n] {
 		place[i] = byte(bitcount.OnesCount8(kept))
-		if c, w := &s.calls[i], &s.waiters[i]; c.phase != gone || w.registering || c.holds {
+		if c, w := &s.calls[i], &s.waiters[i]; c.phase != gone || w.Place.isRegistering() || c.holds {
 			kept |= 1 << i
 		}
 	}
@@ -144,17 +161,17 @@ func (s *world) key() fingerprint {
 		if kept&(1<<i) == 0 {
 			continue
 		}
-		c, w := &s.calls[i], &s.waiters[i]
+		c, w, p := &s.calls[i], &s.waiters[i], &s.places[i]
 		at = append(at, byte(c.phase))
 		if c.phase == absent {
 			continue
 		}
-		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.ticket))
+		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.Ticket()))
 		if c.phase == joined {
 			at = append(at, place[c.to])
 		}
 		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil)
-		bits(w.registering, w.sent, w.refused, w.listed, w.late > 0, w.unsure, w.awaits, q.asker == w)
+		bits(p.registering, w.sent, w.refused, p.late > 0, p.unsure, q.asker == w)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
 }
@@ -195,10 +212,10 @@ func (s *world) moves(breeds []breed) (all []move) {
 			if len(w.told) > 0 {
 				add("is woken", i, false, (*world).looks)
 			}
-			if w.Registers && w == s.queue.first {
+			if w.Registers() && w == s.queue.first {
 				add("polls", i, true, (*world).polls)
 			}
-			if w.awaits {
+			if w.state == Awaiting {
 				add("has waited for another's answer for long", i, true, (*world).overdue)
 			}
 			add("leaves", i, true, (*world).leaves)
@@ -283,9 +300,10 @@ func (s *world) grantable(i int) bool {
 func (s *world) comes(i int, b *breed) error {
 	c, w := &s.calls[i], &s.waiters[i]
 	c.breed = b
-	*w = Waiter{
-		Kind: c.breed.kind, ID: strconv.Itoa(i), Several: c.breed.several, Inside: c.breed.inside, Set: c.breed.set,
-		Registers: c.breed.registers, Joins: c.breed.joins && !c.breed.once,
+	*w = Waiter{Caller: Caller{Kind: c.breed.kind, Several: c.breed.several, Manner: c.breed.manner()}, ID: strconv.Itoa(i)}
+	if c.breed.registers {
+		s.places[i] = Place{}
+		w.Place = &s.places[i]
 	}
 	if c.breed.joins {
 		if joins, err := s.joins(i); joins || err != nil {
@@ -328,7 +346,7 @@ func (s *world) looks(i int) error {
 		c.phase, c.trace = flying, true
 	default:
 		c.phase = asleep
-		if !slept && w.Registers && s.queue.BeginRegistrar(w) {
+		if !slept && w.Registers() && s.queue.BeginRegistrar(w) {
 			if s.registrar != 0 {
 				return errors.New("two registrars")
 			}
@@ -350,7 +368,7 @@ func (s *world) busy(i int) error {
 	default:
 		c.phase = awake
 	}
-	if w.Registers {
+	if w.Registers() {
 		w.SetTicket(1)
 	}
 	return nil
