@@ -15,8 +15,8 @@ import (
 
 var errStale = errors.New("the grant was confirmed too late: its lease was nearly over")
 
-// begin has w ask Redis from now on. It listens to nothing yet. That the caller was told "busy" before, by another
-// queue, is known from the start: if its time is over before Redis answers, "busy" is the better thing to say.
+// begin has w ask the store from now on. It listens to nothing yet. That the caller was told "busy" before, by another
+// queue, is known from the start: if its time is over before the store answers, "busy" is the better thing to say.
 func (w *waiter) begin() {
 	w.ears = ears{}
 	w.lastWord = lastWord{busy: w.req.Busy || w.lockSet != nil && w.lockSet.busy, why: w.why}
@@ -45,7 +45,7 @@ func (b *backoff) next(most time.Duration) time.Duration {
 //
 // For example, B waits for what A holds:
 //
-//	B asks, and Redis says "busy, 28 s"
+//	B asks, and the store says "busy, 28 s"
 //	            A releases: PUBLISH reaches nobody
 //	B subscribes; the confirmation arrives
 //	B asks again, because of the confirmation, and is granted the lock
@@ -159,7 +159,7 @@ func (w *waiter) attemptUntil(ctx context.Context, again bool, end time.Duration
 	return h, err
 }
 
-// said is what Redis said last to this waiter; nil if it said nothing.
+// said is what the store said last to this waiter; nil if it said nothing.
 func (w *waiter) said() error {
 	if !w.busy {
 		return nil
@@ -176,11 +176,11 @@ func (w *waiter) answer() error {
 }
 
 // failed decides whether an attempt without an answer is followed by another one. A call gives up when
-// Redis has said nothing for a whole lease.
+// the store has said nothing for a whole lease.
 //
 // The lease is counted from the last answer to anybody of this process who asked for the key, not from this caller's
-// first attempt. Otherwise a hundred callers that stand in the queue while Redis is away would each wait for a whole
-// lease, one after the other, and the last would give up after a hundred of them.
+// first attempt. Otherwise a hundred callers that stand in the queue while the store is away would each wait for a
+// whole lease, one after the other, and the last would give up after a hundred of them.
 //
 // With minimum replicas there may be a grant that too few of them confirmed. It is taken back at once, so that the
 // caller who is told of the shortfall does not keep others out for a lease.
@@ -332,7 +332,7 @@ func (w *waiter) unsubscribe() {
 }
 
 // abandon leaves the queue without a hold. What may have been granted unknown to us is released, and so is
-// the place that a queue in Redis keeps for it.
+// the place that a queue in the store keeps for it.
 //
 // The order matters. First those who come behind are told of a lapse that only this waiter's lost answer may have
 // mentioned. Then the id is given up if its fate is unknown, under which nothing may be asked any more. Then the waiter
@@ -348,13 +348,13 @@ func (w *waiter) abandon() {
 		w.lockSet.id, w.lockSet.attempts = w.ID, w.attempts // it may go on in another queue
 		return
 	}
-	w.engine().leaveRedis(w, left)
+	w.engine().leaveStore(w, left)
 }
 
-// leaveRedis takes away what a waiter that left its queue may have in Redis, or come to have, and what no lease ends: a
-// place in a fair lock's queue, a gate that keeps readers out, or a number that a copy of its request counts down. Its
-// id is released at once, and until no copy can come.
-func (e *Engine) leaveRedis(w *waiter, left localqueue.Remains) {
+// leaveStore takes away what a waiter that left its queue may have in the store, or come to have, and what no lease
+// ends: a place in a fair lock's queue, a gate that keeps readers out, or a number that a copy of its request counts
+// down. Its id is released at once, and until no copy can come.
+func (e *Engine) leaveStore(w *waiter, left localqueue.Remains) {
 	if left.ID != "" && !w.once && w.req.lasts() {
 		e.disown(w.req, left.ID, max(w.attempts.CopyLate(), store.Late(left.Late)), 0)
 	}

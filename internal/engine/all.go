@@ -210,7 +210,7 @@ func (e *Engine) attachAll(
 }
 
 // attemptAll is attempt for a waiter that stands for several requests. Before it asks it looks whether a hold of this
-// process is in the way of another member: Redis would only say the same a round trip later.
+// process is in the way of another member: the store would only say the same a round trip later.
 //
 // If a member other than the one in whose queue it stands is busy, it must not stay where it is. That member's
 // release is told on another channel; here it would wait for a message that has nothing to do with what keeps it
@@ -290,7 +290,7 @@ func (w *waiter) wonOne(fence int64, start time.Duration) *hold.Hold {
 	return h
 }
 
-// inTheWay is a member that a hold of this process is in the way of; -1 if there is none. To ask Redis would be
+// inTheWay is a member that a hold of this process is in the way of; -1 if there is none. To ask the store would be
 // pointless then. Waiters of other members are overtaken if all members are free: the set has waited in one queue, and
 // to stand in all of them would be to wait for one lock while another one is kept free.
 func (t *table) inTheWay(g *lockSet) int {

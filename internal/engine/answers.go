@@ -7,14 +7,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// toldBusy notes that Redis answered w that another has the lock.
+// toldBusy notes that the store answered w that another has the lock.
 func (w *waiter) toldBusy() {
 	w.key.mu.Lock()
 	defer w.key.unlock()
 	w.key.queueLocked().Busy(&w.Waiter)
 }
 
-// answered notes whether Redis answers the one that asks for a key. It returns since when it does not, so that
+// answered notes whether the store answers the one that asks for a key. It returns since when it does not, so that
 // those that come to ask one after the other share one patience.
 func (w *waiter) answered(err error) time.Duration {
 	w.key.mu.Lock()
@@ -22,7 +22,7 @@ func (w *waiter) answered(err error) time.Duration {
 	return w.key.queueLocked().Answered(err, w.key.table.engine.clock.Now())
 }
 
-// trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
+// trouble is why the store does not answer, for a waiter that no local hold is in the way of.
 func (w *waiter) trouble() error {
 	w.key.mu.Lock()
 	defer w.key.unlock()

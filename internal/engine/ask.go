@@ -66,8 +66,8 @@ func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent as
 	}
 }
 
-// disown has Redis release what may stand there for an id of which nobody here knows that it holds, until no request
-// for it can come late. A request for it has had no answer for a time.
+// disown has the store release what may stand there for an id of which nobody here knows that it holds, until no
+// request for it can come late. A request for it has had no answer for a time.
 func (e *Engine) disown(req Request, id string, late store.Late, silent time.Duration) {
 	if !req.Shared { // which only looks
 		e.sender.Disown(request.Disowned{

@@ -17,7 +17,8 @@ func turned(err error) bool {
 	return errors.As(err, &other) || errors.Is(err, store.ErrApart)
 }
 
-// attempt asks Redis once. Without a hold and without an error the lock is busy, for as long as is returned at most.
+// attempt asks the store once. Without a hold and without an error the lock is busy, for as long as is returned at
+// most.
 //
 // "Already" is the answer to a request of which a copy was carried out before: one whose answer was lost, or one that
 // was refused and doubled by the network. The hold is this caller's, but its lease began earlier than this request was
@@ -51,12 +52,12 @@ func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 
 // unanswered notes what an attempt without an answer leaves unknown.
 //
-// There are three cases. The request was certainly not sent, or Redis refused it as a whole: nothing is unknown. It may
-// have been carried out: that is added to the doubt, with its receipt. The caller's
-// context ended while it was under way: then the goroutine that still waits for the answer cleans up after this request
-// and after all earlier ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
+// There are three cases. The request was certainly not sent, or the store refused it as a whole: nothing is unknown. It
+// may have been carried out: that is added to the doubt, with its receipt. The caller's context ended while it was
+// under way: then the goroutine that still waits for the answer cleans up after this request and after all earlier
+// ones, for it alone will know what came of the last (see ask), and nothing is left to do here.
 func (w *waiter) unanswered(sent asked) {
-	// What Redis said last says more than that nothing was sent any more.
+	// What the store said last says more than that nothing was sent any more.
 	if w.last == nil || !errors.Is(sent.err, store.ErrUnsent) && !errors.Is(sent.err, request.ErrAbandoned) {
 		w.last = sent.err
 	}
@@ -71,7 +72,7 @@ func (w *waiter) unanswered(sent asked) {
 	}
 }
 
-// heard notes that Redis answers.
+// heard notes that the store answers.
 func (w *waiter) heard() {
 	if w.last != nil {
 		w.last = nil
@@ -90,8 +91,8 @@ func (w *waiter) noteLapse(reply store.AcquireReply) {
 
 // granted lists the grant, unless its lease is as good as over.
 //
-// Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent
-// at 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". Redis may have carried out the
+// Start is when the lease may have begun at the earliest. For example, with a lease of 3 s: a first request was sent at
+// 10.0 s and its answer was lost; the second, sent at 10.9 s, is answered "already". The store may have carried out the
 // first at 10.0 s, so the hold is valid until 12.958 s and not 13.858 s. If the process stood still in between so that
 // this instant has passed, the hold is of no use: it is given up, and the waiter asks under a new id. It comes in again
 // like one whose hold was over before it was attached, with no ticket: the grant took its place out of the store's
@@ -123,8 +124,8 @@ func (w *waiter) granted(sent asked) (*hold.Hold, error) {
 	return h, nil
 }
 
-// won makes what Redis granted to the waiter that asked a grant of this process: with a token of the range, and with
-// what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
+// won makes what the store granted to the waiter that asked a grant of this process: with a token of the range, and
+// with what the answer says of those that stand next in the store's queue. Its lease may have begun at start.
 func (w *waiter) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	e, k := w.engine(), w.key
 	k.mu.Lock()

@@ -11,7 +11,7 @@ import (
 
 // mayJoin makes w one that may join another's hold, and that others may join.
 //
-// Readers that come while another one of their process asks Redis wait for the answer to that request; see package
+// Readers that come while another one of their process asks the store wait for the answer to that request; see package
 // localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.
 func (e *Engine) mayJoin(w *waiter) {
 	if joins(w.req, w.under) && localqueue.AwaitTime(e.readTrip()) > 0 {
@@ -27,8 +27,8 @@ func joins(req Request, under outer) bool {
 // readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.
 func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) }
 
-// awaitAnswer waits for what Redis answers another reader, if that has asked already. It returns a level if w joined
-// that one's hold, and an error if its wait ended; otherwise w goes on like any other.
+// awaitAnswer waits for what the store answers another reader, if that has asked already. It returns a level if w
+// joined that one's hold, and an error if its wait ended; otherwise w goes on like any other.
 //
 // For example, sixty-four readers come within a millisecond, and a request takes half of one. The first asks. The
 // others find it asking and wait; its answer comes, and all have levels of its hold: one request in place of

@@ -14,8 +14,8 @@
 //
 // # Why nothing counts twice
 //
-// Every Lock call that asks Redis has an id of its own. All its attempts use it, and so do the turns that its hold is
-// passed on to; nothing else ever does. Acquisition and last release name that id, so a copy that is late, resent or
+// Every Lock call that asks the store has an id of its own. All its attempts use it, and so do the turns that its hold
+// is passed on to; nothing else ever does. Acquisition and last release name that id, so a copy that is late, resent or
 // duplicated finds its work done or its hold gone, and cannot touch a later one. A store repeats nothing; the engine
 // repeats, and so knows what a second answer means: "not there" is a loss on the first try, and the first try's own
 // work on a later one. Only the count of a hold's levels may be wrong for a while after a late copy, and nobody decides
@@ -73,14 +73,14 @@
 // turns goes on, and what a waiter that leaves has to clean up. It sends nothing. A Key (key.go) has the queue and the
 // grants of one name, and the table finds it.
 //
-// When a holder of this process is done, the next in the queue gets the grant that Redis knows: in memory, with a Hold,
-// a context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if passing
-// in memory is not possible, the lock is released. If only this process received the message of that release, its next
-// waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits for as
-// many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it asks.
-// So processes take turns, and one that is slower to wake has its turn too. A caller behind which nobody of its process
-// waits may come back at once, before anybody else has heard of the release; so the debt is kept, with the key's queue,
-// for some milliseconds after everybody has gone (table.go).
+// When a holder of this process is done, the next in the queue gets the grant that the store knows: in memory, with a
+// Hold, a context and a fencing token of its own (see pass.go). When a run of such turns has taken some time, or if
+// passing in memory is not possible, the lock is released. If only this process received the message of that release,
+// its next waiter asks at once. Otherwise this process owes a turn to each of the others (the fairness debt): it waits
+// for as many releases as there were other receivers, counted by their messages. If none comes for some milliseconds it
+// asks. So processes take turns, and one that is slower to wake has its turn too. A caller behind which nobody of its
+// process waits may come back at once, before anybody else has heard of the release; so the debt is kept, with the
+// key's queue, for some milliseconds after everybody has gone (table.go).
 //
 // Example: three processes listen for a key. Process A releases it, and the reply says that 3 received the message. A's
 // debt is 2. B gets the lock and releases it: the debt is 1. C does: it is 0, and A asks. If C had no waiter left, no
@@ -108,8 +108,8 @@
 //
 //   - The hold is lost while the observer is told that it is there: the level cannot be made any more, and the call
 //     reports the end before it goes on waiting.
-//   - An unlock is on its way to Redis when the hold is lost: both find the owner, and one of them tells. Either error
-//     is true.
+//   - An unlock is on its way to the store when the hold is lost: both find the owner, and one of them tells. Either
+//     error is true.
 //   - Unlock passes the grant on in memory: the owner's Hold is over, and the next one begins with an owner of its
 //     own, so that the two have different lengths and different callers.
 //   - A level is given up before its caller saw it, because the caller left: it has no owner yet, and nobody is told.

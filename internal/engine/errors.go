@@ -132,7 +132,7 @@ func contextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// ended makes the error of a call that does not wait: Redis's, and the context's if that is over.
+// ended makes the error of a call that does not wait: the store's, and the context's if that is over.
 //
 // A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's
 // context ended meanwhile, that is the reason to name first, since the caller knows of it.

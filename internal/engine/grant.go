@@ -10,7 +10,8 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// Grant is what Redis gave this client for a name: what package hold decides about, with what Redis knows of it.
+// Grant is what the store gave this client for a name: what package hold decides about, with what the store knows of
+// it.
 type Grant struct {
 	hold.Grant
 	key   *Key           // that lists it until it is over; constant
@@ -58,8 +59,8 @@ func (r Request) want() hold.Want {
 	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, MaxHold: r.MaxHold, MinHold: r.MinHold}
 }
 
-// newGrantLocked makes the local side of what Redis granted for a key, with its first Hold. Start is when the granting
-// call was first sent. The Hold has no level yet: attach adds it.
+// newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the
+// granting call was first sent. The Hold has no level yet: attach adds it.
 //
 // The caller lists it in the same step: the watchdog knows it from now on, and may find at once that it is over. What
 // ends it then finds it listed, and takes it off.

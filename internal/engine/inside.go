@@ -46,7 +46,7 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 // What the store told is the end of the range that the outer one reserved, of which it may have a lower number.
 //
 // For example, a writer's turn has token 1,005 of a range that ends at 1,999. It reads inside its hold, and the
-// answer to that request names 1,999, the newest that Redis knows. Had the read that token, storage that it writes
+// answer to that request names 1,999, the newest that the store knows. Had the read that token, storage that it writes
 // to would refuse the writer's own next write with 1,005, and those of the writers whose turns follow.
 //
 // The store says whether it stands there. Where the outer hold was over before the store came to the request, others

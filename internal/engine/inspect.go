@@ -19,7 +19,7 @@ type Held struct {
 	ValidUntil time.Time
 }
 
-// Held looks at the hold of the lock that ctx carries, without asking Redis. What it returns was true at one
+// Held looks at the hold of the lock that ctx carries, without asking the store. What it returns was true at one
 // instant: the hold may be lost right after. ValidUntil is therefore the instant to plan with, the earliest of
 // those at which the context will end unless something prolongs it: the validity of the grant, the level's own
 // fixed lease, and MaxHold.
@@ -36,12 +36,12 @@ func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
 	return Held{ID: g.id, Fence: h.Fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
 }
 
-// Seen is what Redis and this client know of a lock.
+// Seen is what the store and this client know of a lock.
 type Seen struct {
 	Holders   []Holder
 	Held      int // all holders, those who are not told of too
 	Waiters   int
-	Queue     []Queued // known waiters: here, and in a queue that Redis keeps
+	Queue     []Queued // known waiters: here, and in a queue that the store keeps
 	Truncated bool     // there are more holders, or more in the queue, than are told of
 }
 
@@ -52,7 +52,7 @@ type Queued struct {
 	Mine  bool
 }
 
-// Holder is one hold as Redis shows it. Mine is what this process knows of: a hold of an earlier client of the same
+// Holder is one hold as the store shows it. Mine is what this process knows of: a hold of an earlier client of the same
 // program, which was not closed, is somebody else's.
 type Holder struct {
 	ID    string
@@ -66,9 +66,9 @@ type Holder struct {
 // noExpiry is the TTL of a holder that stays until it is broken.
 const noExpiry time.Duration = -1
 
-// Inspect asks Redis who holds, in one round trip. It changes nothing there, and needs no right to write. Holders are
-// those that Redis knows: where a run of turns passes a hold on in memory, they are one holder with one id, and the
-// fencing token is the end of the range that the grant reserved.
+// Inspect asks the store who holds, in one round trip. It changes nothing there, and needs no right to write. Holders
+// are those that the store knows: where a run of turns passes a hold on in memory, they are one holder with one id, and
+// the fencing token is the end of the range that the grant reserved.
 func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	reply, err := e.look(ctx, p)
 	if err != nil {
@@ -101,7 +101,7 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 	return seen, nil
 }
 
-// queue lists the waiters: all of them, where Redis keeps a queue, and otherwise those of this client. Of the
+// queue lists the waiters: all of them, where the store keeps a queue, and otherwise those of this client. Of the
 // waiters of other clients there is a number only then, and a rough one: as many as listen on the channel, one for
 // each client.
 func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queued) {
@@ -116,7 +116,7 @@ func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queu
 	return e.table.waiting(p.Key(), p.Mode())
 }
 
-// listening is 1 if this client's own subscription is among those that Redis counts.
+// listening is 1 if this client's own subscription is among those that the store counts.
 func (e *Engine) listening(p store.Protocol) int {
 	if e.store.Heard(p.Channel()) != (store.Count{}) {
 		return 1
@@ -157,7 +157,7 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 
 var errBroken = errors.New("broken by this client")
 
-// Break takes the lock from whoever holds it now. A holder of this process is told at once, before Redis is asked;
+// Break takes the lock from whoever holds it now. A holder of this process is told at once, before the store is asked;
 // one of another process learns of it with its next renewal or step. It looks first and then releases just those
 // holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look lists, it looks again until it has broken as many as there were.
@@ -205,7 +205,7 @@ func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) erro
 }
 
 // breakHold takes one hold by its id, which no later hold will have: a copy of the request that comes late takes
-// nothing. If this process has the hold, its contexts end before Redis is asked, so that the next holder cannot
+// nothing. If this process has the hold, its contexts end before the store is asked, so that the next holder cannot
 // overlap it. A holder of another process goes on until it hears of the break: its next renewal says "not there", a
 // third of a lease later at most, or at once if it listens on the channel (suspect.go). Until then two callers
 // think that they hold, which is what breaking a lock means, and why the fencing token exists.

@@ -8,8 +8,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/localqueue"
 )
 
-// shares lets others join g if the waiter's own request brought it and Redis looked at the gate. A read inside a write
-// is let in by the writer's hold, and nobody joins it. Trip is how long the request took.
+// shares lets others join g if the waiter's own request brought it and the store looked at the gate. A read inside a
+// write is let in by the writer's hold, and nobody joins it. Trip is how long the request took.
 //
 // Readers that share a grant are decided about in package hold. What is here is when a grant may be joined at all:
 // it is one that a request of this process was granted a short time ago, by the script that looks whether a writer

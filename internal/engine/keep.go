@@ -8,9 +8,9 @@ import (
 
 // keepFor lets the release keep the lock for a time from now.
 //
-// A request with a MinHold has the lock kept in Redis for that long, though its owner is done with it earlier: a job
-// that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the contexts
-// as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
+// A request with a MinHold has the lock kept in the store for that long, though its owner is done with it earlier: a
+// job that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the
+// contexts as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
 //
 // The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or is
 // left to the ledger keeps the lock no longer; when the time is over, the release frees it. What counts is when the

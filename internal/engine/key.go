@@ -239,20 +239,20 @@ func (k *Key) winLocked(w *waiter, g *Grant) {
 	w.awaited = q.Awaited(&w.Waiter)
 }
 
-// drop takes a grant out that is over, and lets the next in the queue ask Redis. It may be called twice for one grant,
-// and only the first call does something: a grant that is not listed is in nobody's way.
+// drop takes a grant out that is over, and lets the next in the queue ask the store. It may be called twice for one
+// grant, and only the first call does something: a grant that is not listed is in nobody's way.
 func (k *Key) drop(g *Grant) {
 	k.mu.Lock()
 	defer k.unlock()
 	k.dropLocked(g, 0)
 }
 
-// released drops a grant whose release Redis has confirmed, after its last Hold. The first in the queue stood behind
-// it: a try that comes before that one has asked must not overtake it. If the release ended a run of turns and others
-// heard of it, the process owes each of them a turn, also if nobody of it waits: it may come back at once. Where nobody
-// has heard of it, a key that nobody waits for needs no queue.
+// released drops a grant whose release the store has confirmed, after its last Hold. The first in the queue stood
+// behind it: a try that comes before that one has asked must not overtake it. If the release ended a run of turns and
+// others heard of it, the process owes each of them a turn, also if nobody of it waits: it may come back at once. Where
+// nobody has heard of it, a key that nobody waits for needs no queue.
 //
-// Of a release that Redis has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
+// Of a release that the store has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
 // is all that is done.
 func (k *Key) released(g *Grant, last *hold.Hold, ends runEnd) {
 	k.mu.Lock()

@@ -70,10 +70,9 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 }
 
 // TryLock makes one attempt. It is repeated only if its reply was lost, and not beyond MaxWait or the time that one
-// request may take. Without a request it is
-// refused by a hold of this process that excludes it, and by a waiter of this process that Redis has told "busy": that
-// one came first. A waiter that has not been answered yet does not refuse it; the two ask beside one another, and Redis
-// decides.
+// request may take. Without a request it is refused by a hold of this process that excludes it, and by a waiter of this
+// process that the store has told "busy": that one came first. A waiter that has not been answered yet does not refuse
+// it; the two ask beside one another, and the store decides.
 func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) {
 	if !e.sender.Begin() {
 		return nil, e.refuse(req.Proto)
@@ -158,16 +157,16 @@ func (e *Engine) busyWord(p store.Protocol) error {
 	return e.cfg.Errors.Busy
 }
 
-// waitTurn waits in the local queue, and at its head waits for Redis. Limited is the context that bounds
+// waitTurn waits in the local queue, and at its head waits for the store. Limited is the context that bounds
 // the wait, ctx the one that was given: the error tells which of them ended.
 //
-// Only the head of the queue sends anything. The others cost Redis nothing, whether there are two or ten thousand of
-// them, and cost this process a goroutine each that sleeps. Two things wake one of them: the channel of its own on
+// Only the head of the queue sends anything. The others cost the store nothing, whether there are two or ten thousand
+// of them, and cost this process a goroutine each that sleeps. Two things wake one of them: the channel of its own on
 // which the queue tells it that its state has changed, and the end of its context or of the client. It is the wheel
-// that changes the state of a waiter with a place in the store's queue, which has to be heard of while it is the
-// first (see keepPolling).
+// that changes the state of a waiter with a place in the store's queue, which has to be heard of while it is the first
+// (see keepPolling).
 //
-// Three things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks Redis
+// Three things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks the store
 // itself; the caller's context ends. Which of them it is, is read from the table and never
 // from the signal. If the context ends just when a hold is passed to the waiter, the select may take either; if it
 // takes the context, quit finds the hold and passes it on.
@@ -211,7 +210,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 		trouble, behind := w.trouble(), w.obstacle()
 		left := e.quit(w)
 		if w.lockSet == nil {
-			e.leaveRedis(w, left)
+			e.leaveStore(w, left)
 		}
 		var answer error
 		if trouble == nil {
@@ -242,7 +241,7 @@ func (e *Engine) quit(w *waiter) localqueue.Remains {
 
 // gaveUp makes the error of a wait that ended without a hold: the last answer, that another has it or the
 // like, and unavailable if there was none. It matches the context's error as well, so that a caller can tell that it
-// was its own deadline, and what the lock was like until then: "busy" and "Redis did not answer" call for different
+// was its own deadline, and what the lock was like until then: "busy" and "the store did not answer" call for different
 // things.
 func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, last error) error {
 	v := &callError{kind: e.cfg.Errors.silence(last), of: p, cause: last}

@@ -24,9 +24,9 @@ func (g *Grant) expire(cause error) {
 	g.loseSoon(reason, cause)
 }
 
-// lose ends the grant without an unlock: its contexts end with the reason, the next in the queue
-// may try, and, unless Redis said itself that it is gone, it is released in Redis. It does nothing if the grant had
-// ended before. Between two Holds it ends the grant and nothing else.
+// lose ends the grant without an unlock: its contexts end with the reason, the next in the queue may try, and, unless
+// the store said itself that it is gone, it is released in the store. It does nothing if the grant had ended before.
+// Between two Holds it ends the grant and nothing else.
 func (g *Grant) lose(reason hold.Reason, cause error) {
 	if rest := g.losing(reason, cause); rest != nil {
 		rest()
@@ -43,7 +43,7 @@ func (g *Grant) loseSoon(reason hold.Reason, cause error) {
 // losing makes the grant be over and returns what is left to do then; nil if it had ended before.
 //
 // What is left is done in this order. The watchdog forgets the grant. The contexts end: from then on no caller
-// thinks that it holds. Only then is Redis asked to release what may be left there, since another client is granted
+// thinks that it holds. Only then is the store asked to release what may be left there, since another client is granted
 // the lock as soon as that is done. Then the grant leaves the table, so that the next of this process may ask, and
 // at last observers are told. If the grant is not taken off before, callers of this process wait a little longer
 // than they must; taken off too early, they could be granted the lock while the old context still goes on.
@@ -69,10 +69,10 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 	}
 }
 
-// forfeit has Redis release a lost grant, should it be there still. With Expired, its lease in Redis ends by itself a
-// moment later; releasing it matters where renewals were carried out and only their answers were lost. With MaxHold the
-// lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing, except the places
-// in a fair lock's queue of those that it was passed to.
+// forfeit has the store release a lost grant, should it be there still. With Expired, its lease in the store ends by
+// itself a moment later; releasing it matters where renewals were carried out and only their answers were lost. With
+// MaxHold the lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing,
+// except the places in a fair lock's queue of those that it was passed to.
 func (g *Grant) forfeit(reason hold.Reason) {
 	sender := g.engine().sender
 	switch reason {

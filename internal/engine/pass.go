@@ -6,10 +6,10 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// passOn gives a grant whose last Hold is over to the next waiter of this process, or releases it in Redis.
+// passOn gives a grant whose last Hold is over to the next waiter of this process, or releases it in the store.
 //
-// A grant that is passed costs no request. What Redis knows stays what it is, id and lease, and the next caller has it
-// by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition
+// A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
+// it by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition
 // reserved. The contexts of the Hold before have ended by then, so that no two contexts say that it is held.
 func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 	if e.sender.Closed() {
@@ -52,8 +52,8 @@ func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
 	return next, false
 }
 
-// successorLocked is g's next Hold, for a waiter to which Redis would grant the same. It is nil if no token is left, of
-// those that have any, or if Redis has to be asked (see [hold.Grant.PassToLocked]).
+// successorLocked is g's next Hold, for a waiter to which the store would grant the same. It is nil if no token is
+// left, of those that have any, or if the store has to be asked (see [hold.Grant.PassToLocked]).
 func (g *Grant) successorLocked(w *waiter) *hold.Hold {
 	fence := g.fence + 1
 	if g.portion != nil {
@@ -88,8 +88,9 @@ func (k *Key) hasHeir(g *Grant) bool {
 	return k.queue != nil && k.queue.Heir(g.proto.Mode()) != nil
 }
 
-// lendLocked sets spare tokens apart. What Redis just granted has the newest token; where others of this process wait
-// behind its waiter, or may soon, its first Hold takes the lowest of the spare ones instead, and the rest are for them.
+// lendLocked sets spare tokens apart. What the store just granted has the newest token; where others of this process
+// wait behind its waiter, or may soon, its first Hold takes the lowest of the spare ones instead, and the rest are for
+// them.
 func (g *Grant) lendLocked(h *hold.Hold, spare int64) {
 	g.fence, g.spare = g.fence-spare, int16(spare)
 	h.Fence = g.fence

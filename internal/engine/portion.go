@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// portionOf is what a hold that Redis granted is a portion of, with a run that begins.
+// portionOf is what a hold that the store granted is a portion of, with a run that begins.
 func portionOf(p store.Protocol) *localqueue.Portion {
 	if n := p.Traits().Portion; n > 0 {
 		return &localqueue.Portion{Size: n}
@@ -54,10 +54,10 @@ func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	return h, pttl, err
 }
 
-// requests has w be asking Redis from now on, unless it was given a hold, or need not ask. It need not ask if another
-// waiter that wanted as much was refused, and nothing was heard on the channel since: Redis would refuse it as well.
-// For example, sixty callers that want one permit each and find none free send one request and not sixty; when a permit
-// is returned elsewhere, the first of them asks.
+// requests has w be asking the store from now on, unless it was given a hold, or need not ask. It need not ask if
+// another waiter that wanted as much was refused, and nothing was heard on the channel since: the store would refuse it
+// as well. For example, sixty callers that want one permit each and find none free send one request and not sixty; when
+// a permit is returned elsewhere, the first of them asks.
 func (w *waiter) requests(heard localqueue.Heard) (h *hold.Hold, wait time.Duration, sends bool) {
 	w.key.mu.Lock()
 	defer w.key.unlock()

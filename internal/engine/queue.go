@@ -8,10 +8,10 @@ import (
 )
 
 // enqueueBatch is how many waiters one script registers: enough that many waiters need few scripts, and few enough that
-// none of them keeps Redis from its other clients for more than a fraction of a millisecond.
+// none of them keeps the store from its other clients for more than a fraction of a millisecond.
 const enqueueBatch = 100
 
-// register gives a waiter that stands behind others of its process its place in Redis's queue, if the lock has
+// register gives a waiter that stands behind others of its process its place in the store's queue, if the lock has
 // one: the order between processes is that of arrival, and not of coming to the head here. One goroutine per name
 // registers all waiters that came meanwhile, in their order.
 func (e *Engine) register(w *waiter) {
@@ -105,7 +105,7 @@ func (e *Engine) enqueue(k *Key, as Request, batch []*localqueue.Waiter) error {
 // beginRegistrar reports whether the caller is to be the registrar, as w has no place.
 //
 // There is one registrar for a key at a time, because the order of waiters is that of their calls: two batches that are
-// under way at the same time could reach Redis in either order. While one batch is under way others come, and are
+// under way at the same time could reach the store in either order. While one batch is under way others come, and are
 // registered together by the next: any number of waiters costs few requests.
 func (k *Key) beginRegistrar(w *waiter) bool {
 	k.mu.Lock()
@@ -113,7 +113,7 @@ func (k *Key) beginRegistrar(w *waiter) bool {
 	return k.queueLocked().BeginRegistrar(&w.Waiter)
 }
 
-// endRegistrar ends the registrar's work before it is done: the client closes, or Redis does not answer. Waiters
+// endRegistrar ends the registrar's work before it is done: the client closes, or the store does not answer. Waiters
 // without a place are registered when they come to the head of the queue and ask.
 func (k *Key) endRegistrar() {
 	k.mu.Lock()
@@ -121,7 +121,7 @@ func (k *Key) endRegistrar() {
 	k.queueLocked().EndRegistrar()
 }
 
-// unplaced takes the next of the queue who have no place in Redis's queue. If there are none, the registrar's
+// unplaced takes the next of the queue who have no place in the store's queue. If there are none, the registrar's
 // work is done.
 func (k *Key) unplaced() []*localqueue.Waiter {
 	k.mu.Lock()

@@ -18,13 +18,13 @@ func (e *Engine) by(end time.Duration) context.Context {
 	return e.store.WithinAll(background, left, left)
 }
 
-// releaseIn releases a grant in Redis, and lets the next in the queue ask. "Not there" is a loss if the first
+// releaseIn releases a grant in the store, and lets the next in the queue ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 //
-// It has no context but the release timeout: the caller's has ended, or may end, and the lock is to be released all
-// the same. If Redis does not answer in that time, the ledger goes on, for as long as Redis may keep the hold, and
+// It has no context but the release timeout: the caller's has ended, or may end, and the lock is to be released all the
+// same. If the store does not answer in that time, the ledger goes on, for as long as the store may keep the hold, and
 // the caller is told that the release is not certain. The next of this process asks by an id of its own, and waits in
-// Redis until the old id is gone.
+// the store until the old id is gone.
 //
 // What was heard on the channel is noted before the request is sent, and what it reached is known from its answer. In
 // between, releases of other processes may arrive, which pay for a part of the debt that this one is about to make; so

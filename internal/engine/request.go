@@ -20,7 +20,7 @@ type Request struct {
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
 	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
 	Member  bool          // of a set that its caller tells observers of
-	// Answered is called whenever Redis says that another has it. It must not wait. Nil: nothing is.
+	// Answered is called whenever the store says that another has it. It must not wait. Nil: nothing is.
 	Answered func()
 
 	told *Told // the call, while it is under way

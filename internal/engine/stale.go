@@ -10,14 +10,14 @@ import (
 
 // The commonest mistake with contexts that carry holds cannot be told from contention when it happens: the caller uses
 // the context from before Lock, and so waits for itself until its own MaxWait. What can be told is that one hold of
-// this very process has been in the way for the whole wait, that it is not ending, and that Redis still has it. That is
-// logged, once for each hold. Work that takes longer than selfWait while others of its process wait is logged too, so
-// the line names the hold instead of accusing anybody.
+// this very process has been in the way for the whole wait, that it is not ending, and that the store still has it.
+// That is logged, once for each hold. Work that takes longer than selfWait while others of its process wait is logged
+// too, so the line names the hold instead of accusing anybody.
 const (
 	// selfWait is how long a waiter may stand behind one hold of its own client before that is logged: longer than most
 	// work, and shorter than the time limit of most tests.
 	selfWait = 5 * time.Second
-	// selfAsk is when the hold is renewed for that, so that the answer of Redis is there in time.
+	// selfAsk is when the hold is renewed for that, so that the answer of the store is there in time.
 	selfAsk = selfWait - time.Second
 )
 
@@ -36,8 +36,8 @@ func (e *Engine) noteStale(w *waiter) {
 	e.wheel.Schedule(&w.stale, e.clock.Now()+selfAsk)
 }
 
-// stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks Redis whether it is
-// there. The second time it is logged if Redis has said so since. A hold that is not renewed ends by itself.
+// stands looks at the hold that a waiter stands behind. The first time it is renewed, which asks the store whether it
+// is there. The second time it is logged if the store has said so since. A hold that is not renewed ends by itself.
 func (e *Engine) stands(w *waiter) {
 	h := w.obstacle()
 	switch {

@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// messageLag is how much later than the answer to a request a message may come that Redis sent before it, besides
+// messageLag is how much later than the answer to a request a message may come that the store sent before it, besides
 // a round trip.
 const messageLag = 20 * time.Millisecond
 
@@ -11,7 +11,7 @@ const messageLag = 20 * time.Millisecond
 // Whoever holds exclusively hears of no release: nobody else has anything to release, and this process publishes
 // its own when it has ceased to hold. A message that comes all the same says that somebody else held the lock, or
 // broke it. It costs little to be sure: the hold is renewed at once, which tells its owner if it is gone, and it is
-// not passed on to others of this process before Redis was asked. It is not proof: anybody may publish.
+// not passed on to others of this process before the store was asked. It is not proof: anybody may publish.
 //
 // For example, an operator deletes the key of a lock that A holds, and B, which was waiting, takes it and releases it.
 // A's next renewal may be ten seconds away. But if others of A's process wait, it listens on the channel, and hears B's

@@ -88,8 +88,8 @@ func (w *waiter) took(sent asked) *hold.Hold {
 }
 
 // Once carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however often
-// it has to be sent. It gives up when ctx ends, and when Redis has not answered for the release timeout; then it may
-// have been carried out, or not.
+// it has to be sent. It gives up when ctx ends, and when the store has not answered for the release timeout; then it
+// may have been carried out, or not.
 func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) (store.ChangeReply, error) {
 	var none store.ChangeReply
 	if !e.sender.Begin() {

@@ -2,11 +2,11 @@ package engine
 
 import "errors"
 
-// errBehind says that a waiter that Redis refused goes back into the queue: somebody before it was refused
+// errBehind says that a waiter that the store refused goes back into the queue: somebody before it was refused
 // as well, and asks for both, or a hold of its own process is in its way.
 var errBehind = errors.New("somebody before it waits")
 
-// stepBack notes that Redis told w to wait. It reports whether w is back in the queue, behind another that was
+// stepBack notes that the store told w to wait. It reports whether w is back in the queue, behind another that was
 // refused and asks for both, or behind a hold.
 func (w *waiter) stepBack() (behind bool) {
 	if !w.Several && !w.Registers() {

@@ -18,7 +18,7 @@ import (
 // ErrNested refuses to export a hold that other levels still count on.
 var ErrNested = errors.New("unlock the nested levels first")
 
-// Passage is a hold on its way to another process: in Redis, and in nobody's hands. Its JSON is a token of Export.
+// Passage is a hold on its way to another process: in the store, and in nobody's hands. Its JSON is a token of Export.
 type Passage struct {
 	Key    []byte `json:"k"` // no string: it need not be UTF-8
 	Client string `json:"c"` // the exporter's
@@ -28,9 +28,9 @@ type Passage struct {
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
-// hold. Nobody can make the passage of the id, which Redis and Inspect show to everybody; nor of any other hold's id,
-// as none is a digest. And a passage with another token or end than the exporter's names a hold that does not exist:
-// Redis need not remember them to check them, since it looks for the id.
+// hold. Nobody can make the passage of the id, which the store and Inspect show to everybody; nor of any other hold's
+// id, as none is a digest. And a passage with another token or end than the exporter's names a hold that does not
+// exist: the store need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Keep, p.Secret))
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
@@ -68,7 +68,7 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (_ Passage, err e
 	return e.exportBeside(g, l)
 }
 
-// exportAlone exports a grant that nobody else has. A hold that Redis has not is a loss, which this process had not
+// exportAlone exports a grant that nobody else has. A hold that the store has not is a loss, which this process had not
 // noticed yet. If no answer comes, nobody can say by which of the two ids the hold stands, and the caller gets no
 // passage. So both are disowned, that of the passage by adopt; in whatever order the releases and the last copy of the
 // request come, nothing is left.
@@ -90,9 +90,9 @@ func (e *Engine) exportAlone(g *Grant, fence int64) (Passage, error) {
 }
 
 // exportBeside exports a reader's part of a grant that other readers of this process have, too. They rely on the grant
-// and its id, so the passage's id gets a hold beside it, in the step in which Redis looks whether the old one stands:
-// no writer can have been in between. To refuse would be plainer, but whether others joined is nothing that the caller
-// knows or can change.
+// and its id, so the passage's id gets a hold beside it, in the step in which the store looks whether the old one
+// stands: no writer can have been in between. To refuse would be plainer, but whether others joined is nothing that the
+// caller knows or can change.
 //
 // The level is one under way until then: it has no context and is not re-entered, but the grant is not released without
 // it. What becomes of the grant afterwards is no matter of the passage.
@@ -107,7 +107,7 @@ func (e *Engine) exportBeside(g *Grant, l *hold.Level) (Passage, error) {
 	return passage, err
 }
 
-// isNotThere reports that Redis has no such hold.
+// isNotThere reports that the store has no such hold.
 func (e *Engine) isNotThere(err error) bool {
 	return errors.Is(err, e.cfg.Errors.NotHeld) || errors.Is(err, e.cfg.Errors.KeyConflict)
 }
@@ -170,7 +170,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 // adopt acquires from the hold that the ask names. There is nothing to wait for in a queue, but the request is that of
 // any acquisition, and so are its steps: all sendings have one id, "already" is this call's own work, and an id of
 // which nothing is known in the end is disowned. For an import that takes the hold from both sides, which is safe: the
-// passage is used up then, and the caller is told that Redis did not answer. If the hold is not there, the error
+// passage is used up then, and the caller is told that the store did not answer. If the hold is not there, the error
 // matches NotHeld. Late is until when a copy of a request without an answer may come.
 func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask store.Ask) (late store.Late, err error) {
 	ask.Lease, ask.Once = req.Lease, true

@@ -71,7 +71,7 @@ func (w *waiter) poll() (listed bool) {
 //
 // The timer may fire just when the waiter's call ends, and be armed again after unwatch has cancelled it. It fires once
 // more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
-// registered, that request is what Redis hears.
+// registered, that request is what the store hears.
 func (e *Engine) keepPolling(w *waiter) {
 	if !w.Registers() {
 		return

@@ -23,7 +23,7 @@ func Unlock(l *hold.Level) error {
 	return err
 }
 
-// releaseEnd is until when Redis is asked to release something.
+// releaseEnd is until when the store is asked to release something.
 func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.ReleaseTimeout }
 
 // part takes the level out of its Hold, and ends its context. Last says that it was the last one of its grant, which
@@ -39,14 +39,14 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 //
 // A level is unlocked once, by the first call; the unlock function of a Lock call may be called by any goroutine and
 // after any context has ended. What it returns is about the time until then: nil means that the lock was held until its
-// contexts ended, and that it was passed on, or that Redis confirmed the release. After a pass in memory nobody has
-// asked Redis, so that nil does not prove that the key stood there at that moment; if it was gone, the next caller that
-// holds learns of it.
+// contexts ended, and that it was passed on, or that the store confirmed the release. After a pass in memory nobody has
+// asked the store, so that nil does not prove that the key stood there at that moment; if it was gone, the next caller
+// that holds learns of it.
 //
 // For example, a process is stopped by the operating system in the middle of a section, for longer than its lease. When
 // it goes on, the first thing that runs may be the owner's unlock, before the wheel has noticed the time. Its contexts
-// have not ended yet, and Redis may even still have the key, if the clock of the two differ. The unlock compares the
-// validity with the clock, tells the loss, and sends no release that could be taken for a success.
+// have not ended yet, and the store may even still have the key, if the clock of the two differ. The unlock compares
+// the validity with the clock, tells the loss, and sends no release that could be taken for a success.
 func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 	e := g.engine()
 	if l.Hold().Nested() { // it leaves the lock to others, who are to learn as well

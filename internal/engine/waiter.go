@@ -54,7 +54,7 @@ type ears struct {
 	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
 }
 
-// lastWord is what Redis said last to a waiter that asks.
+// lastWord is what the store said last to a waiter that asks.
 type lastWord struct {
 	busy   bool  // that another has the lock
 	why    error // what is said of that, where it is not "busy"
@@ -106,8 +106,8 @@ func waiterOf(w *localqueue.Waiter) *waiter {
 }
 
 // enter puts w at the end of the queue of its key; it asks at once if nothing local is in the way. With tryOnly it
-// enters only if nobody here can refuse it, and asks Redis at once, beside those that do that already: a waiter that
-// has not been refused by Redis is in nobody's way, so a TryLock of a free lock is not refused because another
+// enters only if nobody here can refuse it, and asks the store at once, beside those that do that already: a waiter
+// that has not been refused by the store is in nobody's way, so a TryLock of a free lock is not refused because another
 // goroutine began to ask for it a moment ago.
 //
 // Where w asks at once, what it would come back for is done in the same step. A free lock takes the mutex of its Key

@@ -500,7 +500,7 @@ func (s *world) leaves(a *actor) error {
 	if left.Hold && a.w.level != nil {
 		return s.opens(a, a.w.level)
 	}
-	s.engine.leaveRedis(a.w, left)
+	s.engine.leaveStore(a.w, left)
 	a.phase = gone
 	return nil
 }

@@ -2,7 +2,7 @@ package localqueue
 
 import "time"
 
-// Busy notes that Redis answered w that another has the lock.
+// Busy notes that the store answered w that another has the lock.
 func (q *Queue) Busy(w *Waiter) {
 	q.refuse(w)
 	q.askerIsDone(w)
@@ -19,7 +19,7 @@ func (q *Queue) refuse(w *Waiter) {
 	w.refused = true
 }
 
-// KeepTurn notes that the first in the queue stood behind a hold of the given mode, whose release Redis has just
+// KeepTurn notes that the first in the queue stood behind a hold of the given mode, whose release the store has just
 // confirmed: a try that comes before it has asked must not overtake it.
 func (q *Queue) KeepTurn(mode string) {
 	if w := q.first; w != nil && w.Kind.Excludes(mode) {
@@ -27,11 +27,11 @@ func (q *Queue) KeepTurn(mode string) {
 	}
 }
 
-// StepBack is for one of several that may ask at a time, when Redis refused it: of those that asked at the same
+// StepBack is for one of several that may ask at a time, when the store refused it: of those that asked at the same
 // time and were all refused, the first goes on asking. It reports whether that is another than w, which then is
 // waiting again. Otherwise those behind w step back; they find that out before they ask again.
 //
-// One that has a place in Redis's queue steps back behind a hold of its own process, until its next Poll.
+// One that has a place in the store's queue steps back behind a hold of its own process, until its next Poll.
 func (q *Queue) StepBack(w *Waiter) (behind bool) {
 	if w.state != Asking {
 		return false
@@ -60,7 +60,7 @@ func (q *Queue) StepBack(w *Waiter) (behind bool) {
 // Behind reports whether w, which was asking, is waiting again.
 func (w *Waiter) Behind() bool { return w.state == Waiting }
 
-// Answered notes whether Redis answers whoever asks, or with which error it does not. It returns since when it does
+// Answered notes whether the store answers whoever asks, or with which error it does not. It returns since when it does
 // not, so that those that come to ask one after the other share one patience.
 func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
 	if q.silent == nil && err != nil {
@@ -72,7 +72,7 @@ func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
 	return q.spoke
 }
 
-// Trouble is why Redis does not answer, for a waiter that no local hold is in the way of.
+// Trouble is why the store does not answer, for a waiter that no local hold is in the way of.
 func (q *Queue) Trouble(w *Waiter) error {
 	if q.Excluded(w.Kind) {
 		return nil
@@ -80,7 +80,7 @@ func (q *Queue) Trouble(w *Waiter) error {
 	return q.silent
 }
 
-// Share ends the wait of all that only wanted the answer which Redis gave to a request sent at an instant: those
+// Share ends the wait of all that only wanted the answer which the store gave to a request sent at an instant: those
 // that were waiting by then. They are passed to each.
 func (q *Queue) Share(asked time.Duration, each func(*Waiter)) {
 	for w := q.first; w != nil; {

@@ -3,9 +3,9 @@ package localqueue
 import "time"
 
 // AwaitTime is how long a reader waits for the answer to another's request, where a round trip takes trip; 0: not at
-// all, because Redis is so far away that the hold could hardly be joined when the answer comes.
+// all, because the store is so far away that the hold could hardly be joined when the answer comes.
 //
-// A reader that comes while another one of its process asks Redis may wait for the answer to that request, and join
+// A reader that comes while another one of its process asks the store may wait for the answer to that request, and join
 // the hold that it brings: the rest of a round trip is shorter than one of its own, and nothing is sent. So many
 // readers send one request, and not one each, whenever there is no hold to join: when they come, and each time that a
 // hold was joined for long enough.
@@ -34,7 +34,7 @@ func (q *Queue) await(w *Waiter) {
 	w.wait(Awaiting)
 }
 
-// Awaited reports that others wait for what Redis answers w.
+// Awaited reports that others wait for what the store answers w.
 func (q *Queue) Awaited(w *Waiter) bool { return q.asker == w && q.awaiting > 0 }
 
 // Overdue has w ask for itself, if it waits for another's answer, and all that wait for the same one.

@@ -28,7 +28,7 @@ func (h Heard) since(base Heard) int {
 // for ever, and one that is slower would never get it; so, after a run, a process lets as many releases
 // pass as there were others that heard of its end.
 //
-// An example. Processes A, B, C and D want one key; D crashed a moment ago, and Redis still counts its
+// An example. Processes A, B, C and D want one key; D crashed a moment ago, and the store still counts its
 // subscription. A ends a run: the release reached 4 subscribers, one of them A itself, so others = 3.
 //
 //	                               owes  absent  others

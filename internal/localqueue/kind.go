@@ -4,7 +4,7 @@ package localqueue
 // readers from writers for instance.
 type Kind interface {
 	Mode() string
-	// Excludes reports that, while a local hold of the given mode lives, asking Redis is pointless.
+	// Excludes reports that, while a local hold of the given mode lives, asking the store is pointless.
 	Excludes(held string) bool
 	// Follows reports that a local waiter of the given mode that came earlier goes first.
 	Follows(ahead string) bool

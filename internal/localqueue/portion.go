@@ -3,17 +3,17 @@ package localqueue
 import "time"
 
 // A Portion is one of several that are held at a time. No hold of one is in another's way, so the first in the queue
-// asks Redis and then listens, though holds of its own process live. It is given one of those when it comes back,
+// asks the store and then listens, though holds of its own process live. It is given one of those when it comes back,
 // unless a request of its own is under way or its fate unknown: it may come to another one by that.
 //
-// Every portion has a run of its own: when others of its key were taken from Redis says nothing about how long this
+// Every portion has a run of its own: when others of its key were taken from the store says nothing about how long this
 // one was kept from other processes.
 type Portion struct {
 	Size int64 // it passes to whoever wants as much
 	run  run
 }
 
-// watch is what Redis said to whoever was first in the queue: that there is not as much. Until then, and as long as
+// watch is what the store said to whoever was first in the queue: that there is not as much. Until then, and as long as
 // nothing more is heard, others that want as much rely on that: a queue that is served in memory asks nothing.
 type watch struct {
 	size  int64

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Queue is what a process knows of one key without asking Redis, but for the holds themselves: of those it counts
+// Queue is what a process knows of one key without asking the store, but for the holds themselves: of those it counts
 // the modes. The zero Queue is empty. Its methods, and those of its waiters, need the caller's mutex.
 type Queue struct {
 	holds       modes
@@ -23,11 +23,11 @@ type Queue struct {
 	watch      watch         // of portions
 	remembered time.Duration // until when the run and the debt matter though nobody holds or waits
 
-	registrar bool          // somebody registers those that have no place in Redis's queue
+	registrar bool          // somebody registers those that have no place in the store's queue
 	next      int64         // up to that ticket the places in it are this process's, in its order
-	stood     time.Duration // when the request was sent that Redis answered so
+	stood     time.Duration // when the request was sent that the store answered so
 
-	silent error         // why Redis does not answer whoever asks; nil while it does
+	silent error         // why the store does not answer whoever asks; nil while it does
 	spoke  time.Duration // when it last did, as far as that matters: while silent is set
 }
 
@@ -101,9 +101,9 @@ func (q *Queue) Try(w *Waiter) bool {
 	return true
 }
 
-// refuses reports that a try of w need not ask Redis: a local hold is in its way, or somebody in the queue that it
-// follows and that was refused, by Redis or by such a hold, and so has an older claim. Whoever was not refused has
-// none. While Redis is silent, what it said before says nothing.
+// refuses reports that a try of w need not ask the store: a local hold is in its way, or somebody in the queue that it
+// follows and that was refused, by the store or by such a hold, and so has an older claim. Whoever was not refused has
+// none. While the store is silent, what it said before says nothing.
 func (q *Queue) refuses(w *Waiter) bool {
 	if q.Excluded(w.Kind) {
 		return true
@@ -122,7 +122,7 @@ func (q *Queue) refuses(w *Waiter) bool {
 // Remains is what a waiter that left has to clean up: what it alone owns.
 type Remains struct {
 	Hold bool   // it was granted a hold, which is its to end; that is all then
-	ID   string // something may stand in Redis for this id; "": nothing does, or somebody else cleans up
+	ID   string // something may stand in the store for this id; "": nothing does, or somebody else cleans up
 	Late int64  // until when a registration under it that had no answer may be carried out; 0: there is none
 }
 
@@ -146,7 +146,7 @@ func (q *Queue) Leave(w *Waiter) (left Remains) {
 }
 
 // Win ends the wait of one that asked and got its hold, which was counted before, if it is one. The key was taken
-// through Redis, so a new run begins.
+// through the store, so a new run begins.
 func (q *Queue) Win(w *Waiter) {
 	q.remove(w, Granted)
 	q.run.passes, q.silent = 0, nil

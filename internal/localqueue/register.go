@@ -2,9 +2,9 @@ package localqueue
 
 // BeginRegistrar reports whether the caller is to be the registrar, for the sake of w.
 //
-// Registration in a queue that Redis keeps. The order between processes is that of arrival, and not of coming to the
-// front here, so a waiter that stands behind others of its process is registered by a registrar, of which there
-// is one per key. Whoever asks is registered by that.
+// Registration in a queue that the store keeps. The order between processes is that of arrival, and not of coming to
+// the front here, so a waiter that stands behind others of its process is registered by a registrar, of which there is
+// one per key. Whoever asks is registered by that.
 func (q *Queue) BeginRegistrar(w *Waiter) bool {
 	if q.registrar || w.state != Waiting {
 		return false
@@ -18,7 +18,7 @@ func (q *Queue) EndRegistrar() {
 	q.registrar = false
 }
 
-// Unplaced takes the next that have no place in Redis's queue, or perhaps another one than they were told. If there
+// Unplaced takes the next that have no place in the store's queue, or perhaps another one than they were told. If there
 // are none, the registrar's work is done.
 func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 	for w := q.first; w != nil && len(batch) < most; w = w.next {
@@ -33,9 +33,9 @@ func (q *Queue) Unplaced(most int) (batch []*Waiter) {
 	return batch
 }
 
-// Lapse notes that Redis may have given up all of this process's waiters that have places: they are to be registered
-// again, with their tickets, but for those of the batch whose registration said so. It reports whether the caller is
-// to be the registrar, which it can be only if that was said by something else.
+// Lapse notes that the store may have given up all of this process's waiters that have places: they are to be
+// registered again, with their tickets, but for those of the batch whose registration said so. It reports whether the
+// caller is to be the registrar, which it can be only if that was said by something else.
 func (q *Queue) Lapse(registration bool) (registrar bool) {
 	for w := q.first; w != nil; w = w.next {
 		if w.Registers() && w.ticket != 0 && !(registration && w.Place.registering) {
@@ -57,7 +57,7 @@ func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 		if w.state == Left {
 			continue
 		}
-		// What is said of its place from here on may be newer than what Redis is about to answer.
+		// What is said of its place from here on may be newer than what the store is about to answer.
 		w.sent, w.Place.unsure = true, false
 		still = append(still, w)
 	}

@@ -12,14 +12,14 @@ const (
 	runShort = 8 * time.Millisecond
 	runTrips = 4
 
-	// longTrip is the longest way to Redis that is taken for its distance, and not for a stall.
+	// longTrip is the longest way to the store that is taken for its distance, and not for a stall.
 	longTrip = 250 * time.Millisecond
 )
 
 type run struct {
-	passes int           // since the key was last taken through Redis
+	passes int           // since the key was last taken through the store
 	since  time.Duration // when the first of them was
-	trip   time.Duration // how long it took to take the key through Redis
+	trip   time.Duration // how long it took to take the key through the store
 }
 
 // count counts a pass. The run's time counts from the first one.
@@ -39,7 +39,7 @@ func (r *run) over(now time.Duration, others int) bool {
 	return took >= max(longestRun(others), trips) || r.passes >= runFew && took >= max(runShort, trips)
 }
 
-// outweighs is what others wait for besides the turns of a run, where a way to Redis takes trip.
+// outweighs is what others wait for besides the turns of a run, where a way to the store takes trip.
 func outweighs(trip time.Duration) time.Duration { return min(runTrips*trip, runTime) }
 
 // longestRun is how long a run of a few long turns takes at most. The more processes take turns, the shorter each one's

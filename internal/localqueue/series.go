@@ -3,8 +3,8 @@ package localqueue
 import "time"
 
 // A series is turns of this process that follow one another by releases and requests, because nobody of it waited as
-// each of them ended: one goroutine that locks, works, unlocks and locks again. Its request is one way to Redis, and
-// comes before that of everybody who has to hear of the release first, so without a bound it would have nearly all
+// each of them ended: one goroutine that locks, works, unlocks and locks again. Its request is one way to the store,
+// and comes before that of everybody who has to hear of the release first, so without a bound it would have nearly all
 // turns. A series is therefore a run, and owes when it is over. It goes on only where turns are so short that an end
 // after each would cost everybody more than the turns.
 type series struct {

@@ -8,8 +8,8 @@ type State uint8
 const (
 	Absent   State = iota // it has not come to the queue
 	Waiting               // behind somebody
-	Awaiting              // what Redis answers another one
-	Asking                // it may ask Redis
+	Awaiting              // what the store answers another one
+	Asking                // it may ask the store
 	Granted               // the hold is its
 	Left                  // it left
 )
@@ -22,7 +22,7 @@ const (
 	Inside        // its caller has a hold of another mode of the key, and so it stands behind nobody
 	Set           // it wants other keys as well, and so never takes a hold that is passed on
 	Joins         // it may join a hold of its mode that another one of its process is granted
-	Shared        // it takes nothing: what Redis answers one is the answer to all who were waiting then
+	Shared        // it takes nothing: what the store answers one is the answer to all who were waiting then
 )
 
 // Caller is what a call says of itself when it comes. It is constant.
@@ -40,14 +40,14 @@ type Caller struct {
 type Waiter struct {
 	Caller
 	ID    string
-	Place *Place // in the queue that Redis keeps for its kind; nil if it keeps none; constant
+	Place *Place // in the queue that the store keeps for its kind; nil if it keeps none; constant
 
 	// ticket is what an answer gave it to name when it asks again; 0: nothing. It is the number of its place, and where
 	// there is none it means something to the store alone (to redlock, that it has asked before).
 	ticket int64
 
 	sent       bool // a request may have been sent under the present id
-	refused    bool // it was told to wait, by Redis or by a hold of this process
+	refused    bool // it was told to wait, by the store or by a hold of this process
 	requesting bool // of a portion: a request of its own is under way, or may still be carried out
 
 	state      State
@@ -58,7 +58,7 @@ type Waiter struct {
 // Told is written to when the state of a waiter that had to wait has changed. It is nil for others.
 func (w *Waiter) Told() <-chan struct{} { return w.told }
 
-// Ticket is the number of the waiter's place in Redis's queue; 0 if it has none yet.
+// Ticket is the number of the waiter's place in the store's queue; 0 if it has none yet.
 func (w *Waiter) Ticket() int64 { return w.ticket }
 
 // SetTicket notes the number that the waiter was given.
@@ -79,13 +79,13 @@ func (w *Waiter) Look() State {
 // listed reports that the waiter is in the queue.
 func (w *Waiter) listed() bool { return w.state == Waiting || w.state == Awaiting || w.state == Asking }
 
-// Asks notes that the waiter is about to send a request under its id. In Redis's queue, that gives it its place.
+// Asks notes that the waiter is about to send a request under its id. In the store's queue, that gives it its place.
 func (w *Waiter) Asks() {
 	w.sent = true
 	w.Place.asked()
 }
 
-// Rename gives the waiter a new id, under which nothing was ever sent. What may stand in Redis for the old one is
+// Rename gives the waiter a new id, under which nothing was ever sent. What may stand in the store for the old one is
 // the caller's to clean up.
 func (w *Waiter) Rename(id string) {
 	w.ID, w.sent = id, false

@@ -20,7 +20,7 @@ const (
 )
 
 // ledger has every id that may still act in the store though nobody wants it: holds of which no context says any more
-// that they are held, but that may stand in Redis, or come to stand there when a request that was given up is read
+// that they are held, but that may stand in the store, or come to stand there when a request that was given up is read
 // late; and holds whose end was confirmed lately, by a primary that may have been replaced since.
 //
 // What is owed is released until the store says that nothing can be left. Without an answer that ends when no copy can
@@ -242,10 +242,11 @@ func (l *ledger) rest() (left []Disowned) {
 
 // until is how long Close asks a node, until end at most, which is the release timeout after Close began.
 //
-// A process that shuts down unlocks what it holds, and closes its client. If Redis does not answer, the unlock takes
-// the release timeout, and a Close that waited for as long once more would take the process beyond the one timeout
-// that it was given time for. So the time of Close counts from the first release that the node has not answered. A
-// quarter of the timeout is left in any case, since the node may be back; if it answers in that, it has the rest.
+// A process that shuts down unlocks what it holds, and closes its client. If the store does not answer, the unlock
+// takes the release timeout, and a Close that waited for as long once more would take the process beyond the one
+// timeout that it was given time for. So the time of Close counts from the first release that the node has not
+// answered. A quarter of the timeout is left in any case, since the node may be back; if it answers in that, it has the
+// rest.
 func (l *ledger) until(node string, end time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
