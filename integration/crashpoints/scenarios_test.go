@@ -2,6 +2,7 @@ package crashpoints_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,7 @@ import (
 func (s *subject) play() {
 	map[scenario]func(){
 		plain: s.plain, counted: s.counted, waiting: s.plain, line: s.line, renewal: s.renewal,
-		transfer: s.transfer, abandoned: s.abandoned, closing: s.closing,
+		second: s.second, transfer: s.transfer, abandoned: s.abandoned, closing: s.closing,
 	}[s.Scenario]()
 }
 
@@ -108,10 +109,31 @@ func (s *subject) renewal() {
 	s.exit("unlock", "nil", st)
 }
 
+// second is not the first request: that has no not-after, for the server's clock is not known yet.
+func (s *subject) second() {
+	s.warm(s.client)
+	s.plain()
+}
+
+// warm has a client learn the server's clock: it tries the lock, which the rival may have.
+func (s *subject) warm(client *rlock.Client) {
+	_ = s.call("warm", "nil", func() error {
+		_, unlock, err := rlock.New(client, lockName).TryLock(s.ctx)
+		switch {
+		case errors.Is(err, rlock.ErrBusy):
+			return nil
+		case err != nil:
+			return err
+		}
+		return unlock()
+	})
+}
+
 // transfer takes the hold to another client of this process.
 func (s *subject) transfer() {
 	other := s.newClient()
 	defer func() { _ = s.call("close", "nil", other.Close) }()
+	s.warm(other)
 	st := s.enter("lock", "nil", s.ctx, s.lock)
 	if st == nil {
 		return
@@ -145,9 +167,9 @@ func (s *subject) transfer() {
 func (s *subject) abandoned() {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	var replies atomic.Int32
+	var granted atomic.Bool
 	s.before = func(p crash.Point) error {
-		if p == crash.Acquire.Reply && replies.Add(1) == grant {
+		if p == crash.Acquire.Reply && !granted.Swap(true) {
 			cancel()
 			return io.EOF
 		}
