@@ -28,7 +28,9 @@ type deadline struct {
 	limit    time.Duration
 	requests []context.Context // whose deadlines move with this one
 
-	moved atomic.Pointer[time.Time] // written by the goroutine that makes the connection
+	// Written by the goroutine that makes a connection.
+	greeting atomic.Bool // one was made
+	moved    atomic.Pointer[time.Time]
 }
 
 // Within returns a context for one exchange, with the time limit of one command. While a connection is greeted, the
@@ -70,15 +72,19 @@ func (d *deadline) Value(key any) any {
 }
 
 // extend moves the deadline of ctx, and of the requests that it carries, to a time of theirs from now.
-func extend(ctx context.Context, by func(limit time.Duration) time.Duration) {
-	d, ok := ctx.Value(deadlineKey{}).(*deadline)
-	if !ok {
-		return
-	}
+func (d *deadline) extend(by func(limit time.Duration) time.Duration) {
 	d.move(time.Now().Add(by(d.limit)))
 	for _, request := range d.requests {
-		extend(request, by)
+		if r := deadlineOf(request); r != nil {
+			r.extend(by)
+		}
 	}
+}
+
+// deadlineOf returns the deadline of a context that has one of ours, or is derived from such a one; otherwise nil.
+func deadlineOf(ctx context.Context) *deadline {
+	d, _ := ctx.Value(deadlineKey{}).(*deadline)
+	return d
 }
 
 // move moves the deadline to a later time.
@@ -98,11 +104,20 @@ func greetingFor(limit time.Duration) time.Duration {
 	return max(limit, min(trips*limit, enough))
 }
 
-// greets records that the command's connection must be greeted first.
-func greets(ctx context.Context) { extend(ctx, greetingFor) }
+// greets records that the command's connection must be greeted first. That counts once: if go-redis tries another
+// connection after one that failed, for instance of its other pool, that one has what is left.
+func greets(ctx context.Context) {
+	if d := deadlineOf(ctx); d != nil && !d.greeting.Swap(true) {
+		d.extend(greetingFor)
+	}
+}
 
 // greeted records that the command comes next.
-func greeted(ctx context.Context) { extend(ctx, func(limit time.Duration) time.Duration { return limit }) }
+func greeted(ctx context.Context) {
+	if d := deadlineOf(ctx); d != nil {
+		d.extend(func(limit time.Duration) time.Duration { return limit })
+	}
+}
 
 // greetings are the options by which go-redis shows the progress of a connection: it asks for the credentials
 // before the first command, and calls OnConnect after the last.

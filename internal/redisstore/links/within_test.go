@@ -42,6 +42,8 @@ func TestAGreetingMovesTheDeadline(t *testing.T) {
 		require.Equal(t, limit, left(free))
 		require.Equal(t, 30*time.Millisecond, left(until))
 		require.Equal(t, -120*time.Millisecond, left(all), "it was over before")
+		greets(derived)
+		require.Equal(t, limit, left(free), "a second connection has what is left")
 		greets(t.Context()) // one that has no limit of ours
 	})
 }

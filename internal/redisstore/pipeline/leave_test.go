@@ -45,7 +45,7 @@ func TestACallIsLeftAndSettles(t *testing.T) {
 	l := newLab(t)
 	gate := faultproxy.NewGate()
 	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(1)
-	ctx, cancel := within(patience)
+	ctx, cancel := within(10 * patience) // so that it is not what settles it
 	result := l.starts(ctx, "a", "left")
 	held.Wait(t, 1)
 	cancel()
@@ -141,6 +141,7 @@ func TestEndLetsThoseLeaveWhoCan(t *testing.T) {
 	l.settles(exit)
 	require.Error(t, <-l.starts(may, "a", "comes later"))
 	require.NoError(t, <-l.starts(context.Background(), "a", "comes later and stays"))
+	require.Zero(t, l.sent("gathers"), "its context has not ended, but it was left")
 }
 
 // Contexts that end at any moment: each call has one outcome, which is true of what the server saw, and those that

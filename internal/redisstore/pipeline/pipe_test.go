@@ -90,7 +90,7 @@ func TestWhatGathersSharesAnExchange(t *testing.T) {
 	require.ElementsMatch(t, []int{1, pipeline.Most, 50}, sizes.all())
 }
 
-// Calls with long arguments share an exchange only up to its size. One that is longer goes by itself.
+// Calls with long arguments share an exchange only up to its size. One that is longer is sent alone.
 func TestAnExchangeHasASize(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
