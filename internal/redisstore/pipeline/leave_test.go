@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
@@ -111,6 +113,30 @@ func TestAGreetingDoesNotCount(t *testing.T) {
 	}
 	gate.Open()
 	require.NoError(t, <-result)
+}
+
+// defect F11: what must end within a time is left then, although its exchange still waits for a connection, and nothing
+// ends its context.
+func TestACallThatWaitsForAConnectionEndsInTime(t *testing.T) {
+	t.Parallel()
+	given := redis.NewClient(&redis.Options{Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	defer func() { require.NoError(t, given.Close()) }()
+	derived, err := links.From(given, links.Limits{Command: patience})
+	require.NoError(t, err)
+	pipe := pipeline.New(pipeline.Config{
+		Client: derived.Traffic, Shard: func(string) string { return "" }, Limit: patience,
+	})
+	defer pipe.Join()
+	defer func() { require.NoError(t, derived.Close()) }() // ends the dial
+	const limit = 100 * time.Millisecond
+	began := time.Now()
+	ctx := links.WithinAll(context.Background(), time.Second, limit)
+	require.ErrorIs(t, pipe.Process(ctx, echo(ctx, "sha", "a", 1)), context.DeadlineExceeded)
+	require.GreaterOrEqual(t, time.Since(began), limit)
+	require.Less(t, time.Since(began), patience)
 }
 
 // When the owner ends, the callers that can leave do, and the others get their replies.
