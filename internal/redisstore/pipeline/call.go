@@ -27,17 +27,19 @@ const (
 
 // call is a command on its way.
 //
-// After the transition to taken, the worker puts one error into answer, and only then the caller reads cmd. The caller
-// writes settled before the transition to left, and the worker reads it after its own transition has failed.
+// After the transition to taken, the worker sets err and sends to answered once, and the caller reads err and cmd when
+// it has received. The caller writes settled before the transition to left, and the worker reads it after its own
+// transition has failed.
 type call struct {
-	ctx    context.Context
-	cmd    redis.Cmder
-	size   int       // of its arguments
-	limit  time.Time // after which it is not sent
-	answer chan error
+	ctx   context.Context
+	cmd   redis.Cmder
+	size  int       // of its arguments
+	limit time.Time // after which it is not sent
 
-	state   atomic.Int32
-	settled func() // tells who has left that the exchange is over; nil: nobody is told
+	state    atomic.Int32
+	answered chan struct{} // has room for one
+	err      error
+	settled  func() // tells who has left that the exchange is over; nil: nobody is told
 }
 
 func newCall(ctx context.Context, cmd redis.Cmder, longest time.Duration) *call {
@@ -45,7 +47,7 @@ func newCall(ctx context.Context, cmd redis.Cmder, longest time.Duration) *call 
 	if !ok {
 		limit = time.Now().Add(longest)
 	}
-	return &call{ctx: ctx, cmd: cmd, size: size(cmd), limit: limit, answer: make(chan error, 1)}
+	return &call{ctx: ctx, cmd: cmd, size: size(cmd), limit: limit, answered: make(chan struct{}, 1)}
 }
 
 // size is about how many bytes a command has.
@@ -78,16 +80,22 @@ func (c *call) send(now time.Time) bool {
 		return c.state.CompareAndSwap(queued, sent)
 	}
 	if c.state.CompareAndSwap(queued, taken) {
-		c.answer <- why
+		c.answer(why)
 	}
 	return false
+}
+
+// answer gives a call that was taken its outcome.
+func (c *call) answer(err error) {
+	c.err = err
+	c.answered <- struct{}{}
 }
 
 // end gives the outcome of the exchange to the caller, or tells it that it is over.
 func (c *call) end(err error) {
 	switch {
 	case c.state.CompareAndSwap(sent, taken):
-		c.answer <- err
+		c.answer(err)
 	case c.settled != nil:
 		c.settled()
 	}
@@ -109,7 +117,8 @@ func (c *call) leave(limit time.Time) error {
 		return &store.Left{Settled: settled}
 	}
 	timer.Stop()
-	return <-c.answer // it is there, or about to be
+	<-c.answered // or about to be
+	return c.err
 }
 
 // expire is for the caller whose time is over. It returns the answer if that came first.
@@ -120,5 +129,6 @@ func (c *call) expire() error {
 	case c.state.CompareAndSwap(sent, left):
 		return context.DeadlineExceeded
 	}
-	return <-c.answer
+	<-c.answered
+	return c.err
 }

@@ -74,8 +74,8 @@ func (p *Pipe) await(c *call) error {
 	defer timer.Stop()
 	for {
 		select {
-		case err := <-c.answer:
-			return err
+		case <-c.answered:
+			return c.err
 		case <-c.ctx.Done():
 			return c.leave(limit)
 		case <-ending:
