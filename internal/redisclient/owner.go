@@ -86,9 +86,10 @@ func (o *owner) close(limit time.Duration) {
 	case <-time.After(limit):
 		return // the write goes on until the connections are closed, and its key expires
 	}
-	if left := time.Until(end); left > 0 {
-		_ = o.conns.Traffic.Del(o.conns.WithinAll(context.Background(), min(left, o.limit), left), o.key).Err()
-	}
+	left := time.Until(end)
+	ctx, cancel := context.WithTimeout(context.Background(), left) // also while it waits for a connection
+	defer cancel()
+	_ = o.conns.Traffic.Del(links.WithinAll(ctx, o.limit, left), o.key).Err()
 }
 
 // join waits for what close left behind. The connections are closed by then, so it does not last.

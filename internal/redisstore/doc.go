@@ -1,6 +1,6 @@
 // Package redisstore is the store that keeps locks in Redis, Valkey and compatible servers: one Lua script per
-// request, connections (package links), pipelines and bundles (package pipeline), and the messages by which servers
-// announce releases (package wake).
+// request, connections (package links), the pipe that requests share (package pipeline), and the messages by which
+// servers announce releases (package wake).
 //
 // # What it adds to the scripts
 //

@@ -72,8 +72,7 @@ func (s *Store) Start(host store.Host) {
 		s.links.Hook(Timer(host.Clock, host.Answered))
 	}
 	s.traffic = pipeline.New(pipeline.Config{
-		Client: s.links.Traffic, Wires: s.links.Wires(), Shard: s.Node, Bundle: !s.links.Cluster(),
-		Limit: host.Limit,
+		Client: s.links.Traffic, Shard: s.Node, Bundle: !s.links.Cluster(), Limit: host.Limit,
 	})
 	s.hub = wake.New(wake.Config{
 		Open:    func(ctx context.Context) *redis.PubSub { return s.links.Traffic.Subscribe(ctx) },
@@ -110,7 +109,7 @@ func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context
 
 // WithinAll implements [store.Store].
 func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
-	return s.links.WithinAll(ctx, limit, all)
+	return links.WithinAll(ctx, limit, all)
 }
 
 // Direct reports whether a request goes only through the pipe, which lets it return when its context ends. That is

@@ -17,7 +17,7 @@ var ErrAbandoned = errors.New("the caller stopped waiting for the reply")
 // nothing is: a request that nobody waits for could take the lock from those who do.
 //
 // Where the store can be left in the middle of a request (Direct), fn runs on the caller's own goroutine: a free lock
-// costs no goroutine and no channel. The store says that it was left, and when the request is over, and only then a
+// starts none. The store says that it was left, and when the request is over, and only then a
 // goroutine waits for that. Elsewhere a goroutine runs fn from the beginning.
 func Call[T any](
 	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),

@@ -111,8 +111,8 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.
 //
-// Every other request has its deadline watched by whoever sends it, without a timer of its own. Here there is nobody:
-// Close is the last one that runs, and its batches use connections that others may keep busy.
+// Whoever sends another request returns at its limit, wherever the request stands by then. A batch is sent by Close
+// itself, over connections that others may keep busy.
 func (s *Sender) sendReleases(all []*store.Parting, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

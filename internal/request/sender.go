@@ -64,7 +64,7 @@ func (s *Sender) Limit(lease time.Duration) time.Duration {
 	return min(CommandLimit(lease), CommandLimit(s.cfg.Lease))
 }
 
-// Within is a context for one request, with a deadline that no other has.
+// Within is a context for one request, with the time limit of one command.
 func (s *Sender) Within(ctx context.Context, limit time.Duration) context.Context {
 	return s.cfg.Store.Within(ctx, limit)
 }

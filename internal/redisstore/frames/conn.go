@@ -16,8 +16,10 @@ type Conn struct {
 // that a peer hung up.
 func Bound(conn net.Conn) net.Conn {
 	bound := &Conn{Conn: conn}
-	if socket, ok := conn.(syscall.Conn); ok {
-		return &socketConn{bound, socket}
+	if conn, ok := conn.(syscall.Conn); ok {
+		if socket, err := conn.SyscallConn(); err == nil {
+			return &socketConn{bound, socket}
+		}
 	}
 	return bound
 }
@@ -31,17 +33,23 @@ func (c *Conn) Read(p []byte) (int, error) {
 	if passed, bad := c.scan.Scan(p[:n]); bad != nil {
 		return passed, bad
 	}
-	if timeout := net.Error(nil); err != nil && c.scan.Inside() && errors.As(err, &timeout) && timeout.Timeout() {
+	if err != nil && c.scan.Inside() && timedOut(err) {
 		_ = c.scan.Fail("it did not end in time")
 	}
 	return n, err
 }
 
-// socketConn is a Conn that exposes its socket.
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// socketConn is a Conn that exposes its socket. Go-redis looks at it before each use of the connection, so what package
+// net makes to show it is made once.
 type socketConn struct {
 	*Conn
-	socket syscall.Conn
+	socket syscall.RawConn
 }
 
 // SyscallConn implements [syscall.Conn].
-func (c *socketConn) SyscallConn() (syscall.RawConn, error) { return c.socket.SyscallConn() }
+func (c *socketConn) SyscallConn() (syscall.RawConn, error) { return c.socket, nil }

@@ -18,11 +18,12 @@
 // often they were repeated. A request with a final time limit, such as a release, still ends within it.
 //
 // What a server sends on these connections is bounded before go-redis reads it (package frames). The application's own
-// client is not, nor are go-redis's connections to Sentinels.
+// client is not, nor are go-redis's connections to Sentinels. If go-redis panics all the same, that is an error of the
+// exchange in which it happens (guard).
 //
 // # Why it is safe
 //
-// A connection that is closed, left or refused here leaves at most one question open: whether the request under
+// A connection that is closed or refused here leaves at most one question open: whether the request under
 // way was carried out. Its sender has to ask that after every broken connection, so nothing in this package can
 // produce a second holder; it decides how soon a sender learns. Each exchange has a deadline, so no caller waits
 // for ever, and nothing repeats a request, so none is carried out twice without its sender's knowledge. If the
@@ -54,15 +55,4 @@
 //
 // A Ring is refused: it moves a name to another shard by each client's own heartbeat, so two clients
 // of one Ring can hold the same lock although every Redis kept its keys.
-//
-// # Replies that arrive at once
-//
-// A goroutine that waits for a reply is put to sleep, and so is its thread if there is nothing else to do. Waking
-// both takes about as long as a script: on one machine that is a quarter of a lock and its release. So an exchange
-// that is the only one of its client polls for the reply for 80µs before it sleeps, which is a round trip to
-// another process of the machine with a script in it, and some to spare ("Empirical Studies of Competitive
-// Spinning for a Shared-Memory Multiprocessor", SOSP 1991). It yields to every goroutine that can run. After a
-// reply that did not arrive in that time, the next exchange of that connection does not poll; after the second in
-// a row the next three do not, then seven, up to 1023: so a server across a network costs nothing. Over TLS no
-// exchange polls.
 package links

@@ -23,13 +23,13 @@ type Limits struct {
 }
 
 // beyond is a connection's own limit, never reached before the deadline of a command: go-redis's clock for
-// it may be late by 50 ms, and an exchange is identified by its deadline (see [Wires]).
+// it may be late by 50 ms.
 func (l Limits) beyond() time.Duration { return l.Command + 200*time.Millisecond }
 
 // Links are the derived clients. All methods are safe for concurrent use.
 //
-// Only the atomic fields change after From has returned, so there is no mutex here. Those of the parts are
-// taken in the order deadline.mu, Wire.mu, Wires.mu, tracks.mu; follower.mu and primary.mu are taken alone.
+// Only the atomic fields change after From has returned, so there is no mutex here. Those of the parts, tracks.mu,
+// follower.mu and primary.mu, are taken alone.
 // Goroutines: the follower's and those that ask Sentinels, which Close joins; and one for each dial, which ends with
 // the dial's own time limit (see interruptible).
 type Links struct {
@@ -37,12 +37,9 @@ type Links struct {
 	Renewal redis.UniversalClient // only renewal
 	probe   redis.UniversalClient // only the question whether a primary behind Sentinel is one; nil elsewhere
 
-	wires  Wires         // of Traffic
 	follow *follower     // nil if the primary is always the same
 	ended  chan struct{} // closed by end
 	end    func()
-
-	bound atomic.Pointer[context.Context] // of the last exchange that must end by a time
 
 	sentinel bool // the primary may change without the connection noticing
 	invented bool // a cluster client whose map of the slots does not come from the cluster
@@ -140,9 +137,9 @@ func fromSingle(given *redis.Options, limits Limits) *Links {
 		if l.sentinel {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = 0, 0 // it would need a Sentinel; see primary
 		}
-		return redis.NewClient(&o)
+		return guarded(redis.NewClient(&o))
 	}
-	l.Traffic = derive(given.PoolSize, bufferSize, l.wires.wrap(traffic))
+	l.Traffic = derive(given.PoolSize, bufferSize, traffic)
 	l.Renewal = derive(renewalPool, pipelineWriteBuffer, renewal)
 	if l.sentinel {
 		l.probe = derive(1, bufferSize, l.follow.aside(limits).tracks.wrap(l.follow.named.probe))
@@ -200,11 +197,13 @@ func fromCluster(given *redis.ClusterOptions, limits Limits) *Links {
 			o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = limits.Life, 0
 			o.ClusterStateReloadInterval = limits.Life
 		}
-		return redis.NewClusterClient(&o)
+		cc := redis.NewClusterClient(&o)
+		cc.OnNewNode(func(node *redis.Client) { guarded(node) })
+		return cc
 	}
 	l.follow = newFollower(limits)
 	ofTraffic, ofRenewal := l.follow.side(true, limits), l.follow.side(true, limits)
-	traffic := derive(given.PoolSize, bufferSize, l.wires.wrap(ofTraffic.tracks.wrap(dialer)))
+	traffic := derive(given.PoolSize, bufferSize, ofTraffic.tracks.wrap(dialer))
 	renewal := derive(renewalPool, pipelineWriteBuffer, ofRenewal.tracks.wrap(dialer))
 	ofTraffic.primaries, ofRenewal.primaries = mastersOf(traffic), mastersOf(renewal)
 	l.Traffic, l.Renewal = traffic, renewal
@@ -222,14 +221,12 @@ func Nowhere() *Links { return &Links{} }
 //
 // The order: ended is closed first, so dials return and nobody waits for a connection any more. Closing the
 // clients ends every exchange on an open connection, the follower's questions among them; so the follower can
-// be joined. Last come the exchanges that were left, whose connections the clients count as closed already;
-// hangUp ends the reads of those that settle them.
+// be joined.
 func (l *Links) Close() error {
 	if l.Traffic == nil {
 		return nil
 	}
 	l.end()
-	defer l.wires.hangUp()
 	if l.follow != nil {
 		l.follow.end()
 		defer l.follow.running.Wait()
@@ -279,9 +276,6 @@ func (l *Links) Hook(hook redis.Hook) {
 		c.AddHook(hook)
 	}
 }
-
-// Wires returns the connections of Traffic.
-func (l *Links) Wires() *Wires { return &l.wires }
 
 // Greeting is how long dialling and greeting may take together.
 func (l *Links) Greeting() time.Duration { return l.greeting }

@@ -44,5 +44,5 @@ func FromNode(
 		}
 		return nil
 	}
-	return redis.NewClient(&o), nil
+	return guarded(redis.NewClient(&o)), nil
 }

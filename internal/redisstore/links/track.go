@@ -101,19 +101,14 @@ func (t *track) Write(p []byte) (int, error) {
 // Read implements [net.Conn].
 func (t *track) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
-	t.heard(p[:n], err)
-	return n, err
-}
-
-// heard examines what was read.
-func (t *track) heard(p []byte, err error) {
-	if len(p) > 0 {
+	if n > 0 {
 		t.asked.Store(0)
-		if p[0] == '-' && refusesItsRole(p) {
+		if p[0] == '-' && refusesItsRole(p[:n]) {
 			t.of.doubtful()
 		}
 	}
 	t.judge(err)
+	return n, err
 }
 
 // refusesItsRole reports that a reply comes from a server that cannot serve as the primary of its keys.
@@ -190,9 +185,8 @@ func (ts *tracks) retire() {
 
 // leave ends all connections to a server, and prevents new ones for a while. Exchanges under way fail at once.
 //
-// It closes the sockets below the wires, which their users notice as an error of the read or write under way;
-// go-redis then closes its side too. Requests of which that leaves the outcome open are handled as after any
-// broken connection.
+// Whoever uses one notices as an error of the read or write under way; go-redis then closes its side too. Requests of
+// which that leaves the outcome open are handled as after any broken connection.
 func (ts *tracks) leave(addr string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

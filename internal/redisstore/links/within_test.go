@@ -1,4 +1,4 @@
-package links_test
+package links
 
 import (
 	"context"
@@ -6,63 +6,68 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 )
 
-// defect F11: what must end within a time is left then, while it waits for a connection. Many share one timer, and so do
-// those that are derived from one.
-func TestABoundEndsByItself(t *testing.T) {
+// left is what is left until the deadline of ctx.
+func left(ctx context.Context) time.Duration {
+	at, _ := ctx.Deadline()
+	return time.Until(at)
+}
+
+// The greeting of a connection has its own limit, and the command that follows it has that of a command. Neither goes
+// beyond the end that an exchange has.
+func TestAGreetingMovesTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		given := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-		defer func() { _ = given.Close() }()
-		l, err := links.From(given, links.Limits{Command: time.Second})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, l.Close()) }()
-		type key struct{}
-		carried := context.WithValue(context.Background(), key{}, "carried")
-		for range 3 {
-			began := time.Now()
-			first := l.WithinAll(carried, time.Second, 5*time.Second)
-			inner := links.Within(first, time.Minute)
-			time.Sleep(time.Millisecond)
-			second := l.WithinAll(carried, time.Second, 5*time.Second)
-			derived, stop := context.WithCancel(inner)
-			defer stop()
-			require.Equal(t, "carried", derived.Value(key{}))
-			require.Equal(t, first.Done(), second.Done())
-			for _, ctx := range []context.Context{first, second, inner} {
-				require.False(t, links.MayLeave(ctx))
-				require.NoError(t, ctx.Err())
-			}
-			<-derived.Done()
-			require.GreaterOrEqual(t, time.Since(began), 5*time.Second)
-			require.LessOrEqual(t, time.Since(began), 5*time.Second+20*time.Millisecond)
-			for _, ctx := range []context.Context{first, second, inner, derived} {
-				require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
-			}
+		const limit = 200 * time.Millisecond
+		own, cancel := context.WithTimeout(t.Context(), 450*time.Millisecond)
+		defer cancel()
+		free, until, all := Within(t.Context(), limit), Within(own, limit), WithinAll(t.Context(), limit, 300*time.Millisecond)
+		derived, stop := context.WithCancel(free)
+		defer stop()
+		for _, ctx := range []context.Context{free, derived, until, all} {
+			require.Equal(t, limit, left(ctx))
 		}
-		early := l.WithinAll(carried, time.Second, time.Second)
-		<-early.Done()
-		require.ErrorIs(t, early.Err(), context.DeadlineExceeded)
+		time.Sleep(100 * time.Millisecond)
+		for _, ctx := range []context.Context{derived, until, all} {
+			greets(ctx)
+		}
+		require.Equal(t, 400*time.Millisecond, left(free))
+		require.Equal(t, 350*time.Millisecond, left(until))
+		require.Equal(t, 200*time.Millisecond, left(all))
+		time.Sleep(320 * time.Millisecond)
+		for _, ctx := range []context.Context{derived, until, all} {
+			greeted(ctx)
+		}
+		require.Equal(t, limit, left(free))
+		require.Equal(t, 30*time.Millisecond, left(until))
+		require.Equal(t, -120*time.Millisecond, left(all), "it was over before")
+		greets(derived)
+		require.Equal(t, limit, left(free), "a second connection has what is left")
+		greets(t.Context()) // one that has no limit of ours
 	})
 }
 
-// A caller whose own context can end leaves with that one.
-func TestACallersOwnContextIsLeftByItself(t *testing.T) {
-	given := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	defer func() { _ = given.Close() }()
-	l, err := links.From(given, links.Limits{Command: time.Second})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	own, cancel := context.WithCancel(context.Background())
-	ctx := l.WithinAll(own, time.Second, time.Hour)
-	require.True(t, links.MayLeave(ctx))
-	require.True(t, links.MayLeave(links.Within(own, time.Second)))
-	require.False(t, links.MayLeave(links.Within(context.Background(), time.Second)))
-	cancel()
-	<-ctx.Done()
-	require.ErrorIs(t, ctx.Err(), context.Canceled)
+// The deadlines of all requests of an exchange move with it, each by its own limit. Their ends are not its own.
+func TestAGreetingMovesTheDeadlinesOfAllRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long, cancel := context.WithCancel(Within(t.Context(), time.Second))
+		short, bound := Within(t.Context(), 100*time.Millisecond), WithinAll(t.Context(), time.Second, 1200*time.Millisecond)
+		exchange := Together([]context.Context{long, short, bound, t.Context()}, 2*time.Second)
+		require.Equal(t, 2*time.Second, left(exchange))
+		time.Sleep(50 * time.Millisecond)
+		greets(exchange)
+		require.Equal(t, 3*time.Second, left(exchange))
+		require.Equal(t, 2*time.Second, left(long))
+		require.Equal(t, 200*time.Millisecond, left(short))
+		require.Equal(t, 1150*time.Millisecond, left(bound))
+		time.Sleep(150 * time.Millisecond)
+		greeted(exchange)
+		require.Equal(t, 2850*time.Millisecond, left(exchange), "it moves to later times only")
+		require.Equal(t, 1850*time.Millisecond, left(long))
+		require.Equal(t, 100*time.Millisecond, left(short))
+		cancel()
+		require.NoError(t, exchange.Err())
+		require.Nil(t, exchange.Done())
+	})
 }

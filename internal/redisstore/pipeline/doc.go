@@ -1,49 +1,59 @@
-// Package pipeline lets commands that many goroutines send at the same time share round trips, and lets a caller
-// leave when its context ends.
+// Package pipeline lets calls that many goroutines make at the same time share round trips, and lets a caller leave
+// when its context ends.
 //
-// A command that is alone is sent unchanged, at once, on the goroutine of its caller. While some are under way to
-// a node, further ones gather, and the first exchange that ends sends all of them in one pipeline. So no command
-// waits for others, and the more there are, the fewer writes and reads they take: at a thousand commands at once,
-// client and server would otherwise spend most of their time on system calls.
+// A pipe has for each node a queue of calls and up to eight workers. A call is appended and wakes a worker, if one is
+// idle. A worker takes what is there, up to 128 calls or 64 kB, sends it as one exchange, answers each call, and takes
+// again until nothing is there; then it parks. So a call that is alone is sent at once, and while all workers are in
+// exchanges others gather: the more there are, the fewer writes and reads they take (databases call that group commit).
+// Nothing waits for company, and nothing is timed or measured.
 //
 // # Why it is safe
 //
-// Each command has its own reply and its own error. If the connection breaks in the middle, every command without
-// a reply gets the error, and its sender treats it as one that may have been carried out. Nothing that may have
-// been carried out is sent again. A command whose context ended before its pipeline was made is not sent. Each
-// command times out by itself: a pipeline has as much time as its command that has most, and no less than the
-// round trip takes, so a command with little time does not take down the others, or the connection. Each node has
-// its own pipelines, so a node that hangs delays no other node's commands.
+// A call is in one of four states, and each change of it is one compare-and-swap (see the states of a call). So
 //
-// # How many at a time
+//   - it is sent once: only the worker that changes it from queued to sent puts it into an exchange;
+//   - one that was left before is never sent: the caller has changed it from queued to left, and gets
+//     [store.ErrUnsent], or [store.ErrLate] if its time was over. Nothing was written then, and nothing will be;
+//   - one that is under way has one outcome: the caller takes the answer, or it leaves and gets [store.Left]. Both, or
+//     neither, cannot be, even if its context ends at the moment at which the answer comes.
 //
-// Pipelines get shorter when they take long, down to single commands, so that a slow server does not get more
-// than it can answer in time. The measure is the round trip of the node itself, taken from commands that are
-// alone, at least one every few seconds. Only the time beyond that counts, in relation to the time limit of a
-// command. So a distant node gets pipelines as long as those of a near one, or longer, and a stall has no effect
-// after it ends.
+// Who has left learns by Left.Settled when the exchange is over, or that the call's time is; the server refuses a
+// script that comes after its not-after. Until then the call may be carried out, so nobody may rely on the contrary.
+// Nothing orders two calls: a release that is sent when a caller leaves can overtake the acquisition that was left, on
+// another connection. Whoever cleans up after a call begins when it is settled.
 //
-// Commands to a node nearby gather until one of a few exchanges ends. To a distant node that would cost a caller up to
-// a whole round trip, so it gets more exchanges at a time, and what gathers is the burst: answers that come
-// together wake their callers together, and whoever of them sends again does so within microseconds. The first takes
-// a place for all and lets the scheduler run the others before anything is sent. When nobody comes any more, the
-// burst is shared out among the places that are free.
+// An exchange that fails is an error of its own calls alone: of each that has no reply, as one that may have been
+// carried out, whatever another call of the exchange was told. Nothing that may have been carried out is sent again,
+// here or in go-redis: its own retries are off (package links), and a script's command forbids them. On a cluster it
+// follows MOVED and ASK, by which a node says that it carried nothing out.
+//
+// # Time
+//
+// Each call has a limit, after which it is not sent, and its caller does not wait for it. An exchange has a limit of
+// its own, that of a command, whatever its calls have: a caller with little time takes down neither the others nor the
+// connection. If a connection has to be made, the limits of the calls move (see [links.Together]). Each node has its
+// own workers, so a node that hangs delays no other node's calls. It has at most eight exchanges under way, however
+// many callers come and go, for as long as one command may take; what gathers meanwhile is never sent if its caller has
+// left.
+//
+// Workers are started when there is something to do and no other is idle. They last until Join, which nothing outlasts.
+// A node that is gone, for instance from a cluster, leaves its parked workers behind until then.
 //
 // # Bundles
 //
-// On a server that is no cluster, one script carries out the acquisitions that share a pipeline, and another one
-// the releases (see [luacall.Bundles]). That costs Redis, whose single thread serves everybody, about half. Each is
-// as independent of the others as before. A call whose answer a script cannot give in numbers, above all an
-// error, is sent again by itself; nothing was done for it before. If a server refuses a bundle as a whole but
-// carries out the single calls, for instance because it wants the keys of a script in one slot, it gets no more
-// bundles.
+// On a server that is no cluster, one script carries out the acquisitions that share an exchange, and another one the
+// releases (see [luacall.Bundles]). That costs Redis, whose single thread serves everybody, about half. Each is as
+// independent of the others as before. A call whose answer a script cannot give in numbers, above all an error, is sent
+// again by itself; nothing was done for it before. If a server refuses a bundle as a whole but carries out the single
+// calls, for instance because it wants the keys of a script in one slot, it gets no more bundles.
 //
-// # Leaving
+// # Why not go-redis's own
 //
-// A caller whose context ends while its command gathers gets [store.ErrUnsent]. A caller whose command is in a
-// pipeline under way just leaves, because the pipeline is shared. A command that is alone is left through its
-// connection, which is given up (see [links.Wires]). In both cases the caller gets [store.Left], by which it
-// learns when the command was carried out or never will be, or its deadline has passed. Until then the command
-// keeps its place among those under way. That bounds how many connections are given up, and how much piles up
-// before a node that hangs: a few per node and time limit, however many callers come and go.
+// AutoPipeline of go-redis (v9.23, "experimental") gathers commands too, and its documentation says why a lock cannot
+// use it: "A per-command deadline or cancellation is therefore not honored once the command is queued". A caller cannot
+// leave. A command that nobody wants any more is sent all the same, and may take the lock. And whoever stops waiting
+// cannot learn whether it was sent, nor when its exchange is over. "A batch that fails on a network error is retried as
+// a whole", unless each command in it forbids that. By default it has one exchange under way, and it cannot make one
+// script of several calls. What a lock needs is a queue and a state for each call, which are shorter than what would
+// guard against the rest.
 package pipeline

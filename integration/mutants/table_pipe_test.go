@@ -1,0 +1,80 @@
+package mutants
+
+// Mutants of the pipe, and of the connections that it uses.
+func init() {
+	table = append(table, []mutant{
+		{
+			name: "a call that was left is sent all the same",
+			file: "internal/redisstore/pipeline/call.go",
+			old:  `return c.state.CompareAndSwap(queued, sent)`,
+			new:  `return c.state.Swap(sent) >= queued`,
+			in:   "internal/redisstore/pipeline", by: "^TestEndLetsThoseLeaveWhoCan$",
+		}, {
+			name: "the answer of a call that was left is given to nobody, and settles nothing",
+			file: "internal/redisstore/pipeline/call.go",
+			old:  `case c.state.CompareAndSwap(sent, taken):`,
+			new:  `case c.state.Swap(taken) >= sent:`,
+			in:   "internal/redisstore/pipeline", by: "^TestACallIsLeftAndSettles$",
+		}, {
+			name: "what is left on a server that hangs is never settled",
+			file: "internal/redisstore/pipeline/call.go",
+			old:  `time.AfterFunc(time.Until(limit), settle)`,
+			new:  `time.AfterFunc(time.Until(limit), func() {})`,
+			in:   "internal/redisstore/pipeline", by: "^TestWhatIsLeftSettlesAtItsLimit$",
+		}, {
+			name: "nobody can tell that a call came too late to be sent",
+			file: "internal/redisstore/pipeline/call.go",
+			old:  "c.state.CompareAndSwap(queued, left):\n\t\treturn store.ErrLate",
+			new:  "c.state.CompareAndSwap(queued, left):\n\t\treturn context.DeadlineExceeded",
+			in:   "internal/redisstore/pipeline", by: "^TestACallThatNobodyWantsIsNotSent$",
+		}, {
+			name: "a call waits for others though a worker could be started",
+			file: "internal/redisstore/pipeline/node.go",
+			old:  `case n.alive < workers:`,
+			new:  `case n.alive < 1:`,
+			in:   "internal/redisstore/pipeline", by: "^TestACallAloneIsSentAtOnce$",
+		}, {
+			name: "nobody wakes a worker that is parked",
+			file: "internal/redisstore/pipeline/node.go",
+			old:  "\t\tn.parked.Signal()\n",
+			new:  "",
+			in:   "internal/redisstore/pipeline", by: "^TestACallAloneIsSentAtOnce$",
+		}, {
+			name: "an exchange takes as many calls as there are",
+			file: "internal/redisstore/pipeline/node.go",
+			old:  `len(into) == most || `,
+			new:  ``,
+			in:   "internal/redisstore/pipeline", by: "^TestWhatGathersSharesAnExchange$",
+		}, {
+			name: "an exchange takes calls of any length",
+			file: "internal/redisstore/pipeline/node.go",
+			old:  ` || len(into) > 0 && size+c.size > mostBytes`,
+			new:  ``,
+			in:   "internal/redisstore/pipeline", by: "^TestAnExchangeHasASize$",
+		}, {
+			name: "a call without an answer gets what the server told another one",
+			file: "internal/redisstore/pipeline/exchange.go",
+			old:  `failure == nil || errors.As(failure, &refusal)`,
+			new:  `failure == refusal`,
+			in:   "internal/redisstore/pipeline", by: "^TestACallWithoutAnAnswerIsNotRefused$",
+		}, {
+			name: "a greeting uses up the time of the calls that wait for it",
+			file: "internal/redisstore/links/within.go",
+			old:  "\t\t\tr.extend(by)\n",
+			new:  "\t\t\t_ = r\n",
+			in:   "internal/redisstore/pipeline", by: "^TestAGreetingDoesNotCount$",
+		}, {
+			name: "every greeting of an exchange gives it more time",
+			file: "internal/redisstore/links/within.go",
+			old:  `!d.greeting.Swap(true)`,
+			new:  `!d.greeting.Swap(false)`,
+			in:   "internal/redisstore/links", by: "^TestAGreetingMovesTheDeadline$",
+		}, {
+			name: "a panic in go-redis is an error of one command of a pipeline",
+			file: "internal/redisstore/links/guard.go",
+			old:  "\t\t\t\tfor _, cmd := range cmds {\n",
+			new:  "\t\t\t\tfor _, cmd := range cmds[:0] {\n",
+			in:   "internal/redisstore/links", by: "^TestAPanicInGoRedisIsAnError$",
+		},
+	}...)
+}
