@@ -69,6 +69,9 @@ if ! answers; then
 fi
 
 echo "export HOLDFAST_DOCKER=required"
+# The engine is on this machine, and so are the ports of its containers. In a machine that is a container itself the
+# test library looks for them at its gateway.
+echo "export TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1"
 if [ "$(uname -s)" != Linux ] || ! server=$(command -v redis-server || command -v valkey-server); then
 	echo "docker-engine: it answers; the official images will be pulled" >&2
 	exit 0

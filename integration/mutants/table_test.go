@@ -534,12 +534,6 @@ var table = append(histories, []mutant{
 		new:  `if w.under.id != "" {`,
 		in:   "internal/memstore", by: "^TestAReadAfterItsWriteHasTheNewestToken$",
 	}, {
-		name: "Close forgets what it released before it could come",
-		file: "internal/engine/close.go",
-		old:  `e.sender.ReleaseAll(early, end)`,
-		new:  `e.sender.ReleaseAll(early[:0], end)`,
-		in:   "internal/memstore", by: "^TestACloseDuringARegistrationLeavesNoPlace$",
-	}, {
 		name: "a turn has its predecessor's token",
 		file: "internal/engine/pass.go",
 		old:  `fence := g.fence + 1`,
@@ -783,7 +777,8 @@ var table = append(histories, []mutant{
 		old: `	l.addLocked(node, one)
 	return one.end
 }`,
-		new: `	return one.end
+		new: `	_ = node
+	return one.end
 }`,
 		in: "internal/testkit/faulttest", by: "^TestGrantThatNobodyWaitsForIsGivenBack$",
 	},

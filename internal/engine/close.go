@@ -14,8 +14,7 @@ import (
 //
 // The order is what makes it safe. First no call is let in any more, and those that wait are told to leave. Then the
 // contexts of all holds end, before anything is released. Then the ids are released, for as long as the timeout allows;
-// calls that were still under way get the rest of it, and what they leave behind is released at last, once more if it
-// was released while such a call had a request on its way. Only when every
+// calls that were still under way get the rest of it, and what they leave behind is released at last. Only when every
 // goroutine that may use the wheel has been joined does the wheel stop, and then the ender, to which the wheel adds. A
 // second Close waits for the first.
 func (e *Engine) Close() []string {
@@ -35,10 +34,10 @@ func (e *Engine) Close() []string {
 
 // finish releases what is left, and joins every goroutine of an engine that takes no calls any more.
 func (e *Engine) finish(orphans []request.Disowned, end time.Duration) {
-	early := e.sender.ReleaseAll(orphans, end)
+	e.sender.ReleaseAll(orphans, end)
 	e.sender.WaitUntil(end)
-	e.sender.ReleaseAll(early, end) // and what the calls that were joined left behind
-	e.store.HangUp()                // also ends calls and renewals that are still under way
+	e.sender.ReleaseAll(nil, end) // what the calls that were joined left behind
+	e.store.HangUp()              // also ends calls and renewals that are still under way
 	e.watchdog.Close()
 	e.sender.Wait()
 	e.store.Wait()

@@ -46,30 +46,26 @@ func (s *Store) refusesMany(err error) bool {
 // its keys must be at one node for a name that is free.
 func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, when store.Timing,
-) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
+) (store.AcquireAllReply, store.Receipt, error) {
 	all := make([]luacall.Member, len(members))
 	for i, m := range members {
 		take, _ := Unbind(m.Proto).(Joiner).Scripts()
 		all[i] = luacall.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
 	key := members[0].Proto.Key()
-	send := func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
-		run := func(ctx context.Context, conn luacall.Conn) (luacall.AcquireAllReply, bool, error) {
-			got, err := luacall.AcquireAll(all, id, within.NotAfter).Run(ctx, conn)
-			s.noteUse(err == nil && got.Status.Wrote())
-			return got, got.Status.Wrote(), err
-		}
-		got, err := exec(ctx, s, key, run)
-		reply = got.AcquireAllReply
-		return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
+	send := func(
+		ctx context.Context, conn luacall.Conn, within serverclock.Window,
+	) (luacall.AcquireAllReply, bool, error) {
+		got, err := luacall.AcquireAll(all, id, within.NotAfter).Run(ctx, conn)
+		s.noteUse(err == nil && got.Status.Wrote())
+		return got, got.Status.Wrote(), err
 	}
-	receipt, err = s.timed(ctx, key, store.Ask{Timing: when}, send)
+	got, receipt, err := timed(ctx, s, key, store.Ask{Timing: when}, send)
 	s.learnSlots(err)
-	if s.links.Traffic == nil || !luacall.Refused(err) || store.Denied(err) {
-		return reply, receipt, err
+	if s.links.Traffic != nil && luacall.Refused(err) && !store.Denied(err) {
+		err = &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
 	}
-	err = &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
-	return reply, receipt, err
+	return got.AcquireAllReply, receipt, err
 }
 
 // ReleaseAll implements [store.Store].

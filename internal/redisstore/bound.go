@@ -97,40 +97,24 @@ func (s *Store) Bind(p Protocol) store.Protocol { return &bound{p, s} }
 // A protocol of another store is a mistake of this module, never of a user, so it panics.
 func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 
-// timed sends one script that must not be carried out late.
-func (s *Store) timed(
-	ctx context.Context, key string, ask store.Ask,
-	send func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error),
-) (store.Receipt, error) {
-	r := serverclock.Request{Node: s.Node(key), When: ask.Timing, First: ask.First.Late, Patience: ask.Patience}
-	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
-		return send(s.Within(ctx, ask.Within), within)
-	})
-}
-
-func (b *bound) Acquire(
-	ctx context.Context, ask store.Ask,
-) (reply store.AcquireReply, receipt store.Receipt, err error) {
+func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, store.Receipt, error) {
 	all := Ask{Ask: ask}
 	if _, ok := b.Protocol.(Rememberer); ok {
 		all.Settled = b.store.answered.take(b.Key())
 	}
-	run := func(ctx context.Context, conn luacall.Conn) (luacall.AcquireReply, bool, error) {
+	send := func(
+		ctx context.Context, conn luacall.Conn, within serverclock.Window,
+	) (luacall.AcquireReply, bool, error) {
+		all.Window = within
 		got, err := b.Protocol.Acquire(ctx, conn, all)
 		b.store.noteUse(err == nil && got.Status.Wrote())
 		return got, got.Status.Wrote(), err
 	}
-	receipt, err = b.store.timed(ctx, b.Key(), ask,
-		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
-			all.Window = within
-			got, err := exec(ctx, b.store, b.Key(), run)
-			reply = got.AcquireReply
-			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
-		})
-	if err != nil || reply.Status != store.Held {
+	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
+	if err != nil || got.Status != store.Held {
 		b.store.answered.add(b.Key(), all.Settled) // to be said again
 	}
-	return reply, receipt, err
+	return got.AcquireReply, receipt, err
 }
 
 // Answered implements [store.Protocol].
@@ -150,29 +134,24 @@ func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, e
 	})
 }
 
-func (b *bound) Enqueue(
-	ctx context.Context, asks []store.Ask,
-) (reply store.EnqueueReply, receipt store.Receipt, err error) {
+func (b *bound) Enqueue(ctx context.Context, asks []store.Ask) (store.EnqueueReply, store.Receipt, error) {
 	p, ok := b.Protocol.(Queuer)
 	if !ok {
-		return reply, receipt, &store.Refused{Err: errUnsupported}
+		return store.EnqueueReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
 	}
 	all := make([]Ask, len(asks))
 	for i, ask := range asks {
 		all[i].Ask = ask
 	}
-	run := func(ctx context.Context, conn luacall.Conn) (luacall.EnqueueReply, bool, error) {
+	send := func(
+		ctx context.Context, conn luacall.Conn, within serverclock.Window,
+	) (luacall.EnqueueReply, bool, error) {
+		all[0].Window = within
 		got, err := p.Enqueue(ctx, conn, all)
 		return got, false, err // a lost place is registered again
 	}
-	receipt, err = b.store.timed(ctx, b.Key(), asks[0],
-		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
-			all[0].Window = within
-			got, err := exec(ctx, b.store, b.Key(), run)
-			reply = got.EnqueueReply
-			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
-		})
-	return reply, receipt, err
+	got, receipt, err := timed(ctx, b.store, b.Key(), asks[0], send)
+	return got.EnqueueReply, receipt, err
 }
 
 func (b *bound) Serving(ids []string) store.Protocol {
@@ -218,25 +197,22 @@ func (b *bound) Release(ctx context.Context, id string) (store.ReleaseReply, err
 // carry them; if it fails, they are put back.
 func (b *bound) Change(
 	ctx context.Context, what store.Change, ask store.Ask,
-) (reply store.ChangeReply, receipt store.Receipt, err error) {
+) (store.ChangeReply, store.Receipt, error) {
 	p, ok := b.Protocol.(Changer)
 	if !ok {
-		return reply, receipt, &store.Refused{Err: errUnsupported}
+		return store.ChangeReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
 	}
 	all := Ask{Ask: ask, Settled: b.store.answered.take(b.Key())}
-	run := func(ctx context.Context, conn luacall.Conn) (luacall.CountReply, bool, error) {
+	send := func(
+		ctx context.Context, conn luacall.Conn, within serverclock.Window,
+	) (luacall.CountReply, bool, error) {
+		all.Window = within
 		got, err := p.Change(ctx, conn, what, all)
 		return got, got.Status.Wrote(), err
 	}
-	receipt, err = b.store.timed(ctx, b.Key(), ask,
-		func(ctx context.Context, within serverclock.Window) (serverclock.Answer, error) {
-			all.Window = within
-			got, err := exec(ctx, b.store, b.Key(), run)
-			reply = got.ChangeReply
-			return serverclock.Answer{Late: got.Status == luacall.TooLate, Now: got.Now}, err
-		})
-	if err != nil || reply.Status != store.Done {
+	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
+	if err != nil || got.Status != store.Done {
 		b.store.answered.add(b.Key(), all.Settled) // to be said again
 	}
-	return reply, receipt, err
+	return got.ChangeReply, receipt, err
 }

@@ -40,52 +40,40 @@ func (s *Sender) Ended(era int, p store.Protocol, id string) { s.ledger.confirm(
 // answer, until end. A node that is known not to answer is given up before. Each node is asked beside the others, so
 // that a node that hangs costs the others nothing of their time.
 //
-// ReleaseAll returns those that were released though a request for them may still come: the caller releases them again
-// when the calls that may have sent one are over.
-//
 // ReleaseAll is for Close, which nothing may outlast: no goroutine works on the ledger any more, and no caller is left
 // to be told. What is left at end is freed by its lease.
-func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) (early []Disowned) {
+func (s *Sender) ReleaseAll(ids []Disowned, end time.Duration) {
 	at := make(map[string][]Disowned)
 	for _, o := range append(ids, s.ledger.rest()...) {
 		node := s.cfg.Store.Node(o.Proto.Key())
 		at[node] = append(at[node], o)
 	}
 	var all sync.WaitGroup
-	var mu sync.Mutex // guards early
 	for node, some := range at {
-		all.Go(func() {
-			again := s.releaseAt(node, some, end)
-			mu.Lock()
-			defer mu.Unlock()
-			early = append(early, again...)
-		})
+		all.Go(func() { s.releaseAt(node, some, end) })
 	}
 	all.Wait()
-	return early
 }
 
 // releaseAt is ReleaseAll for one node.
-func (s *Sender) releaseAt(node string, ids []Disowned, end time.Duration) (early []Disowned) {
+func (s *Sender) releaseAt(node string, ids []Disowned, end time.Duration) {
 	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
-		var again []Disowned
-		ids, again = s.releaseOnce(node, ids, end)
-		early = append(early, again...)
+		ids = s.releaseOnce(node, ids, end)
 		if len(ids) == 0 || s.cfg.Clock.Now()+pause >= s.ledger.until(node, end) {
-			return early
+			return
 		}
 		<-time.After(pause) // bounded by end; there is nothing else to wait for
 	}
 }
 
-// releaseOnce sends one release for each and returns those that got no answer, and those that got one early.
-func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (silent, early []Disowned) {
+// releaseOnce sends one release for each and returns those that got no answer.
+func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (silent []Disowned) {
 	for len(ids) > 0 {
 		batch := ids[:min(len(ids), Batch)]
 		ids = ids[len(batch):]
 		left := s.ledger.until(node, end) - s.cfg.Clock.Now()
 		if left <= 0 {
-			return nil, early
+			return nil
 		}
 		all := make([]*store.Parting, len(batch))
 		for i, o := range batch {
@@ -94,18 +82,15 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 		s.sendReleases(all, min(left, s.Limit(s.cfg.Lease)))
 		before := len(silent)
 		for i, o := range batch {
-			switch kind := store.FaultOf(all[i].Err); {
-			case kind == store.FaultAmbiguous, kind == store.FaultTransient:
+			if kind := store.FaultOf(all[i].Err); kind == store.FaultAmbiguous || kind == store.FaultTransient {
 				silent = append(silent, o)
-			case kind == store.FaultNone && all[i].Again > 0:
-				early = append(early, o)
 			}
 		}
 		if len(silent)-before < len(batch) {
 			s.ledger.answered(node)
 		}
 	}
-	return silent, early
+	return silent
 }
 
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:

@@ -167,3 +167,6 @@ type EnqueueReply struct {
 	store.EnqueueReply
 	Now int64 // server time in µs
 }
+
+// Dated says whether the request came too late, and the server's time.
+func (r EnqueueReply) Dated() (late bool, now int64) { return r.Status == TooLate, r.Now }
