@@ -79,7 +79,7 @@ func TestWhatAPersonSeesOfARedisThatDoesNotServe(t *testing.T) {
 			// A short lease has short limits for what list and watch ask; run has the default ones.
 			run := prepare(t, "", "--redis", test.url, "run", redistest.Key(t), "true").start()
 			for _, command := range []string{"list", "watch"} {
-				h := prepare(t, "", "--redis", test.url, "--lease", "600ms", command)
+				h := prepare(t, "", "--redis", test.url, "--lease", "1500ms", command)
 				assert.Equal(t, code, h.run(), h.err.String())
 				assert.Equal(t, 1, strings.Count(h.err.String(), "\n"), h.err.String())
 				assert.Contains(t, h.err.String(), test.says)

@@ -63,7 +63,7 @@ func TestACallIsLeftAndSettles(t *testing.T) {
 // A server that never answers settles nothing; the time limit of the call does, though the exchange goes on.
 func TestWhatIsLeftSettlesAtItsLimit(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := newLabAt(t, redistest.Shared(t), 2*patience) // which is how long the exchange takes at most
 	gate := faultproxy.NewGate()
 	defer gate.Open()
 	held := l.proxy.On(faultproxy.AnyScript, faultproxy.HoldReply(gate)).Times(1)
