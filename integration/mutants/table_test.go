@@ -52,13 +52,13 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
 	}, {
-		name: "one that leaves while it is registered keeps its place",
+		name: "a waiter that leaves while it is registered keeps its place",
 		file: "internal/engine/queue.go",
 		old:  `for _, id := range left {`,
 		new:  `for _, id := range left[:0] {`,
 		in:   "internal/memstore", by: "^TestOneThatLeavesDuringItsRegistrationHasNoPlace$",
 	}, {
-		name: "nobody is told who left during a registration",
+		name: "the registrar does not learn which waiters left",
 		file: "internal/localqueue/register.go",
 		old:  `left = append(left, w.ID)`,
 		new:  `_ = w`,

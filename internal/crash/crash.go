@@ -40,7 +40,7 @@ var (
 // The points of waiting and ending. An error there is ignored: nothing is sent.
 const (
 	Enqueue    Point = "wait.enqueue"    // a waiter is in the local queue
-	Subscribe  Point = "wait.subscribe"  // one that asks is about to subscribe
+	Subscribe  Point = "wait.subscribe"  // a waiter is about to subscribe
 	Subscribed Point = "wait.subscribed" // the subscription was confirmed, and nothing tried since
 	Wake       Point = "wait.wake"       // a wake-up was taken, and nothing tried since
 	Granted    Point = "wait.granted"    // the hold is listed, and its owner does not have it yet

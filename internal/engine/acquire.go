@@ -25,7 +25,7 @@ func (w *waiter) begin() {
 // backoff is the next of some pauses, each of which is twice as long as the one before.
 type backoff time.Duration
 
-// next is the pause, after which the one that follows is no longer than most.
+// next returns the pause, and doubles the following one up to most.
 func (b *backoff) next(most time.Duration) time.Duration {
 	pause := time.Duration(*b)
 	*b = backoff(min(2*pause, most))

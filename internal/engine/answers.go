@@ -14,8 +14,8 @@ func (w *waiter) toldBusy() {
 	w.key.queueLocked().Busy(&w.Waiter)
 }
 
-// answered notes whether the store answers the one that asks for a key. It returns since when it does not, so that
-// those that come to ask one after the other share one patience.
+// answered notes whether the store answers the waiter that asks for a key. It returns when the silence began, so that
+// waiters that come to ask one after the other share one patience.
 func (w *waiter) answered(err error) time.Duration {
 	w.key.mu.Lock()
 	defer w.key.unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/request"
 )
 
-// mayJoin makes w one that may join another's hold, and that others may join.
+// mayJoin lets w join the hold of another reader, and lets others join the hold of w.
 //
 // Readers that come while another one of their process asks the store wait for the answer to that request; see package
 // localqueue. The one that asked has them join its hold before its own Lock returns, since it may unlock at once.

@@ -157,7 +157,7 @@ func (e *Engine) lookOnce(ctx context.Context, p store.Protocol, limit time.Dura
 
 var errBroken = errors.New("broken by this client")
 
-// Break takes the lock from whoever holds it now. A holder of this process is told at once, before the store is asked;
+// Break takes the lock from its present holder. A holder of this process is told at once, before the store is asked;
 // one of another process learns of it with its next renewal or step. It looks first and then releases just those
 // holds, so that a request that is late or sent twice cannot take it from somebody who came after. If there were
 // more than one look lists, it looks again until it has broken as many as there were.

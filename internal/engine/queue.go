@@ -165,7 +165,7 @@ func (k *Key) entrants(
 }
 
 // registered ends a registration. If its outcome is unknown, it stays noted until when it may happen. It returns the
-// ids of those that left meanwhile, which may have places now.
+// ids of waiters that left meanwhile, which may have places now.
 func (k *Key) registered(
 	batch []*localqueue.Waiter, reply store.EnqueueReply, sent store.Receipt, unknown bool,
 ) (left []string) {

@@ -18,7 +18,7 @@ var errHeldOver = errors.New("the hold has ended here")
 //
 // A hold may also end, or pass to its next turn, while its renewal is under way. An answer for a lease that was stopped
 // is dropped by the watchdog. A renewal that reaches the store after the release finds no such id and does nothing: it
-// prolongs and never creates. One that reaches the store when the grant has passed to the next turn prolongs that
+// prolongs and never creates. A renewal that comes when the grant has passed to the next turn prolongs that
 // turn's lease, under the same id, which is what that turn's own renewal would do.
 //
 // All renewals of one call are sent to one node, in one round trip. If that fails as a whole, each hold is told the

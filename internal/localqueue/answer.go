@@ -31,7 +31,7 @@ func (q *Queue) KeepTurn(mode string) {
 // time and were all refused, the first goes on asking. It reports whether that is another than w, which then is
 // waiting again. Otherwise those behind w step back; they find that out before they ask again.
 //
-// One that has a place in the store's queue steps back behind a hold of its own process, until its next Poll.
+// A waiter with a place in the store's queue steps back behind a hold of its own process, until its next Poll.
 func (q *Queue) StepBack(w *Waiter) (behind bool) {
 	if w.state != Asking {
 		return false
@@ -60,8 +60,8 @@ func (q *Queue) StepBack(w *Waiter) (behind bool) {
 // Behind reports whether w, which was asking, is waiting again.
 func (w *Waiter) Behind() bool { return w.state == Waiting }
 
-// Answered notes whether the store answers whoever asks, or with which error it does not. It returns since when it does
-// not, so that those that come to ask one after the other share one patience.
+// Answered notes whether the store answers, or with which error it does not. It returns when the silence began, so that
+// waiters that come to ask one after the other share one patience.
 func (q *Queue) Answered(err error, now time.Duration) (since time.Duration) {
 	if q.silent == nil && err != nil {
 		q.spoke = now

@@ -38,7 +38,7 @@
 //	granted   the holder                              end the hold
 //	left      nobody                                  -
 //
-// Enrolled is waiting, or asking, with an entry in a queue that the store keeps, or one that is being made; while it is
+// Enrolled is waiting, or asking, with an entry in a queue that the store keeps, or an entry being made; while it is
 // being made a waiter that may ask is still told to wait, so that one request at a time uses its id. What is known of
 // the entry is the waiter's [Place]; it has one if the store keeps a queue for its kind. A hold passes from one to the
 // next in one piece: who is next ([Queue.Next]) and that it has it ([Queue.Grant]) are one step under the caller's
@@ -52,6 +52,6 @@
 //	awaiting -------------> granted     it joined the hold that another one's answer brought
 //	any -------> left                   its context ended
 //
-// A waiter is in the queue while it is waiting, awaiting or asking, and no longer. One that awaits is waiting again
-// when there is nothing to join, and asks then, if it may.
+// A waiter is in the queue while it is waiting, awaiting or asking, and no longer. An awaiting waiter is waiting
+// again when there is nothing to join, and asks then, if it may.
 package localqueue

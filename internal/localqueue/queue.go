@@ -14,20 +14,37 @@ type Queue struct {
 	blocking int  // those in the queue that others stand behind
 	calm     bool // nobody in the queue was waiting when that was looked at last
 
-	asker    *Waiter // whose answer others wait for, or are to wait for; nil: nobody's
-	awaiting int     // how many do
+	awaited
+	fairness
+	watch watch // of portions
+	line
+	silence
+}
 
+// awaited is an answer of the store that several wait for.
+type awaited struct {
+	asker    *Waiter // whose answer it is, or is to be; nil: nobody's
+	awaiting int     // how many wait for it besides
+}
+
+// fairness is what the turns of this process have to do with those of others.
+type fairness struct {
 	run        run
 	series     series
 	debt       debt
-	watch      watch         // of portions
 	remembered time.Duration // until when the run and the debt matter though nobody holds or waits
+}
 
-	registrar bool          // somebody registers those that have no place in the store's queue
+// line is what is known of the queue that the store keeps.
+type line struct {
+	registrar bool          // somebody registers the waiters that have no place in it
 	next      int64         // up to that ticket the places in it are this process's, in its order
 	stood     time.Duration // when the request was sent that the store answered so
+}
 
-	silent error         // why the store does not answer whoever asks; nil while it does
+// silence is whether the store answers.
+type silence struct {
+	silent error         // why it does not; nil while it does
 	spoke  time.Duration // when it last did, as far as that matters: while silent is set
 }
 
@@ -102,8 +119,8 @@ func (q *Queue) Try(w *Waiter) bool {
 }
 
 // refuses reports that a try of w need not ask the store: a local hold is in its way, or somebody in the queue that it
-// follows and that was refused, by the store or by such a hold, and so has an older claim. Whoever was not refused has
-// none. While the store is silent, what it said before says nothing.
+// follows and that was refused, by the store or by such a hold, and so has an older claim. A waiter that was not refused
+// has none. While the store is silent, what it said before says nothing.
 func (q *Queue) refuses(w *Waiter) bool {
 	if q.Excluded(w.Kind) {
 		return true

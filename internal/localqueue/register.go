@@ -4,7 +4,7 @@ package localqueue
 //
 // Registration in a queue that the store keeps. The order between processes is that of arrival, and not of coming to
 // the front here, so a waiter that stands behind others of its process is registered by a registrar, of which there is
-// one per key. Whoever asks is registered by that.
+// one per key. A waiter that asks is registered by its request.
 func (q *Queue) BeginRegistrar(w *Waiter) bool {
 	if q.registrar || w.state != Waiting {
 		return false
@@ -49,9 +49,9 @@ func (q *Queue) Lapse(registration bool) (registrar bool) {
 	return registrar
 }
 
-// Entrants takes those of a batch that have not left, whose registration is sent now. One that leaves until that is
-// answered is returned by Registered. One that left before has had taken back what there was then, and nobody would
-// take its place away any more.
+// Entrants takes the waiters of a batch that have not left: their registration is sent now. Registered returns the ids
+// of waiters that leave before it is answered. A waiter that left earlier has cleaned up already, so nobody would take
+// a place away that it got now.
 func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 	for _, w := range batch {
 		if w.state == Left {
@@ -64,9 +64,9 @@ func (q *Queue) Entrants(batch []*Waiter) (still []*Waiter) {
 	return still
 }
 
-// Registered ends a registration, and returns the ids of those that left meanwhile, for which it may have made entries.
-// If its outcome is unknown, late is until when it may be carried out, and stays noted, whatever becomes of those that
-// follow: each of its copies makes an entry for one that leaves later.
+// Registered ends a registration, and returns the ids of waiters that left meanwhile: they may have places now. If the
+// outcome is unknown, late is until when the registration may be carried out. It stays noted, whatever becomes of later
+// registrations, since a copy may give a place to a waiter that has left by then.
 func (q *Queue) Registered(batch []*Waiter, tickets []int64, late int64) (left []string) {
 	for i, w := range batch {
 		p := w.Place

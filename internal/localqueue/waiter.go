@@ -14,7 +14,7 @@ const (
 	Left                  // it left
 )
 
-// Manner is what sets a waiter apart from one that waits for a hold of its own.
+// Manner is how a waiter differs from a plain one, which waits for a hold of its own.
 type Manner uint8
 
 const (

@@ -84,8 +84,9 @@ func (place) inspect() store.InspectReply       { return store.InspectReply{PTTL
 // dated is an answer with the server's time.
 type dated[R any] struct {
 	reply R
-	late  bool // the request came too late, and did nothing
 	now   int64
+
+	tooLate bool // the request did nothing, because it came too late
 }
 
 // timed sends a request that must not be carried out late. The server carries it out by do, unless it comes too late;
@@ -98,13 +99,13 @@ func timed[R any](
 	send := func(within serverclock.Window) (serverclock.Answer, error) {
 		got, err := exchange(s.Within(ctx, req.Within), s, kind, key, func() (got dated[R], err error) {
 			got.now = s.server.microsLocked()
-			if got.late = got.now > within.NotAfter && !looks; !got.late {
+			if got.tooLate = got.now > within.NotAfter && !looks; !got.tooLate {
 				got.reply, err = do(within)
 			}
 			return got, err
 		})
 		reply = got.reply
-		return serverclock.Answer{Late: got.late, Now: got.now}, err
+		return serverclock.Answer{TooLate: got.tooLate, Now: got.now}, err
 	}
 	receipt, err = s.clocks.Send(ctx, s.host.Clock.Now, r, send)
 	return reply, receipt, err

@@ -97,22 +97,41 @@ func TestACloseDuringARegistrationLeavesNoPlace(t *testing.T) {
 	for name, direct := range map[string]bool{"a call ends with its context": true, "a call ends with its answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			leaveWhileRegistered(t, direct, func(client *rlock.Client) { require.NoError(t, client.Close()) })
+			closes := func(client *rlock.Client) { require.NoError(t, client.Close()) }
+			leaveWhileRegistered(t, queueing(registerTrip), direct, closes)
 		})
 	}
 }
 
-// The same of calls that end, one after the other, while their client goes on.
+// The same of calls that end while their client goes on: whether the registration is answered late, or its answer is
+// lost.
 func TestOneThatLeavesDuringItsRegistrationHasNoPlace(t *testing.T) {
 	t.Parallel()
-	leaveWhileRegistered(t, true, func(*rlock.Client) {})
+	for name, network := range map[string]memstore.Network{
+		"a late answer": queueing(registerTrip), "no answer": unanswered(registerTrip),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			leaveWhileRegistered(t, network, true, func(*rlock.Client) {})
+		})
+	}
+}
+
+// registerTrip is how long a registration takes to the server.
+const registerTrip = 100 * time.Millisecond
+
+// unanswered is a network on which registrations take their time, and their answers are lost.
+type unanswered time.Duration
+
+func (u unanswered) Fate(of memstore.Request) memstore.Fate {
+	return memstore.Fate{Before: queueing(u).Fate(of).Before, Mute: of.Kind == memstore.Enqueue}
 }
 
 // leaveWhileRegistered has three calls of a client wait, and leave at all instants of the registration of two of them.
-func leaveWhileRegistered(t *testing.T, direct bool, then func(*rlock.Client)) {
+func leaveWhileRegistered(t *testing.T, network memstore.Network, direct bool, then func(*rlock.Client)) {
 	synctest.Test(t, func(t *testing.T) {
-		const trip = 100 * time.Millisecond
-		server := memstore.NewServer(queueing(trip))
+		const trip = registerTrip
+		server := memstore.NewServer(network)
 		defer server.Close()
 		rival, _ := open(t, server, 0, true, minute)
 		_, unlock, err := fairlock.New(rival, "a").Lock(t.Context())

@@ -24,16 +24,21 @@ type Store struct {
 	own   sync.WaitGroup
 	late  timers // messages that are under way, and subscriptions that linger
 
+	subscriptions
+}
+
+// subscriptions are those of one client.
+type subscriptions struct {
 	mu   sync.Mutex // guards subs, and what they consist of
 	subs map[string]*subscription
-	made uint64 // subscriptions that were confirmed
+	made uint64 // how many were confirmed
 }
 
 // Store returns a client's way to the server. In a direct one a request returns when its context ends.
 func (s *Server) Store(client int, direct bool) *Store {
 	return &Store{
 		server: s, client: client, direct: direct, ended: make(chan struct{}), hung: make(chan struct{}),
-		subs: make(map[string]*subscription),
+		subscriptions: subscriptions{subs: make(map[string]*subscription)},
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 )
 
 // dated is a reply that says whether its request came too late, and what the server's clock showed.
-type dated interface{ Dated() (late bool, now int64) }
+type dated interface {
+	Dated() (tooLate bool, now int64)
+}
 
 // timed sends one script that must not be carried out late. Send sends it on conn, and reports whether it wrote.
 func timed[R dated](
@@ -20,8 +22,8 @@ func timed[R dated](
 	once := func(within serverclock.Window) (_ serverclock.Answer, err error) {
 		run := func(ctx context.Context, conn luacall.Conn) (R, bool, error) { return send(ctx, conn, within) }
 		reply, err = exec(s.Within(ctx, ask.Within), s, key, run)
-		late, now := reply.Dated()
-		return serverclock.Answer{Late: late, Now: now}, err
+		tooLate, now := reply.Dated()
+		return serverclock.Answer{TooLate: tooLate, Now: now}, err
 	}
 	receipt, err = s.clocks.Send(ctx, s.host.Clock.Now, r, once)
 	return reply, receipt, err

@@ -96,7 +96,7 @@ func (s *Sender) releaseOnce(node string, ids []Disowned, end time.Duration) (si
 // sendReleases sends releases that nothing may hold up for longer than limit, be it the wait for a connection:
 // so the context has a timer.
 //
-// Whoever sends another request returns at its limit, wherever the request stands by then. A batch is sent by Close
+// The sender of another request returns at its limit, wherever the request stands by then. A batch is sent by Close
 // itself, over connections that others may keep busy.
 func (s *Sender) sendReleases(all []*store.Parting, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)

@@ -13,8 +13,8 @@ type Request struct {
 	Node string
 	When store.Timing
 
-	// Of one that the node remembers by its id: until when its first sending could be carried out (0: this is the
-	// first), and for how long after that the node remembers it.
+	// Of a request that the node remembers by its id: until when its first sending could be carried out (0: this is
+	// the first), and for how long after that the node remembers it.
 	First    store.Late
 	Patience time.Duration
 }
@@ -27,8 +27,8 @@ type Window struct {
 
 // Answer is what an answer says of the request and of the node's clock.
 type Answer struct {
-	Late bool  // the request came too late, and did nothing
-	Now  int64 // the node's time, in µs; 0: it is not told
+	TooLate bool  // the request did nothing, because it came too late
+	Now     int64 // the node's time, in µs; 0: it is not told
 }
 
 // errClock is returned after three requests in a row that were late although they were sent by the node's own time.
@@ -65,7 +65,7 @@ func (c *Clocks) Send(
 		c.Observe(r.Node, at, now(), answer.Now)
 		receipt = store.Receipt{Since: at, Late: store.Late(window.NotAfter)}
 		switch {
-		case err != nil || !answer.Late:
+		case err != nil || !answer.TooLate:
 			return receipt, err
 		case ctx.Err() != nil:
 			return receipt, store.ErrUnsent // nobody waits for it any more

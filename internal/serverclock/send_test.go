@@ -36,10 +36,10 @@ func TestARequestThatWasLateIsSentAgain(t *testing.T) {
 		sent    int
 		err     error
 	}{
-		"the clock was not known":     {answers: []Answer{{Late: true, Now: now}, {Now: now}}, sent: 2},
-		"the clock was set ahead":     {answers: []Answer{{Late: true, Now: now}, {Late: true, Now: 2 * now}, {Now: 2 * now}}, sent: 3},
-		"the clock runs away":         {answers: []Answer{{Late: true, Now: now}}, sent: 3, err: errClock},
-		"its caller leaves meanwhile": {answers: []Answer{{Late: true, Now: now}}, leaves: true, sent: 1, err: store.ErrUnsent},
+		"the clock was not known":     {answers: []Answer{{TooLate: true, Now: now}, {Now: now}}, sent: 2},
+		"the clock was set ahead":     {answers: []Answer{{TooLate: true, Now: now}, {TooLate: true, Now: 2 * now}, {Now: 2 * now}}, sent: 3},
+		"the clock runs away":         {answers: []Answer{{TooLate: true, Now: now}}, sent: 3, err: errClock},
+		"its caller leaves meanwhile": {answers: []Answer{{TooLate: true, Now: now}}, leaves: true, sent: 1, err: store.ErrUnsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c sending

@@ -47,7 +47,7 @@ func (c *Clocks) NotAfter(node string, now, limit time.Duration) int64 {
 //
 // It takes the least that the node's clock can show, which the slack allows. It is used to conclude that a request can
 // no longer be carried out, so it must not end too early; too late costs another look. Of a node of which nothing is
-// known there is nothing better to say than unknown.
+// known, because it has just taken over, the longest limit of a command is said.
 func (c *Clocks) Left(node string, now time.Duration, notAfter int64) time.Duration {
 	if notAfter == 0 {
 		return 0
@@ -61,8 +61,8 @@ func (c *Clocks) Left(node string, now time.Duration, notAfter int64) time.Durat
 	return max(time.Duration(notAfter+1)*time.Microsecond-(now+r.offset-r.slack), 0)
 }
 
-// unknown is after how long it is worth looking at a clock again of which nothing is known.
-const unknown = 10 * time.Millisecond
+// unknown is what is left of a request to a node of which nothing is known: no command has a longer limit.
+const unknown = 3 * time.Second
 
 // Latest is the latest time that the node's clock may show now, in µs, however far off the estimate may be. Of a node
 // of which nothing is known, because it has just taken over, it is the latest of all.

@@ -19,8 +19,8 @@ import (
 // 350 ms, and the command has until 550 ms. A release that must end within 300 ms (WithinAll) starts with 200 ms
 // as well, and its deadline never moves beyond 300 ms.
 //
-// A connection's deadline bounds what is done with a connection, and not the wait for one. Whoever must not wait for
-// that either needs a timer, as the pipe has one for each call.
+// A connection's deadline bounds what is done with a connection, and not the wait for one. A caller that must not wait
+// for that either needs a timer, as the pipe has one for each call.
 type deadline struct {
 	context.Context
 	at       time.Time // unless it was moved

@@ -21,7 +21,7 @@ type AcquireReply struct {
 }
 
 // Dated says whether the request came too late, and the server's time.
-func (r AcquireReply) Dated() (late bool, now int64) { return r.Status == TooLate, r.Now }
+func (r AcquireReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
 
 // Acquirer makes calls of [Acquire] that differ only in the hold id, the lease and the not-after. It
 // checks and prepares the rest once.

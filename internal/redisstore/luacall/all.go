@@ -23,7 +23,7 @@ type AcquireAllReply struct {
 }
 
 // Dated says whether the request came too late, and the server's time.
-func (r AcquireAllReply) Dated() (late bool, now int64) { return r.Status == TooLate, r.Now }
+func (r AcquireAllReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
 
 // AcquireAll takes all locks, or none. Each has a fencing token; the first one's life applies to all. All keys
 // must be in one slot.

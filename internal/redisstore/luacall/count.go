@@ -44,7 +44,7 @@ type CountReply struct {
 }
 
 // Dated says whether the request came too late, and the server's time.
-func (r CountReply) Dated() (late bool, now int64) { return r.Status == TooLate, r.Now }
+func (r CountReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }
 
 // countOf decodes the answer of a script with those statuses.
 func countOf(known statuses) func(value any) (CountReply, error) {

@@ -169,4 +169,4 @@ type EnqueueReply struct {
 }
 
 // Dated says whether the request came too late, and the server's time.
-func (r EnqueueReply) Dated() (late bool, now int64) { return r.Status == TooLate, r.Now }
+func (r EnqueueReply) Dated() (tooLate bool, now int64) { return r.Status == TooLate, r.Now }

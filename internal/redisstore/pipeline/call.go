@@ -39,7 +39,7 @@ type call struct {
 	state    atomic.Int32
 	answered chan struct{} // has room for one
 	err      error
-	settled  func() // tells who has left that the exchange is over; nil: nobody is told
+	settled  func() // tells the caller that left that the exchange is over; nil: nobody left
 }
 
 func newCall(ctx context.Context, cmd redis.Cmder, longest time.Duration) *call {

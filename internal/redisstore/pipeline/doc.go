@@ -17,10 +17,10 @@
 //   - one that is under way has one outcome: the caller takes the answer, or it leaves and gets [store.Left]. Both, or
 //     neither, cannot be, even if its context ends at the moment at which the answer comes.
 //
-// Who has left learns by Left.Settled when the exchange is over, or that the call's time is; the server refuses a
+// A caller that left learns by Left.Settled when the exchange is over, or the time of the call; the server refuses a
 // script that comes after its not-after. Until then the call may be carried out, so nobody may rely on the contrary.
 // Nothing orders two calls: a release that is sent when a caller leaves can overtake the acquisition that was left, on
-// another connection. Whoever cleans up after a call begins when it is settled.
+// another connection. The clean-up after a call begins when it is settled.
 //
 // An exchange that fails is an error of its own calls alone: of each that has no reply, as one that may have been
 // carried out, whatever another call of the exchange was told. Nothing that may have been carried out is sent again,
@@ -51,7 +51,7 @@
 //
 // AutoPipeline of go-redis (v9.23, "experimental") gathers commands too, and its documentation says why a lock cannot
 // use it: "A per-command deadline or cancellation is therefore not honored once the command is queued". A caller cannot
-// leave. A command that nobody wants any more is sent all the same, and may take the lock. And whoever stops waiting
+// leave. A command that nobody wants any more is sent all the same, and may take the lock. And a caller that stops waiting
 // cannot learn whether it was sent, nor when its exchange is over. "A batch that fails on a network error is retried as
 // a whole", unless each command in it forbids that. By default it has one exchange under way, and it cannot make one
 // script of several calls. What a lock needs is a queue and a state for each call, which are shorter than what would

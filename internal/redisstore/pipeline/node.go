@@ -17,8 +17,8 @@ const (
 
 // node holds the calls that gather for one node, and its workers.
 //
-// As long as the queue is not empty, a worker is on its way to it: whoever appends a call wakes one, or starts one, or
-// finds all of them in exchanges; and a worker parks only after it has found the queue empty, under mu. So no call is
+// As long as the queue is not empty, a worker is on its way to it: to append a call is to wake a worker, or to start
+// one, or to find all of them in exchanges; and a worker parks only after it has found the queue empty, under mu. So no call is
 // left behind.
 type node struct {
 	mu     sync.Mutex // guards all below

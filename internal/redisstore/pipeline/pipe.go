@@ -62,7 +62,7 @@ func (p *Pipe) Process(ctx context.Context, cmd redis.Cmder) error {
 
 // await waits for the answer of a call, or until its caller leaves.
 //
-// A caller whose context cannot end stays when the owner ends: it is one that releases, and has its limit. The limit
+// A caller whose context cannot end stays when the owner ends: it releases something, and has its limit. The limit
 // moves while a connection is being made for the exchange that the call is part of (see [links.Together]).
 func (p *Pipe) await(c *call) error {
 	ending := p.ending
