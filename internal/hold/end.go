@@ -29,8 +29,8 @@ func (d Ended) Contexts() {
 
 // End makes the grant be over, in one of the ways; the Holds that live on it end with a cause. Their levels stay,
 // because each is still to be unlocked. It reports false if another caller has ended it, or is about to: a grant that
-// is between two Holds is not closed, and one that stands is not released. A loss between two Holds is told to nobody:
-// the last one was held to its end.
+// is between two Holds is not closed, and one that stands is not released. A loss between two Holds, or of an idle grant, is
+// told to nobody: the last one was held to its end.
 //
 // Several often try at once: the wheel finds that validity is over, a renewal is answered "not there", and the owner
 // unlocks. Each comes here, or to Part, and the mutex puts them in an order. If the unlock is first, it looks at the
@@ -43,7 +43,7 @@ func (g *Grant) End(how How, cause error) (d Ended, ok bool) {
 	switch from := g.state; {
 	case from == over, from == between && how == Closed, from == stands && how == Released:
 		return Ended{}, false
-	case from == between:
+	case from == between, from == idle:
 		g.overLocked()
 		return Ended{Cause: cause}, true
 	}

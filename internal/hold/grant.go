@@ -39,14 +39,16 @@ type state uint8
 
 const (
 	stands  state = iota // a caller has it, or is about to
-	between              // its last Hold is over, and the caller that ended that passes it on or releases it
+	between              // its last Hold is over, and the caller that ended that decides what becomes of it
+	idle                 // nobody has it, and the next caller of this process may
 	over
 )
 
 // Terms are what the store was asked for.
 type Terms struct {
 	Lease time.Duration
-	Kept  bool // renewed until it is released
+	Kept  bool          // renewed until it is released
+	Keep  time.Duration // for how long it may be idle; 0: it is released after its last Hold
 }
 
 // InitLocked makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no
@@ -190,6 +192,41 @@ func (g *Grant) KeptUntil() int64 {
 	return g.onRelease.keep
 }
 
+// IdleLocked makes a grant idle whose last Hold is over, if the next caller of this process may have it as it is: see
+// PassToLocked. Since is when the request that brought it was sent: the store's word on it grows old, and a grant that is
+// older than KeepMost is not kept.
+func (g *Grant) IdleLocked(since time.Duration) bool {
+	now := g.host.Clock.Now()
+	if g.terms.Keep == 0 || now-since >= KeepMost || !g.passesLocked(now) {
+		return false
+	}
+	g.state = idle
+	return true
+}
+
+// IsIdleLocked reports that nobody has the grant, and that the next caller of this process may.
+func (g *Grant) IsIdleLocked() bool { return g.state == idle }
+
+// KeepMost is for how long a grant may be idle, and be taken again, since the request that brought it was sent. Others
+// may want the lock who have no way to say so.
+const KeepMost = time.Second
+
+// ResumeLocked begins the next Hold of an idle grant. It returns nil if the store has to be asked: see PassToLocked and
+// IdleLocked.
+func (g *Grant) ResumeLocked(want Want, fence int64, since time.Duration) *Hold {
+	now := g.host.Clock.Now()
+	if g.state != idle || want.Terms != g.terms || want.MinHold > 0 || now-since >= KeepMost || !g.passesLocked(now) {
+		return nil
+	}
+	g.state = stands
+	return g.beginLocked(now, fence)
+}
+
+// passesLocked reports that nothing which a grant has been through keeps it from the next caller.
+func (g *Grant) passesLocked(now time.Duration) bool {
+	return !g.single && g.terms.Kept && g.settledLocked() && g.healthyLocked(now)
+}
+
 // PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
 // ended the grant since. Validity is what the store last confirmed; passing does not raise it, and renewals go on. It
 // returns nil, and the grant stays as it is, if the store has to be asked:
@@ -209,8 +246,7 @@ func (g *Grant) KeptUntil() int64 {
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
 func (g *Grant) PassToLocked(want Want, fence int64, place string) *Hold {
 	now := g.host.Clock.Now()
-	if g.state != between || g.single || !g.terms.Kept || want.Terms != g.terms || want.MinHold > 0 ||
-		!g.settledLocked() || !g.healthyLocked(now) {
+	if g.state != between || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
 		return nil
 	}
 	g.state = stands
