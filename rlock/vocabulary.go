@@ -57,7 +57,7 @@ func MaxWait(d time.Duration) Option { return lock.MaxWait(d) }
 // [lock.MaxHold].
 func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
 
-// MinHold keeps the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
+// MinHold retains the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
 func MinHold(d time.Duration) Option { return lock.MinHold(d) }
 
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See

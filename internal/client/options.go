@@ -62,7 +62,7 @@ func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error
 	case o.Renewed > 0 && o.Renewed < lease/3:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
 			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
-	case !req.Kept && req.MinHold > req.Lease:
+	case !req.Renewed && req.MinHold > req.Lease:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
 			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
 	}

@@ -56,7 +56,7 @@ func (e *Engine) host() hold.Host {
 
 // want is what the request wants.
 func (r Request) want() hold.Want {
-	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, MaxHold: r.MaxHold, MinHold: r.MinHold}
+	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Renewed: r.Renewed}, MaxHold: r.MaxHold, MinHold: r.MinHold}
 }
 
 // newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the
@@ -89,7 +89,7 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 	ctx, owner := req.told.Holds(ctx, g.id, h.Fence, h.Start())
 	l, ok := h.Attach(ctx, req.MaxHold, owner)
 	if ok {
-		g.keepFor(req.MinHold)
+		g.retainFor(req.MinHold)
 	} else {
 		Ended(owner, overCause(h)) // it was lost while the observer was told of it
 	}

@@ -18,6 +18,36 @@ func (e *Engine) by(end time.Duration) context.Context {
 	return e.store.WithinAll(background, left, left)
 }
 
+// retainFor has the release retain the lock for a time from now.
+//
+// A request with a MinHold has the lock retained in the store for that long, though its owner is done with it earlier:
+// a job that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the
+// contexts as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
+//
+// The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or is
+// left to the ledger retains the lock no longer; when the time is over, the release frees it. What counts is when the
+// server granted the hold, and that was not after the latest time that its clock may have shown when the answer had
+// come. The lock is retained for a round trip longer than it need be, at most.
+//
+// A hold that nobody ever got to see is released at once: the job did not run.
+func (g *Grant) retainFor(d time.Duration) {
+	if d > 0 {
+		g.RetainUntil(g.engine().store.Instant(g.proto.Key(), d))
+	}
+}
+
+// parting is the protocol by which the grant is released, by an unlock, by Close or by the ledger.
+func (g *Grant) parting() store.Protocol {
+	p := g.proto
+	if served := g.Served(); len(served) > 0 {
+		p = p.Serving(served)
+	}
+	if until := g.RetainedUntil(); until > 0 {
+		return p.Retaining(until, g.engine().newID())
+	}
+	return p
+}
+
 // releaseIn releases a grant in the store, and lets the next in the queue ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 //

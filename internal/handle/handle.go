@@ -70,10 +70,10 @@ func Collect[Option ~func(*Options)](opts []Option) Options {
 // Over returns the request with the settings applied.
 func (o Options) Over(req engine.Request) engine.Request {
 	if o.Lease > 0 {
-		req.Lease, req.Kept = o.Lease, false
+		req.Lease, req.Renewed = o.Lease, false
 	}
 	if o.Renewed > 0 {
-		req.Lease, req.Kept = o.Renewed, true
+		req.Lease, req.Renewed = o.Renewed, true
 	}
 	if o.MaxWait > 0 {
 		req.MaxWait = o.MaxWait

@@ -42,7 +42,7 @@ type Store interface {
 	// Late is how long copies of requests for a key can still be carried out, as far as is known without asking. It is
 	// not too short; 0: none can.
 	Late(key string, late Late) time.Duration
-	// Instant is when a time is over that begins now, for [Protocol] Keeping. It is not too early.
+	// Instant is when a time is over that begins now, for [Protocol] Retaining. It is not too early.
 	Instant(key string, in time.Duration) int64
 
 	// ReleaseEach sends releases, for which nobody waits, together.

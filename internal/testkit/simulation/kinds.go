@@ -55,7 +55,7 @@ var plainKind = kind{
 	name: "lock", room: 1, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
 		if w.random.IntN(8) == 0 {
-			return w.kept(name)
+			return w.retained(name)
 		}
 		return of(rlock.New(w.client, name, w.options()...), 1, false)
 	},
