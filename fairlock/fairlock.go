@@ -70,6 +70,6 @@ func timesFor(poll time.Duration) luacall.FairTimes {
 		Run:    time.Second.Milliseconds(),
 		Pause:  (50 * time.Millisecond).Milliseconds(),
 	}
-	t.Keep = t.Life + (10 * time.Minute).Milliseconds()
+	t.Unused = t.Life + (10 * time.Minute).Milliseconds()
 	return t
 }

@@ -34,7 +34,7 @@ func TestEveryPrimitiveWhereKeysMustBeLiteral(t *testing.T) {
 	t.Parallel()
 	forbidden := make(map[string]bool)
 	for _, name := range []string{
-		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "permit_keep", "rw_write_renew",
+		"acquire_all", "acquire_many", "release_many", "renew", "permit_renew", "permit_renew_expiring", "rw_write_renew",
 		"rw_read_renew",
 	} {
 		forbidden[luacall.SHA(name)] = true

@@ -139,6 +139,27 @@ func (l *Lock) Held(ctx context.Context) (Hold, error) {
 	return Hold(h), err
 }
 
+// Wanted returns a channel that is closed when another caller, of this process or of another one, waits for the lock
+// that ctx holds. A long job looks at it at moments at which it can stop, and unlocks: nothing ends its hold. It sends
+// nothing.
+//
+// It tells at best. Another process of this module says that it waits when it finds the lock busy, and again with every
+// poll (ClientOptions.MaxPoll); its TryLock counts too. A message can be lost, and Redisson's clients send none. The
+// lock must have been taken by a handle with Yields or Keep: otherwise the error is an *ArgumentError. Without a hold it
+// is ErrNotHeld, and after a loss the *LostError.
+func (l *Lock) Wanted(ctx context.Context) (<-chan struct{}, error) {
+	parts, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := parts.Engine.Wanted(ctx, parts.Request.Proto)
+	if err == nil && wanted == nil {
+		err = &ArgumentError{Name: "lock", Value: parts.Request.Proto.Name(),
+			Problem: "must be held by a handle with the option Yields or Keep"}
+	}
+	return wanted, err
+}
+
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. It ends
 // with ctx, and so with unlock. For work that outlives the hold use the context that was given to Lock, or
 // context.WithoutCancel(WithoutHolds(ctx)) to keep ctx's values: context.WithoutCancel alone keeps the holds too.

@@ -46,7 +46,8 @@ type Holder struct {
 	Count int           // levels; for this module's holds slightly late, and 1 of rwlock and redlock
 	TTL   time.Duration // until the store drops it if it is not renewed; negative: no expiry, only Break ends it
 	Fence int64         // newest fencing token of the name; 0 if none was ever minted. See Hold.Fence for a hold's own
-	Mine  bool          // held through this Client
+	Mine  bool          // held, or kept, through this Client
+	Kept  bool          // its client keeps it when it is unlocked, so it may be held by nobody: see Keep
 	Owner string        // what the holder's client says of itself, if it does and this one asks
 }
 
@@ -66,7 +67,7 @@ func (l *Lock) Inspect(ctx context.Context) (Info, error) {
 	}
 	for _, h := range seen.Holders {
 		info.Holders = append(info.Holders, Holder{
-			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine, Owner: h.Owner,
+			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: h.Fence, Mine: h.Mine, Kept: h.Kept, Owner: h.Owner,
 		})
 	}
 	return info, nil
@@ -140,7 +141,7 @@ func (l *Lock) Import(
 	}
 	switch {
 	case err != nil || p.Client == "" || p.Secret == "" || len(p.Key) == 0 || p.Fence < 0 ||
-		p.Keep < 0 || p.Keep > 1<<53:
+		p.Retain < 0 || p.Retain > 1<<53:
 		return ctx, notHeld, &ArgumentError{Name: "token", Problem: "must come from Export"}
 	case string(p.Key) != parts.Request.Proto.Key():
 		return ctx, notHeld, &ArgumentError{

@@ -46,14 +46,14 @@ func MaxHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MaxHold", &o.MaxHold, d, time.Millisecond) }
 }
 
-// MinHold keeps the lock for d from its acquisition, however early the hold is unlocked: for a short job that must not
-// run again on a machine whose clock is behind, where it is due a little later. Unlock ends the hold and returns as
-// ever, after one request; the store then keeps the lock for what is left of d, by its own clock, under an id that is
+// MinHold retains the lock for d from its acquisition, however early the hold is unlocked: for a short job that must
+// not run again on a machine whose clock is behind, where it is due a little later. Unlock ends the hold and returns as
+// ever, after one request; the store then retains the lock for what is left of d, by its own clock, under an id that is
 // nobody's. Until that is over the lock is busy for everybody, callers of this process included: it is not passed on
 // to them, and Close does not free it. Only Break does.
 //
-// It keeps the lock only if unlock, Close, or the end of a hold by MaxHold reaches the store. A process that dies
-// leaves the rest of its lease, which may be less than d: its job may not have been done. A call that fails keeps
+// It retains the lock only if unlock, Close, or the end of a hold by MaxHold reaches the store. A process that dies
+// leaves the rest of its lease, which may be less than d: its job may not have been done. A call that fails retains
 // nothing. With several limits, of nested levels for instance, the latest counts. Export carries it to the importer. A
 // d longer than FixedLease is refused.
 //
@@ -61,3 +61,30 @@ func MaxHold(d time.Duration) Option {
 func MinHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MinHold", &o.MinHold, d, time.Millisecond) }
 }
+
+// Keep leaves the lock with this process for d after its last unlock, at most, if no other caller of the process waits:
+// for a name that one process locks again and again. The next Lock or TryLock on a handle with the same options then
+// sends nothing, and takes a microsecond or two. The hold has a context and a fencing token of its own, as ever.
+//
+// The lock is busy for others meanwhile, although nobody holds it. What they notice:
+//
+//   - Another process of this module that finds it busy has the store tell this one, which then releases it at once, or
+//     with the next unlock that nobody here waits for. Its Lock takes two round trips longer than of a free lock. Its
+//     TryLock waits for as long, and asks once more, before it returns ErrBusy.
+//   - Others (Redisson, an older version, a process whose message is lost) find it free after a second at the latest: a
+//     kept lock is released a second after it was acquired, however often it was used.
+//   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again.
+//
+// A process that dies, or cannot reach the store, leaves the lock to its lease, even though its work was done: choose a
+// short Lease beside Keep. A client keeps 1,024 locks at most, and releases the longest unused first; Close releases
+// all. That a kept lock is lost while nobody holds it is told to nobody.
+//
+// d must be at least 1 ms, and at most a second and the lease. Keep cannot be combined with
+// FixedLease, MinHold or MaxHold. Only the reentrant lock has it. In a set of package multilock it has no effect.
+func Keep(d time.Duration) Option {
+	return func(o *handle.Options) { set(o, "Keep", &o.Keep, d, time.Millisecond) }
+}
+
+// Yields lets the holder learn that others wait: see Lock.Wanted. Only the reentrant lock has it. In a set of package
+// multilock it has no effect.
+func Yields() Option { return func(o *handle.Options) { o.Yields = true } }

@@ -6,6 +6,7 @@ import "time"
 // hold: do it every few seconds, not for each call.
 type Stats struct {
 	Holds         int           // that are live; readers that share a grant are one, each member of a multilock is one
+	Kept          int           // locks that nobody holds and that stay with this client: see Keep
 	Waiters       int           // calls that were told to wait; one that asks for the first time is none yet
 	LeastValidity time.Duration // what is left of the hold whose validity ends first; 0 without holds
 	RenewalsDue   int           // whose time has come and that are not confirmed: a few at any time, many in an outage

@@ -12,8 +12,9 @@
 --    0 busy: another holds it, for PTTL ms at most
 --    1 held: taken by this call
 --    2 already: this hold id has it, by an earlier copy of this call; nothing written
--- Spare is how many numbers right below the token are this hold's too.
--- Publishes nothing.
+-- Spare is how many numbers right below the token are this hold's too. With busy it is 1 if
+-- the client of the holder was told that somebody waits.
+-- Publishes what fragment want does.
 --
 -- The time is checked before anything else, so that a copy that was delayed in a buffer changes nothing.
 local lock, token = KEYS[1], KEYS[2]

@@ -13,7 +13,7 @@
 --    0 busy: another holds lock number which, for PTTL ms at most; nothing written
 --    1 held: by this call, the last of them at least
 --    2 already: by earlier copies of this call; nothing written
--- Publishes nothing.
+-- Publishes what fragment want does.
 --
 -- All locks and all tokens are checked before the first write, because a write stays when the
 -- script fails later. If none of the keys exists, all locks are free, and one call shows that.
@@ -39,6 +39,7 @@ if redis.call('EXISTS', unpack(KEYS, 1, n)) > 0 then
       --!include hash
       --!include expiry
       if fields[1] ~= id and fields[3] ~= id then
+        --!include want
         return {0, i, pttl, now}
       end
       held[i] = true

@@ -8,7 +8,7 @@
 -- Returns the five numbers of acquire.lua for each lock, with another status for those
 -- that it cannot answer in numbers:
 --   -9 apart: nothing was written for this lock; acquire tells what is the matter
--- Publishes nothing.
+-- Publishes what fragment want does.
 --
 -- The locks are independent: a failure for one of them is caught, and its writes, if it
 -- had begun, are taken back: there was no such key before. Only a command that was

@@ -67,8 +67,8 @@
 //
 //   - acquire_all, acquire_many, release_many, renew, permit_renew, rw_write_renew and rw_read_renew serve many
 //     locks. Where they are refused, each lock is served by itself, by a script that names its keys.
-//   - permit_keep serves many semaphores, and permit_renew stands in for it.
-//   - quorum_keep has no such alternative.
+//   - permit_renew_expiring serves many semaphores, and permit_renew stands in for it.
+//   - quorum_renew has no such alternative.
 //   - rw_read_release, rw_write and rw_inspect use the hold keys of readers: Redisson has one for each level of each
 //     reader. Those that the caller knows are among the keys of the call. Those of other readers appear only in the
 //     hash. They are in its slot, but a server that refuses keys which are not among those of the call cannot be used

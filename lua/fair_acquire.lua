@@ -14,7 +14,7 @@
 -- ARGV[6]  1: it waits; 0: it does not, and gets no place
 -- ARGV[7]  life: how long its client lives from now, ms
 -- ARGV[8]  step: how far the queue's clock goes on at most, ms
--- ARGV[9]  keep: how long the queue's keys live without a call, ms
+-- ARGV[9]  unused: how long the queue's keys live without a call, ms
 -- ARGV[10] grant: how long an invitation stands, ms
 -- ARGV[11] settle: how long a queue that was lost has to come back, ms
 -- ARGV[12] channel of a client, but for the client
@@ -43,7 +43,7 @@
 local lock, token, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local ticket, waits, life = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
-local step, keep, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11])
+local step, unused, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
@@ -217,17 +217,17 @@ if not waits then
   return {0, 0, wait, now, 0, 0, foreign, 0, 0, 0}
 end
 if score then
-  redis.call('PEXPIRE', queue, keep)
+  redis.call('PEXPIRE', queue, unused)
 else
   score = place(false)
   local before = known[7] and redis.call('ZREVRANGE', queue, 0, 0)[1]
   redis.call('ZADD', queue, score, id)
   comes(before)
-  redis.call('PEXPIRE', queue, keep)
+  redis.call('PEXPIRE', queue, unused)
 end
 redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
 redis.call('ZREMRANGEBYSCORE', alive, '-inf', string.format('(%.0f', clock))
-redis.call('PEXPIRE', alive, keep)
+redis.call('PEXPIRE', alive, unused)
 if foreign == 1 and not granted then
   note('lone', holder, 'ends', string.format('%.0f', ms + wait))
 end

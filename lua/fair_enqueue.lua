@@ -5,7 +5,7 @@
 --          live
 -- KEYS[3]  state: hash, the queue's record (see fragment fair_clock)
 -- ARGV[1]  not-after, server time in us
--- ARGV[2]  keep: how long the queue's keys live without a call, ms
+-- ARGV[2]  unused: how long the queue's keys live without a call, ms
 -- ARGV[3]  step: how far the queue's clock goes on at most, ms
 -- ARGV[4]  life: how long the client lives from now, ms
 -- ARGV[5]  how many waiters there are that had no ticket before
@@ -29,7 +29,7 @@
 -- before this is read. So it always sets the client's life, and says what it found: the
 -- sender then registers again every waiter that has a place as far as it knows.
 -- ZADD is the first write, which Redis refuses at full memory.
-local keep, step, life = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local unused, step, life = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[1]) then
@@ -64,8 +64,8 @@ if new < #ARGV or added < #places / 2 then
     reply[#reply + 1] = tonumber(redis.call('ZSCORE', queue, places[i]))
   end
 end
-redis.call('PEXPIRE', queue, keep)
+redis.call('PEXPIRE', queue, unused)
 redis.call('ZADD', alive, string.format('%.0f', clock + life), client)
-redis.call('PEXPIRE', alive, keep)
+redis.call('PEXPIRE', alive, unused)
 reply[4] = own()
 return reply

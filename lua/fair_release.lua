@@ -14,7 +14,7 @@
 -- ARGV[5]  PUBLISH or SPUBLISH
 -- ARGV[6]  1: tell the time
 -- ARGV[7]  step: how far the queue's clock goes on at most, ms
--- ARGV[8]  keep: how long the queue's keys live without a call, ms
+-- ARGV[8]  unused: how long the queue's keys live without a call, ms
 -- ARGV[9]  grant: how long an invitation stands, ms
 -- ARGV[10] run: how long the lock goes from one to the next without being free, ms
 -- ARGV[11] pause: how long it then stays free, ms
@@ -38,7 +38,7 @@
 -- The first write is one that Redis accepts at full memory. The places of those who were
 -- served go before the next is looked for.
 local lock, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, publish, step, keep, grant = ARGV[1], ARGV[5], tonumber(ARGV[7]), ARGV[8], ARGV[9]
+local id, publish, step, unused, grant = ARGV[1], ARGV[5], tonumber(ARGV[7]), ARGV[8], ARGV[9]
 local now, time = 0, nil
 if ARGV[6] == '1' then
   time = redis.call('TIME')

@@ -5,7 +5,8 @@
 -- Out:  ends the script, or the function that it stands in, with {status, fencing token,
 --       PTTL of the lock, now, spare}; see acquire.lua; or with an error.
 --       began is true from the first write on
--- Calls: PTTL; of a lock that exists HLEN and HGETALL, and GET if it is the hold's already;
+-- Calls: PTTL; of a lock that exists HLEN and HGETALL, and GET if it is the hold's already,
+--        or those of want;
 --        else those of fence_check and fence_mint, HSET and PEXPIRE.
 --
 -- Everything that may be refused because of the data at the keys is read before the first
@@ -20,7 +21,8 @@ if pttl ~= -2 then
   if fields[1] == id then
     return {2, redis.call('GET', token), pttl, now, 0}
   end
-  return {0, 0, pttl, now, 0}
+  --!include want
+  return {0, 0, pttl, now, wanted}
 end
 --!include fence_check
 began = true

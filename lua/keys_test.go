@@ -14,14 +14,14 @@ import (
 // documentation of package lua lists them.
 var indirectKeys = map[string][]string{
 	// For many locks, in loops. What is refused is sent lock by lock, by scripts of literals.
-	"acquire_all":    {"KEYS[i]", "KEYS[j]", "lock", "token", "unpack(KEYS"},
-	"acquire_many":   {"lock", "token"},
-	"release_many":   {"KEYS[i]"},
-	"renew":          {"lock"},
-	"permit_keep":    {"leases", "permits"},
-	"permit_renew":   {"leases"},
-	"rw_write_renew": {"lock"},
-	"quorum_keep":    {"lock", "token"}, // has no other way: a redlock is for servers of one's own
+	"acquire_all":           {"KEYS[i]", "KEYS[j]", "lock", "token", "unpack(KEYS"},
+	"acquire_many":          {"lock", "token"},
+	"release_many":          {"KEYS[i]"},
+	"renew":                 {"lock"},
+	"permit_renew_expiring": {"leases", "permits"},
+	"permit_renew":          {"leases"},
+	"rw_write_renew":        {"lock"},
+	"quorum_renew":          {"lock", "token"}, // has no other way: a redlock is for servers of one's own
 	// Readers' hold keys, of which Redisson has one for each level. Those that an expression makes are not
 	// among the keys of the call: only the hash says which there are.
 	"rw_read_release": {"base .. reader .. ':rwlock_timeout:' .. n"},

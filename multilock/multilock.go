@@ -37,7 +37,8 @@ type group struct {
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
 // client. Each keeps the Lease, FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait
-// in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold is refused.
+// in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold or Keep is refused; the Keep of
+// a member has no effect in the set.
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
@@ -136,6 +137,7 @@ func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, 
 	if err := vet(req, o, parts.Engine.Lease()); err != nil {
 		return nil, engine.Request{}, err
 	}
+	req.Keep, req.Yields = 0, false // of the member's own handle: a set is released as one
 	return parts.Engine, req, handle.CheckLease(req)
 }
 
@@ -144,6 +146,10 @@ func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 	switch {
 	case req.MinHold > 0:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}
+	case o.Yields:
+		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: "must not be given in a set of locks"}
+	case o.Keep > 0:
+		return &lock.ArgumentError{Name: "Keep", Value: o.Keep, Problem: "must not be given in a set of locks"}
 	case o.Renewed > 0 && o.Lease > 0:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
 	case o.Renewed > 0 && o.Renewed < lease/3:

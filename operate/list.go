@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/vocabulary"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/operate/internal/listing"
@@ -65,7 +66,7 @@ func entry(found listing.Entry, client string) lock.Entry {
 	for _, h := range found.Holders {
 		e.Holders = append(e.Holders, lock.Holder{
 			ID: h.ID, Count: int(h.Count), TTL: h.TTL, Fence: found.Fence, Owner: h.Owner,
-			Mine: strings.HasPrefix(h.ID, client+":"),
+			Mine: strings.HasPrefix(h.ID, client+":"), Kept: store.MayBeIdle(h.ID),
 		})
 	}
 	return e

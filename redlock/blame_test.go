@@ -71,7 +71,7 @@ func TestErrorsBlameTheNodesThatDidNotAnswer(t *testing.T) {
 			_, _, err := lock.TryLock(within(l.t))
 			return err
 		}},
-		"renewal": {keeps, func(l *lab, lock *rlock.Lock, silence func()) error {
+		"renewal": {renews, func(l *lab, lock *rlock.Lock, silence func()) error {
 			_, unlock := take(l.t, lock)
 			defer func() { _ = unlock() }()
 			l.soonOn(lock.Name(), 0, 1, 2, 3, 4)

@@ -28,7 +28,7 @@ func TestAnAcquisitionIsOneRound(t *testing.T) {
 		}
 		return n
 	}
-	before, kept := count(acquires), count(keeps)
+	before, renewed := count(acquires), count(renews)
 	const rounds = 100
 	for range rounds {
 		once(t, lock)
@@ -37,7 +37,7 @@ func TestAnAcquisitionIsOneRound(t *testing.T) {
 	sent := count(acquires) - before
 	require.LessOrEqual(t, sent, 5*rounds, "one request to each node at most")
 	require.GreaterOrEqual(t, sent, 3*rounds)
-	require.LessOrEqual(t, count(keeps)-kept, 5*rounds/10, "hardly ever another one to store the token")
+	require.LessOrEqual(t, count(renews)-renewed, 5*rounds/10, "hardly ever another one to store the token")
 }
 
 // Tokens grow over clients, unlocks, losses, breaks and re-entries; a nested level has its hold's.

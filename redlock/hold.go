@@ -344,7 +344,7 @@ func (h *hold) raiseLocked(i int) {
 		if h.phase == over {
 			return nil
 		}
-		return n.server.Keep([]luacall.QuorumHold{h.keepLocked(h.lease)}, h.client.core.FenceTTL)
+		return n.server.Renew([]luacall.QuorumHold{h.renewalLocked(h.lease)}, h.client.core.FenceTTL)
 	}
 	cmd.onAnswer = func(_ *command, reply luacall.QuorumReply, err error) bool {
 		h.mu.Lock()
@@ -353,8 +353,8 @@ func (h *hold) raiseLocked(i int) {
 		case err != nil:
 			h.failed[n] = err
 			h.unraisedLocked(i)
-		case reply.Kept[0] == luacall.Renewed:
-			h.keptLocked(i)
+		case reply.Renewals[0] == luacall.Renewed:
+			h.standsLocked(i)
 		default:
 			h.missingLocked(i)
 		}

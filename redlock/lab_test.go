@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 // scripts of the nodes, as a proxy sees them.
 var (
 	acquires = faultproxy.Script(luacall.SHA("quorum_acquire"))
-	keeps    = faultproxy.Script(luacall.SHA("quorum_keep"))
+	renews   = faultproxy.Script(luacall.SHA("quorum_renew"))
 	releases = faultproxy.Script(luacall.SHA("release"))
 )
 

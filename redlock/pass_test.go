@@ -139,7 +139,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 	const lease = 3 * time.Second
 	cut := func(l *passLab, nodes int) (rules []*faultproxy.Rule) {
 		for _, p := range l.proxies[:nodes] {
-			rules = append(rules, p.On(keeps, faultproxy.CutBefore).Times(-1))
+			rules = append(rules, p.On(renews, faultproxy.CutBefore).Times(-1))
 		}
 		return rules
 	}

@@ -38,8 +38,8 @@ type redisServer struct{ rdb *redis.Client }
 
 func (redisServer) Acquire(a luacall.QuorumAcquireArgs) *quorum.Call { return luacall.QuorumAcquire(a) }
 
-func (redisServer) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
-	return luacall.QuorumKeep(holds, fenceTTL)
+func (redisServer) Renew(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
+	return luacall.QuorumRenew(holds, fenceTTL)
 }
 
 func (redisServer) Release(a luacall.ReleaseArgs) *quorum.Call { return luacall.QuorumRelease(a) }

@@ -172,7 +172,7 @@ func TestMinHoldWithLostReplies(t *testing.T) {
 		client := sim.client(t, rlock.ClientOptions{})
 		lost := 1
 		sim.suffer(func(_ int, args []string) simredis.Verdict {
-			if timeScript(args) == "keep" && lost > 0 {
+			if timeScript(args) == "retain" && lost > 0 {
 				lost--
 				return simredis.DropReply
 			}
@@ -216,7 +216,7 @@ func TestMinHoldIsKeptByALateRelease(t *testing.T) {
 	key := redistest.Key(t)
 	hold := timeLock(t, t.Context(), rlock.New(client, key, rlock.MinHold(minHold)))
 	id := timeHeld(t, hold.ctx, rlock.New(client, key)).ID
-	lab.on("keep", faultproxy.DropRequest).Times(2)
+	lab.on("retain", faultproxy.DropRequest).Times(2)
 	err := hold.unlock()
 	if err != nil {
 		require.ErrorIs(t, err, rlock.ErrUnconfirmed)
@@ -262,7 +262,7 @@ func TestMinHoldCostsOneRequest(t *testing.T) {
 		client := sim.client(t, rlock.ClientOptions{})
 		require.NoError(t, timeLock(t, t.Context(), rlock.New(client, "other", rlock.MinHold(time.Millisecond))).unlock())
 		hold := timeLock(t, t.Context(), rlock.New(client, "job", rlock.MinHold(minHold)))
-		require.Equal(t, 1, sim.count("keep"))
+		require.Equal(t, 1, sim.count("retain"))
 		var sent []string
 		sim.suffer(func(_ int, args []string) simredis.Verdict {
 			sent = append(sent, timeScript(args))
@@ -270,7 +270,7 @@ func TestMinHoldCostsOneRequest(t *testing.T) {
 		})
 		require.NoError(t, hold.unlock())
 		sim.suffer(nil)
-		require.Equal(t, []string{"keep"}, sent)
+		require.Equal(t, []string{"retain"}, sent)
 	})
 }
 

@@ -38,8 +38,8 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kept, ok := client.Plain().Get(name).(*plain); ok {
-		return kept, nil
+	if p, ok := client.Plain().Get(name).(*plain); ok {
+		return p, nil
 	}
 	p := &plain{name: name, fenceTTL: core.FenceTTL}
 	if p.key, err = core.Key(name); err != nil {
@@ -71,7 +71,7 @@ func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 func (p *plain) Traits() *store.Traits { return &plainTraits }
 
 var plainTraits = store.Traits{
-	Kind: string(lock.KindLock), Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true,
+	Kind: string(lock.KindLock), Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true, Keeps: true,
 }
 
 func (p *plain) Acquire(
@@ -110,19 +110,21 @@ func (p *plain) Release(id string, sharded, wantNow bool) *luacall.Call[luacall.
 // NoteKey implements [redisstore.Noting].
 func (p *plain) NoteKey() string { return keys.Own("note", p.key) }
 
-// Keeping implements [redisstore.Keeping].
-func (p *plain) Keeping(until int64, as string) redisstore.Protocol { return &kept{p, until, as} }
+// Retaining implements [redisstore.Retaining].
+func (p *plain) Retaining(until int64, as string) redisstore.Protocol {
+	return &retaining{p, until, as}
+}
 
-// kept is the protocol of a hold that is released before its MinHold is over.
-type kept struct {
+// retaining is the protocol of a hold that is released before its MinHold is over.
+type retaining struct {
 	*plain
 	until int64
 	as    string
 }
 
-func (k *kept) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
-	return luacall.Keep(luacall.KeepArgs{
-		Lock: k.key, ID: id, As: k.as, Until: k.until, Channel: k.channel, Sharded: sharded,
+func (r *retaining) Release(id string, sharded, _ bool) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.Retain(luacall.RetainArgs{
+		Lock: r.key, ID: id, As: r.as, Until: r.until, Channel: r.channel, Sharded: sharded,
 	})
 }
 

@@ -57,8 +57,14 @@ func MaxWait(d time.Duration) Option { return lock.MaxWait(d) }
 // [lock.MaxHold].
 func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
 
-// MinHold keeps the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
+// MinHold retains the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
 func MinHold(d time.Duration) Option { return lock.MinHold(d) }
+
+// Keep leaves the lock with this process for d after its last unlock, until others want it. See [lock.Keep].
+func Keep(d time.Duration) Option { return lock.Keep(d) }
+
+// Yields lets the holder learn that others wait. See [lock.Yields].
+func Yields() Option { return lock.Yields() }
 
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See
 // [lock.WithoutHolds].

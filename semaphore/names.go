@@ -43,6 +43,9 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 		err = general.NoMinHold(req.MinHold)
 	}
 	if err == nil {
+		err = general.NoKeep(req)
+	}
+	if err == nil {
 		err = checkUnused(h.own.Unused, req.Lease)
 	}
 	if h.err = err; err != nil {

@@ -189,7 +189,7 @@ func (r renewer) Renew(names, ids []string, ttls []int64) *luacall.Call[[]luacal
 		sets[i] = keys.Suffix(name, leasesSuffix)
 	}
 	if r.unused > 0 {
-		return luacall.PermitKeep(names, sets, ids, r.count, ttls, r.unused.Milliseconds())
+		return luacall.PermitRenewExpiring(names, sets, ids, r.count, ttls, r.unused.Milliseconds())
 	}
 	return luacall.PermitRenew(sets, ids, r.count, ttls)
 }

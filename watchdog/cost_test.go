@@ -48,7 +48,7 @@ func TestWatchdogAllocatesNothingPerLease(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(1000, func() {
 		l := &leases[i]
 		i++
-		dog.Keep(l, clock.Now(), 3*time.Hour)
+		dog.Renew(l, clock.Now(), 3*time.Hour)
 		dog.Guard(l, clock.Now()+3*time.Hour)
 		dog.Stop(l)
 	}))
@@ -166,7 +166,7 @@ func BenchmarkKeepStop(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l := Lease{}
-		dog.Keep(&l, clock.Now(), 3*time.Hour)
+		dog.Renew(&l, clock.Now(), 3*time.Hour)
 		dog.Stop(&l)
 	}
 }
@@ -178,7 +178,7 @@ func BenchmarkRenew(b *testing.B) {
 	defer dog.Close()
 	leases := make([]Lease, 10_000)
 	for i := range leases {
-		dog.Keep(&leases[i], 0, testLease)
+		dog.Renew(&leases[i], 0, testLease)
 	}
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -32,7 +32,7 @@
 //
 // # The life of a lease
 //
-//	          Keep, Guard             Stop
+//	         Renew, Guard             Stop
 //	unused ------------------> live ---------> stopped
 //	                            |
 //	                            | end of validity, ErrGone (Lost is called);
@@ -42,11 +42,11 @@
 //
 // The transition out of live happens under the lease's lock, once. The call that
 // makes it decides the outcome, so Lost is called at most once, and never if
-// Stop made it. An unused lease that is stopped stays stopped: a late Keep from
+// Stop made it. An unused lease that is stopped stays stopped: a late Renew from
 // another goroutine changes nothing.
 //
-// A live lease is kept or guarded. A guarded one is not renewed, ends with its
-// validity, and is not kept again. A kept one is renewed a Period after the start of the last
+// A live lease is guarded, or it is renewed. A guarded one ends with its validity,
+// and is never renewed again. The other is renewed a Period after the start of the last
 // confirmed call. If the answer is [ErrGone], the lease is lost at once; after
 // any other failure the renewal is retried, every Retry, while the lease is
 // valid.

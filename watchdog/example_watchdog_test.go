@@ -44,7 +44,7 @@ func ExampleWatchdog() {
 
 	start := clock.Now() // before the call that takes the hold
 	hold := &watchdog.Lease{Owner: "order:1001"}
-	dog.Keep(hold, start, time.Minute)
+	dog.Renew(hold, start, time.Minute)
 	<-renewed
 	<-renewed
 	fmt.Println("renewed twice, valid:", hold.ValidUntil() > clock.Now())

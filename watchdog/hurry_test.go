@@ -10,22 +10,22 @@ import (
 // A lease that is hurried is renewed now, and then as ever; one that is only guarded, or over, is not.
 func TestHurry(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
-		kept, guarded, stopped := &Lease{}, &Lease{}, &Lease{}
-		k.Keep(kept, 0, testLease)
+		renewed, guarded, stopped := &Lease{}, &Lease{}, &Lease{}
+		k.Renew(renewed, 0, testLease)
 		k.Guard(guarded, time.Hour)
-		k.Keep(stopped, 0, testLease)
+		k.Renew(stopped, 0, testLease)
 		assert.True(t, k.Stop(stopped))
 		k.sleepTo(testPeriod / 8)
-		for _, l := range []*Lease{kept, guarded, stopped, {}} {
+		for _, l := range []*Lease{renewed, guarded, stopped, {}} {
 			k.Hurry(l)
 		}
 		k.sleepTo(testPeriod/8 + time.Second)
 		calls := k.seenCalls()
 		assert.Len(t, calls, 1)
-		assert.Equal(t, []*Lease{kept}, calls[0].due)
+		assert.Equal(t, []*Lease{renewed}, calls[0].due)
 		k.sleepTo(testPeriod/8 + testPeriod + time.Second)
 		assert.Len(t, k.seenCalls(), 2)
-		k.Stop(kept)
+		k.Stop(renewed)
 		k.Stop(guarded)
 	})
 }

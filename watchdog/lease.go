@@ -32,7 +32,7 @@ type Lease struct {
 	renewAt time.Duration
 	failure *error // of the last renewal, if it failed; a pointer, because most never do and it takes less memory
 	state   state
-	kept    bool // renewed, not only guarded
+	renewed bool // not only guarded
 	busy    bool // queued for a renewal, or in one
 }
 
@@ -74,7 +74,7 @@ func (l *Lease) raiseValidityLocked(until time.Duration) {
 // nextLocked returns when the lease must be checked again. A renewal under way
 // does not delay the end of validity.
 func (l *Lease) nextLocked() time.Duration {
-	if l.kept && !l.busy {
+	if l.renewed && !l.busy {
 		return min(l.renewAt, l.ValidUntil())
 	}
 	return l.ValidUntil()

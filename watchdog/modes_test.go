@@ -40,12 +40,12 @@ func TestGuardSetsValidityBothWays(t *testing.T) {
 func TestGuardIsForGood(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(2 * testPeriod)
 		require.Len(t, k.seenCalls(), 2)
 		k.Guard(l, 5*time.Minute)
-		k.Keep(l, k.clock.Now(), time.Hour)
-		assert.Equal(t, 5*time.Minute, l.ValidUntil(), "a guarded lease is not kept again")
+		k.Renew(l, k.clock.Now(), time.Hour)
+		assert.Equal(t, 5*time.Minute, l.ValidUntil(), "a guarded lease is not renewed again")
 		k.sleepTo(time.Hour)
 		require.Len(t, k.seenCalls(), 2)
 		require.Len(t, k.seenLosses(), 1)
@@ -57,7 +57,7 @@ func TestStopBeforeKeep(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
 		assert.False(t, k.Stop(l))
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.Guard(l, testLease)
 		assert.Zero(t, l.ValidUntil())
 		assert.Zero(t, k.Len())
@@ -71,7 +71,7 @@ func TestLose(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
 		assert.False(t, k.Lose(&Lease{}, ErrGone), "never handed over")
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		assert.True(t, k.Lose(l, ErrGone))
 		assert.False(t, k.Lose(l, ErrGone))
 		assert.False(t, k.Stop(l))

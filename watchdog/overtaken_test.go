@@ -14,7 +14,7 @@ func TestGuardDuringACall(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(2*time.Second, renewAll))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod + time.Second)
 		k.Guard(l, 20*time.Second)
 		k.sleepTo(testPeriod + 3*time.Second)
@@ -31,9 +31,9 @@ func TestKeepDuringACall(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(2*time.Second, renewAll))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod + time.Second)
-		k.Keep(l, 0, time.Hour)
+		k.Renew(l, 0, time.Hour)
 		k.sleepTo(testPeriod + 2*time.Second)
 		assert.Equal(t, time.Hour-Margin(time.Hour, testTick), l.ValidUntil(), "the answer lowers nothing")
 		k.Stop(l)
@@ -50,7 +50,7 @@ func TestStopDuringACall(t *testing.T) {
 			answer()
 			l := &Lease{}
 			start, calls := k.clock.Now(), len(k.seenCalls())
-			k.Keep(l, start, testLease)
+			k.Renew(l, start, testLease)
 			k.sleepTo(start + testPeriod + time.Second)
 			require.Len(t, k.seenCalls(), calls+1)
 			assert.True(t, k.Stop(l))

@@ -102,7 +102,7 @@ func (w *Watchdog) checkLease(arg any) {
 		l.mu.Unlock()
 	case w.reached(l.ValidUntil(), now):
 		w.loseAndUnlock(l, l.lastFailureLocked())
-	case l.kept && !l.busy && w.reached(l.renewAt, now):
+	case l.renewed && !l.busy && w.reached(l.renewAt, now):
 		l.busy = true
 		w.armLocked(l)
 		l.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 	l.mu.Lock()
 	l.busy = false
 	// A lease that is guarded meanwhile is armed for the end of its validity already.
-	if l.state != live || !l.kept || w.ctx.Err() != nil {
+	if l.state != live || !l.renewed || w.ctx.Err() != nil {
 		l.mu.Unlock()
 		return
 	}
@@ -177,4 +177,12 @@ func (w *Watchdog) report(l *Lease, err error) {
 	if w.cfg.Renewed != nil {
 		w.cfg.Renewed(l, err)
 	}
+}
+
+// Renewing reports that the renewal of l is due, or under way. It is for tests.
+func (w *Watchdog) Renewing(l *Lease) bool {
+	now := w.cfg.Clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == live && l.renewed && (l.busy || w.reached(l.renewAt, now))
 }

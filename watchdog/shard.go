@@ -109,7 +109,7 @@ func (w *Watchdog) admit(b *batch) {
 	admitted := b.due[:0]
 	for _, l := range b.due {
 		l.mu.Lock()
-		wanted := l.state == live && l.kept
+		wanted := l.state == live && l.renewed
 		l.busy = wanted
 		l.mu.Unlock()
 		if wanted {

@@ -27,8 +27,8 @@ func TestHangingShardDelaysNoOther(t *testing.T) {
 			renewAll(ctx, shard, due, results)
 		})
 		bad, good := &Lease{Owner: "bad"}, &Lease{Owner: "good"}
-		k.Keep(bad, 0, testLease)
-		k.Keep(good, 0, testLease)
+		k.Renew(bad, 0, testLease)
+		k.Renew(good, 0, testLease)
 		k.sleepTo(10 * time.Minute)
 		losses := k.seenLosses()
 		require.Len(t, losses, 1)
@@ -61,7 +61,7 @@ func TestRenewalsShareCalls(t *testing.T) {
 		leases := make([]Lease, n)
 		for i := range leases {
 			// A second of arrivals, within one eighth of the period.
-			k.Keep(&leases[i], time.Duration(i)*time.Millisecond, testLease)
+			k.Renew(&leases[i], time.Duration(i)*time.Millisecond, testLease)
 		}
 		k.sleepTo(testPeriod)
 		calls := k.seenCalls()
@@ -89,7 +89,7 @@ func TestBatchIsInOrderOfDueTime(t *testing.T) {
 		const n = 20
 		leases := make([]Lease, n)
 		for _, i := range rand.Perm(n) {
-			k.Keep(&leases[i], time.Duration(i)*testPeriod/40, testLease)
+			k.Renew(&leases[i], time.Duration(i)*testPeriod/40, testLease)
 		}
 		k.sleepTo(testPeriod + testLimit)
 		last := time.Duration(0)
@@ -123,7 +123,7 @@ func TestShortLeaseIsRenewedInTime(t *testing.T) {
 			}
 		})
 		l := &Lease{}
-		k.Keep(l, 0, 6*time.Second)
+		k.Renew(l, 0, 6*time.Second)
 		k.sleepTo(2 * time.Minute)
 		assert.Empty(t, k.seenLosses())
 		assert.Len(t, k.seenCalls(), 60)
@@ -138,7 +138,7 @@ func TestNotSentFromTheQueue(t *testing.T) {
 		k.set(hang)
 		leases := make([]Lease, 4)
 		for i := range leases {
-			k.Keep(&leases[i], 0, testLease)
+			k.Renew(&leases[i], 0, testLease)
 		}
 		k.sleepTo(testPeriod)
 		calls := k.seenCalls()
@@ -163,7 +163,7 @@ func TestCloseEmptiesNoQueue(t *testing.T) {
 		k.set(hang)
 		leases := make([]Lease, 10)
 		for i := range leases {
-			k.Keep(&leases[i], 0, testLease)
+			k.Renew(&leases[i], 0, testLease)
 		}
 		k.sleepTo(testPeriod)
 		k.Close()
@@ -189,7 +189,7 @@ func TestGoroutinesOnlyWhileDue(t *testing.T) {
 		leases := make([]Lease, 300)
 		for i := range leases {
 			leases[i].Owner = string(rune('a' + i%3))
-			k.Keep(&leases[i], 0, testLease)
+			k.Renew(&leases[i], 0, testLease)
 		}
 		k.sleepTo(testPeriod - time.Second)
 		assert.Zero(t, senders())
@@ -208,14 +208,14 @@ func TestCloseCancelsTheCallUnderWay(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(hang)
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod)
 		require.Len(t, k.seenCalls(), 1)
 		k.Close()
 		k.Close()
 		assert.Equal(t, testPeriod, k.clock.Now(), "it did not wait for the deadline")
 		late := &Lease{}
-		k.Keep(late, k.clock.Now(), testLease)
+		k.Renew(late, k.clock.Now(), testLease)
 		k.Guard(late, time.Hour)
 		assert.Zero(t, late.ValidUntil())
 		k.sleepTo(time.Hour)

@@ -34,7 +34,7 @@ func TestStopAgainstKeep(t *testing.T) {
 	for range rounds {
 		l := &Lease{}
 		leases <- l
-		dog.Keep(l, clock.Now(), 3*time.Hour)
+		dog.Renew(l, clock.Now(), 3*time.Hour)
 	}
 	close(leases)
 	stopper.Wait()
@@ -93,7 +93,7 @@ func storm(t *testing.T, k *kennel, seed uint64) {
 
 func useOneLease(t *testing.T, k *kennel, random *rand.Rand) {
 	l := &Lease{Owner: string(rune('a' + random.IntN(3)))}
-	k.Keep(l, k.clock.Now(), testLease)
+	k.Renew(l, k.clock.Now(), testLease)
 	for range random.IntN(30) {
 		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))
 		now := k.clock.Now()
@@ -103,7 +103,7 @@ func useOneLease(t *testing.T, k *kennel, random *rand.Rand) {
 		case 1:
 			k.Hurry(l)
 		default:
-			k.Keep(l, now-time.Second, testLease)
+			k.Renew(l, now-time.Second, testLease)
 		}
 	}
 	before := len(k.lossesOf(l))

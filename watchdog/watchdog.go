@@ -100,18 +100,18 @@ func New(cfg Config) *Watchdog {
 	return w
 }
 
-// Keep renews l from now on. The lease was granted or extended by a call that
+// Renew has l renewed from now on. The lease was granted or extended by a call that
 // started at start: it is valid until start + lease - Margin and is first
-// renewed at start + Period. Keep does not lower the validity. If it has ended
-// already, Lost is called soon. Keep does nothing if l is guarded, was stopped or
+// renewed at start + Period. Renew does not lower the validity. If it has ended
+// already, Lost is called soon. Renew does nothing if l is guarded, was stopped or
 // lost, or w is closed.
-func (w *Watchdog) Keep(l *Lease, start, lease time.Duration) {
+func (w *Watchdog) Renew(l *Lease, start, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == live && !l.kept || !w.beginLocked(l) {
+	if l.state == live && !l.renewed || !w.beginLocked(l) {
 		return
 	}
-	l.kept = true
+	l.renewed = true
 	l.renewAt = w.renewalAfter(start, lease)
 	l.raiseValidityLocked(start + lease - Margin(lease, w.cfg.Wheel.tick))
 	w.armLocked(l)
@@ -127,16 +127,16 @@ func (w *Watchdog) Guard(l *Lease, validUntil time.Duration) {
 	if !w.beginLocked(l) {
 		return
 	}
-	l.kept = false
+	l.renewed = false
 	l.setValidityLocked(validUntil)
 	w.armLocked(l)
 }
 
-// Hurry renews l at once, if l is kept.
+// Hurry has l renewed at once, unless l is guarded.
 func (w *Watchdog) Hurry(l *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == live && l.kept {
+	if l.state == live && l.renewed {
 		l.renewAt = 0
 		w.armLocked(l)
 	}
@@ -144,8 +144,8 @@ func (w *Watchdog) Hurry(l *Lease) {
 
 // Stop ends the watch over l: no further renewal starts, and Lost is not called.
 // It reports whether l was live. If l was not live, it was lost already (Lost
-// was or is being called), was stopped before, or was never kept or guarded,
-// which is no longer possible then. Stop does not wait for a renewal under way.
+// was or is being called), was stopped before, or was never passed to Renew or
+// Guard, which do nothing for it from then on. Stop does not wait for a renewal under way.
 func (w *Watchdog) Stop(l *Lease) bool {
 	return w.end(l, stopped)
 }

@@ -15,7 +15,7 @@ var testMargin = Margin(testLease, testTick)
 func TestKeptForHours(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{Owner: "me"}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		assert.Equal(t, testLease-testMargin, l.ValidUntil())
 		assert.Equal(t, 1, k.Len())
 		const hours = 6
@@ -43,7 +43,7 @@ func TestValidityCountsFromTheStart(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(3*time.Second, renewAll))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod + 3*time.Second - 1)
 		assert.Equal(t, testLease-testMargin, l.ValidUntil())
 		k.sleepTo(testPeriod + 3*time.Second)
@@ -59,7 +59,7 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(fail(errDown))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(25*time.Second - 1)
 		k.set(renewAll)
 		k.sleepTo(25 * time.Second)
@@ -82,7 +82,7 @@ func TestLostWhenFailuresLast(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(fail(errDown))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(time.Hour)
 		losses := k.seenLosses()
 		require.Len(t, losses, 1, "once")
@@ -110,7 +110,7 @@ func TestHangingRenewalDoesNotDelayTheLoss(t *testing.T) {
 			inKennel(t, func(cfg *Config) { cfg.Limit = limit }, func(t *testing.T, k *kennel) {
 				k.set(hang)
 				l := &Lease{}
-				k.Keep(l, 0, testLease)
+				k.Renew(l, 0, testLease)
 				k.sleepTo(testLease - testMargin)
 				losses := k.seenLosses()
 				require.Len(t, losses, 1)
@@ -129,7 +129,7 @@ func TestCauseIsOfTheLastRenewal(t *testing.T) {
 	inKennel(t, func(cfg *Config) { cfg.Limit = time.Hour }, func(t *testing.T, k *kennel) {
 		k.set(fail(errDown))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod)
 		k.set(renewAll)
 		k.sleepTo(testPeriod + testRetry)
@@ -144,7 +144,7 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(testLease, renewAll))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testLease)
 		require.Len(t, k.seenLosses(), 1)
 		validUntil := l.ValidUntil()
@@ -153,7 +153,7 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 		assert.Len(t, k.seenLosses(), 1)
 		assert.Empty(t, k.seenOutcomes())
 		assert.Equal(t, validUntil, l.ValidUntil())
-		k.Keep(l, k.clock.Now(), testLease)
+		k.Renew(l, k.clock.Now(), testLease)
 		k.Guard(l, k.clock.Now()+testLease)
 		assert.Equal(t, validUntil, l.ValidUntil(), "one life only")
 		assert.Zero(t, k.Len())
@@ -166,8 +166,8 @@ func TestAnswerWhoseValidityIsOverIsAFailure(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(after(testLease-testMargin, renewAll))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
-		k.Keep(l, 0, time.Hour)
+		k.Renew(l, 0, testLease)
+		k.Renew(l, 0, time.Hour)
 		until := l.ValidUntil()
 		k.sleepTo(testPeriod + testLease)
 		assert.Equal(t, []error{errTooLate}, k.seenOutcomes())
@@ -185,7 +185,7 @@ func TestGoneIsLostAtOnce(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		k.set(fail(fmt.Errorf("lock %q: %w", "a", ErrGone)))
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		k.sleepTo(testPeriod)
 		losses := k.seenLosses()
 		require.Len(t, losses, 1)
@@ -207,7 +207,7 @@ func TestSuspendedMachineLosesItsLeases(t *testing.T) {
 		defer k.wheel.Close()
 		defer k.Close()
 		l := &Lease{}
-		k.Keep(l, 0, testLease)
+		k.Renew(l, 0, testLease)
 		time.Sleep(testPeriod / 2)
 		system.suspend(testLease)
 		assert.Less(t, l.ValidUntil(), clock.Now(), "ValidUntil tells at once")

@@ -137,7 +137,7 @@ func newMachine(who, url, name string) (*machine, error) {
 func (m *machine) close() error { return errors.Join(m.client.Close(), m.rdb.Close()) }
 
 // run is what cron starts on every machine. TryLock does not wait: a machine that waited for the lock would run the job
-// when another has done it. MinHold keeps the lock when the job is over: without it the machine whose clock is late
+// when another has done it. MinHold retains the lock when the job is over: without it the machine whose clock is late
 // would find the lock free, and run the job again.
 func (m *machine) run(ctx context.Context) error {
 	ctx, unlock, err := m.lock.TryLock(ctx)

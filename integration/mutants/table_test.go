@@ -172,7 +172,7 @@ var table = append(histories, []mutant{
 		name: "an invitation stands for as long as a queue is kept",
 		file: "lua/fair_release.lua",
 		old:  `'PEXPIRE', lock, grant)`,
-		new:  `'PEXPIRE', lock, keep)`,
+		new:  `'PEXPIRE', lock, unused)`,
 		in:   "internal/redisstore/luacall", by: "^TestFairLockClientsDieWithTime$",
 	}, {
 		name: "whoever leaves keeps its invitation",
@@ -261,13 +261,13 @@ var table = append(histories, []mutant{
 	}, {
 		name: "the id of a passage does not say its token",
 		file: "internal/engine/transfer.go",
-		old:  `"%d %d %s", p.Fence, p.Keep, p.Secret)`,
-		new:  `"%d %d %s", 0, p.Keep, p.Secret)`,
+		old:  `"%d %d %s", p.Fence, p.Retain, p.Secret)`,
+		new:  `"%d %d %s", 0, p.Retain, p.Secret)`,
 		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
 	}, {
 		name: "the id of a passage does not say its end",
 		file: "internal/engine/transfer.go",
-		old:  `"%d %d %s", p.Fence, p.Keep, p.Secret)`,
+		old:  `"%d %d %s", p.Fence, p.Retain, p.Secret)`,
 		new:  `"%d %d %s", p.Fence, 0, p.Secret)`,
 		in:   "rlock", by: "^TestATokenThatWasChangedTakesNothing$",
 	}, {
@@ -371,7 +371,7 @@ var table = append(histories, []mutant{
 		name: "to be passed on makes a hold valid for longer",
 		file: "internal/hold/grant.go",
 		old:  `g.state = stands`,
-		new:  `g.state = stands; g.host.Watchdog.Keep(&g.Lease, now, g.terms.Lease)`,
+		new:  `g.state = stands; g.host.Watchdog.Renew(&g.Lease, now, g.terms.Lease)`,
 		in:   "internal/hold", by: "^TestPassingOnRaisesNoValidity$",
 	}, {
 		name: "a hold is valid for longer than its lease",
@@ -386,11 +386,11 @@ var table = append(histories, []mutant{
 		new:  `const enders = 1`,
 		in:   "internal/hold", by: "^TestManyLossesAtOnceDelayNoOther$",
 	}, {
-		name: "a lock that is to be kept is free when it is unlocked",
-		file: "internal/engine/keep.go",
+		name: "a lock that is to be retained is free when it is unlocked",
+		file: "internal/engine/release.go",
 		old:  `if d > 0 {`,
 		new:  `if d < 0 {`,
-		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "before it may, after a hold that is kept",
+		in:   "internal/testkit/simulation", by: "^TestSchedules$", says: "before it may, after a hold with a MinHold",
 	}, {
 		name: "a semaphore that nobody uses takes the permits of a longer lease along",
 		file: "lua/fragment_permit_unused.lua",
@@ -656,8 +656,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "what is read inside a writer's hold is joined",
 		file: "internal/engine/await.go",
-		old:  `req.Kept && under.id == ""`,
-		new:  `req.Kept`,
+		old:  `req.Renewed && under.id == ""`,
+		new:  `req.Renewed`,
 		in:   "rwlock", by: "^TestWhatIsNotJoined$",
 	}, {
 		name: "each reader of a crowd asks for itself",

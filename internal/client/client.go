@@ -85,6 +85,9 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 	if bad == nil && req.MinHold > 0 && !proto.Traits().MinHold {
 		bad = NoMinHold(req.MinHold)
 	}
+	if bad == nil && !proto.Traits().Keeps {
+		bad = NoKeep(req)
+	}
 	return (*lock.Lock)(handle.New(handle.Parts{
 		Engine: c.Engine, Request: req, MaxWait: c.MaxWait, Err: firstError(err, bad),
 	}))
@@ -93,7 +96,7 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 // Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	o := handle.Collect(opts)
-	req := o.Over(engine.Request{Lease: c.Lease, Kept: true, MaxWait: c.MaxWait})
+	req := o.Over(engine.Request{Lease: c.Lease, Renewed: true, MaxWait: c.MaxWait})
 	return req, firstError(o.Err, checkTimes(o, req, c.Lease))
 }
 

@@ -62,9 +62,43 @@ func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error
 	case o.Renewed > 0 && o.Renewed < lease/3:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
 			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
-	case !req.Kept && req.MinHold > req.Lease:
+	case !req.Renewed && req.MinHold > req.Lease:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
 			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
+	case req.Keep > 0:
+		return checkKeep(o, req)
+	}
+	return nil
+}
+
+// checkKeep checks Keep against the other options of a handle.
+func checkKeep(o handle.Options, req engine.Request) error {
+	problem := ""
+	switch {
+	case !req.Renewed:
+		problem = "must not be given with FixedLease: a lock is kept as long as it is renewed"
+	case o.MinHold > 0:
+		problem = "must not be given with MinHold, by which each unlock releases the lock"
+	case o.MaxHold > 0:
+		problem = "must not be given with MaxHold, by which each unlock releases the lock"
+	case req.Keep > engine.KeepMost:
+		problem = fmt.Sprintf("must be at most %v: a kept lock is released that long after it was acquired", engine.KeepMost)
+	case req.Keep > req.Lease:
+		problem = fmt.Sprintf("must not be longer than the lease, which is %v", req.Lease)
+	default:
+		return nil
+	}
+	return &lock.ArgumentError{Name: "Keep", Value: req.Keep, Problem: problem}
+}
+
+// NoKeep is the error of a kind that has neither Keep nor Yields; nil if a request has neither.
+func NoKeep(req engine.Request) error {
+	const problem = "must not be given: only the reentrant lock has it"
+	switch {
+	case req.Keep > 0:
+		return &lock.ArgumentError{Name: "Keep", Value: req.Keep, Problem: problem}
+	case req.Yields:
+		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: problem}
 	}
 	return nil
 }

@@ -112,7 +112,8 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 // try is one attempt of a waiter that stands at the head of its queue, repeated once or twice if the
 // reply was lost: then the caller would be told "unavailable" though a second look, by the same id, tells for certain
 // whether the first attempt took the lock. It never waits for the lock to become free. Whatever it ends with,
-// abandon sees to what its attempts may have left.
+// abandon sees to what its attempts may have left. Where the lock may be idle in another process, which was told, it
+// asks once more when that has had the time to release it.
 //
 // All attempts together have the time of one request. A connection that breaks leaves time for another one; a server
 // that hangs takes all of it, and the call fails.
@@ -120,11 +121,17 @@ func (e *Engine) try(limited, ctx context.Context, w *waiter) (*hold.Hold, error
 	w.begin()
 	end := e.clock.Now() + e.sender.Limit(w.req.Lease)
 	var err error
-	for n := range 3 {
+	for n, began := 0, e.clock.Now(); n < 3; n++ {
 		var h *hold.Hold
 		h, err = w.attemptUntil(limited, n > 0, end)
 		if h != nil {
 			return h, nil
+		}
+		if err == nil && w.recalled && n == 0 {
+			e.sender.Pause(limited, min(recallTime(e.clock.Now()-began), end-e.clock.Now()))
+			if limited.Err() == nil && !e.sender.Closed() {
+				continue
+			}
 		}
 		if turned(err) {
 			w.abandon()

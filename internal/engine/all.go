@@ -88,6 +88,9 @@ func (e *Engine) lockAll(
 			if !together(e, g.reqs, func(req Request) store.Protocol { return req.Proto }) {
 				return nil, store.ErrApart
 			}
+			for i := 0; once && i < len(g.reqs); i++ {
+				e.clear(limited, g.reqs[i].Proto)
+			}
 			if err := e.gather(limited, ctx, g, once); err != nil {
 				return nil, err
 			}
@@ -107,6 +110,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 	for i, req := range reqs {
 		l := e.carried(ctx, req.Proto)
 		if l == nil {
+			req.Keep, req.Yields = 0, false // a set is released as one
 			g.reqs = append(g.reqs, req)
 			g.busy = g.busy || req.Busy
 			continue

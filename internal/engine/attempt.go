@@ -43,7 +43,7 @@ func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 		w.attempts.Refused(sent.Receipt)
 		w.toldBusy()
 		w.placed(sent.reply)
-		w.tells = sent.reply.Also
+		w.tells, w.recalled = sent.reply.Also, sent.reply.Recalled
 		return nil, sent.reply.PTTL, nil
 	}
 	h, err := w.granted(sent)
@@ -138,7 +138,10 @@ func (w *waiter) won(sent asked, start time.Duration) (*Grant, *hold.Hold) {
 	g, h := e.newGrantLocked(k, w.req, w.ID, sent.reply.Fence, start, late)
 	w.shares(g, now-sent.Since)
 	q.Took(now - sent.Since)
-	if q.Followed(&w.Waiter) && w.req.Proto.Traits().Passes {
+	if g.kept != nil {
+		g.kept.wanted = w.wanted
+	}
+	if (g.kept != nil || q.Followed(&w.Waiter)) && w.req.Proto.Traits().Passes {
 		g.lendLocked(h, sent.reply.Spare)
 	}
 	if sent.reply.Inside {
@@ -169,7 +172,7 @@ func (w *waiter) renounce() {
 			w.engine().disown(req, w.ID, late, silent)
 		}
 		w.attempts = request.Attempts{}
-		w.rename(w.engine().newID())
+		w.rename(w.engine().idFor(w.req))
 	}
 }
 

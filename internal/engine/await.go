@@ -21,7 +21,7 @@ func (e *Engine) mayJoin(w *waiter) {
 
 // joins reports whether a request may be granted by a hold that lives here, or be asked for others, too.
 func joins(req Request, under outer) bool {
-	return req.Proto.Traits().Shares && req.Kept && under.id == ""
+	return req.Proto.Traits().Shares && req.Renewed && under.id == ""
 }
 
 // readTrip is how long the last request took that brought a hold which others may join; 0 if there was none.

@@ -58,7 +58,9 @@ func (e *Engine) abandonAll() (names []string, orphans []request.Disowned) {
 		ended.Contexts()
 		e.events.ended(ended.Owners, ended.Cause)
 		g.key.drop(g)
-		names = append(names, g.proto.Name())
+		if ended.Losers > 0 { // nobody holds what is idle
+			names = append(names, g.proto.Name())
+		}
 		orphans = append(orphans, g.disowned(0))
 	}
 	return names, orphans

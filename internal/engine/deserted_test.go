@@ -25,11 +25,11 @@ func (f *floor) turn(key string, ends runEnd) {
 	w.key.winLocked(w, g)
 	w.key.unlock()
 	time.Sleep(long)
-	g.key.released(g, h, ends)
+	g.key.released(g, h.Start(), ends)
 }
 
 func keyed(key string) Request {
-	return Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Kept: true}
+	return Request{Proto: side{mode: "w", key: key}, Lease: floorLease, Renewed: true}
 }
 
 // out is until when a caller that comes to a key now leaves it to others, if it does not listen.
@@ -82,7 +82,7 @@ func TestFewKeysAreRemembered(t *testing.T) {
 		}
 		time.Sleep(long)
 		for _, g := range grants {
-			g.key.released(g, g.Current(), one)
+			g.key.released(g, g.Current().Start(), one)
 		}
 		f.out("another")
 		require.Equal(t, maxDeserted, f.keys())

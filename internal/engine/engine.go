@@ -50,6 +50,7 @@ type Engine struct {
 	events   *events
 	holds    hold.Host
 	nonce    atomic.Uint64
+	keeper   keeper
 	trip     atomic.Int64  // see readTrip
 	done     chan struct{} // closed when Close is done
 }
@@ -75,6 +76,7 @@ func New(cfg Config) *Engine {
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine, e.table.keys = e, make(map[string]*Key)
+	e.keeper.most = keptMost
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
 		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server,
@@ -95,7 +97,7 @@ func New(cfg Config) *Engine {
 	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
-		Answered: e.events.answered(),
+		Client: cfg.ClientID, Wanted: e.wanted, Answered: e.events.answered(),
 	})
 	return e
 }
@@ -124,9 +126,19 @@ func (e *Engine) node(key string) string {
 // newID makes an id that was never used and never will be: the client's id is random, and the numbers of one client
 // only grow. Nearly every argument in this package begins there. A request, a release or a count that arrives at
 // whatever time can only ever touch the grant that it was meant for.
-func (e *Engine) newID() string {
+func (e *Engine) newID() string { return e.id("") }
+
+// idFor makes such an id for a request: a marked one, if its client is to hear that others wait.
+func (e *Engine) idFor(req Request) string {
+	if req.Keep > 0 || req.Yields {
+		return e.id(store.KeptMark)
+	}
+	return e.newID()
+}
+
+func (e *Engine) id(mark string) string {
 	var text [64]byte
-	id := append(append(text[:0], e.cfg.ClientID...), ':')
+	id := append(append(append(text[:0], e.cfg.ClientID...), ':'), mark...)
 	return string(strconv.AppendUint(id, e.nonce.Add(1), 36))
 }
 

@@ -27,6 +27,7 @@ type Grant struct {
 	portion *localqueue.Portion // what it is one of; nil: of nothing
 	spare   int16               // how many numbers right above fence are for those to whom it is passed
 	suspect bool                // a message said that somebody released the lock (see suspect.go)
+	kept    *kept               // what one has that may be idle; nil: it may not (see idle.go)
 }
 
 func (g *Grant) engine() *Engine { return g.key.table.engine }
@@ -56,7 +57,7 @@ func (e *Engine) host() hold.Host {
 
 // want is what the request wants.
 func (r Request) want() hold.Want {
-	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, MaxHold: r.MaxHold, MinHold: r.MinHold}
+	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}, MaxHold: r.MaxHold, MinHold: r.MinHold}
 }
 
 // newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the
@@ -72,6 +73,9 @@ func (e *Engine) newGrantLocked(
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
 	g.Lease.Owner = g
+	if req.Keep > 0 || req.Yields {
+		g.kept = &kept{grant: g}
+	}
 	return g, g.InitLocked(&e.holds, &k.mu, start, req.want().Terms, fence)
 }
 
@@ -89,7 +93,7 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 	ctx, owner := req.told.Holds(ctx, g.id, h.Fence, h.Start())
 	l, ok := h.Attach(ctx, req.MaxHold, owner)
 	if ok {
-		g.keepFor(req.MinHold)
+		g.retainFor(req.MinHold)
 	} else {
 		Ended(owner, overCause(h)) // it was lost while the observer was told of it
 	}

@@ -3,10 +3,11 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
-	"github.com/holdfast-go/holdfast/internal/localqueue"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
@@ -14,22 +15,23 @@ import (
 // idle, and the next call has it without a request. Nobody else can see that it is idle. So it must not stay for long
 // where somebody else may want it:
 //
-//   - Its id is marked. A request that finds such an id in its way has the store tell that to the client of the grant:
-//     the client is wanted to let the lock go. An idle grant is released at once, one that somebody has when that Hold
-//     is over, unless others of the process wait: they have their run as ever (see pass).
-//   - Those who cannot say that they want it, or whose word is lost, find it free at the latest a second after the
-//     request that brought it ([hold.KeepMost]): then it is released.
-//   - A name that was wanted is not kept for a while, which grows each time.
+//   - Its id is marked. When such an id is in the way of a request, the store tells the client of the grant that somebody
+//     waits. An idle grant is released at once. One that somebody has is released after that, unless others of its
+//     process wait: they have their run as ever (see pass).
+//   - Those who cannot say that they wait, and those whose message is lost, find the lock free a second after the
+//     request that brought the grant, at the latest (KeepMost).
+//   - A name that others waited for is not kept for a while, which grows each time.
 //
 // An idle grant is listed in its Key like any other, is renewed, and can be lost; nobody is told of that.
 
-// kept is what a grant has that may be idle. It is guarded by the mutex of the Key, but for its place among the idle
-// ones, which is the keeper's.
+// kept is what a grant has that may be idle, or whose holders want to be told that others wait. It is guarded by the
+// mutex of the Key, but for its place among the idle ones, which is the keeper's.
 type kept struct {
 	timer  watchdog.Timer
 	armed  bool
-	wanted bool          // somebody else waits for the lock
 	idle   time.Duration // since when it is idle
+	wanted bool          // another client waits for the lock
+	told   chan struct{} // closed when another caller waits; nil: the present Hold has not asked for that
 
 	grant      *Grant
 	prev, next *kept
@@ -37,11 +39,11 @@ type kept struct {
 
 // keeper is what a client knows of all the grants that it keeps, and of names that others want.
 type keeper struct {
-	most int
+	most  int32
+	count atomic.Int32 // of the idle grants; written under the mutex
 
 	mu          sync.Mutex // innermost; guards what is below
 	first, last *kept      // the idle grants, the longest unused first
-	count       int
 	wanted      map[string]backOff
 }
 
@@ -118,7 +120,7 @@ func (r *keeper) add(g *kept) (over *Grant) {
 		r.last.next = g
 	}
 	r.last = g
-	if r.count++; r.count <= r.most {
+	if r.count.Add(1) <= r.most {
 		return nil
 	}
 	oldest := r.first
@@ -147,159 +149,137 @@ func (r *keeper) removeLocked(g *kept) {
 		g.next.prev = g.prev
 	}
 	g.prev, g.next = nil, nil
-	r.count--
+	r.count.Add(-1)
 }
 
 // idles is how many grants are idle.
-func (r *keeper) idles() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.count
-}
+func (r *keeper) idles() int { return int(r.count.Load()) }
 
-// keeps settles whether what a request comes to may be idle later. The client listens for those who want it from then
-// on.
+// KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was used:
+// others may want the lock who have no way to say so, or the store may have lost it.
+const KeepMost = time.Second
+
+// keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
+// who want it.
 func (e *Engine) keeps(req Request) Request {
-	if req.Keep > 0 {
-		if !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
-			req.Keep = 0
-		} else {
-			e.store.ListenWanted()
-		}
+	if req.Keep > 0 && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
+		req.Keep = 0
+	}
+	if req.Keep > 0 || req.Yields {
+		e.store.ListenWanted()
 	}
 	return req
 }
 
-// rest makes g idle, whose last Hold is over and which nobody of this process waits for; it reports false if g is to be
-// released.
-func (g *Grant) restLocked(now time.Duration) bool {
-	if g.kept == nil || g.kept.wanted || g.suspect || g.spare == 0 || !g.IdleLocked(g.since) {
+// rest makes g idle, whose last Hold is over, if it may be kept and nobody of this process waits for it. It reports false
+// if g is to be released. Another grant, which was unused for the longest time, may have to go for it.
+func (k *Key) rest(g *Grant) bool {
+	if g.kept == nil {
 		return false
 	}
-	g.kept.idle = now
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := g.engine().clock.Now()
+	if !g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) || !g.IdleLocked() {
+		return false
+	}
+	e := g.engine()
+	g.kept.idle, g.kept.told = now, nil
 	if !g.kept.armed {
 		g.kept.armed = true
-		g.kept.timer.Init(func(arg any) { arg.(*Grant).tooLong() }, g)
-		g.engine().wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
+		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
+		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
+	}
+	if oldest := e.keeper.add(g.kept); oldest != nil {
+		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
 	return true
 }
 
-// idleUntilLocked is until when an idle grant stays so.
-func (g *Grant) idleUntilLocked() time.Duration {
-	return min(g.kept.idle+g.Keep(), g.since+hold.KeepMost)
+// freshLocked reports that nothing is known, and nothing can have happened for long, that keeps a kept grant from its
+// process, and that it has a token for the next Hold.
+func (g *Grant) freshLocked(now time.Duration) bool {
+	return !g.kept.wanted && !g.suspect && g.spare > 0 && now-g.since < KeepMost
 }
 
-// tooLong is called by the wheel, which rounds down. The timer is armed once, and looks again if the grant was used
-// meanwhile: a turn sets no timer.
-func (g *Grant) tooLong() {
+// idleUntilLocked is until when an idle grant stays so.
+func (g *Grant) idleUntilLocked() time.Duration { return min(g.kept.idle+g.Keep(), g.since+KeepMost) }
+
+// idleFor is called by the wheel, which rounds down. The timer is armed once, and looks again if the grant was used
+// meanwhile, so that a turn sets no timer.
+func (g *Grant) idleFor() {
 	g.key.mu.Lock()
 	defer g.key.mu.Unlock()
-	at := g.idleUntilLocked()
-	switch now := g.engine().clock.Now(); {
+	at, e := g.idleUntilLocked(), g.engine()
+	switch {
 	case !g.IsIdleLocked(): // it is armed when it is idle again
 		g.kept.armed = false
-	case at > now+hold.Tick:
-		g.engine().wheel.Schedule(&g.kept.timer, at)
+	case at > e.clock.Now()+hold.Tick:
+		e.wheel.Schedule(&g.kept.timer, at)
 	default:
 		g.kept.armed = false
-		g.engine().sender.Spawn(func() { g.letGo() }) // refused when Close is at work, which ends it
+		e.sender.Spawn(g.letGo)
 	}
 }
 
-// wanted is told by the store that somebody else waits for a lock of which this client has, or is about to have, the
-// grant with an id.
-func (e *Engine) wanted(key, id string) {
-	k := e.table.peek(key)
-	if k == nil {
-		return
-	}
-	g := k.wantedLocked(id)
-	k.mu.Unlock()
-	if g != nil {
-		e.sender.Spawn(func() { g.letGo() })
+// letGo releases an idle grant. A call may have it by now, and then nothing is done.
+func (g *Grant) letGo() {
+	if e := g.engine(); g.retire(hold.Unused) {
+		defer g.sweep()
+		_ = e.sendRelease(g, g.since, e.releaseEnd(), true, false)
 	}
 }
 
-// wantedLocked notes that somebody else waits for the grant of an id, and returns it if it is idle. An id that is not
-// known may be that of a request under way: then its waiter notes it.
-func (k *Key) wantedLocked(id string) *Grant {
-	for g := range k.grantsLocked() {
-		if g.id == id && g.kept != nil {
-			g.kept.wanted = true
-			if g.IsIdleLocked() {
-				return g
-			}
-			return nil
-		}
-	}
-	for w := range k.waitersLocked() {
-		if w.ID == id {
-			waiterOf(w).wanted = true
-		}
+// unusedLocked is an idle grant that is in the way of a request; nil: there is none.
+func (k *Key) unusedLocked(p store.Protocol) *Grant {
+	if g := k.grant; g != nil && g.IsIdleLocked() && p.Excludes(g.proto.Mode()) {
+		return g
 	}
 	return nil
 }
 
-// letGo releases an idle grant.
-func (g *Grant) letGo() {
-	e := g.engine()
-	if g.retire() {
-		_ = e.sendRelease(g, g.since, e.releaseEnd(), true, false)
-		g.sweep()
-	}
-}
-
-// resume gives an idle grant to a request, if there is one which may be had as it is. Another one is in the way.
-func (t *table) resume(req Request) (h *hold.Hold, inTheWay *Grant) {
-	k := t.peek(req.Proto.Key())
-	if k == nil {
-		return nil, nil
-	}
-	defer k.mu.Unlock()
-	g := k.grant
-	if g == nil || !g.IsIdleLocked() {
-		return nil, nil
-	}
-	if h = g.resumeLocked(req); h == nil && req.Proto.Excludes(g.proto.Mode()) {
-		return nil, g
-	}
-	return h, nil
-}
-
-// resumeLocked begins a Hold on an idle grant; nil: it has to be released.
-func (g *Grant) resumeLocked(req Request) *hold.Hold {
-	if g.kept.wanted || g.suspect || g.spare == 0 || !req.Proto.Inherits(g.proto.Mode()) ||
-		g.key.queue != nil && !g.key.queue.Empty() {
+// resume gives a request the idle grant that its process has; nil: there is none that it may have as it is.
+func (t *table) resume(req Request) *hold.Hold {
+	if req.Keep == 0 {
 		return nil
 	}
-	h := g.ResumeLocked(req.want(), g.fence+1, g.since)
+	k := t.peek(req.Proto.Key())
+	if k == nil {
+		return nil
+	}
+	defer k.mu.Unlock()
+	g, now := k.grant, t.engine.clock.Now()
+	if g == nil || !g.IsIdleLocked() || !g.freshLocked(now) || !req.Proto.Inherits(g.proto.Mode()) ||
+		k.queue != nil && !k.queue.Empty() {
+		return nil
+	}
+	h := g.ResumeLocked(req.want(), g.fence+1)
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
-		g.engine().keeper.remove(g.kept)
+		t.engine.keeper.remove(g.kept)
 	}
 	return h
 }
 
-// take is resume for a call that holds. An idle grant that is in its way is released, for which a call that does not
-// wait for its turn waits here: nobody holds the lock.
-func (e *Engine) take(ctx context.Context, req Request, once bool) (h *hold.Hold) {
-	h, g := e.table.resume(req)
-	if g == nil {
-		return h
+// clear releases an idle grant that is in the way of a call which does not wait for its turn, and waits for that:
+// nobody holds the lock.
+func (e *Engine) clear(ctx context.Context, p store.Protocol) {
+	if e.keeper.idles() == 0 {
+		return
 	}
+	k := e.table.peek(p.Key())
+	if k == nil {
+		return
+	}
+	g := k.unusedLocked(p)
+	k.mu.Unlock()
 	done := make(chan struct{})
-	if !e.sender.Spawn(func() { defer close(done); g.letGo() }) || !once {
-		return nil
+	if g == nil || !e.sender.Spawn(func() { defer close(done); g.letGo() }) {
+		return
 	}
 	select {
 	case <-done:
 	case <-ctx.Done():
 	case <-e.sender.Closing():
 	}
-	return nil
 }
-
-// recalledIn is how long a client needs to release an idle grant after a request for the lock was refused that took
-// trip: the store's word to it, and its release, take one way each.
-func recalledIn(trip time.Duration) time.Duration { return min(2*trip, localqueue.RunPause*10) + time.Millisecond }

@@ -60,6 +60,7 @@ type Holder struct {
 	TTL   time.Duration // negative: it stays until it is broken
 	Fence int64
 	Mine  bool
+	Kept  bool   // its client may keep it without holding it: see idle.go
 	Owner string // what its client says of itself, if that is asked
 }
 
@@ -92,7 +93,7 @@ func (e *Engine) Inspect(ctx context.Context, p store.Protocol) (Seen, error) {
 		}
 		seen.Holders = append(seen.Holders, Holder{
 			ID: holder.ID, Count: holder.Count, TTL: ttl, Fence: reply.Fence,
-			Mine: e.table.find(p.Key(), holder.ID) != nil,
+			Mine: e.table.find(p.Key(), holder.ID) != nil, Kept: store.MayBeIdle(holder.ID),
 		})
 	}
 	if e.cfg.Owners != nil && len(seen.Holders) > 0 {

@@ -159,6 +159,10 @@ func (k *Key) unlistLocked(g *Grant) {
 	if !k.listsLocked(g) {
 		return
 	}
+	if g.kept != nil {
+		k.table.engine.keeper.remove(g.kept)
+		k.table.engine.wheel.Cancel(&g.kept.timer)
+	}
 	others := k.othersLocked()
 	if k.grant != g {
 		delete(others, g.id)
@@ -207,16 +211,16 @@ func (k *Key) waitersLocked() iter.Seq[*localqueue.Waiter] {
 	return k.queue.Waiters()
 }
 
-// add lists a grant that came without a waiter: the store keeps the lock until an instant of its own after its release,
-// if that is not 0.
+// add lists a grant that came without a waiter. Its release retains the lock until an instant of the store's, if that
+// is not 0.
 func (e *Engine) add(
-	req Request, id string, fence int64, start time.Duration, doubt store.Late, keep int64,
+	req Request, id string, fence int64, start time.Duration, doubt store.Late, retain int64,
 ) (*Grant, *hold.Hold) {
 	k := e.table.lock(req.Proto.Key())
 	defer k.unlock()
 	g, h := e.newGrantLocked(k, req, id, fence, start, doubt)
-	if keep > 0 {
-		g.KeepUntilLocked(keep)
+	if retain > 0 {
+		g.RetainUntilLocked(retain)
 	}
 	k.listLocked(g)
 	return g, h
@@ -254,15 +258,18 @@ func (k *Key) drop(g *Grant) {
 //
 // Of a release that the store has not confirmed nobody knows whether the first in the queue is next anywhere: then drop
 // is all that is done.
-func (k *Key) released(g *Grant, last *hold.Hold, ends runEnd) {
+func (k *Key) released(g *Grant, last time.Duration, ends runEnd) {
 	k.mu.Lock()
 	defer k.unlock()
+	if g.kept != nil {
+		ends = k.wantedByLocked(g, ends)
+	}
 	owed := 0
 	if k.queue != nil {
-		k.queue.KeepTurn(g.proto.Mode())
+		k.queue.RefuseFirst(g.proto.Mode())
 	}
 	if ends.over && (k.queue != nil || !ends.unheard()) {
-		owed = k.endRunLocked(last.Start(), ends)
+		owed = k.endRunLocked(last, ends)
 	}
 	k.dropLocked(g, owed)
 }

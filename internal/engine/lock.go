@@ -39,6 +39,12 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
 	}
+	req = e.keeps(req)
+	if h := e.table.resume(req); h != nil {
+		if l, ok := attach(ctx, h, req); ok {
+			return l, nil
+		}
+	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
@@ -96,6 +102,13 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
 	}
+	req = e.keeps(req)
+	if h := e.table.resume(req); h != nil {
+		if l, ok := attach(ctx, h, req); ok {
+			return l, nil
+		}
+	}
+	e.clear(ctx, req.Proto)
 	w := e.newWaiter(req, e.clock.Now(), under)
 	w.once = true
 	if !e.table.enter(w, true) {
@@ -164,7 +177,7 @@ func (e *Engine) busyWord(p store.Protocol) error {
 // of them, and cost this process a goroutine each that sleeps. Two things wake one of them: the channel of its own on
 // which the queue tells it that its state has changed, and the end of its context or of the client. It is the wheel
 // that changes the state of a waiter with a place in the store's queue, which has to be heard of while it is the first
-// (see keepPolling).
+// (see armPoll).
 //
 // Three things can end the wait in the queue: a hold is passed to this waiter; it comes to the head, and asks the store
 // itself; the caller's context ends. Which of them it is, is read from the table and never
@@ -188,7 +201,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 				if !stands { // a hold of this process came in its way while it asked: by Import
 					stands = true
 					e.noteStale(w)
-					e.keepPolling(w)
+					e.armPoll(w)
 				}
 				continue
 			}
@@ -198,7 +211,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 			stands = true
 			_ = crash.At(crash.Enqueue)
 			e.noteStale(w)
-			e.keepPolling(w)
+			e.armPoll(w)
 			e.register(w)
 		}
 		select {

@@ -6,7 +6,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// passOn gives a grant whose last Hold is over to the next waiter of this process, or releases it in the store.
+// passOn gives a grant whose last Hold is over to the next waiter of this process, keeps it for the next caller, or
+// releases it in the store.
 //
 // A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
 // it by memory alone: by a Hold and a context of its own, and with the next of the fencing tokens that the acquisition
@@ -16,7 +17,7 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 		return e.releaseIn(g, last, end, false, true)
 	}
 	next, runOver := g.key.pass(g)
-	if next == nil {
+	if next == nil && !g.key.rest(g) {
 		return e.releaseIn(g, last, end, runOver, true)
 	}
 	if e.sender.Closed() {
@@ -74,6 +75,9 @@ func (g *Grant) successorLocked(w *waiter) *hold.Hold {
 	}
 	if g.portion == nil {
 		g.fence, g.spare = fence, g.spare-1
+	}
+	if g.kept != nil {
+		g.kept.told = nil // that was the last Hold's
 	}
 	if len(g.ServedLocked()) == 1 && place != "" {
 		g.watchTurns(next)

@@ -74,7 +74,7 @@ func TestWhereMemoryIsNotEnough(t *testing.T) {
 			l, _ := g.Current().Attach(context.Background(), floorLease, nil)
 			g.Withdraw(l)
 		},
-		"the next has a lease of its own": func(f *floor, _ *Grant) { f.waiters["w2"].req.Kept = false },
+		"the next has a lease of its own": func(f *floor, _ *Grant) { f.waiters["w2"].req.Renewed = false },
 		"the next wants another lease":    func(f *floor, _ *Grant) { f.waiters["w2"].req.Lease++ },
 		"half of the lease is over": func(f *floor, g *Grant) {
 			f.engine.watchdog.Guard(&g.Lease, f.engine.clock.Now()+floorLease/2)

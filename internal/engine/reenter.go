@@ -17,7 +17,7 @@ func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*ho
 	if l == nil { // it ended since
 		return nil, cmp.Or(g.standing(from), g.notHeld())
 	}
-	g.keepFor(req.MinHold)
+	g.retainFor(req.MinHold)
 	return l, nil
 }
 

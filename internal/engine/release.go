@@ -18,6 +18,36 @@ func (e *Engine) by(end time.Duration) context.Context {
 	return e.store.WithinAll(background, left, left)
 }
 
+// retainFor has the release retain the lock for a time from now.
+//
+// A request with a MinHold has the lock retained in the store for that long, though its owner is done with it earlier:
+// a job that takes a second must not run again on a machine whose clock is two seconds behind. Its unlock ends the
+// contexts as ever; then the release gives the lock an id that is nobody's, and a lease that is what is left.
+//
+// The end is an instant of the server's clock, and not a duration. So a release that is sent again, comes late, or is
+// left to the ledger retains the lock no longer; when the time is over, the release frees it. What counts is when the
+// server granted the hold, and that was not after the latest time that its clock may have shown when the answer had
+// come. The lock is retained for a round trip longer than it need be, at most.
+//
+// A hold that nobody ever got to see is released at once: the job did not run.
+func (g *Grant) retainFor(d time.Duration) {
+	if d > 0 {
+		g.RetainUntil(g.engine().store.Instant(g.proto.Key(), d))
+	}
+}
+
+// parting is the protocol by which the grant is released, by an unlock, by Close or by the ledger.
+func (g *Grant) parting() store.Protocol {
+	p := g.proto
+	if served := g.Served(); len(served) > 0 {
+		p = p.Serving(served)
+	}
+	if until := g.RetainedUntil(); until > 0 {
+		return p.Retaining(until, g.engine().newID())
+	}
+	return p
+}
+
 // releaseIn releases a grant in the store, and lets the next in the queue ask. "Not there" is a loss if the first
 // request says so; after a request whose reply was lost it is that request's work.
 //
@@ -32,17 +62,17 @@ func (e *Engine) by(end time.Duration) context.Context {
 //
 // A grant that was lost since its last Hold ended is not released: what found that has cleaned up.
 func (e *Engine) releaseIn(g *Grant, last *hold.Hold, end time.Duration, runOver, certain bool) error {
-	if !g.retire() {
+	if !g.retire(hold.Released) {
 		return nil
 	}
 	defer g.sweep()
-	return e.sendRelease(g, last, end, runOver, certain)
+	return e.sendRelease(g, last.Start(), end, runOver, certain)
 }
 
 // retire ends a grant that is to be released: its renewal, and what is known of its acquisition. If no copy of that can
 // come from now on, what one did is released by the release.
-func (g *Grant) retire() bool {
-	if _, ok := g.End(hold.Released, nil); !ok {
+func (g *Grant) retire(how hold.How) bool {
+	if _, ok := g.End(how, nil); !ok {
 		return false
 	}
 	e := g.engine()
@@ -53,8 +83,8 @@ func (g *Grant) retire() bool {
 	return true
 }
 
-// sendRelease releases a grant that was retired.
-func (e *Engine) sendRelease(g *Grant, last *hold.Hold, end time.Duration, runOver, certain bool) error {
+// sendRelease releases a grant that was retired, and whose last Hold began at an instant.
+func (e *Engine) sendRelease(g *Grant, last, end time.Duration, runOver, certain bool) error {
 	var ends runEnd
 	if runOver {
 		ends = e.endRun(g)
@@ -118,6 +148,14 @@ func (e *Engine) endRun(g *Grant) runEnd {
 func (r runEnd) reached(e *Engine, g *Grant, receivers int64) runEnd {
 	if r.over {
 		r.receivers, r.others = receivers, e.store.Others(g.proto.Channel(), receivers)
+	}
+	return r
+}
+
+// wanted is r where another process has said that it waits for the key: it is owed a turn, though it may not listen yet.
+func (r runEnd) wanted() runEnd {
+	if r.over {
+		r.receivers, r.others = max(r.receivers, 1), max(r.others, 1)
 	}
 	return r
 }

@@ -10,11 +10,13 @@ import (
 type Request struct {
 	Proto   store.Protocol
 	Lease   time.Duration
-	Kept    bool          // renewed by the watchdog until it is unlocked
+	Renewed bool          // by the watchdog, until it is unlocked
 	MaxWait time.Duration // 0: as long as ctx allows
 	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
 	MaxHold time.Duration // 0: any time
-	MinHold time.Duration // for which the lock is kept, however early the hold is released; 0: it is not
+	MinHold time.Duration // for which the lock is retained, however early the hold is released; 0: it is not
+	Keep    time.Duration // for which the grant may be idle after its last hold; 0: it is released then
+	Yields  bool          // its holder is told when others wait (see Wanted)
 	Busy    bool          // the last answer that the caller had was that another has it
 	Anew    bool          // a hold of its own, whatever ctx carries
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)

@@ -9,6 +9,7 @@ import (
 // Stats is what an engine does at this moment.
 type Stats struct {
 	Holds         int
+	Kept          int
 	Waiters       int
 	LeastValidity time.Duration
 	RenewalsDue   int
@@ -20,7 +21,7 @@ type Stats struct {
 // meanwhile may be counted or not.
 func (e *Engine) Stats() Stats {
 	s := Stats{
-		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
+		Kept: e.keeper.idles(), Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
 		Coalesced: e.events.losses.count() + e.events.renewals.count() + e.events.commands.count() +
 			e.events.lines.count(),
 	}

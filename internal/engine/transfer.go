@@ -24,7 +24,7 @@ type Passage struct {
 	Client string `json:"c"` // the exporter's
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
-	Keep   int64  `json:"m,omitempty"` // the store's instant until which the importer has the lock kept; 0: it has not
+	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock, by the store's clock; 0: not
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
@@ -32,7 +32,7 @@ type Passage struct {
 // id, as none is a digest. And a passage with another token or end than the exporter's names a hold that does not
 // exist: the store need not remember them to check them, since it looks for the id.
 func (p Passage) id() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Keep, p.Secret))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %s", p.Fence, p.Retain, p.Secret))
 	return p.Client + ":" + hex.EncodeToString(sum[:16])
 }
 
@@ -119,7 +119,7 @@ func (e *Engine) isNotThere(err error) bool {
 // does not shorten that: the hold is in nobody's hands, and to return early would be to lose it.
 func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 	p := Passage{
-		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence, Keep: g.KeptUntil(),
+		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence, Retain: g.RetainedUntil(),
 	}
 	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
 	late, err := e.adopt(background, crash.Export, req, store.Ask{ID: p.id(), From: g.id, Beside: beside})
@@ -155,7 +155,7 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 	if err != nil {
 		return nil, err
 	}
-	g, h := e.add(req, id, from.Fence, began, late, from.Keep)
+	g, h := e.add(req, id, from.Fence, began, late, from.Retain)
 	if e.sender.Closed() {
 		g.disown()
 		return nil, e.refuse(p)

@@ -65,14 +65,14 @@ func (w *waiter) poll() (listed bool) {
 	return w.key.queue != nil && w.key.queue.Poll(&w.Waiter)
 }
 
-// keepPolling has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
+// armPoll has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
 // of its process asks while it is. The wheel calls, so a waiter that is served before costs neither a timer of the
 // runtime's nor a channel.
 //
 // The timer may fire just when the waiter's call ends, and be armed again after unwatch has cancelled it. It fires once
 // more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
 // registered, that request is what the store hears.
-func (e *Engine) keepPolling(w *waiter) {
+func (e *Engine) armPoll(w *waiter) {
 	if !w.Registers() {
 		return
 	}

@@ -61,7 +61,7 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	for _, l := range levels {
 		g := grantOf(l.Hold())
 		if g.proto.Traits().Joins && !g.key.hasHeir(g) {
-			if g.retire() {
+			if g.retire(hold.Released) {
 				idle = append(idle, l)
 			} else {
 				Ended(l.Owner(), nil) // it was held to its end, and lost since
@@ -98,7 +98,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 		if failed == nil {
 			for i, l := range levels {
 				g := grantOf(l.Hold())
-				err = e.graver(err, g.noteReleased(l, e.dropped(g, l.Hold(), all[i].Reply, ends[i], end)))
+				err = e.graver(err, g.noteReleased(l, e.dropped(g, l.Hold().Start(), all[i].Reply, ends[i], end)))
 			}
 			return err
 		}
@@ -107,7 +107,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 	}
 	for _, l := range levels {
 		g := grantOf(l.Hold())
-		err = e.graver(err, g.noteReleased(l, e.sendRelease(g, l.Hold(), end, true, certain)))
+		err = e.graver(err, g.noteReleased(l, e.sendRelease(g, l.Hold().Start(), end, true, certain)))
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (e *Engine) releaseTogether(levels []*hold.Level, end time.Duration) (err e
 // slot has moved away: the script did not touch it, and it is released by itself, so that "not there" still means a
 // loss.
 func (e *Engine) dropped(
-	g *Grant, last *hold.Hold, reply store.ReleaseReply, ends runEnd, end time.Duration,
+	g *Grant, last time.Duration, reply store.ReleaseReply, ends runEnd, end time.Duration,
 ) error {
 	switch reply.Status {
 	case store.Apart:

@@ -38,6 +38,7 @@ type queued struct {
 	hold    *hold.Hold  // that came to it without its asking
 	level   *hold.Level // by which it joined another's hold
 	awaited bool        // others wait for the answer to the request that it was granted
+	wanted  bool        // somebody else waits for what its request may have taken
 }
 
 // seen is what a waiter saw of its Key as it came, or looked last.
@@ -60,6 +61,8 @@ type lastWord struct {
 	why    error // what is said of that, where it is not "busy"
 	last   error // of the last attempt that got no answer
 	untold bool  // an attempt had no answer that may have told of a lapse
+
+	recalled bool // the client that has it was told that somebody waits, and may not need it
 }
 
 // engine is the engine of a waiter that has entered a queue.
@@ -84,7 +87,7 @@ func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waite
 	} else {
 		w = new(waiter)
 	}
-	w.req, w.under, w.ID = req, under, e.newID()
+	w.req, w.under, w.ID = req, under, e.idFor(req)
 	w.Caller = localqueue.Caller{
 		Kind: req.Proto, Owner: w, Since: since, Several: traits.SeveralAsk, Size: traits.Portion,
 	}
@@ -110,17 +113,25 @@ func waiterOf(w *localqueue.Waiter) *waiter {
 // that has not been refused by the store is in nobody's way, so a TryLock of a free lock is not refused because another
 // goroutine began to ask for it a moment ago.
 //
+// An idle grant that w is not given is in its way, and is released.
+//
 // Where w asks at once, what it would come back for is done in the same step. A free lock takes the mutex of its Key
 // twice to be locked, here and when it is granted, and three times to be unlocked.
 func (t *table) enter(w *waiter, tryOnly bool) bool {
 	k := t.lock(w.req.Proto.Key())
 	defer k.unlock()
 	w.key = k
+	if g := k.unusedLocked(w.req.Proto); g != nil {
+		t.engine.sender.Spawn(g.letGo) // refused when Close is at work, which ends it
+	}
 	q, entered := k.queueLocked(), true
 	if tryOnly {
 		entered = q.Try(&w.Waiter)
 	} else {
 		q.Enter(&w.Waiter)
+		if w.Look() == localqueue.Waiting {
+			k.wantedHereLocked()
+		}
 	}
 	if w.Look() == localqueue.Asking && !w.Registers() && !w.Several {
 		w.asks, w.out = true, q.OutUntil()

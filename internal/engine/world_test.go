@@ -351,7 +351,7 @@ func (s *world) comes(a *actor, b *breed) error {
 	if b.join {
 		proto.traits = shares
 	}
-	a.req = Request{Proto: proto, Lease: floorLease, Kept: true}
+	a.req = Request{Proto: proto, Lease: floorLease, Renewed: true}
 	if s.engine.Closed() {
 		a.phase = gone
 		return nil
@@ -551,7 +551,7 @@ func (s *world) givesOn(a *actor) error {
 		}
 		a.runEnd = runOver
 	}
-	if g.retire() {
+	if g.retire(hold.Released) {
 		a.phase = parting
 	}
 	return nil
@@ -567,7 +567,7 @@ func (s *world) parts(a *actor, isAnswered bool) error {
 	case a.missed:
 		g.key.drop(g)
 	default:
-		g.key.released(g, a.hold, runEnd{over: a.runEnd})
+		g.key.released(g, a.hold.Start(), runEnd{over: a.runEnd})
 	}
 	g.sweep()
 	a.phase = gone

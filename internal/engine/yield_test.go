@@ -73,7 +73,7 @@ func afterRun(t *testing.T, others int, heard store.Count) *floor {
 	f.come("w1")
 	f.win("w1")
 	f.come("w2", "w3")
-	f.holds["w1"].key.released(f.holds["w1"], f.holds["w1"].Current(), runEnd{over: true, heard: heard, receivers: int64(others), others: others})
+	f.holds["w1"].key.released(f.holds["w1"], f.holds["w1"].Current().Start(), runEnd{over: true, heard: heard, receivers: int64(others), others: others})
 	f.asking("w2")
 	return f
 }

@@ -53,6 +53,8 @@ type Options struct {
 	Patient bool          // waits for a capacity that is too small
 	Unused  time.Duration // after the last use, when the keys of a semaphore expire
 	MinHold time.Duration
+	Keep    time.Duration
+	Yields  bool
 	Err     error // the first bad value; returned by every call on the handle
 }
 
@@ -70,10 +72,10 @@ func Collect[Option ~func(*Options)](opts []Option) Options {
 // Over returns the request with the settings applied.
 func (o Options) Over(req engine.Request) engine.Request {
 	if o.Lease > 0 {
-		req.Lease, req.Kept = o.Lease, false
+		req.Lease, req.Renewed = o.Lease, false
 	}
 	if o.Renewed > 0 {
-		req.Lease, req.Kept = o.Renewed, true
+		req.Lease, req.Renewed = o.Renewed, true
 	}
 	if o.MaxWait > 0 {
 		req.MaxWait = o.MaxWait
@@ -81,6 +83,10 @@ func (o Options) Over(req engine.Request) engine.Request {
 	if o.MinHold > 0 {
 		req.MinHold = o.MinHold
 	}
+	if o.Keep > 0 {
+		req.Keep = o.Keep
+	}
+	req.Yields = req.Yields || o.Yields
 	if o.MaxHold > 0 {
 		req.MaxHold = o.MaxHold
 	}

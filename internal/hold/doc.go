@@ -23,12 +23,15 @@
 //
 //	          Part, Claim               End(Released)
 //	stands <-------------> between -----------------------> over
-//	  |      PassToLocked     `-------- End(Lost) -----------^
-//	  `- End(Lost), End(Closed), Export, Part: found lost ---^
+//	  |  ^   PassToLocked   |  `------- End(Lost) -----------^
+//	  |  |                  | IdleLocked                     |
+//	  |  `- ResumeLocked - idle - End(Unused, Lost, Closed) -|
+//	  `- End(Lost), End(Closed), Export, Part: found lost ---'
 //
 // An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,
 // the Hold is over, and the grant is between two Holds, where it admits nobody. The caller ends the contexts, without
-// the mutex. Then it passes the grant on (PassToLocked) or ends it (Released) and releases it in the store. Of several
+// the mutex. Then it passes the grant on (PassToLocked), keeps it for the next caller (IdleLocked), or ends it (Released) and
+// releases it in the store. Of several
 // that try a transition, one makes it, and the others do nothing more. What that one does is the engine's, in this
 // order:
 //
@@ -37,6 +40,7 @@
 //	found lost | the loss          | disowned: it may be there still             | lost; the last unlock: released
 //	Lost       | the loss          | disowned, but when it said that it is gone  | lost, once for each Hold
 //	  between  | -                 | the same                                    | nothing: it lasted to its end
+//	Unused     | -                 | released                                    | nothing: nobody has it
 //	Closed     | the client's end  | released by Close, or disowned              | the client's end
 //	Export     | Released          | stays, and is the importer's                | released
 //

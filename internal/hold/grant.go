@@ -15,7 +15,7 @@ import (
 //
 // What is known here is the truth about who holds; what the store shows of it follows.
 type Grant struct {
-	Lease watchdog.Lease // its validity, and its renewal if it is kept
+	Lease watchdog.Lease // its validity, and its renewal
 
 	host  *Host
 	terms Terms         // constant
@@ -31,7 +31,7 @@ type Grant struct {
 
 // onRelease is what the release of a grant has to do besides.
 type onRelease struct {
-	keep   int64    // see KeepUntil
+	retain int64    // see RetainUntil
 	served []string // waiters that it was passed to, which have places in the store's queue
 }
 
@@ -46,9 +46,10 @@ const (
 
 // Terms are what the store was asked for.
 type Terms struct {
-	Lease time.Duration
-	Kept  bool          // renewed until it is released
-	Keep  time.Duration // for how long it may be idle; 0: it is released after its last Hold
+	Lease   time.Duration
+	Renewed bool          // until it is released
+	Yields  bool          // its holders are told when others wait
+	Keep    time.Duration // for how long it may be idle; 0: it is released after its last Hold
 }
 
 // InitLocked makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no
@@ -56,8 +57,8 @@ type Terms struct {
 func (g *Grant) InitLocked(host *Host, mu *sync.Mutex, start time.Duration, terms Terms, fence int64) *Hold {
 	g.host, g.mu, g.terms = host, mu, terms
 	h := g.beginLocked(start, fence)
-	if terms.Kept {
-		host.Watchdog.Keep(&g.Lease, start, terms.Lease)
+	if terms.Renewed {
+		host.Watchdog.Renew(&g.Lease, start, terms.Lease)
 	} else {
 		host.Watchdog.Guard(&g.Lease, ValidUntil(start, terms.Lease))
 	}
@@ -157,22 +158,22 @@ func (g *Grant) removeLocked(h *Hold) {
 	h.limit.cancel()
 }
 
-// KeepUntil lets the release keep the lock until a server time in µs; with several the latest counts, whichever level
-// brought them.
+// RetainUntil has the release retain the lock until a server time in µs; with several the latest counts, whichever
+// level brought them.
 //
-// A lock may have to be kept in the store for some time after it was acquired, though its owner is done with it earlier
-// (MinHold). What is kept is the lock and not the grant: no context says that it is held, and no other caller of this
-// process has it. So all that the grant has of it is the instant.
-func (g *Grant) KeepUntil(server int64) {
+// A lock may have to stay taken in the store for some time after it was acquired, though its owner is done with it
+// earlier (MinHold). What is retained is the lock and not the grant: no context says that it is held, and no other
+// caller of this process has it. So all that the grant has of it is the instant.
+func (g *Grant) RetainUntil(server int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.KeepUntilLocked(server)
+	g.RetainUntilLocked(server)
 }
 
-// KeepUntilLocked is KeepUntil for a caller that has the mutex.
-func (g *Grant) KeepUntilLocked(server int64) {
+// RetainUntilLocked is RetainUntil for a caller that has the mutex.
+func (g *Grant) RetainUntilLocked(server int64) {
 	g.single = true
-	g.onReleaseLocked().keep = max(g.onReleaseLocked().keep, server)
+	g.onReleaseLocked().retain = max(g.onReleaseLocked().retain, server)
 }
 
 func (g *Grant) onReleaseLocked() *onRelease {
@@ -182,49 +183,46 @@ func (g *Grant) onReleaseLocked() *onRelease {
 	return g.onRelease
 }
 
-// KeptUntil is until when the release keeps the lock, in server time in µs; 0: it is free then.
-func (g *Grant) KeptUntil() int64 {
+// RetainedUntil is until when the release retains the lock, in server time in µs; 0: it frees it.
+func (g *Grant) RetainedUntil() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.onRelease == nil {
 		return 0
 	}
-	return g.onRelease.keep
+	return g.onRelease.retain
 }
 
-// IdleLocked makes a grant idle whose last Hold is over, if the next caller of this process may have it as it is: see
-// PassToLocked. Since is when the request that brought it was sent: the store's word on it grows old, and a grant that is
-// older than KeepMost is not kept.
-func (g *Grant) IdleLocked(since time.Duration) bool {
-	now := g.host.Clock.Now()
-	if g.terms.Keep == 0 || now-since >= KeepMost || !g.passesLocked(now) {
+// IdleLocked makes a grant idle whose last Hold is over: nobody has it, and the next caller may, as it could be passed to
+// one (see PassToLocked). It reports false, and the grant stays as it is, if that is not so.
+func (g *Grant) IdleLocked() bool {
+	if g.state != between || g.terms.Keep == 0 || !g.passesLocked(g.host.Clock.Now()) {
 		return false
 	}
 	g.state = idle
 	return true
 }
 
-// IsIdleLocked reports that nobody has the grant, and that the next caller of this process may.
+// IsIdleLocked reports that nobody has the grant, and the next caller may.
 func (g *Grant) IsIdleLocked() bool { return g.state == idle }
 
-// KeepMost is for how long a grant may be idle, and be taken again, since the request that brought it was sent. Others
-// may want the lock who have no way to say so.
-const KeepMost = time.Second
+// Keep is for how long the grant may be idle.
+func (g *Grant) Keep() time.Duration { return g.terms.Keep }
 
-// ResumeLocked begins the next Hold of an idle grant. It returns nil if the store has to be asked: see PassToLocked and
-// IdleLocked.
-func (g *Grant) ResumeLocked(want Want, fence int64, since time.Duration) *Hold {
+// ResumeLocked begins the next Hold of an idle grant. It returns nil if the store has to be asked, as PassToLocked does.
+func (g *Grant) ResumeLocked(want Want, fence int64) *Hold {
 	now := g.host.Clock.Now()
-	if g.state != idle || want.Terms != g.terms || want.MinHold > 0 || now-since >= KeepMost || !g.passesLocked(now) {
+	if g.state != idle || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
 		return nil
 	}
 	g.state = stands
 	return g.beginLocked(now, fence)
 }
 
-// passesLocked reports that nothing which a grant has been through keeps it from the next caller.
+// passesLocked reports that nothing which a grant went through keeps it from the next caller, and that the store need
+// not be asked whether it stands.
 func (g *Grant) passesLocked(now time.Duration) bool {
-	return !g.single && g.terms.Kept && g.settledLocked() && g.healthyLocked(now)
+	return !g.single && g.terms.Renewed && g.settledLocked() && g.healthyLocked(now)
 }
 
 // PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
@@ -235,8 +233,8 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 //   - one of the two does not renew it, or the next one wants another lease;
 //   - a step of the count is unanswered: a late copy would count in the next Hold;
 //   - another side was asked for inside the last Hold: what came of that would be inside the next, in whose way it is;
-//   - the last Hold was limited: the release is what tells that the limit was kept; or the lock is kept for longer;
-//   - the next one has the lock kept (MinHold): it is to be counted from a grant of its own.
+//   - the last Hold was limited: the release is what tells that the limit was obeyed; or the lock is retained;
+//   - the next one has the lock retained (MinHold): that is to be counted from a grant of its own.
 //
 // The decision and the beginning are one step under the mutex, and nobody can nest in the last Hold, ask for another
 // side inside it, or join it any more, so what was found settled stays so. For example, a writer's Hold in whose
@@ -295,7 +293,7 @@ const shareMost = 64
 // more and sends nothing. No release can be on its way for a grant that a reader then joins.
 func (g *Grant) JoinLocked(want Want, fence int64) *Level {
 	now := g.host.Clock.Now()
-	if g.state != stands || now >= g.joins || !g.terms.Kept || want.Terms != g.terms || !g.healthyLocked(now) ||
+	if g.state != stands || now >= g.joins || !g.terms.Renewed || want.Terms != g.terms || !g.healthyLocked(now) ||
 		!g.neededLocked() || g.levelsLocked() >= shareMost {
 		return nil
 	}

@@ -40,7 +40,7 @@ type steps struct {
 type stepPhase uint8
 
 const (
-	idle stepPhase = iota
+	quiet stepPhase = iota
 	due            // the timer is armed
 	sent           // a step is under way
 )
@@ -56,7 +56,7 @@ func (g *Grant) settledLocked() bool {
 
 // followLocked lets the wheel tell the count soon, if the store has another one or may have.
 func (g *Grant) followLocked() {
-	if s := g.steps; s != nil && s.phase == idle && g.lagsLocked() {
+	if s := g.steps; s != nil && s.phase == quiet && g.lagsLocked() {
 		s.phase = due
 		s.timer.Init(func(arg any) { arg.(*Grant).follow() }, g)
 		g.host.Wheel.Schedule(&s.timer, g.host.Clock.Now()+s.pause)
@@ -74,7 +74,7 @@ func (g *Grant) follow() {
 	g.mu.Lock()
 	s := g.steps
 	if !g.lagsLocked() {
-		s.phase = idle
+		s.phase = quiet
 		g.mu.Unlock()
 		return
 	}
@@ -89,7 +89,7 @@ func (g *Grant) Counted(stands int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.steps
-	s.phase, s.doubt = idle, false
+	s.phase, s.doubt = quiet, false
 	if stands > 0 {
 		s.known, s.pause = stands, countPause
 		g.followLocked()
@@ -101,7 +101,7 @@ func (g *Grant) CountUnknown(longest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.steps
-	s.phase, s.doubt = idle, true
+	s.phase, s.doubt = quiet, true
 	s.pause = min(2*s.pause, longest)
 	g.followLocked()
 }

@@ -26,6 +26,9 @@ func Own(what, name string) string {
 // Owner returns the key that tells who a client is.
 func Owner(client string) string { return "holdfast_owner:" + client }
 
+// Wanted returns the channel on which a client hears that others wait for what it may not need. The scripts write it too.
+func Wanted(client string) string { return "holdfast_wanted:" + client }
+
 // Suffix returns the key or channel that belongs to the object name and ends with suffix: {name}:suffix,
 // or name:suffix if the name contains an opening brace.
 func Suffix(name, suffix string) string {

@@ -19,9 +19,9 @@ func (q *Queue) refuse(w *Waiter) {
 	w.refused = true
 }
 
-// KeepTurn notes that the first in the queue stood behind a hold of the given mode, whose release the store has just
-// confirmed: a try that comes before it has asked must not overtake it.
-func (q *Queue) KeepTurn(mode string) {
+// RefuseFirst notes that the first in the queue was refused by a hold of the given mode, whose release the store has
+// just confirmed: a try that comes before it has asked must not overtake it.
+func (q *Queue) RefuseFirst(mode string) {
 	if w := q.first; w != nil && w.Kind.Excludes(mode) {
 		q.refuse(w)
 	}

@@ -115,7 +115,7 @@ func TestTryIsRefusedByHoldsAndByWaitersThatWereRefused(t *testing.T) {
 	require.False(t, try("w"), "somebody holds")
 	f.come("w1", "w2")
 	require.False(t, try("r"), "a writer waits, whom that hold refused")
-	f.queue.KeepTurn("r")
+	f.queue.RefuseFirst("r")
 	f.drop("r1", 0)
 	f.asking("w1")
 	require.False(t, try("w"), "it is the turn of one that waited for that hold")

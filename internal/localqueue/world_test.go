@@ -516,7 +516,7 @@ func (s *world) grants(i, j int) {
 
 func (s *world) released(i int) error {
 	mode := s.calls[i].breed.kind.Mode()
-	s.queue.KeepTurn(mode)
+	s.queue.RefuseFirst(mode)
 	if w := s.queue.first; w != nil && w.Kind.Excludes(mode) {
 		s.calls[s.index(w)].told = true
 	}

@@ -71,9 +71,9 @@ func (l *Link) Acquire(a luacall.QuorumAcquireArgs) *quorum.Call {
 	return call(func() luacall.QuorumReply { return l.server.acquireLocked(a) })
 }
 
-// Keep implements [quorum.Server].
-func (l *Link) Keep(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
-	return call(func() luacall.QuorumReply { return l.server.keepLocked(holds, fenceTTL) })
+// Renew implements [quorum.Server].
+func (l *Link) Renew(holds []luacall.QuorumHold, fenceTTL int64) *quorum.Call {
+	return call(func() luacall.QuorumReply { return l.server.renewLocked(holds, fenceTTL) })
 }
 
 // Release implements [quorum.Server].

@@ -116,19 +116,19 @@ func (s *Server) acquireLocked(a luacall.QuorumAcquireArgs) (r luacall.QuorumRep
 	return r
 }
 
-// keepLocked is quorum_keep.lua.
-func (s *Server) keepLocked(holds []luacall.QuorumHold, fenceTTL int64) (r luacall.QuorumReply) {
+// renewLocked is quorum_renew.lua.
+func (s *Server) renewLocked(holds []luacall.QuorumHold, fenceTTL int64) (r luacall.QuorumReply) {
 	for _, h := range holds {
 		l := s.ownLocked(h.Lock, h.ID)
 		if l == nil {
-			r.Kept = append(r.Kept, luacall.RenewGone)
+			r.Renewals = append(r.Renewals, luacall.RenewGone)
 			continue
 		}
 		l.expires = s.millisLocked() + h.TTL
 		if s.tokenLocked(h.Token).newest < h.Fence {
 			s.raiseLocked(h.Token, h.Fence, fenceTTL)
 		}
-		r.Kept = append(r.Kept, luacall.Renewed)
+		r.Renewals = append(r.Renewals, luacall.Renewed)
 	}
 	return r
 }

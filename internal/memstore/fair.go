@@ -90,7 +90,7 @@ func (t *turn) entered(id string, run bool, lease time.Duration) (next int64) {
 	case len(t.places) > 0:
 		t.note(granted)
 		if t.lives(client(id)) {
-			t.keep(client(id))
+			t.live(client(id))
 		}
 		return t.own(client(id))
 	case run:

@@ -129,14 +129,14 @@ func (a *asking) stay() int64 {
 		a.has = a.place(a.Ask)
 		a.put(a.ID, a.has)
 	}
-	a.placesEnd = a.afterMs(a.times.Keep)
-	a.keep(client(a.ID))
+	a.placesEnd = a.afterMs(a.times.Unused)
+	a.live(client(a.ID))
 	for of, until := range a.alive {
 		if until < a.clock {
 			delete(a.alive, of)
 		}
 	}
-	a.aliveEnd = a.afterMs(a.times.Keep)
+	a.aliveEnd = a.afterMs(a.times.Unused)
 	a.note(func(r *record) {
 		r.out = a.out
 		if a.foreign() && a.was.granted == "" {

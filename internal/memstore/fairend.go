@@ -24,9 +24,9 @@ func (f fair) enqueue(asks []store.Ask) (store.EnqueueReply, error) {
 		}
 		reply.Tickets = append(reply.Tickets, ticket)
 	}
-	t.placesEnd = t.afterMs(t.times.Keep)
-	t.keep(of)
-	t.aliveEnd = t.afterMs(t.times.Keep)
+	t.placesEnd = t.afterMs(t.times.Unused)
+	t.live(of)
+	t.aliveEnd = t.afterMs(t.times.Unused)
 	reply.Next = t.own(of)
 	return reply, nil
 }

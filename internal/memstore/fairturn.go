@@ -29,7 +29,7 @@ func (t *turn) note(fn func(r *record)) {
 	}
 	t.record.seen, t.record.clock = t.ms, t.clock
 	fn(t.record)
-	t.recordEnd = t.afterMs(t.times.Keep)
+	t.recordEnd = t.afterMs(t.times.Unused)
 }
 
 // lives reports that a client was heard of in time.
@@ -38,8 +38,8 @@ func (t *turn) lives(client string) bool {
 	return known && until >= t.clock
 }
 
-// keep has a client live from now on.
-func (t *turn) keep(client string) { t.alive[client] = t.clock + t.times.Life }
+// live has a client live from now on.
+func (t *turn) live(client string) { t.alive[client] = t.clock + t.times.Life }
 
 // atOnce is how many of the dead one request passes over.
 const atOnce = 1001

@@ -48,7 +48,7 @@ func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	case l.id == ask.ID:
 		return store.AcquireReply{Status: store.Already, Fence: p.fences[p.key], PTTL: p.leftLocked(l.expires)}, nil
 	}
-	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires)}, nil
+	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires), Recalled: p.wantLocked(p.key, l.id)}, nil
 }
 
 // adopt makes one hold another one. An invitation to a fair lock is none.
@@ -84,22 +84,22 @@ func (p plain) release(id string) store.ReleaseReply {
 	return store.ReleaseReply{Status: store.Done, Receivers: p.publishLocked(p.channel)}
 }
 
-// kept is the lock for a hold that is kept until a time when it is released, as keep.lua does it.
-type kept struct {
+// retaining is the lock for a hold whose release retains it until a time, as retain.lua does it.
+type retaining struct {
 	plain
 	until int64
 	as    string
 }
 
-func (k kept) release(id string) store.ReleaseReply {
-	left := k.until - k.microsLocked()
-	if left <= 0 || k.hold(id) == nil {
-		return k.plain.release(id)
+func (r retaining) release(id string) store.ReleaseReply {
+	left := r.until - r.microsLocked()
+	if left <= 0 || r.hold(id) == nil {
+		return r.plain.release(id)
 	}
-	k.locks[k.key] = &lock{
-		id: k.as, count: 1, expires: k.afterLocked(time.Duration(left) * time.Microsecond),
+	r.locks[r.key] = &lock{
+		id: r.as, count: 1, expires: r.afterLocked(time.Duration(left) * time.Microsecond),
 	}
-	return store.ReleaseReply{Status: store.Done, Receivers: k.publishLocked(k.channel)}
+	return store.ReleaseReply{Status: store.Done, Receivers: r.publishLocked(r.channel)}
 }
 
 // renew reports false if the hold is not there.

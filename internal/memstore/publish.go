@@ -1,6 +1,11 @@
 package memstore
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
 
 // listener is a subscription as the server knows it: which of the client's attempts it was.
 type listener struct {
@@ -42,4 +47,29 @@ func (s *Server) publishLocked(channel string) int64 {
 		}
 	}
 	return int64(len(all))
+}
+
+// ListenWanted implements [store.Store].
+func (s *Store) ListenWanted() {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	s.server.keepers[s.host.Client] = s
+}
+
+// wantLocked tells the client of an id that another one waits for a key, if the id is that of a grant which may be idle.
+func (s *Server) wantLocked(key, id string) bool {
+	if !store.MayBeIdle(id) {
+		return false
+	}
+	client, _, _ := strings.Cut(id, ":")
+	if of := s.keepers[client]; of != nil {
+		fate := s.network.Fate(of.request(Message, key))
+		if !fate.Lost {
+			of.late.after(fate.Before, func() { of.host.Wanted(key, id) })
+		}
+		if !fate.Lost && fate.Again > 0 {
+			of.late.after(fate.Before+fate.Again, func() { of.host.Wanted(key, id) })
+		}
+	}
+	return true
 }

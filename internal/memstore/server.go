@@ -28,7 +28,8 @@ type Server struct {
 	fences   map[string]int64 // by key: the newest token
 	notes    map[string]store.Note
 	channels map[string][]listener
-	late     timers // what is under way to the server, whoever sent it
+	keepers  map[string]*Store // by their ids: clients that hear who wants what they may not need
+	late     timers            // what is under way to the server, whoever sent it
 }
 
 // NewServer returns a database behind a network; a nil one is without faults and takes no time.
@@ -41,6 +42,7 @@ func NewServer(network Network) *Server {
 		gates: make(map[string]*gate), lines: make(map[string]*line), pools: make(map[string]*pool),
 		numbers: make(map[string]*number),
 		fences:  make(map[string]int64), notes: make(map[string]store.Note), channels: make(map[string][]listener),
+		keepers: make(map[string]*Store),
 	}
 }
 

@@ -16,7 +16,7 @@ type Call = luacall.Call[luacall.QuorumReply]
 // Server makes requests and sends them. See package luacall for what each does.
 type Server interface {
 	Acquire(a luacall.QuorumAcquireArgs) *Call
-	Keep(holds []luacall.QuorumHold, fenceTTL int64) *Call
+	Renew(holds []luacall.QuorumHold, fenceTTL int64) *Call
 	Release(a luacall.ReleaseArgs) *Call
 	Inspect(lock, token, channel string) *Call
 

@@ -60,9 +60,9 @@ type Server interface {
 	Serving(ids []string) Protocol
 }
 
-// A Keeping is a protocol whose released holds can be kept for a time; see [store.Protocol].
-type Keeping interface {
-	Keeping(until int64, as string) Protocol
+// A Retaining is a protocol whose releases can retain the lock for a time; see [store.Protocol].
+type Retaining interface {
+	Retaining(until int64, as string) Protocol
 }
 
 // A Changer is a protocol with a number that is changed by what nobody holds.
@@ -161,10 +161,10 @@ func (b *bound) Serving(ids []string) store.Protocol {
 	return b
 }
 
-// Keeping is asked for holds of kinds that have it.
-func (b *bound) Keeping(until int64, as string) store.Protocol {
-	if p, ok := b.Protocol.(Keeping); ok {
-		return &bound{p.Keeping(until, as), b.store}
+// Retaining is asked for holds of kinds that have it.
+func (b *bound) Retaining(until int64, as string) store.Protocol {
+	if p, ok := b.Protocol.(Retaining); ok {
+		return &bound{p.Retaining(until, as), b.store}
 	}
 	return b
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type Store struct {
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
 	bySlot  atomic.Bool // the server wants the keys of a script in one slot
+	wanted  atomic.Bool // it listens to those who want what this client keeps
 }
 
 // New returns a store over connections that it will close.
@@ -168,6 +170,18 @@ func (s *Store) Join(channel, key string) store.Ticket {
 		return s.hub.Join(channel)
 	}
 	return s.hub.JoinFor(channel, key)
+}
+
+// ListenWanted implements [store.Store]. Nothing waits for the subscription.
+func (s *Store) ListenWanted() {
+	if s.wanted.Load() || s.wanted.Swap(true) {
+		return
+	}
+	s.hub.Listen(keys.Wanted(s.host.Client), func(payload string) {
+		if id, key, ok := strings.Cut(payload, " "); ok {
+			s.host.Wanted(key, id)
+		}
+	})
 }
 
 // Heard implements [store.Store].

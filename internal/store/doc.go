@@ -52,7 +52,7 @@
 //	AcquireAll        rows locked in the order of their keys    one transaction, where nobody queues
 //	Levels, Note      columns                                   not kept; the key's value
 //	Acquire from      yes                                       only under a lease of its own: Traits.Stays
-//	Keeping           an end of its own                         a key under a lease of what is left
+//	Retaining         an end of its own                         a key under a lease of what is left
 //	Inspect           select                                    range
 //	Enqueue, Serving  a second table                            not needed: the order is the store's
 //	Change            a row, and a table of request ids         compare and swap

@@ -45,9 +45,9 @@ type Protocol interface {
 	// Serving is the protocol of a hold, of this protocol, that was passed on to waiters which have places in the
 	// store's queue: its Release takes those away too. Without a queue it is this protocol.
 	Serving(ids []string) Protocol
-	// Keeping is the protocol of a hold whose Release keeps the lock until an instant of [Store.Instant], by a new id
+	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new id
 	// that is nobody's: the hold ends, and others get the lock when that time is over.
-	Keeping(until int64, as string) Protocol
+	Retaining(until int64, as string) Protocol
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
 	// one. From then on the store knows that this process lives. When it is sent, and how late it may be carried out,
@@ -77,8 +77,9 @@ type Traits struct {
 	Marks      bool // a busy attempt leaves something behind that Release removes: a gate, a place
 	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others
 
+	Keeps   bool // a grant may be idle in its process: the store tells that others wait, by its marked id
 	Notes   bool // the holder can say something of itself: the protocol is a Noter
-	MinHold bool // a released hold can be kept for a time: Keeping
+	MinHold bool // a release can retain the lock for a time: Retaining
 
 	// Under decides about a request whose context carries a live hold of another mode of the same key: it passes the
 	// queue, with that hold's id in Ask.Under; it is refused; or neither, and it waits like any other. It is nil for

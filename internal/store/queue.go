@@ -11,7 +11,7 @@ type Queue struct {
 type QueueTimes struct {
 	Life   int64 // a client that is not heard of for so long is taken for dead
 	Step   int64 // the queue's clock goes on by that from one call to the next at most
-	Keep   int64 // the queue's keys outlive the last call by that
+	Unused int64 // the queue's keys expire so long after the last call
 	Grant  int64 // an invitation stands so long
 	Settle int64 // a queue that was lost has so long to come back
 	Run    int64 // the lock goes from one to the next so long without being free

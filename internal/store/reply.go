@@ -59,6 +59,9 @@ type AcquireReply struct {
 	Next    int64
 	Swapped bool
 
+	// Recalled, with Busy, says that the id of the one that has it is marked, and that its client was told.
+	Recalled bool
+
 	// Also, with Busy, is another channel on which the holder publishes its release. The code that knows the
 	// keys adds it, not the script.
 	Also string

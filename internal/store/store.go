@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -39,10 +40,14 @@ type Store interface {
 	// Others is how many other clients a release reached, given the number of its receivers.
 	Others(channel string, receivers int64) int
 
+	// ListenWanted has [Host] Wanted called from soon on, when a request of another client is refused because of an id
+	// of this one that has the [KeptMark]. A call may be missing: messages can be lost.
+	ListenWanted()
+
 	// Late is how long copies of requests for a key can still be carried out, as far as is known without asking. It is
 	// not too short; 0: none can.
 	Late(key string, late Late) time.Duration
-	// Instant is when a time is over that begins now, for [Protocol] Keeping. It is not too early.
+	// Instant is when a time is over that begins now, for [Protocol] Retaining. It is not too early.
 	Instant(key string, in time.Duration) int64
 
 	// ReleaseEach sends releases, for which nobody waits, together.
@@ -63,6 +68,15 @@ type Store interface {
 	Wait()
 }
 
+// KeptMark stands in the id of a grant that may be idle, after the client's id and a colon. An id without it has no such
+// letter there.
+const KeptMark = "K"
+
+// MayBeIdle reports that an id has the mark.
+func MayBeIdle(id string) bool {
+	return strings.HasPrefix(id[strings.LastIndexByte(id, ':')+1:], KeptMark)
+}
+
 // Host is what a store needs of the engine that uses it.
 type Host struct {
 	Clock    *watchdog.Clock
@@ -71,6 +85,8 @@ type Host struct {
 	Warn     func(text string, args ...any) // logs, and does not wait
 	Heard    func(key string)               // a message arrived on the channel of a key
 	Replaced func()                         // a node was replaced by one that may lack the last writes
+	Client   string                         // the client's id, with which its holds' begin
+	Wanted   func(key, id string)           // another client waits for what has an id; must not wait
 	Answered func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
 }
 

@@ -59,6 +59,7 @@ const (
 	OursMulti       = "holdfast multilock"
 	OursRed         = "holdfast redlock"
 	OursKept        = "holdfast, handle kept"
+	OursKeep        = "holdfast, Keep(1s)"
 	OursRead        = "holdfast rwlock"
 	OursPermit      = "holdfast semaphore"
 	Bsm             = "bsm/redislock"

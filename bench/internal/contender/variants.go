@@ -3,6 +3,7 @@ package contender
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,8 +15,15 @@ import (
 
 func init() {
 	openers[OursFair] = openFair
+	openers[OursKeep] = openKeep
 	openers[OursMulti] = openMulti
 	openers[OursRed] = openRed
+}
+
+func openKeep(t Target) (Client, error) {
+	return openOver(t, func(client *rlock.Client, names []string) rlock.Locker {
+		return rlock.New(client, names[0], rlock.Keep(time.Second))
+	})
 }
 
 func openFair(t Target) (Client, error) {

@@ -73,7 +73,12 @@ func acquireReply(v []int64) (AcquireReply, error) {
 		return AcquireReply{}, wrongLength(v, acquireNumbers)
 	}
 	status, err := acquired.of(v[0])
-	reply := store.AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2]), Spare: v[4]}
+	reply := store.AcquireReply{Status: status, Fence: v[1], PTTL: milliseconds(v[2])}
+	if status == Busy {
+		reply.Recalled = v[4] != 0
+	} else {
+		reply.Spare = v[4]
+	}
 	return AcquireReply{reply, v[3]}, err
 }
 

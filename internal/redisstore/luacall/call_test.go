@@ -22,7 +22,7 @@ func TestRunAfterScriptFlush(t *testing.T) {
 		func() error { _, err := p.inspect().Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.levels(alice, 2, 1).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.adopt(alice, carol).Run(t.Context(), p.rdb); return err },
-		func() error { _, err := p.keep(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.retain(carol, bob, never>>10).Run(t.Context(), p.rdb); return err },
 		func() error { _, err := p.release(bob).Run(t.Context(), p.rdb); return err },
 	}
 	for range 2 {

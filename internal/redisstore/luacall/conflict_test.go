@@ -56,7 +56,7 @@ func TestStrangersAreNotTouched(t *testing.T) {
 					untouched(p, isHash, p.levels(alice, 1, 2))
 					untouched(p, isHash, p.release(alice))
 					untouched(p, isHash, p.adopt(alice, bob))
-					untouched(p, isHash, p.keep(alice, bob, never>>10))
+					untouched(p, isHash, p.retain(alice, bob, never>>10))
 					want := luacall.RenewConflict
 					if isHash {
 						want = luacall.RenewGone

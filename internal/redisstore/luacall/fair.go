@@ -65,7 +65,7 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 	return newCall(&fairAcquireScript, 5, decodeFairAcquire,
 		f.Lock, f.Token, f.Queue, f.Alive, f.State,
 		a.ID, a.Lease, a.NotAfter, a.FenceTTL, a.Ticket, waits,
-		t.Life, t.Step, t.Keep, t.Grant, t.Settle, f.Client, publication(a.Sharded))
+		t.Life, t.Step, t.Unused, t.Grant, t.Settle, f.Client, publication(a.Sharded))
 }
 
 func decodeFairAcquire(value any) (FairReply, error) {
@@ -92,7 +92,7 @@ func FairEnqueue(f Fair, t FairTimes, notAfter int64, places []Place) *Call[Enqu
 	if len(places) == 0 || len(places) > maxPlaces {
 		return refuse[EnqueueReply](fmt.Errorf("lua: fair enqueue: %d waiters", len(places)))
 	}
-	args := append(make([]any, 0, 8+2*len(places)), f.Queue, f.Alive, f.State, notAfter, t.Keep, t.Step, t.Life, nil)
+	args := append(make([]any, 0, 8+2*len(places)), f.Queue, f.Alive, f.State, notAfter, t.Unused, t.Step, t.Life, nil)
 	count, arrived := len(args)-1, 0
 	for _, w := range places {
 		if err := check("fair enqueue", checkFairID(w.ID), checkTicket(w.Ticket)); err != nil {
@@ -171,7 +171,7 @@ func (f Fair) check() error {
 }
 
 func checkFairTimes(t FairTimes) error {
-	for _, ms := range [...]int64{t.Life, t.Step, t.Keep, t.Grant, t.Settle, t.Run, t.Pause} {
+	for _, ms := range [...]int64{t.Life, t.Step, t.Unused, t.Grant, t.Settle, t.Run, t.Pause} {
 		if err := checkTTL("time of the queue", ms); err != nil {
 			return err
 		}

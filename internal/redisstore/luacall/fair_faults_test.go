@@ -57,7 +57,7 @@ func TestFairLockHealsWhatIsLost(t *testing.T) {
 						p.leaves(id)
 					}
 					if name == "queue" && p.rdb.Exists(context.Background(), p.f.State).Val() == 1 {
-						p.lives(p.f.State, p.t.Keep) // nobody is left to look
+						p.lives(p.f.State, p.t.Unused) // nobody is left to look
 						p.do("DEL %s %s", p.f.State, p.f.Alive)
 					}
 					p.idle()

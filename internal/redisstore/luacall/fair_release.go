@@ -25,7 +25,7 @@ func FairRelease(f Fair, t FairTimes, a FairReleaseArgs) *Call[ReleaseReply] {
 	args := append(make([]any, 0, 18+len(a.Served)),
 		f.Lock, f.Queue, f.Alive, f.State, f.JavaQueue, f.JavaTimes,
 		a.ID, f.Channel, f.Client, f.JavaChannel, publication(a.Sharded), wantNow,
-		t.Step, t.Keep, t.Grant, t.Run, t.Pause, unsure)
+		t.Step, t.Unused, t.Grant, t.Run, t.Pause, unsure)
 	for _, id := range a.Served {
 		args = append(args, id)
 	}

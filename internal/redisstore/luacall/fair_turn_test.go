@@ -351,7 +351,7 @@ func TestFairLockPlacesAreGivenInOrder(t *testing.T) {
 			require.Equal(t, places[i].ID, p.queue()[i])
 		}
 		require.GreaterOrEqual(t, got.Now, before)
-		p.lives(p.f.Queue, p.t.Keep)
+		p.lives(p.f.Queue, p.t.Unused)
 		// After the last one also when the clock is behind it.
 		p.do("ZADD %s 5000000000000001 %s", p.f.Queue, carol)
 		require.Equal(t, []int64{5000000000000002, 7}, p.enqueue(luacall.Place{ID: dave}, luacall.Place{ID: alice, Ticket: 7}).Tickets)

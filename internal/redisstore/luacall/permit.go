@@ -7,16 +7,16 @@ import (
 )
 
 var (
-	permitAcquireScript  = newScript("permit_acquire")
-	permitReleaseScript  = newScript("permit_release")
-	permitRenewScript    = newScript("permit_renew")
-	permitRenewOneScript = newScriptOfOne("permit_renew")
-	permitKeepScript     = newScript("permit_keep")
-	permitInspectScript  = newScript("permit_inspect")
-	permitCapacityScript = newScript("permit_capacity")
-	permitDeleteScript   = newScript("permit_delete")
-	permitAdjustScript   = newScript("permit_adjust")
-	permitLookScript     = newScript("permit_look")
+	permitAcquireScript       = newScript("permit_acquire")
+	permitReleaseScript       = newScript("permit_release")
+	permitRenewScript         = newScript("permit_renew")
+	permitRenewOneScript      = newScriptOfOne("permit_renew")
+	permitRenewExpiringScript = newScript("permit_renew_expiring")
+	permitInspectScript       = newScript("permit_inspect")
+	permitCapacityScript      = newScript("permit_capacity")
+	permitDeleteScript        = newScript("permit_delete")
+	permitAdjustScript        = newScript("permit_adjust")
+	permitLookScript          = newScript("permit_look")
 )
 
 // MaxPermits is the maximum number of permits in one hold: each is a member of the sorted set.
@@ -114,24 +114,24 @@ func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewS
 	return call
 }
 
-// PermitKeep is PermitRenew of semaphores that expire unused ms after their last use, and a renewal is a use. free[i]
+// PermitRenewExpiring is PermitRenew of semaphores that expire unused ms after their last use; a renewal is a use. free[i]
 // is the key of the number of free permits. While the slot is being migrated the leases are renewed, and the expiry of
 // the semaphores is not put off.
-func PermitKeep(
+func PermitRenewExpiring(
 	free, leases, ids []string, count int64, ttls []int64, unused int64,
 ) *Call[[]RenewStatus] {
-	renewals, err := permitRenewals("permit_keep", leases, ids, count, ttls)
+	renewals, err := permitRenewals("permit_renew_expiring", leases, ids, count, ttls)
 	if len(free) != len(leases) {
-		err = errors.Join(err, fmt.Errorf("lua: permit_keep: %d numbers, %d sets", len(free), len(leases)))
+		err = errors.Join(err, fmt.Errorf("lua: permit_renew_expiring: %d numbers, %d sets", len(free), len(leases)))
 	}
 	for _, key := range free {
-		err = errors.Join(err, check("permit_keep", checkKey("permits", key), checkUnused(unused)))
+		err = errors.Join(err, check("permit_renew_expiring", checkKey("permits", key), checkUnused(unused)))
 	}
 	if err != nil {
 		return refuse[[]RenewStatus](err)
 	}
 	args := append(append(texts(leases), texts(free)...), count, unused)
-	call := newCall(&permitKeepScript, 2*len(leases), decodeRenewals(len(leases)), append(args, renewals...)...)
+	call := newCall(&permitRenewExpiringScript, 2*len(leases), decodeRenewals(len(leases)), append(args, renewals...)...)
 	return call.OrElse(PermitRenew(leases, ids, count, ttls))
 }
 

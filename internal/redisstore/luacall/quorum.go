@@ -7,7 +7,7 @@ import "fmt"
 // node at the same time can go in one pipeline.
 var (
 	quorumAcquireScript = newScript("quorum_acquire")
-	quorumKeepScript    = newScript("quorum_keep")
+	quorumRenewScript   = newScript("quorum_renew")
 )
 
 // Young is the status of a vote that was refused because the server was started too recently.
@@ -18,7 +18,7 @@ type QuorumReply struct {
 	AcquireReply       // Fence: the accepted token, or the least that the node would accept
 	Accepted     bool  // the token that was sent is stored; of a hold that stands elsewhere, or a higher one
 	Receivers    int64 // of the message of a release; -1: not published
-	Kept         []RenewStatus
+	Renewals     []RenewStatus
 	Seen         InspectReply
 }
 
@@ -57,18 +57,18 @@ func decodeQuorum(value any) (QuorumReply, error) {
 	return reply, r.err
 }
 
-// QuorumHold is one hold that [QuorumKeep] renews.
+// QuorumHold is one hold that [QuorumRenew] renews.
 type QuorumHold struct {
 	Lock, Token, ID string
 	TTL             int64 // ms that the lock must live from now at least
 	Fence           int64
 }
 
-// QuorumKeep renews holds at one node and raises their tokens there. Kept has one answer for each
+// QuorumRenew renews holds at one node and raises their tokens there. Renewals has one answer for each
 // hold.
-func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
+func QuorumRenew(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 	if len(holds) == 0 {
-		return refuse[QuorumReply](fmt.Errorf("lua: quorum_keep: no holds"))
+		return refuse[QuorumReply](fmt.Errorf("lua: quorum_renew: no holds"))
 	}
 	args := make([]any, 0, 1+5*len(holds))
 	for _, h := range holds {
@@ -76,7 +76,7 @@ func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 	}
 	args = append(args, fenceTTL)
 	for _, h := range holds {
-		if err := check("quorum_keep",
+		if err := check("quorum_renew",
 			checkKey("lock", h.Lock), checkKey("token", h.Token), checkID(h.ID),
 			checkTTL("TTL", h.TTL), checkFence(h.Fence), checkFenceTTL(fenceTTL)); err != nil {
 			return refuse[QuorumReply](err)
@@ -84,9 +84,9 @@ func QuorumKeep(holds []QuorumHold, fenceTTL int64) *Call[QuorumReply] {
 		args = append(args, h.ID, h.TTL, h.Fence)
 	}
 	size := len(holds)
-	return newCall(&quorumKeepScript, 2*size, func(value any) (QuorumReply, error) {
-		kept, err := decodeRenew(value, size)
-		return QuorumReply{Kept: kept}, err
+	return newCall(&quorumRenewScript, 2*size, func(value any) (QuorumReply, error) {
+		renewals, err := decodeRenew(value, size)
+		return QuorumReply{Renewals: renewals}, err
 	}, args...)
 }
 

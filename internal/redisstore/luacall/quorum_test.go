@@ -19,8 +19,8 @@ func (p *place) quorumAsk(id string, fence int64) luacall.QuorumAcquireArgs {
 	}
 }
 
-func (p *place) quorumKeep(id string, ttl, fence int64) *luacall.Call[luacall.QuorumReply] {
-	return luacall.QuorumKeep([]luacall.QuorumHold{
+func (p *place) quorumRenew(id string, ttl, fence int64) *luacall.Call[luacall.QuorumReply] {
+	return luacall.QuorumRenew([]luacall.QuorumHold{
 		{Lock: p.lock, Token: p.token, ID: id, TTL: ttl, Fence: fence},
 	}, fenceTTL)
 }
@@ -141,30 +141,30 @@ func TestQuorumAcquireOfAHoldThatStandsElsewhere(t *testing.T) {
 }
 
 // Only where the hold stands is its token stored.
-func TestQuorumKeepRaisesTheTokenOfAStandingHold(t *testing.T) {
+func TestQuorumRenewRaisesTheTokenOfAStandingHold(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		run(p, luacall.QuorumAcquire(p.quorumAsk(alice, 0)))
 		require.Zero(t, p.stored())
 		p.do("PEXPIRE %s 2000", p.lock)
-		got := run(p, p.quorumKeep(alice, lease, 5000))
-		require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, got.Kept)
+		got := run(p, p.quorumRenew(alice, lease, 5000))
+		require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, got.Renewals)
 		p.heldOnce(alice)
 		require.Equal(t, int64(5000), p.stored())
 
-		require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(p, p.quorumKeep(alice, lease, 4000)).Kept)
+		require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(p, p.quorumRenew(alice, lease, 4000)).Renewals)
 		require.Equal(t, int64(5000), p.stored(), "it never falls")
 		p.unchanged(func() {
-			require.Equal(t, []luacall.RenewStatus{luacall.RenewGone}, run(p, p.quorumKeep(bob, lease, 9000)).Kept)
+			require.Equal(t, []luacall.RenewStatus{luacall.RenewGone}, run(p, p.quorumRenew(bob, lease, 9000)).Renewals)
 		})
 		run(p, p.release(alice))
 		p.unchanged(func() {
-			require.Equal(t, []luacall.RenewStatus{luacall.RenewGone}, run(p, p.quorumKeep(alice, lease, 9000)).Kept)
+			require.Equal(t, []luacall.RenewStatus{luacall.RenewGone}, run(p, p.quorumRenew(alice, lease, 9000)).Renewals)
 		})
 	})
 }
 
 // One bad key costs the others nothing.
-func TestQuorumKeepOfManyWithBadOnes(t *testing.T) {
+func TestQuorumRenewOfManyWithBadOnes(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		places := []*place{p, newPlace(t, p.rdb), newPlace(t, p.rdb), newPlace(t, p.rdb)}
 		var holds []luacall.QuorumHold
@@ -176,10 +176,10 @@ func TestQuorumKeepOfManyWithBadOnes(t *testing.T) {
 		p.do("SET %s x", places[0].lock)
 		p.do("DEL %s", places[1].lock)
 		p.do("RPUSH %s x", places[2].token)
-		got := run(p, luacall.QuorumKeep(holds, fenceTTL))
+		got := run(p, luacall.QuorumRenew(holds, fenceTTL))
 		require.Equal(t, []luacall.RenewStatus{
 			luacall.RenewConflict, luacall.RenewGone, luacall.RenewConflict, luacall.Renewed,
-		}, got.Kept)
+		}, got.Renewals)
 		require.Equal(t, int64(77), places[3].stored())
 	})
 }
@@ -245,7 +245,7 @@ func TestQuorumScriptsAtFullMemory(t *testing.T) {
 	run(kept, luacall.QuorumAcquire(kept.quorumAsk(alice, 0)))
 	fill()
 	fresh.unchanged(func() { outOfMemory(fresh, luacall.QuorumAcquire(fresh.quorumAsk(alice, fresh.now()+1_000_000))) })
-	require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(kept, kept.quorumKeep(alice, lease, 123)).Kept)
+	require.Equal(t, []luacall.RenewStatus{luacall.Renewed}, run(kept, kept.quorumRenew(alice, lease, 123)).Renewals)
 	require.Equal(t, int64(123), kept.stored())
 	require.Equal(t, luacall.Done, run(kept, luacall.QuorumRelease(luacall.ReleaseArgs{
 		Lock: kept.lock, ID: alice, Channel: kept.channel,
@@ -280,9 +280,9 @@ func TestQuorumArgumentsThatAreNotSent(t *testing.T) {
 		change(&a)
 		refused(t, luacall.QuorumAcquire(a))
 	}
-	refused(t, luacall.QuorumKeep(nil, -1))
-	refused(t, p.quorumKeep(alice, 0, 1))
-	refused(t, p.quorumKeep("x", 1, 1))
+	refused(t, luacall.QuorumRenew(nil, -1))
+	refused(t, p.quorumRenew(alice, 0, 1))
+	refused(t, p.quorumRenew("x", 1, 1))
 	refused(t, luacall.QuorumRelease(luacall.ReleaseArgs{Lock: "l", ID: "x", Channel: "c"}))
 	refused(t, luacall.QuorumInspect("", "t", "c"))
 }

@@ -136,7 +136,7 @@ func TestNoHoldWhereRedisRefusesToExpire(t *testing.T) {
 
 	for _, act := range []func() error{
 		func() error { _, err := p.adopt(alice, bob).Run(t.Context(), p.rdb); return err },
-		func() error { _, err := p.keep(alice, bob, never>>10).Run(t.Context(), p.rdb); return err },
+		func() error { _, err := p.retain(alice, bob, never>>10).Run(t.Context(), p.rdb); return err },
 	} {
 		p.do("HSET %s %s 1", p.lock, alice)
 		refusedByRedis(t, act())

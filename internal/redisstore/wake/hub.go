@@ -81,8 +81,14 @@ func (h *Hub) JoinOn(wakes chan struct{}, channel string) *Ticket { return h.joi
 
 func (h *Hub) join(wakes chan struct{}, channel, key string) *Ticket {
 	t := &Ticket{c: wakes}
-	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, key, t)
+	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, purpose{key: key}, t)
 	return t
+}
+
+// Listen has a function called with every message on a channel, until the hub is closed. It runs in the goroutine that
+// listens, so it must be quick. Such a channel is published to by PUBLISH, also on a cluster.
+func (h *Hub) Listen(channel string, hear func(payload string)) {
+	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, purpose{hear: hear}, &Ticket{c: make(chan struct{}, 1)})
 }
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a

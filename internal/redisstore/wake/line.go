@@ -61,13 +61,20 @@ type line struct {
 type change struct {
 	channel string
 	join    bool
+	plain   bool // by SUBSCRIBE, though messages of locks are sharded
+}
+
+// purpose is what a channel is listened to for, besides waking those who joined it.
+type purpose struct {
+	key  string               // for Heard; "": it is not called
+	hear func(payload string) // nil: nobody wants to know what a message says
 }
 
 // topic is one channel and its waiters. Its fields are guarded by its line's mu.
 type topic struct {
-	line      *line
-	channel   string
-	key       string // for Heard; "": not called
+	line    *line
+	channel string
+	purpose
 	tickets   []*Ticket
 	confirmed bool
 	count     store.Count   // of the subscription that was confirmed last
@@ -100,20 +107,20 @@ func newLine(h *Hub, shard string) *line {
 //
 // A message that is published between the second and the third command is then missed although the ticket was
 // ready. (3) makes up for it, because every confirmation wakes every ticket.
-func (l *line) join(channel, key string, tickets ...*Ticket) {
+func (l *line) join(channel string, to purpose, tickets ...*Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[channel]
 	if t == nil {
-		t = &topic{line: l, channel: channel, ready: make(chan struct{})}
+		t = &topic{line: l, channel: channel, purpose: to, ready: make(chan struct{})}
 		t.idle.Init(expireTopic, t)
 		l.topics[channel] = t
-		l.pushLocked(change{channel, true})
+		l.pushLocked(change{channel, true, to.hear != nil})
 		signal(l.fresh)
 	}
 	// A caller without a key does not take Heard away from those that joined for one.
-	if key != "" {
-		t.key = key
+	if to.key != "" {
+		t.key = to.key
 	}
 	l.hub.cfg.Wheel.Cancel(&t.idle)
 	for _, ticket := range tickets {
@@ -166,7 +173,7 @@ func expireTopic(arg any) {
 		return
 	}
 	delete(l.topics, t.channel)
-	l.pushLocked(change{t.channel, false})
+	l.pushLocked(change{t.channel, false, t.hear != nil})
 }
 
 // pushLocked queues a change for write. The queue is bounded by the number of joins and ends of lingers while a
@@ -241,6 +248,7 @@ func (l *line) write() {
 func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 	ctx, cancel := context.WithTimeout(l.hub.ctx, l.hub.cfg.Limit)
 	defer cancel()
+	sharded = sharded && !c.plain
 	switch {
 	case c.join && sharded:
 		return ps.SSubscribe(ctx, c.channel)

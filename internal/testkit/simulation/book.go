@@ -38,8 +38,8 @@ type record struct {
 	drifted time.Time         // until when that was so
 	broken  map[string]bool   // ids that a Break may have taken away though their holders have not learnt yet
 
-	left time.Time // when the last unlock began
-	kept time.Time // until when nobody may have it after an unlock
+	left     time.Time // when the last unlock began
+	retained time.Time // until when nobody may have it after an unlock
 
 	free time.Time // since when nobody has had it while somebody waited; zero: they do not
 	seen int       // enters by then
@@ -151,9 +151,9 @@ func (b *book) enter(w *wait, held context.Context) {
 	case taken > b.kind.room:
 		b.noteLocked("%q is held twice, %d of %d: %v of client %d, and %v of client %d",
 			w.name, taken, b.kind.room, believer.hold, believer.client, hold, w.client)
-	case w.outer == nil && w.after == nil && time.Now().Before(w.kept):
-		b.noteLocked("%q: client %d has it %v before it may, after a hold that is kept",
-			w.name, w.client, time.Until(w.kept))
+	case w.outer == nil && w.after == nil && time.Now().Before(w.retained):
+		b.noteLocked("%q: client %d has it %v before it may, after a hold with a MinHold",
+			w.name, w.client, time.Until(w.retained))
 	case !w.tokenFits():
 		b.noteLocked("%q: token %d of client %d after %d of a hold that excludes and %d of a shared one",
 			w.name, hold.Fence, w.client, w.newest, w.read)
@@ -241,16 +241,16 @@ func (b *book) moves(name string, by int, until time.Time) {
 	r.drifted = later(r.drifted, until)
 }
 
-// keep notes that an unlock was carried out, of a hold that may have to be kept for longer. A Break ends it all the
+// retain notes that an unlock was carried out, of a hold whose lock may be retained. A Break ends it all the
 // same, also before the unlock was answered.
-func (b *book) keep(w *wait) {
+func (b *book) retain(w *wait) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if w.keeps == 0 || w.tainted || w.since.IsZero() || w.strikes != w.before {
+	if w.minHold == 0 || w.tainted || w.since.IsZero() || w.strikes != w.before {
 		return
 	}
-	if until := w.since.Add(w.keeps); w.enters == w.entered {
-		w.kept = later(w.kept, until)
+	if until := w.since.Add(w.minHold); w.enters == w.entered {
+		w.retained = later(w.retained, until)
 	}
 }
 
@@ -268,7 +268,7 @@ func (b *book) breaking(name string, by int) {
 	r := b.record(name)
 	r.breaks += by
 	r.strikes++
-	r.struck, r.kept = true, time.Time{}
+	r.struck, r.retained = true, time.Time{}
 	for w := range r.waits {
 		w.tainted = true
 	}

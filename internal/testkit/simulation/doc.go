@@ -10,7 +10,7 @@
 //   - Tokens strictly grow in the order in which holds begin. A reader's is not below the last writer's and below the
 //     next one's; inside a write it is that one's.
 //   - Those who hold permits never have more than the capacity together.
-//   - A lock that is to be kept after its unlock ([rlock.MinHold]) is nobody's until then.
+//   - A lock that is retained after its unlock ([rlock.MinHold]) is nobody's until then.
 //   - Permits that nobody owns, and counts of a latch, are counted exactly once, and what was given up comes back. The
 //     clock is not set back then: what a request did is remembered by it.
 //   - A latch is not open for anybody before all have counted down.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -43,7 +44,7 @@ type kind struct {
 
 // kinds are all. A seed has always the same one, as long as none is added.
 var kinds = []*kind{&plainKind, &rwKind, &permitKind, &countKind, &latchKind, &fairKind, &multiKind,
-	&redlockKind, &invitationKind, &runsKind,
+	&redlockKind, &invitationKind, &runsKind, &keptKind,
 }
 
 // polls is how long a waiter goes without asking, at most.
@@ -55,7 +56,7 @@ var plainKind = kind{
 	name: "lock", room: 1, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
 		if w.random.IntN(8) == 0 {
-			return w.kept(name)
+			return w.retained(name)
 		}
 		return of(rlock.New(w.client, name, w.options()...), 1, false)
 	},
@@ -72,6 +73,22 @@ var plainKind = kind{
 		exclusive, _ := in.server.Holds(waits[0].name)
 		return exclusive == 0
 	},
+}
+
+// keptKind has locks that stay with a process which used them, among others that do not.
+var keptKind = kind{
+	name: "kept", room: 1, act: (*worker).hold, breaks: breakLock,
+	want: func(w *worker, name string) want {
+		if w.random.IntN(4) == 0 {
+			return plainKind.want(w, name)
+		}
+		opts := []rlock.Option{rlock.Keep(time.Millisecond + draw(w.random, engine.KeepMost-time.Millisecond))}
+		if w.random.IntN(8) == 0 {
+			opts = append(opts, rlock.MaxWait(time.Millisecond+draw(w.random, lease)))
+		}
+		return of(rlock.New(w.client, name, opts...), 1, false)
+	},
+	same: plainKind.same, inside: plainKind.inside, idle: plainKind.idle,
 }
 
 // rwRoom is more than there are readers.

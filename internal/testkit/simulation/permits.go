@@ -21,7 +21,7 @@ var permitKind = kind{
 				}
 			}
 		}
-		return w.keep(set)
+		return w.repeat(set)
 	},
 	want: func(w *worker, name string) want {
 		n := 1 + w.random.Int64N(permitRoom)
@@ -60,8 +60,8 @@ func enough(in *world, waits []*wait) bool {
 	return in.server.Free(waits[0].name) >= most
 }
 
-// keep does something now, over and over, and at the end.
-func (w *world) keep(do func()) (end func()) {
+// repeat does something now, over and over, and at the end.
+func (w *world) repeat(do func()) (end func()) {
 	do()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

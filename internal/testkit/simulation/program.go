@@ -41,7 +41,7 @@ type want struct {
 
 	stranger bool // of a kind whose waiters queue, it does not
 
-	keeps time.Duration // how long it is kept from when it was acquired, though it is unlocked before; 0: it is not
+	minHold time.Duration // how long it is retained from when it was acquired, though it is unlocked before; 0: not
 }
 
 // locker is what a worker calls.
@@ -114,11 +114,11 @@ func (w *worker) limited(least time.Duration) (opts []rlock.Option) {
 	return opts
 }
 
-// kept is a want of a lock that is kept for some time, though it is unlocked before.
-func (w *worker) kept(name string) want {
-	keeps := time.Millisecond + draw(w.random, lease)
-	what := of(rlock.New(w.client, name, rlock.MinHold(keeps)), 1, false)
-	what.keeps = keeps
+// retained is a want of a lock that is retained for some time, though it is unlocked before.
+func (w *worker) retained(name string) want {
+	least := time.Millisecond + draw(w.random, lease)
+	what := of(rlock.New(w.client, name, rlock.MinHold(least)), 1, false)
+	what.minHold = least
 	return what
 }
 
@@ -166,7 +166,7 @@ func (w *worker) got(call *wait, held context.Context, unlock func() error, err 
 	}
 	w.book.leave(call)
 	if err := unlock(); err == nil {
-		w.book.keep(call)
+		w.book.retain(call)
 	}
 }
 

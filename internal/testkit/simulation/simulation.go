@@ -25,7 +25,7 @@ const (
 	patient = 2 * time.Second // to release
 
 	glance  = 50 * time.Millisecond
-	keeps   = 11 * time.Minute // how long a queue that nobody uses is kept, at least
+	unused  = 11 * time.Minute // after that the queue of a fair lock has expired
 	forever = 10 * time.Minute // for what a schedule has to do once the network is well
 )
 
@@ -208,7 +208,7 @@ func (w *world) end(net *network, finish func()) {
 	const over = 2*lease + patient
 	time.Sleep(max(net.heal-time.Since(net.began), 0) + net.longest() + over + net.back)
 	if w.kind.queues && (net.revives() || w.cutOff.Load()) {
-		time.Sleep(keeps)
+		time.Sleep(unused)
 	}
 	finish()
 	for range (copies - over) / glance {

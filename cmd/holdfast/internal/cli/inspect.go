@@ -73,6 +73,9 @@ func (v *lockView) describe(to io.Writer) error {
 		if h.Owner != "" {
 			_, _ = fmt.Fprintf(to, "  (%s)", shown(h.Owner))
 		}
+		if h.Kept {
+			_, _ = fmt.Fprint(to, ", kept: may be idle")
+		}
 		_, _ = fmt.Fprintln(to)
 	}
 	if v.Truncated {

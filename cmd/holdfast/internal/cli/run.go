@@ -13,16 +13,16 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	*globals
-	noWait bool
-	wait   time.Duration
-	busy   int
-	kind   string
-	keep   time.Duration
-	grace  time.Duration
-	leave  bool
-	quiet  bool
+	noWait  bool
+	wait    time.Duration
+	busy    int
+	kind    string
+	minHold time.Duration
+	grace   time.Duration
+	leave   bool
+	quiet   bool
 
-	waits, keeps, graces bool // -w, --min-hold and --grace were given
+	waits, minHolds, graces bool // -w, --min-hold and --grace were given
 }
 
 const runExample = `  # one at a time; a second one waits
@@ -60,7 +60,7 @@ func newRun(g *globals) *cobra.Command {
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.waits, f.graces = cmd.Flags().Changed("wait"), cmd.Flags().Changed("grace")
-			f.keeps = cmd.Flags().Changed("min-hold")
+			f.minHolds = cmd.Flags().Changed("min-hold")
 			if args[1] == "--" {
 				args = append(args[:1], args[2:]...)
 			}
@@ -76,7 +76,7 @@ func newRun(g *globals) *cobra.Command {
 	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait so long at most (default as long as it takes)")
 	flags.IntVarP(&f.busy, "conflict-exit-code", "E", exitBusy, "the exit `code` if the lock is busy")
 	flags.StringVar(&f.kind, "kind", "rlock", "the `kind` of lock: rlock, fair, read, write, or sem:N for N at a time")
-	flags.DurationVar(&f.keep, "min-hold", 0, "keep the lock for this `time` from its acquisition, however early the\n"+
+	flags.DurationVar(&f.minHold, "min-hold", 0, "retain the lock for this `time` from its acquisition, however early the\n"+
 		"command ends; for --kind rlock")
 	flags.DurationVar(&f.grace, "grace", 0, "how long before the end of validity the command gets SIGTERM,\n"+
 		"and how long what it leaves behind has (default 5s, or a third of a short lease)")
@@ -113,9 +113,9 @@ func (f *runFlags) plan() (times, error) {
 		return t, usageError{errors.New("-n and -w exclude each other")}
 	case f.waits && f.wait <= 0:
 		return t, usageError{fmt.Errorf("-w must be positive, not %v; -n does not wait", f.wait)}
-	case f.keeps && f.keep < time.Millisecond:
-		return t, usageError{fmt.Errorf("--min-hold must be at least 1ms, not %v", f.keep)}
-	case f.keeps && f.kind != "rlock":
+	case f.minHolds && f.minHold < time.Millisecond:
+		return t, usageError{fmt.Errorf("--min-hold must be at least 1ms, not %v", f.minHold)}
+	case f.minHolds && f.kind != "rlock":
 		return t, usageError{fmt.Errorf("--min-hold is for --kind rlock, not %s", f.kind)}
 	}
 	return t, nil

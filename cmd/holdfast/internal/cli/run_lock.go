@@ -28,8 +28,8 @@ func (f *runFlags) lockable(c *rlock.Client, name string) (lockable, error) {
 	if f.wait > 0 {
 		opts = append(opts, rlock.MaxWait(f.wait))
 	}
-	if f.keeps {
-		opts = append(opts, rlock.MinHold(f.keep))
+	if f.minHolds {
+		opts = append(opts, rlock.MinHold(f.minHold))
 	}
 	n, err := f.permits()
 	if n > 0 || err != nil {

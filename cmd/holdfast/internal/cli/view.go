@@ -32,6 +32,7 @@ type lockView struct {
 type holderView struct {
 	ID    string   `json:"id"`
 	Owner string   `json:"owner,omitempty"`
+	Kept  bool     `json:"kept,omitempty"` // it may be held by nobody, and stay with its client
 	Count int      `json:"count"`
 	TTL   *float64 `json:"ttlSeconds,omitempty"` // absent: it never expires
 }
@@ -60,7 +61,7 @@ func newView(e rlock.Entry, now time.Time) lockView {
 		v.Since, v.Age = &e.Since, held.Seconds()
 	}
 	for _, h := range e.Holders {
-		holder := holderView{ID: h.ID, Owner: h.Owner, Count: h.Count}
+		holder := holderView{ID: h.ID, Owner: h.Owner, Kept: h.Kept, Count: h.Count}
 		if h.TTL >= 0 {
 			seconds := h.TTL.Seconds()
 			holder.TTL = &seconds
@@ -91,6 +92,9 @@ func (v *lockView) who() string {
 	text := shown(v.Holders[0].ID)
 	if owner := v.Holders[0].Owner; owner != "" {
 		text = shown(owner)
+	}
+	if v.Holders[0].Kept {
+		text += " (kept)"
 	}
 	if v.Held > 1 {
 		text += fmt.Sprintf(" and %d more", v.Held-1)

@@ -1,21 +1,21 @@
--- Ends a hold and keeps the lock until a time, so that nobody has it before: a release for holds with a least
+-- Ends a hold and retains the lock until a time, so that nobody has it before: a release for holds with a least
 -- duration.
 --
 -- KEYS[1]  lock
 -- ARGV[1]  hold id
--- ARGV[2]  the id under which the lock is kept; never used before, and no holder's
+-- ARGV[2]  the id under which the lock is retained; never used before, and no holder's
 -- ARGV[3]  until, server time in us
 -- ARGV[4]  channel
 -- ARGV[5]  PUBLISH or SPUBLISH
 --
 -- Returns {status, receivers, server time in us} as release.lua does:
---   3 done: the hold ended; the lock is kept until then, or was released because that is over
+--   3 done: the hold ended; the lock is retained until then, or was released because that is over
 --   4 gone: the hold does not exist, nothing written or published
 -- Publishes '0', once, if it was the hold that ended.
 --
 -- The new id makes the rest of the time safe: a renewal, a step of levels or a second release that comes late names the
 -- old one and finds nothing, so nothing makes the time longer or shorter. To others it is a lock with one level and a
--- TTL, which ends by itself. The time is absolute, so a copy that comes late keeps the lock no longer.
+-- TTL, which ends by itself. The time is absolute, so a copy that comes late retains the lock no longer.
 --
 -- The message is not about a free lock. Waiters ask again, are told how little is left, and wait as long as that and
 -- not for the lease that they were told of before, which a waiter of Redisson would.

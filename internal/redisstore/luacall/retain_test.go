@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 )
 
-func (p *place) keep(id, as string, until int64) *luacall.Call[luacall.ReleaseReply] {
-	return luacall.Keep(luacall.KeepArgs{Lock: p.lock, ID: id, As: as, Until: until, Channel: p.channel})
+func (p *place) retain(id, as string, until int64) *luacall.Call[luacall.ReleaseReply] {
+	return luacall.Retain(luacall.RetainArgs{Lock: p.lock, ID: id, As: as, Until: until, Channel: p.channel})
 }
 
 // The hold is over and the lock is not free: whatever its owner sent before changes nothing any more.
@@ -20,14 +20,14 @@ func TestKeep(t *testing.T) {
 		run(p, p.acquire(alice))
 		run(p, p.levels(alice, 1, 7))
 		token := p.stored()
-		got := run(p, p.keep(alice, carol, p.now()+10_000_000))
+		got := run(p, p.retain(alice, carol, p.now()+10_000_000))
 		require.Equal(t, luacall.Done, got.Status)
 		require.Equal(t, int64(1), got.Receivers)
 		require.Positive(t, got.Now)
 		p.holds(map[string]string{carol: "1"}, 10_000)
 
 		p.unchanged(func() {
-			require.Equal(t, luacall.Gone, run(p, p.keep(alice, bob, p.now()+20_000_000)).Status, "a copy")
+			require.Equal(t, luacall.Gone, run(p, p.retain(alice, bob, p.now()+20_000_000)).Status, "a copy")
 			require.Equal(t, luacall.Gone, run(p, p.release(alice)).Status)
 			require.Zero(t, run(p, p.levels(alice, 7, 3)))
 			require.NotEqual(t, luacall.Renewed, run(p, p.renew(alice, 10*lease))[0])
@@ -44,10 +44,10 @@ func TestKeepUntilATimeThatIsOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, p *place) {
 		heard := p.listen(false)
 		run(p, p.acquire(alice))
-		require.Equal(t, luacall.Done, run(p, p.keep(alice, carol, p.now()-1)).Status)
+		require.Equal(t, luacall.Done, run(p, p.retain(alice, carol, p.now()-1)).Status)
 		p.free()
 		require.Equal(t, []string{"0"}, heard())
-		require.Equal(t, luacall.Gone, run(p, p.keep(alice, carol, p.now()+10_000_000)).Status)
+		require.Equal(t, luacall.Gone, run(p, p.retain(alice, carol, p.now()+10_000_000)).Status)
 		p.free()
 	})
 }
@@ -57,7 +57,7 @@ func TestKeptLockEnds(t *testing.T) {
 	onRedis(t, func(t *testing.T, p *place) {
 		run(p, p.acquire(alice))
 		until := p.now() + 50_000
-		run(p, p.keep(alice, carol, until))
+		run(p, p.retain(alice, carol, until))
 		require.Eventually(t, func() bool {
 			now := p.now()
 			if p.do("EXISTS %s", p.lock) == int64(1) {
@@ -72,10 +72,10 @@ func TestKeptLockEnds(t *testing.T) {
 func TestKeepRefusesArguments(t *testing.T) {
 	p := newPlace(t, nil)
 	for _, call := range []*luacall.Call[luacall.ReleaseReply]{
-		p.keep(alice, alice, 1), p.keep(alice, "x", 1), p.keep("x", alice, 1), p.keep(alice, bob, 0),
-		p.keep(alice, bob, 1<<54),
+		p.retain(alice, alice, 1), p.retain(alice, "x", 1), p.retain("x", alice, 1), p.retain(alice, bob, 0),
+		p.retain(alice, bob, 1<<54),
 	} {
 		_, err := call.Run(t.Context(), nil)
-		require.ErrorContains(t, err, "lua: keep: ")
+		require.ErrorContains(t, err, "lua: retain: ")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // round is one call that asks every node about many holds, until a quorum has answered for each.
 //
-// The nodes' answers come in the send queues' goroutines, in any order, and also after keep has returned. closed
+// The nodes' answers come in the send queues' goroutines, in any order, and also after renew has returned. closed
 // separates the two: until then an answer may decide the round, afterwards it only updates what is known of its
 // node. decided is closed at most once, by weighLocked, and never by conclude, which runs when nobody waits for it any
 // more.
@@ -75,18 +75,18 @@ type renewer struct{ client *Client }
 // Renew implements redisstore.Renewer.
 func (r renewer) Renew(_, ids []string, ttls []int64) *luacall.Call[[]luacall.RenewStatus] {
 	return luacall.Func(func(ctx context.Context) ([]luacall.RenewStatus, error) {
-		return r.client.keep(ctx, ids, ttls)
+		return r.client.renew(ctx, ids, ttls)
 	})
 }
 
-// keep renews holds at all nodes at once, in one script per node. A hold is renewed when a quorum of nodes has had it
+// renew renews holds at all nodes at once, in one script per node. A hold is renewed when a quorum of nodes has had it
 // all the time; it is then also given to the other nodes, so that it stands on as many as possible. A hold that no
 // quorum has any more is gone, and is not restored.
 //
 // A quorum that has the hold now may consist of other nodes than the one that granted it. The others got it by a
 // request of the acquisition, which no node carries out after its not-after, or by a seed, which is sent only after a
 // round in which a quorum had the hold.
-func (c *Client) keep(ctx context.Context, ids []string, ttls []int64) ([]luacall.RenewStatus, error) {
+func (c *Client) renew(ctx context.Context, ids []string, ttls []int64) ([]luacall.RenewStatus, error) {
 	r := c.newRound(make([]*hold, len(ids)))
 	for i, id := range ids {
 		r.holds[i] = c.find(id)
@@ -107,7 +107,7 @@ func (r *round) send(at int, ttls []int64) {
 		if h == nil {
 			continue
 		}
-		if ask, ok := h.keepAt(at, ttls[i]); ok {
+		if ask, ok := h.renewalAt(at, ttls[i]); ok {
 			asks, of = append(asks, ask), append(of, i)
 		} else {
 			r.mu.Lock()
@@ -122,7 +122,7 @@ func (r *round) send(at int, ttls []int64) {
 				if r.stale(now) {
 					return nil
 				}
-				return c.nodes[at].server.Keep(asks, c.core.FenceTTL)
+				return c.nodes[at].server.Renew(asks, c.core.FenceTTL)
 			},
 			onAnswer: func(_ *command, reply luacall.QuorumReply, err error) bool {
 				r.onAnswer(at, of, ttls, reply, err)
@@ -144,12 +144,12 @@ func (r *round) send(at int, ttls []int64) {
 
 // onAnswer handles a node's answer, even one that comes after the round ended.
 //
-// The hold's mutex is taken before the round's here, and released in between: keptAt returns first. seed is
+// The hold's mutex is taken before the round's here, and released in between: renewedAt returns first. seed is
 // called with the round's mutex held, in the order that Client names.
 func (r *round) onAnswer(at int, of []int, ttls []int64, reply luacall.QuorumReply, err error) {
 	for k, i := range of {
 		if err == nil {
-			r.holds[i].keptAt(at, reply.Kept[k])
+			r.holds[i].renewedAt(at, reply.Renewals[k])
 		}
 	}
 	r.mu.Lock()
@@ -158,9 +158,9 @@ func (r *round) onAnswer(at int, of []int, ttls []int64, reply luacall.QuorumRep
 		switch {
 		case err != nil:
 			r.failed[r.client.nodes[at]] = err
-		case reply.Kept[k] == luacall.Renewed:
+		case reply.Renewals[k] == luacall.Renewed:
 			r.yes[i]++
-		case reply.Kept[k] != luacall.RenewFailed:
+		case reply.Renewals[k] != luacall.RenewFailed:
 			r.no[i]++
 		}
 	}
@@ -198,31 +198,31 @@ func (r *round) conclude(ttls []int64) ([]luacall.RenewStatus, error) {
 	return said, nil
 }
 
-// keepAt is the question for node i about the hold. It reports false if the node cannot have it.
-func (h *hold) keepAt(i int, ttl int64) (luacall.QuorumHold, bool) {
+// renewalAt is the question for node i about the hold. It reports false if the node cannot have it.
+func (h *hold) renewalAt(i int, ttl int64) (luacall.QuorumHold, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.keepLocked(ttl), h.phase == held && h.spots[i].stand != absent
+	return h.renewalLocked(ttl), h.phase == held && h.spots[i].stand != absent
 }
 
-func (h *hold) keepLocked(ttl int64) luacall.QuorumHold {
+func (h *hold) renewalLocked(ttl int64) luacall.QuorumHold {
 	return luacall.QuorumHold{Lock: h.lock.key, Token: h.lock.token, ID: h.nodeID, TTL: ttl, Fence: h.fence}
 }
 
-// keptAt records node i's answer.
-func (h *hold) keptAt(i int, said luacall.RenewStatus) {
+// renewedAt records node i's answer.
+func (h *hold) renewedAt(i int, said luacall.RenewStatus) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case said == luacall.Renewed:
-		h.keptLocked(i)
+		h.standsLocked(i)
 	case said != luacall.RenewFailed:
 		h.missingLocked(i)
 	}
 }
 
-// keptLocked: the hold stands at node i, with its token.
-func (h *hold) keptLocked(i int) {
+// standsLocked: the hold stands at node i, with its token.
+func (h *hold) standsLocked(i int) {
 	if at := &h.spots[i]; at.stand != leaving && at.stand != absent {
 		at.stand = member
 	}

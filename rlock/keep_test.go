@@ -1,0 +1,316 @@
+package rlock_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/simredis"
+	"github.com/holdfast-go/holdfast/multilock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// keepLease is a lease that nothing in these tests comes near to.
+const keepLease = 30 * time.Second
+
+// keepFor is longer than any of the tests' pauses.
+const keepFor = 900 * time.Millisecond
+
+// warmKept is a client with a kept lock which nobody holds. The first token of a name has no others beside it, so the
+// name is locked once before.
+func warmKept(t *testing.T, sim *timeSim, d time.Duration) (*rlock.Client, *rlock.Lock) {
+	t.Helper()
+	client := sim.client(t, rlock.ClientOptions{Lease: keepLease})
+	require.NoError(t, timeLock(t, t.Context(), rlock.New(client, "n")).unlock())
+	time.Sleep(10 * time.Millisecond)
+	lock := rlock.New(client, "n", rlock.Keep(d))
+	require.NoError(t, timeLock(t, t.Context(), lock).unlock())
+	require.True(t, sim.holds("n"))
+	return client, lock
+}
+
+// A kept lock is locked again without a request, with a context and a token of its own.
+func TestAKeptLockSendsNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, lock := warmKept(t, sim, keepFor)
+		asked, released := sim.count("acquire"), sim.count("release")
+		var fences []int64
+		for range 50 {
+			first := timeLock(t, t.Context(), lock)
+			hold := timeHeld(t, first.ctx, lock)
+			require.NoError(t, first.unlock())
+			require.ErrorIs(t, context.Cause(first.ctx), rlock.ErrReleased)
+			require.ErrorIs(t, first.unlock(), rlock.ErrNotHeld)
+			fences = append(fences, hold.Fence)
+			held, unlock, err := lock.TryLock(t.Context())
+			require.NoError(t, err)
+			fences = append(fences, timeHeld(t, held, lock).Fence)
+			require.NoError(t, unlock())
+			time.Sleep(time.Millisecond)
+		}
+		require.IsIncreasing(t, fences)
+		require.Equal(t, asked, sim.count("acquire"))
+		require.Equal(t, released, sim.count("release"))
+	})
+}
+
+// It is released when it was unused for as long as it may be.
+func TestAKeptLockIsReleasedInTime(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		const d = 100 * time.Millisecond
+		_, lock := warmKept(t, sim, d)
+		time.Sleep(d / 2)
+		require.NoError(t, timeLock(t, t.Context(), lock).unlock())
+		time.Sleep(d * 4 / 5)
+		require.True(t, sim.holds("n"), "it was used meanwhile")
+		time.Sleep(d * 2 / 5)
+		require.False(t, sim.holds("n"))
+	})
+}
+
+// However often it is used, a kept lock is really released once a second: others may want it who cannot say so.
+func TestAKeptLockIsReleasedOnceASecond(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, lock := warmKept(t, sim, keepFor)
+		released, began := sim.count("release"), time.Now()
+		for time.Since(began) < 10*time.Second {
+			require.NoError(t, timeLock(t, t.Context(), lock).unlock())
+			time.Sleep(10 * time.Millisecond)
+		}
+		n := sim.count("release") - released
+		require.GreaterOrEqual(t, n, 9)
+		require.LessOrEqual(t, n, 11)
+	})
+}
+
+// Another process has an idle lock as soon as its keeper has heard that it wants it: by Lock, and by TryLock.
+func TestAnIdleLockIsGivenToAnother(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(context.Context, *rlock.Lock) (context.Context, func() error, error){
+		"Lock": func(ctx context.Context, l *rlock.Lock) (context.Context, func() error, error) {
+			return l.Lock(ctx)
+		},
+		"TryLock": func(ctx context.Context, l *rlock.Lock) (context.Context, func() error, error) {
+			return l.TryLock(ctx)
+		},
+		"in a set": func(ctx context.Context, l *rlock.Lock) (context.Context, func() error, error) {
+			return multilock.New([]*rlock.Lock{l}).Lock(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				_, kept := warmKept(t, sim, keepFor)
+				time.Sleep(50 * time.Millisecond) // the subscription stands
+				other := sim.client(t, rlock.ClientOptions{Lease: keepLease})
+				began := time.Now()
+				_, unlock, err := take(t.Context(), rlock.New(other, "n"))
+				require.NoError(t, err)
+				require.Less(t, time.Since(began), 20*time.Millisecond)
+
+				_, _, err = kept.TryLock(t.Context())
+				require.ErrorIs(t, err, rlock.ErrBusy)
+				require.NoError(t, unlock())
+				require.NoError(t, timeLock(t, t.Context(), kept).unlock())
+				require.False(t, sim.holds("n"), "a name that others want is not kept for a while")
+				time.Sleep(time.Second)
+				require.NoError(t, timeLock(t, t.Context(), kept).unlock())
+				require.True(t, sim.holds("n"), "and then again")
+			})
+		})
+	}
+}
+
+// A hold that others want goes on to its end, and is released then.
+func TestAHeldLockIsReleasedForAnother(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, kept := warmKept(t, sim, keepFor)
+		time.Sleep(50 * time.Millisecond)
+		hold := timeLock(t, t.Context(), kept)
+		other := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n")
+		got := make(chan timeHold, 1)
+		go func() { got <- timeLock(t, t.Context(), other) }()
+		time.Sleep(200 * time.Millisecond)
+		require.NoError(t, hold.ctx.Err())
+		require.Empty(t, got)
+		_, _, err := other.TryLock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy)
+		require.NoError(t, hold.unlock())
+		time.Sleep(20 * time.Millisecond)
+		require.NoError(t, timeReceive(t, got, "the lock").unlock())
+	})
+}
+
+// One that cannot say that it wants the lock, as Redisson's clients cannot, waits for a second at most: it hears the
+// release that comes by then, and the process that kept the lock lets it have its turn.
+func TestAKeptLockIsGivenToAStranger(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, kept := warmKept(t, sim, keepFor)
+		stranger := sim.Client()
+		released := stranger.Subscribe(t.Context(), "redisson_lock__channel:{n}")
+		defer func() { require.NoError(t, released.Close()) }()
+		_, err := released.Receive(t.Context())
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ctx.Err() == nil {
+				if _, unlock, err := kept.Lock(ctx); err == nil {
+					_ = unlock()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		began := time.Now()
+		for took := false; !took; {
+			_, err := released.ReceiveMessage(t.Context())
+			require.NoError(t, err)
+			took, err = stranger.HSetNX(t.Context(), "n", "stranger:1", 1).Result()
+			require.NoError(t, err)
+			if took && stranger.HLen(t.Context(), "n").Val() > 1 { // it was there already
+				took = false
+				require.NoError(t, stranger.HDel(t.Context(), "n", "stranger:1").Err())
+			}
+		}
+		require.Less(t, time.Since(began), 1500*time.Millisecond)
+		stop()
+		<-done
+		require.NoError(t, stranger.Del(t.Context(), "n").Err())
+	})
+}
+
+// An idle lock is in nobody's way in its own process: a handle that asks for something else takes it.
+func TestAnIdleLockIsInNobodysWayHere(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(t *testing.T, client *rlock.Client) (func() error, error){
+		"TryLock of a plain handle": func(t *testing.T, client *rlock.Client) (func() error, error) {
+			_, unlock, err := rlock.New(client, "n").TryLock(t.Context())
+			return unlock, err
+		},
+		"Lock of a plain handle": func(t *testing.T, client *rlock.Client) (func() error, error) {
+			_, unlock, err := rlock.New(client, "n").Lock(t.Context())
+			return unlock, err
+		},
+		"another lease": func(t *testing.T, client *rlock.Client) (func() error, error) {
+			_, unlock, err := rlock.New(client, "n", rlock.Keep(keepFor), rlock.Lease(2*keepLease)).TryLock(t.Context())
+			return unlock, err
+		},
+		"Lock of a set": func(t *testing.T, client *rlock.Client) (func() error, error) {
+			set := multilock.New([]*rlock.Lock{rlock.New(client, "m"), rlock.New(client, "n")})
+			_, unlock, err := set.Lock(t.Context())
+			return unlock, err
+		},
+		"TryLock of a set": func(t *testing.T, client *rlock.Client) (func() error, error) {
+			set := multilock.New([]*rlock.Lock{rlock.New(client, "m"), rlock.New(client, "n")})
+			_, unlock, err := set.TryLock(t.Context())
+			return unlock, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				client, _ := warmKept(t, sim, keepFor)
+				began := time.Now()
+				unlock, err := take(t, client)
+				require.NoError(t, err)
+				require.Less(t, time.Since(began), 50*time.Millisecond)
+				require.NoError(t, unlock())
+				require.False(t, sim.holds("n"))
+			})
+		})
+	}
+}
+
+// A kept lock that the store does not have any more, because somebody deleted its key, is taken anew.
+func TestAKeptLockThatIsGoneIsNotEntered(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client, kept := warmKept(t, sim, keepFor)
+		require.NoError(t, kept.Break(t.Context()))
+		require.False(t, sim.holds("n"))
+		hold := timeLock(t, t.Context(), kept)
+		require.True(t, sim.holds("n"), "it asked")
+		require.NoError(t, hold.unlock())
+		require.NoError(t, client.Close(), "nobody holds what is kept")
+		require.False(t, sim.holds("n"), "Close releases it")
+	})
+}
+
+// A process that stood still for longer than the lease does not enter what it kept.
+func TestAKeptLockEndsWithItsValidity(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, kept := warmKept(t, sim, keepFor)
+		sim.suffer(timeAlways(simredis.Cut))
+		time.Sleep(2 * keepLease)
+		sim.suffer(nil)
+		asked := sim.count("acquire")
+		require.NoError(t, timeLock(t, t.Context(), kept).unlock())
+		require.Greater(t, sim.count("acquire"), asked)
+	})
+}
+
+// Two processes that want the same kept lock in turns do not hand it back and forth by messages: after a few it is not
+// kept any more.
+func TestTwoThatAlternateDoNotKeep(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		wants := sim.Client().PSubscribe(t.Context(), "holdfast_wanted:*")
+		defer func() { require.NoError(t, wants.Close()) }()
+		_, err := wants.Receive(t.Context())
+		require.NoError(t, err)
+		said := wants.Channel(redis.WithChannelSize(10_000))
+		var all sync.WaitGroup
+		var turns [2]int
+		for i := range turns {
+			lock := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n", rlock.Keep(keepFor))
+			all.Go(func() {
+				for began := time.Now(); time.Since(began) < time.Minute; turns[i]++ {
+					hold := timeLock(t, t.Context(), lock)
+					time.Sleep(time.Millisecond)
+					require.NoError(t, hold.unlock())
+					time.Sleep(3 * time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		for _, n := range turns {
+			require.Greater(t, n, 8_000, "%v", turns)
+		}
+		require.Less(t, len(said), 40)
+	})
+}
+
+func TestKeepArguments(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client := sim.client(t, rlock.ClientOptions{Lease: 900 * time.Millisecond})
+		asked := sim.count("acquire")
+		for problem, options := range map[string][]rlock.Option{
+			"at least 1ms":    {rlock.Keep(time.Microsecond)},
+			"at most 1s":      {rlock.Keep(time.Second + time.Millisecond)},
+			"than the lease":  {rlock.Keep(301 * time.Millisecond), rlock.Lease(300 * time.Millisecond)},
+			"with FixedLease": {rlock.Keep(time.Second), rlock.FixedLease(time.Minute)},
+			"with MinHold":    {rlock.MinHold(time.Second), rlock.Keep(time.Second)},
+			"with MaxHold":    {rlock.Keep(time.Second), rlock.MaxHold(time.Second)},
+		} {
+			_, _, err := rlock.New(client, "n", options...).Lock(t.Context())
+			var bad *rlock.ArgumentError
+			require.ErrorAs(t, err, &bad, problem)
+			require.Equal(t, "Keep", bad.Name)
+			require.True(t, strings.Contains(bad.Problem, problem), bad.Problem)
+		}
+		require.Equal(t, asked, sim.count("acquire"))
+	})
+}
