@@ -32,7 +32,7 @@ var indirectKeys = map[string][]string{
 
 var (
 	keyedCall = regexp.MustCompile(`redis\.p?call\('(\w+)'(?:, ([^,()]+(?:\(\w+)?))?`)
-	unkeyed   = []string{"TIME", "INFO", "PUBSUB"}
+	unkeyed   = []string{"TIME", "INFO", "PUBSUB", "PUBLISH"}
 )
 
 // indirect returns the expressions in the place of a key that are no literal.

@@ -276,7 +276,7 @@ func TestTwoThatAlternateDoNotKeep(t *testing.T) {
 		for i := range turns {
 			lock := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n", rlock.Keep(keepFor))
 			all.Go(func() {
-				for began := time.Now(); time.Since(began) < time.Minute; turns[i]++ {
+				for began := time.Now(); time.Since(began) < 10*time.Second; turns[i]++ {
 					hold := timeLock(t, t.Context(), lock)
 					time.Sleep(time.Millisecond)
 					require.NoError(t, hold.unlock())
@@ -286,9 +286,9 @@ func TestTwoThatAlternateDoNotKeep(t *testing.T) {
 		}
 		all.Wait()
 		for _, n := range turns {
-			require.Greater(t, n, 8_000, "%v", turns)
+			require.Greater(t, n, 1_200, "%v", turns)
 		}
-		require.Less(t, len(said), 40)
+		require.Less(t, len(said), 20)
 	})
 }
 

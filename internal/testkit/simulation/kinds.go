@@ -88,7 +88,10 @@ var keptKind = kind{
 		}
 		return of(rlock.New(w.client, name, opts...), 1, false)
 	},
-	same: plainKind.same, inside: plainKind.inside, idle: plainKind.idle,
+	same: plainKind.same, inside: plainKind.inside,
+	idle: func(in *world, waits []*wait) bool { // one that a process keeps is nobody's
+		return plainKind.idle(in, waits) || len(in.book.locks[waits[0].name].holds) == 0
+	},
 }
 
 // rwRoom is more than there are readers.
