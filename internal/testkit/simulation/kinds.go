@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
 )
@@ -80,7 +81,7 @@ var keptKind = kind{
 	name: "kept", room: 1, act: (*worker).hold, breaks: breakLock,
 	want: func(w *worker, name string) want {
 		if w.random.IntN(4) == 0 {
-			return plainKind.want(w, name)
+			return of(rlock.New(w.client, name, w.options()...), 1, false)
 		}
 		opts := []rlock.Option{rlock.Keep(time.Millisecond + draw(w.random, engine.KeepMost-time.Millisecond))}
 		if w.random.IntN(8) == 0 {
@@ -89,8 +90,17 @@ var keptKind = kind{
 		return of(rlock.New(w.client, name, opts...), 1, false)
 	},
 	same: plainKind.same, inside: plainKind.inside,
-	idle: func(in *world, waits []*wait) bool { // one that a process keeps is nobody's
-		return plainKind.idle(in, waits) || len(in.book.locks[waits[0].name].holds) == 0
+	idle: func(in *world, waits []*wait) bool { // what a process keeps is nobody's
+		for _, p := range in.processes {
+			core, _ := (*redisclient.Client)(p.client).Core()
+			holds, _ := core.Engine.Locals()
+			for _, h := range holds {
+				if h.Name == waits[0].name {
+					return false
+				}
+			}
+		}
+		return true
 	},
 }
 
