@@ -91,6 +91,46 @@ func TestAKeptLockIsReleasedOnceASecond(t *testing.T) {
 	})
 }
 
+// A turn that ends later than a second after the lock was acquired ends with a release.
+func TestATurnThatEndsLateIsNotKept(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		_, lock := warmKept(t, sim, keepFor)
+		time.Sleep(keepFor / 2)
+		hold := timeLock(t, t.Context(), lock)
+		time.Sleep(keepFor)
+		require.NoError(t, hold.unlock())
+		require.False(t, sim.holds("n"))
+	})
+}
+
+// The process that kept a lock leaves it to the one that asked for it, though that one does not listen yet.
+func TestTheOneThatAskedIsNext(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client, lock := warmKept(t, sim, keepFor)
+		far, err := rlock.NewClient(redis.NewClient(sim.FarOptions(2*time.Millisecond)), nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, far.Close()) }()
+		warm := timeLock(t, t.Context(), rlock.New(client, "warm"))
+		_, _, err = rlock.New(far, "warm", rlock.MaxWait(50*time.Millisecond)).Lock(t.Context())
+		require.ErrorIs(t, err, rlock.ErrBusy) // it has a connection to listen on now
+		require.NoError(t, warm.unlock())
+		hold := timeLock(t, t.Context(), lock)
+		got := make(chan timeHold, 1)
+		go func() { got <- timeLock(t, t.Context(), rlock.New(far, "n")) }()
+		time.Sleep(1500 * time.Microsecond) // it was refused, and does not know that yet
+		require.NoError(t, hold.unlock())
+		again := make(chan timeHold, 1)
+		go func() { again <- timeLock(t, t.Context(), rlock.New(client, "n")) }()
+		time.Sleep(50 * time.Millisecond)
+		require.Len(t, got, 1, "the other one was first")
+		require.Empty(t, again)
+		require.NoError(t, (<-got).unlock())
+		require.NoError(t, (<-again).unlock())
+	})
+}
+
 // Another process has an idle lock as soon as its keeper has heard that it wants it: by Lock, and by TryLock.
 func TestAnIdleLockIsGivenToAnother(t *testing.T) {
 	t.Parallel()
@@ -146,7 +186,8 @@ func TestAHeldLockIsReleasedForAnother(t *testing.T) {
 		require.ErrorIs(t, err, rlock.ErrBusy)
 		require.NoError(t, hold.unlock())
 		time.Sleep(20 * time.Millisecond)
-		require.NoError(t, timeReceive(t, got, "the lock").unlock())
+		require.Len(t, got, 1)
+		require.NoError(t, (<-got).unlock())
 	})
 }
 
@@ -242,6 +283,9 @@ func TestAKeptLockThatIsGoneIsNotEntered(t *testing.T) {
 		hold := timeLock(t, t.Context(), kept)
 		require.True(t, sim.holds("n"), "it asked")
 		require.NoError(t, hold.unlock())
+		time.Sleep(time.Second)
+		require.NoError(t, timeLock(t, t.Context(), kept).unlock())
+		require.True(t, sim.holds("n"), "it is kept")
 		require.NoError(t, client.Close(), "nobody holds what is kept")
 		require.False(t, sim.holds("n"), "Close releases it")
 	})

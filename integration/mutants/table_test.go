@@ -548,7 +548,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a hold whose count is on its way is passed on",
 		file: "internal/hold/grant.go",
-		old:  `!g.settledLocked() || `,
+		old:  ` && g.settledLocked()`,
 		new:  ``,
 		in:   "rlock", by: "^TestWhatIsNotPassedOn$",
 	}, {

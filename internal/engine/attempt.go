@@ -43,7 +43,8 @@ func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 		w.attempts.Refused(sent.Receipt)
 		w.toldBusy()
 		w.placed(sent.reply)
-		w.tells, w.recalled = sent.reply.Also, sent.reply.Recalled
+		w.tells = sent.reply.Also
+		w.recalled = sent.reply.Recalled
 		return nil, sent.reply.PTTL, nil
 	}
 	h, err := w.granted(sent)

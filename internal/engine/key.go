@@ -283,7 +283,9 @@ func (k *Key) endRunLocked(last time.Duration, ends runEnd) (owed int) {
 		return 0
 	}
 	q.Remember(now)
-	if q.GoesOn(last, now) {
+	if ends.asked {
+		q.EndSeries()
+	} else if q.GoesOn(last, now) {
 		return 0
 	}
 	return ends.others

@@ -133,6 +133,7 @@ type runEnd struct {
 	heard     store.Count // what had been heard of the key before the release was sent
 	receivers int64       // that its message reached
 	others    int         // how many other processes that is
+	asked     bool        // one of them has said that it waits
 }
 
 // endRun begins the end of a run: the release of g is about to be sent. With a queue in the store, the store says whose
@@ -155,7 +156,7 @@ func (r runEnd) reached(e *Engine, g *Grant, receivers int64) runEnd {
 // wanted is r where another process has said that it waits for the key: it is owed a turn, though it may not listen yet.
 func (r runEnd) wanted() runEnd {
 	if r.over {
-		r.receivers, r.others = max(r.receivers, 1), max(r.others, 1)
+		r.receivers, r.others, r.asked = max(r.receivers, 1), max(r.others, 1), true
 	}
 	return r
 }

@@ -209,16 +209,6 @@ func (g *Grant) IsIdleLocked() bool { return g.state == idle }
 // Keep is for how long the grant may be idle.
 func (g *Grant) Keep() time.Duration { return g.terms.Keep }
 
-// ResumeLocked begins the next Hold of an idle grant. It returns nil if the store has to be asked, as PassToLocked does.
-func (g *Grant) ResumeLocked(want Want, fence int64) *Hold {
-	now := g.host.Clock.Now()
-	if g.state != idle || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
-		return nil
-	}
-	g.state = stands
-	return g.beginLocked(now, fence)
-}
-
 // passesLocked reports that nothing which a grant went through keeps it from the next caller, and that the store need
 // not be asked whether it stands.
 func (g *Grant) passesLocked(now time.Duration) bool {
@@ -226,8 +216,8 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 }
 
 // PassToLocked begins the next Hold of a grant whose last one is over: its contexts have ended, and nobody else has
-// ended the grant since. Validity is what the store last confirmed; passing does not raise it, and renewals go on. It
-// returns nil, and the grant stays as it is, if the store has to be asked:
+// ended the grant since. It may have been idle in between. Validity is what the store last confirmed; passing does not
+// raise it, and renewals go on. It returns nil, and the grant stays as it is, if the store has to be asked:
 //
 //   - the lease is half over, or its last renewal failed;
 //   - one of the two does not renew it, or the next one wants another lease;
@@ -244,7 +234,7 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
 func (g *Grant) PassToLocked(want Want, fence int64, place string) *Hold {
 	now := g.host.Clock.Now()
-	if g.state != between || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
+	if g.state != between && g.state != idle || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
 		return nil
 	}
 	g.state = stands

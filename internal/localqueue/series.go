@@ -32,6 +32,9 @@ func (q *Queue) GoesOn(start, now time.Duration) bool {
 	return true
 }
 
+// EndSeries ends a series because another process has said that it waits.
+func (q *Queue) EndSeries() { q.series = series{} }
+
 // Remember has the queue remembered for RunPause, though nobody holds or waits: a process that comes back by then goes
 // on with its series, or owes what it owed.
 func (q *Queue) Remember(now time.Duration) { q.remembered = now + RunPause }

@@ -1,0 +1,92 @@
+package mutants
+
+// Mutants of locks that stay with a process.
+func init() {
+	table = append(table, []mutant{
+		{
+			name: "an idle lock is not released when another process wants it",
+			file: "internal/engine/wanted.go",
+			old:  "if g != nil {\n\t\te.sender.Spawn(g.letGo)",
+			new:  "if g != nil && g.id == \"\" {\n\t\te.sender.Spawn(g.letGo)",
+			in:   "rlock", by: "^TestAnIdleLockIsGivenToAnother$",
+		}, {
+			name: "a hold that another process wants stays idle after its end",
+			file: "internal/engine/idle.go",
+			old:  `return !g.kept.wanted && !g.suspect`,
+			new:  `return !g.suspect`,
+			in:   "rlock", by: "^TestAHeldLockIsReleasedForAnother$",
+		}, {
+			name: "a want that comes before the answer is forgotten",
+			file: "internal/engine/wanted.go",
+			old:  `if w.ID == id {`,
+			new:  `if w.ID == "" {`,
+			in:   "internal/engine", by: "^TestAWantThatComesBeforeTheAnswerIsRemembered$",
+		}, {
+			name: "the script does not say that somebody waits",
+			file: "lua/fragment_want.lua",
+			old:  `redis.pcall('PUBLISH', 'holdfast_wanted:' .. client, fields[1] .. ' ' .. lock)`,
+			new:  `redis.pcall('PUBLISH', 'holdfast_wanted:' .. client, '')`,
+			in:   "rlock", by: "^TestAnIdleLockIsGivenToAnother$",
+		}, {
+			name: "a try does not wait until the lock was let go",
+			file: "internal/engine/acquire.go",
+			old:  `if err == nil && w.recalled && n == 0 {`,
+			new:  `if err == nil && w.recalled && n == 1 {`,
+			in:   "rlock", by: "^TestAnIdleLockIsGivenToAnother$",
+		}, {
+			name: "an idle lock is kept for ever",
+			file: "internal/engine/idle.go",
+			old:  "g.kept.armed = false\n\t\te.sender.Spawn(g.letGo)",
+			new:  "g.kept.armed = false",
+			in:   "rlock", by: "^TestAKeptLockIsReleasedInTime$",
+		}, {
+			name: "a lock is kept although the store's word on it is old",
+			file: "internal/engine/idle.go",
+			old:  `g.spare > 0 && now-g.since < KeepMost`,
+			new:  `g.spare > 0 && now-g.since >= 0`,
+			in:   "rlock", by: "^TestATurnThatEndsLateIsNotKept$",
+		}, {
+			name: "a kept lock gives the same token twice",
+			file: "internal/engine/idle.go",
+			old:  `g.fence, g.spare = g.fence+1, g.spare-1`,
+			new:  `g.spare--`,
+			in:   "rlock", by: "^TestAKeptLockSendsNothing$",
+		}, {
+			name: "an idle lock is in the way of a try of its own process",
+			file: "internal/engine/idle.go",
+			old:  `if e.keeper.idles() == 0 {`,
+			new:  `if e.keeper.idles() >= 0 {`,
+			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
+		}, {
+			name: "an idle lock is in the way of a waiter of its own process",
+			file: "internal/engine/waiter.go",
+			old:  `if g := k.unusedLocked(w.req.Proto); g != nil {`,
+			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && tryOnly {`,
+			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
+		}, {
+			name: "a name that others want is kept again at once",
+			file: "internal/engine/idle.go",
+			old:  `return !known || now >= b.until`,
+			new:  `return !known || b.until >= 0`,
+			in:   "rlock", by: "^TestTwoThatAlternateDoNotKeep$",
+		}, {
+			name: "a process that is asked for a lock takes it again before the other one",
+			file: "internal/engine/release.go",
+			old:  `r.receivers, r.others, r.asked = max(r.receivers, 1), max(r.others, 1), true`,
+			new:  `_ = r.receivers`,
+			in:   "rlock", by: "^TestTheOneThatAskedIsNext$",
+		}, {
+			name: "Close names what nobody holds",
+			file: "internal/engine/close.go",
+			old:  `if ended.Losers > 0 {`,
+			new:  `if ended.Losers >= 0 {`,
+			in:   "rlock", by: "^TestAKeptLockThatIsGoneIsNotEntered$",
+		}, {
+			name: "a holder is not told that somebody of its process waits",
+			file: "internal/engine/waiter.go",
+			old:  "if w.Look() == localqueue.Waiting {\n\t\t\tk.wantedHereLocked()",
+			new:  "if w.Look() == localqueue.Granted {\n\t\t\tk.wantedHereLocked()",
+			in:   "rlock", by: "^TestWanted$",
+		},
+	}...)
+}
