@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/lock"
@@ -98,7 +99,7 @@ func (l *Lock) sort(o handle.Options) error {
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
 		req.Member = true
-		if !req.Proto.Traits().Joins {
+		if !req.Proto.Traits().InSets {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue
 		}
@@ -132,7 +133,7 @@ func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, 
 	case parts.Engine == nil:
 		return nil, engine.Request{}, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	}
-	req := o.Over(parts.Request)
+	req := o.Apply(parts.Request)
 	if err := vet(req, o, parts.Engine.Lease()); err != nil {
 		return nil, engine.Request{}, err
 	}
@@ -141,16 +142,10 @@ func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, 
 
 // vet checks options of the set, and of a member, that a set cannot have.
 func vet(req engine.Request, o handle.Options, lease time.Duration) error {
-	switch {
-	case req.MinHold > 0:
+	if req.MinHold > 0 {
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold, Problem: "must not be given in a set of locks"}
-	case o.Renewed > 0 && o.Lease > 0:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
-	case o.Renewed > 0 && o.Renewed < lease/3:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
-			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
 	}
-	return nil
+	return client.CheckTimes(o, req, lease)
 }
 
 // longest is how long the whole wait may take: what the options say, or else the shortest of the members' clients.

@@ -95,14 +95,14 @@ func New(cfg Config) *Engine {
 	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
-		Answered: e.events.answered(),
+		OnCommand: e.events.onCommand(),
 	})
 	return e
 }
 
-// Answered is what reports a script to the observer that did not go through the store: nil if nobody is told. What is
+// OnCommand is what reports a script to the observer that did not go through the store: nil if nobody is told. What is
 // reported when the engine has been closed is dropped.
-func (e *Engine) Answered() func(store.Command) { return e.events.answered() }
+func (e *Engine) OnCommand() func(store.Command) { return e.events.onCommand() }
 
 // Warn adds a line to the client's log, and does not wait for it.
 func (e *Engine) Warn(text string, args ...any) { e.events.warn(text, args...) }
@@ -133,6 +133,11 @@ func (e *Engine) newID() string {
 // refuse makes the error of a call that a closed engine does not take.
 func (e *Engine) refuse(p store.Protocol) error {
 	return &callError{kind: e.cfg.Errors.Closed, of: p}
+}
+
+// notHeld makes the error of a call that finds no hold.
+func (e *Engine) notHeld(p store.Protocol) error {
+	return &callError{kind: e.cfg.Errors.NotHeld, of: p}
 }
 
 // unavailable makes the error of a call that the store did not answer, or answered with an error. A key that belongs to

@@ -47,12 +47,8 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (_ Passage, err e
 	if err := p.Traits().Stays; err != nil {
 		return Passage{}, err
 	}
-	l := e.carried(ctx, p)
-	if l == nil {
-		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
-	}
-	g := grantOf(l.Hold())
-	if err := g.standing(l); err != nil {
+	l, g, err := e.holding(ctx, p)
+	if err != nil {
 		return Passage{}, err
 	}
 	alone, ok := l.Hold().Export(l)
@@ -145,10 +141,10 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 	if err := p.Traits().Stays; err != nil {
 		return nil, err
 	}
-	req.told = e.tell(ctx, req, true)
-	defer func() { req.told.End(err) }()
+	req.observed = e.observe(ctx, req, true)
+	defer func() { req.observed.End(err) }()
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, ContextError(ctx)
 	}
 	id, began := e.newID(), e.clock.Now()
 	late, err := e.adopt(ctx, crash.Adopt, req, store.Ask{ID: id, From: from.id()})
@@ -194,9 +190,9 @@ func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask s
 		if w.attempts.InDoubt() {
 			e.disown(req, ask.ID, w.attempts.Late(), 0)
 		}
-		return 0, e.ended(ctx, req.Proto, sent.err)
+		return 0, e.unserved(ctx, req.Proto, sent.err)
 	case sent.reply.Status == store.Gone:
-		return 0, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto}
+		return 0, e.notHeld(req.Proto)
 	}
 	return w.attempts.Late(), nil
 }
