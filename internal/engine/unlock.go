@@ -79,7 +79,7 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 // foundLost does what is left to do for a grant that an unlock found lost.
 func (g *Grant) foundLost(ended hold.Ended) {
 	e := g.engine()
-	e.watchdog.Lose(&g.Lease, ended.Cause)
+	e.watchdog.Lose(&g.Lease)
 	ended.Contexts()
 	e.sender.Disown(g.disowned(0))
 	g.key.drop(g)
