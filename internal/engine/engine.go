@@ -159,9 +159,9 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 func (e *Engine) Closed() bool { return e.sender.Closed() }
 
 // replaced is called when a primary has been replaced by another one, which may not have heard of the last
-// acquisitions and releases. What it has not heard of it may give to others. A client of one server can do nothing about
-// that but learn of it soon. All holds are renewed at once, so that a hold that the new primary does not know is told of
-// now and not after a third of a lease; what was released is released again.
+// acquisitions and releases. What it has not heard of it may give to others. A client of one server can do nothing
+// about that but learn of it soon. All holds are renewed at once, so that a hold that the new primary does not know is
+// told of now and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
 	for _, g := range e.table.all() {
 		e.watchdog.Hurry(&g.Lease)

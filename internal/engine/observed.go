@@ -17,8 +17,8 @@ type Call struct {
 	Fence  int64
 }
 
-// Observed is a call of which the observer was told that it began. It belongs to the goroutine of that call, which tells
-// the end once. A nil Observed is a call of which nobody is told: everything costs a comparison then.
+// Observed is a call of which the observer was told that it began. It belongs to the goroutine of that call, which
+// tells the end once. A nil Observed is a call of which nobody is told: everything costs a comparison then.
 //
 // The call's end is told after its hold's beginning, since End has the id and the token. So an observer that counts
 // holds never sees a call succeed without one.
@@ -83,7 +83,9 @@ func (t *Observed) End(err error) {
 //
 // The context is the parent of the held one. It is made before the level is, since a level that is open can be lost,
 // and its context must end all that the application made of it.
-func (t *Observed) Holds(ctx context.Context, id string, fence int64, since time.Duration) (context.Context, *hold.Owner) {
+func (t *Observed) Holds(
+	ctx context.Context, id string, fence int64, since time.Duration,
+) (context.Context, *hold.Owner) {
 	if t == nil {
 		return ctx, nil
 	}

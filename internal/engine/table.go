@@ -128,8 +128,8 @@ func (t *table) held(proto store.Protocol) bool {
 	return false
 }
 
-// answerAll ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from another
-// (a latch that is open is open to all of them).
+// answerAll ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from
+// another (a latch that is open is open to all of them).
 func (t *table) answerAll(proto store.Protocol, asked time.Duration) {
 	k := t.lock(proto.Key())
 	defer k.unlock()

@@ -87,9 +87,9 @@ func (w *waiter) took(sent asked) *hold.Hold {
 	return nothing
 }
 
-// Change carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however often
-// it has to be sent. It gives up when ctx ends, and when the store has not answered for the release timeout; then it
-// may have been carried out, or not.
+// Change carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however
+// often it has to be sent. It gives up when ctx ends, and when the store has not answered for the release timeout; then
+// it may have been carried out, or not.
 func (e *Engine) Change(ctx context.Context, p store.Protocol, what store.Change) (store.ChangeReply, error) {
 	var none store.ChangeReply
 	if !e.sender.Begin() {
@@ -123,9 +123,9 @@ func (e *Engine) Change(ctx context.Context, p store.Protocol, what store.Change
 	return none, e.unserved(ctx, p, err)
 }
 
-// sendChange sends a change once. Whether it was carried out is known for certain unless the error says otherwise: a lost
-// answer is asked for again, by the same id, for as long as the store remembers that. The receipt of the first sending
-// fixes when it forgets the id, and so nothing is carried out that comes after it.
+// sendChange sends a change once. Whether it was carried out is known for certain unless the error says otherwise: a
+// lost answer is asked for again, by the same id, for as long as the store remembers that. The receipt of the first
+// sending fixes when it forgets the id, and so nothing is carried out that comes after it.
 func (e *Engine) sendChange(
 	ctx context.Context, p store.Protocol, what store.Change, ask *store.Ask,
 ) (reply store.ChangeReply, err error) {

@@ -24,7 +24,7 @@ type Passage struct {
 	Client string `json:"c"` // the exporter's
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
-	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock, by the store's clock; 0: not
+	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock (store.Instant); 0: not
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
@@ -115,7 +115,8 @@ func (e *Engine) isNotThere(err error) bool {
 // does not shorten that: the hold is in nobody's hands, and to return early would be to lose it.
 func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 	p := Passage{
-		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence, Retain: g.RetainedUntil(),
+		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
+		Retain: g.RetainedUntil(),
 	}
 	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
 	late, err := e.adopt(background, crash.Export, req, store.Ask{ID: p.id(), From: g.id, Beside: beside})

@@ -80,8 +80,8 @@ func (q *Queue) Trouble(w *Waiter) error {
 	return q.silent
 }
 
-// AnswerAll ends the wait of all that only wanted the answer which the store gave to a request sent at an instant: those
-// that were waiting by then. They are passed to each.
+// AnswerAll ends the wait of all that only wanted the answer which the store gave to a request sent at an instant:
+// those that were waiting by then. They are passed to each.
 func (q *Queue) AnswerAll(asked time.Duration, each func(*Waiter)) {
 	for w := q.first; w != nil; {
 		next := w.next

@@ -112,8 +112,8 @@ func (q *Queue) Try(w *Waiter) bool {
 }
 
 // refuses reports that a try of w need not ask the store: a local hold is in its way, or somebody in the queue that it
-// follows and that was refused, by the store or by such a hold, and so has an older claim. A waiter that was not refused
-// has none. While the store is silent, what it said before says nothing.
+// follows and that was refused, by the store or by such a hold, and so has an older claim. A waiter that was not
+// refused has none. While the store is silent, what it said before says nothing.
 func (q *Queue) refuses(w *Waiter) bool {
 	if q.Excluded(w.Kind) {
 		return true

@@ -45,8 +45,8 @@ type Protocol interface {
 	// Serving is the protocol of a hold, of this protocol, that was passed on to waiters which have places in the
 	// store's queue: its Release takes those away too. Without a queue it is this protocol.
 	Serving(ids []string) Protocol
-	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new id
-	// that is nobody's: the hold ends, and others get the lock when that time is over.
+	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new
+	// id that is nobody's: the hold ends, and others get the lock when that time is over.
 	Retaining(until int64, as string) Protocol
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had

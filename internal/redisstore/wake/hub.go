@@ -75,8 +75,8 @@ func (h *Hub) ListenFor(channel, key string) *Ticket {
 	return h.listen(make(chan struct{}, 1), channel, key)
 }
 
-// ListenOn is Listen for a caller that listens to several hubs: the wake-ups of all come on one channel of its own, which
-// must have room for one.
+// ListenOn is Listen for a caller that listens to several hubs: the wake-ups of all come on one channel of its own,
+// which must have room for one.
 func (h *Hub) ListenOn(wakes chan struct{}, channel string) *Ticket {
 	return h.listen(wakes, channel, "")
 }

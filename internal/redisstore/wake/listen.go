@@ -181,8 +181,8 @@ func (l *line) handle(msg any) error {
 	return nil
 }
 
-// message wakes the waiters of a channel, and returns its key; "" if it is listened to for none. A message for a channel
-// that was left is dropped: it was under way when the unsubscription was sent.
+// message wakes the waiters of a channel, and returns its key; "" if it is listened to for none. A message for a
+// channel that was left is dropped: it was under way when the unsubscription was sent.
 //
 // Messages are counted because each is a release. A writer's release publishes two: '1' for all waiters, and then '0'
 // for a thread of Java's that was about to sleep (rw_write_release.lua). If both counted, a process would take its own
