@@ -1,7 +1,6 @@
 package fairlock
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
@@ -34,10 +33,10 @@ func newQueue(client *redisclient.Client, name string) (*queue, error) {
 		return p, err
 	}
 	p.core, p.times = core, timesFor(core.MaxPoll)
-	plain := keys.Prefix("redisson_lock__channel", key)
+	plain := keys.Channel(key)
 	p.keys = luacall.Fair{
 		Lock:   key,
-		Token:  keys.Prefix("redisson_lock_token", key),
+		Token:  keys.Token(key),
 		Queue:  keys.Own("fair_queue", key),
 		Alive:  keys.Own("fair_alive", key),
 		State:  keys.Own("fair_state", key),
@@ -48,13 +47,7 @@ func newQueue(client *redisclient.Client, name string) (*queue, error) {
 		JavaTimes:   keys.Prefix("redisson_lock_timeout", key),
 		JavaChannel: plain + ":",
 	}
-	if core.Cluster && !keys.SameSlot(key, p.keys.Token, p.keys.Queue, p.keys.Client) {
-		return p, &rlock.ArgumentError{
-			Name: "name", Value: fmt.Sprintf("%q", key), Problem: "must have balanced braces or none on a " +
-				"cluster, so that what is derived from it falls into one slot",
-		}
-	}
-	return p, nil
+	return p, core.CheckSlot(key, p.keys.Token, p.keys.Queue, p.keys.Client)
 }
 
 // timesFor are the times of a queue whose clients ask every poll.
@@ -65,10 +58,10 @@ func timesFor(poll time.Duration) luacall.FairTimes {
 		Life: (4 * unit).Milliseconds(),
 		Step: unit.Milliseconds(),
 		// Whose message was lost is to come with its next question.
-		Grant:  (time.Second + min(poll, 2*time.Second)).Milliseconds(),
-		Settle: (time.Second + min(poll, 4*time.Second)).Milliseconds(),
-		Run:    time.Second.Milliseconds(),
-		Pause:  (50 * time.Millisecond).Milliseconds(),
+		Grant:   (time.Second + min(poll, 2*time.Second)).Milliseconds(),
+		Restore: (time.Second + min(poll, 4*time.Second)).Milliseconds(),
+		Run:     time.Second.Milliseconds(),
+		Pause:   (50 * time.Millisecond).Milliseconds(),
 	}
 	t.Unused = t.Life + (10 * time.Minute).Milliseconds()
 	return t

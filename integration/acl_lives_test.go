@@ -262,33 +262,7 @@ func aclMultilock(a *aclTrial) {
 		return []*rlock.Lock{rlock.New(client, a.name+":1", opts...), rlock.New(client, a.name+":2", opts...)}
 	}
 	one, other := multilock.New(locks(here)), multilock.New(locks(there))
-	_, unlock, err := other.TryLock(a.within())
-	a.ok(err)
-	a.ok(unlock())
-	ctx, unlock, err := one.Lock(a.within())
-	a.ok(err)
-	_, leave, err := one.Lock(ctx)
-	a.ok(err)
-	_, _, err = other.TryLock(a.within())
-	require.ErrorIs(a, err, rlock.ErrBusy)
-	_, err = other.Inspect(a.within())
-	a.ok(err)
-	a.happens(a.renewed, "a renewal of a member")
-	waiter := a.waiting(func(ctx context.Context) error {
-		_, unlock, err := other.Lock(ctx)
-		if err != nil {
-			return err
-		}
-		return unlock()
-	})
-	a.ok(leave())
-	a.ok(unlock())
-	waiter.arrives()
-	_, unlock, err = one.Lock(a.within())
-	a.ok(err)
-	a.ok(other.Break(a.within()))
-	require.ErrorIs(a, unlock(), rlock.ErrLost)
-	a.quiet()
+	aclTwo(a, one, other)
 }
 
 func aclRedlock(a *aclTrial) {
@@ -302,6 +276,18 @@ func aclRedlock(a *aclTrial) {
 	}
 	here, there := client(), client()
 	one, other := redlock.New(here, a.name), redlock.New(there, a.name)
+	aclTwo(a, one, other)
+}
+
+// aclOperated is a lock that is taken, and looked at and broken by an operator.
+type aclOperated[Info any] interface {
+	rlock.Locker
+	Inspect(ctx context.Context) (Info, error)
+	Break(ctx context.Context) error
+}
+
+// aclTwo uses one lock by two clients in every way.
+func aclTwo[Info any](a *aclTrial, one, other aclOperated[Info]) {
 	_, unlock, err := other.TryLock(a.within())
 	a.ok(err)
 	a.ok(unlock())

@@ -73,7 +73,7 @@ func (l *Latch) set(ctx context.Context, n int64, life time.Duration) error {
 			Name: "n", Value: n, Problem: fmt.Sprintf("must be between 1 and %d", int64(luacall.MaxCount)),
 		}
 	}
-	reply, err := l.once(ctx, store.Change{Verb: store.Set, N: n, Life: life})
+	reply, err := l.change(ctx, store.Change{Verb: store.Set, N: n, Life: life})
 	if err == nil && reply.Status == luacall.Busy {
 		return &busyError{l.gate.name, reply.Value}
 	}
@@ -99,7 +99,7 @@ func (l *Latch) CountDown(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	_, err := l.once(ctx, store.Change{Verb: store.Down})
+	_, err := l.change(ctx, store.Change{Verb: store.Down})
 	return err
 }
 
@@ -108,7 +108,7 @@ func (l *Latch) Count(ctx context.Context) (int64, error) {
 	if err := l.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := l.once(ctx, store.Change{Verb: store.Look})
+	reply, err := l.change(ctx, store.Change{Verb: store.Look})
 	return max(reply.Value, 0), err
 }
 
@@ -123,7 +123,7 @@ func (l *Latch) Wait(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req.Proto, req.Shared, req.MaxWait = l.core.Store.Bind(&l.gate), true, 0
+	req.Proto, req.Looks, req.MaxWait = l.core.Store.Bind(&l.gate), true, 0
 	return l.core.Engine.Take(ctx, req)
 }
 
@@ -133,13 +133,13 @@ func (l *Latch) Delete(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
 	}
-	_, err := l.once(ctx, store.Change{Verb: store.Delete})
+	_, err := l.change(ctx, store.Change{Verb: store.Delete})
 	return err
 }
 
 // once has a change carried out that counts once.
-func (l *Latch) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
-	return l.core.Engine.Once(ctx, l.core.Store.Bind(&l.gate), what)
+func (l *Latch) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return l.core.Engine.Change(ctx, l.core.Store.Bind(&l.gate), what)
 }
 
 func (l *Latch) check(ctx context.Context) error {

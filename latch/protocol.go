@@ -64,9 +64,7 @@ func (g *gate) Change(
 	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
 	at := luacall.Latch{Count: g.key, Channel: g.channel, Sharded: g.store.Sharded()}
-	r := luacall.Request{
-		Key: g.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
-	}
+	r := ask.Remembered(g.requests())
 	switch what.Verb {
 	case store.Look:
 		return luacall.CountLook(g.key).Run(ctx, conn)

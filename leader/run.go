@@ -38,7 +38,7 @@ func (e *Election) Run(ctx context.Context, fn func(term context.Context) error)
 	accepted, candidate := false, e.lock
 	if parts := (*handle.Lock)(e.lock).Parts(); e.err == nil && parts.Engine != nil {
 		watched := *parts
-		watched.Request.Answered = func() { accepted = true; e.trouble.end() }
+		watched.Request.OnBusy = func() { accepted = true; e.trouble.end() }
 		candidate = (*lock.Lock)(handle.New(watched))
 	}
 	pause := firstPause
@@ -78,14 +78,14 @@ func (e *Election) once(
 		return !final, false, err
 	}
 	e.trouble.end()
-	ended := false
+	returned := false
 	defer func() {
-		if !ended { // fn panicked
+		if !returned { // fn panicked
 			_ = resign()
 		}
 	}()
 	err = fn(term)
-	ended = true
+	returned = true
 	left := resign()
 	if errors.Is(left, lock.ErrLost) {
 		return true, true, left

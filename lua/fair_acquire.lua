@@ -16,7 +16,7 @@
 -- ARGV[8]  step: how far the queue's clock goes on at most, ms
 -- ARGV[9]  unused: how long the queue's keys live without a call, ms
 -- ARGV[10] grant: how long an invitation stands, ms
--- ARGV[11] settle: how long a queue that was lost has to come back, ms
+-- ARGV[11] restore: how long a queue that was lost has to come back, ms
 -- ARGV[12] channel of a client, but for the client
 -- ARGV[13] PUBLISH or SPUBLISH
 --
@@ -43,7 +43,7 @@
 local lock, token, queue, alive, state = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, lease, fence_ttl = ARGV[1], ARGV[2], tonumber(ARGV[4])
 local ticket, waits, life = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
-local step, unused, grant, settle = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11])
+local step, unused, grant, restore = tonumber(ARGV[8]), ARGV[9], ARGV[10], tonumber(ARGV[11])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
@@ -137,7 +137,7 @@ if holder then
 elseif out > clock then
   wait = out - clock
 elseif ticket > 0 and not known[2] and redis.call('EXISTS', queue) == 0 then
-  wait, out = settle, clock + settle
+  wait, out = restore, clock + restore
 else
   local more
   first, dead, more = search(false, judged)

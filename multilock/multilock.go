@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/lock"
@@ -99,7 +100,7 @@ func (l *Lock) sort(o handle.Options) error {
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
 		req.Member = true
-		if !req.Proto.Traits().Joins {
+		if !req.Proto.Traits().InSets {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue
 		}
@@ -133,11 +134,11 @@ func open(member *lock.Lock, o handle.Options) (*engine.Engine, engine.Request, 
 	case parts.Engine == nil:
 		return nil, engine.Request{}, &lock.ArgumentError{Name: "lock", Problem: handle.NoLock}
 	}
-	req := o.Over(parts.Request)
+	req := o.Apply(parts.Request)
+	req.Keep, req.Yields = 0, false // of the member's own handle: a set is released as one
 	if err := vet(req, o, parts.Engine.Lease()); err != nil {
 		return nil, engine.Request{}, err
 	}
-	req.Keep, req.Yields = 0, false // of the member's own handle: a set is released as one
 	return parts.Engine, req, handle.CheckLease(req)
 }
 
@@ -150,13 +151,8 @@ func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: "must not be given in a set of locks"}
 	case o.Keep > 0:
 		return &lock.ArgumentError{Name: "Keep", Value: o.Keep, Problem: "must not be given in a set of locks"}
-	case o.Renewed > 0 && o.Lease > 0:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
-	case o.Renewed > 0 && o.Renewed < lease/3:
-		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
-			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
 	}
-	return nil
+	return client.CheckTimes(o, req, lease)
 }
 
 // longest is how long the whole wait may take: what the options say, or else the shortest of the members' clients.

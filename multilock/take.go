@@ -55,30 +55,30 @@ func (l *Lock) take(ctx context.Context, once bool) (context.Context, func() err
 			return ctx, notHeld, lock.ErrClosed
 		}
 	}
-	told := l.tell(ctx, once)
+	observed := l.observe(ctx, once)
 	h, err := l.attempts(ctx, once)
 	if err == nil {
-		h.tie(told)
+		h.tie(observed)
 	}
-	told.End(err)
+	observed.End(err)
 	if err != nil {
 		return ctx, notHeld, err
 	}
 	return h.ctx, h.unlock, nil
 }
 
-// tell begins the call for the observer of the first lock's client. The locks are not told of by themselves.
-func (l *Lock) tell(ctx context.Context, once bool) *engine.Told {
+// observe begins the call for the observer of the first lock's client. The locks are not told of by themselves.
+func (l *Lock) observe(ctx context.Context, once bool) *engine.Observed {
 	first := (*handle.Lock)(l.members[0]).Parts().Engine
-	return first.Tell(ctx, func() engine.Call {
+	return first.Observe(ctx, func() engine.Call {
 		return engine.Call{Name: strings.Join(l.Names(), ","), Kind: string(lock.KindMultilock), Try: once}
 	})
 }
 
 // tie ties everything that is held to one another, and has the observer know of it. The observer may put something
 // between the context that carries all and the caller's work, but not another one in its place.
-func (h *heldSet) tie(told *engine.Told) {
-	ctx, owner := told.HoldsNow(h.ctx)
+func (h *heldSet) tie(observed *engine.Observed) {
+	ctx, owner := observed.HoldsNow(h.ctx)
 	h.owner = owner
 	tied := &hold.Tied{Run: func() { h.release() }, Owner: owner}
 	for _, levels := range h.sets {
@@ -118,9 +118,9 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 		case once && lost:
 			return nil, lostEarly(context.Cause(h.ctx))
 		case ctx.Err() != nil && last != nil && !errors.Is(err, lock.ErrBusy) && !errors.Is(err, lock.ErrUnavailable):
-			return nil, ended(ctx, last)
+			return nil, gaveUp(ctx, last)
 		case ctx.Err() != nil:
-			return nil, ended(ctx, err)
+			return nil, gaveUp(ctx, err)
 		}
 		away := groups[busy].engine.Unanswered(err)
 		if once || busy == first && !lost || !errors.Is(err, lock.ErrBusy) && !away && !lost {
@@ -132,7 +132,7 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			delay = min(delay, l.left(began))
 		}
 		if !sleep(ctx, delay) {
-			return nil, ended(ctx, err)
+			return nil, gaveUp(ctx, err)
 		}
 		if l.maxWait > 0 && time.Since(began) >= l.maxWait {
 			return nil, err
@@ -150,8 +150,8 @@ func lostEarly(cause error) error {
 	return fmt.Errorf("%w: a hold ended before all were held: %v", lock.ErrUnavailable, cause)
 }
 
-// ended returns the error of a call that ctx ended; err is the last answer.
-func ended(ctx context.Context, err error) error {
+// gaveUp returns the error of a call that ctx ended; err is the last answer.
+func gaveUp(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
 	}
@@ -255,11 +255,11 @@ func apart(groups []group) (smaller []group) {
 		for _, req := range g.reqs {
 			p := place{g.engine, keys.Slot(req.Proto.Key())}
 			i, ok := at[p]
-			joins := req.Proto.Traits().Joins
-			if !ok || !joins {
+			inSets := req.Proto.Traits().InSets
+			if !ok || !inSets {
 				i = len(smaller)
 				smaller = append(smaller, group{engine: g.engine})
-				if joins {
+				if inSets {
 					at[p] = i
 				}
 			}

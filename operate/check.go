@@ -52,7 +52,7 @@ func checked(client *rlock.Client, name string) (*checkup.Client, error) {
 	return &checkup.Client{
 		Redis: at.Conns.Traffic, Within: at.within, Sharded: at.Conns.Sharded, Lease: at.Lease,
 		Limit: request.CommandLimit(at.Lease), MinReplicas: at.MinReplicas, Slowness: at.Conns.Slowness(),
-		Key: key, Token: keys.Prefix("redisson_lock_token", key), Channel: keys.Prefix("redisson_lock__channel", key),
+		Key: key, Token: keys.Token(key), Channel: keys.Channel(key),
 	}, nil
 }
 

@@ -233,7 +233,7 @@ func (h *hold) releaseLocked(i int) {
 	cmd := &command{urgent: true, lasting: true, end: now + c.guard + 2*c.patience}
 	cmd.make = func(time.Duration) *luacall.Call[luacall.QuorumReply] {
 		return c.nodes[i].server.Release(luacall.ReleaseArgs{
-			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true, Silent: !live,
+			Lock: h.lock.key, ID: h.nodeID, Channel: h.lock.channel, WantNow: true, NoMessage: !live,
 		})
 	}
 	first := true // no copy of this request can have been carried out before

@@ -47,12 +47,12 @@ func (e *ears) Wait() {
 	e.Store.Wait()
 }
 
-// Join implements [store.Store].
-func (e *ears) Join(channel, _ string) store.Ticket {
+// Listen implements [store.Store].
+func (e *ears) Listen(channel, _ string) store.Ticket {
 	t := &ticket{c: make(chan struct{}, 1), ears: e, channel: channel}
 	for _, n := range e.client.nodes {
 		if n.hub != nil {
-			t.at = append(t.at, n.hub.JoinOn(t.c, channel))
+			t.at = append(t.at, n.hub.ListenOn(t.c, channel))
 		}
 	}
 	return t
@@ -60,17 +60,17 @@ func (e *ears) Join(channel, _ string) store.Ticket {
 
 // Heard implements [store.Store]: what was heard at the first of the nodes that can be heard now. With every node the
 // subscription is another one.
-func (e *ears) Heard(channel string) store.Count {
+func (e *ears) Heard(channel string) store.Heard {
 	for i, n := range e.client.nodes {
 		if n.hub == nil {
 			continue
 		}
-		if count := n.hub.Count(channel); count.Subscription != 0 {
+		if count := n.hub.Heard(channel); count.Subscription != 0 {
 			count.Subscription = count.Subscription*uint64(len(e.client.nodes)) + uint64(i)
 			return count
 		}
 	}
-	return store.Count{}
+	return store.Heard{}
 }
 
 // Others implements [store.Store]. The client itself is not among the receivers of a release any more.
@@ -91,8 +91,8 @@ func (t *ticket) C() <-chan struct{} { return t.c }
 // each confirmation of a node wakes the waiter, so it asks once more whatever happens to come first.
 func (t *ticket) Ready() <-chan struct{} { return nil }
 
-// Count implements [store.Ticket].
-func (t *ticket) Count() store.Count { return t.ears.Heard(t.channel) }
+// Heard implements [store.Ticket].
+func (t *ticket) Heard() store.Heard { return t.ears.Heard(t.channel) }
 
 // Leave implements [store.Ticket].
 func (t *ticket) Leave() {

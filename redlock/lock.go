@@ -14,12 +14,6 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Redisson's prefixes of the keys beside the lock's own, as in package rlock.
-const (
-	channelPrefix = "redisson_lock__channel"
-	tokenPrefix   = "redisson_lock_token"
-)
-
 // New returns a handle on the lock of that name over the client's nodes. It is cheap and sends nothing. With an
 // invalid name or option every call on the handle returns an *rlock.ArgumentError. So does a FixedLease longer than
 // the guard time, even one given to package multilock.
@@ -34,7 +28,7 @@ func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 	lock := &quorumLock{client: client, name: name}
 	key, err := client.core.Key(name)
 	lock.key = key
-	lock.token, lock.channel = keys.Prefix(tokenPrefix, key), keys.Prefix(channelPrefix, key)
+	lock.token, lock.channel = keys.Token(key), keys.Channel(key)
 	return client.locks.Lock(lock, opts, err)
 }
 

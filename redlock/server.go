@@ -25,8 +25,8 @@ func (n *node) link(rdb redis.UniversalClient, limits links.Limits) error {
 		return err
 	}
 	n.hub = newHub(n.client, client)
-	if tell := n.client.core.Engine.Answered(); tell != nil {
-		client.AddHook(redisstore.Timer(n.client.clock, tell))
+	if tell := n.client.core.Engine.OnCommand(); tell != nil {
+		client.AddHook(redisstore.Reporter(n.client.clock, tell))
 	}
 	n.server, n.addr = redisServer{client}, client.Options().Addr
 	return nil

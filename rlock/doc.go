@@ -19,7 +19,7 @@
 //
 //  1. Pass on the context that Lock returned, never an older one. A nested Lock with an older one waits for its own
 //     caller, and the work does not learn that the lock was lost. Watch out for := in an inner block, and for
-//     [net/http.Request.Context]. A waiter that waits for its own client for a second is logged.
+//     [net/http.Request.Context]. A waiter behind one hold of its own client is logged after five seconds.
 //  2. Every goroutine that has the context holds the lock: goroutines that share it do not exclude one another. For
 //     work that must queue like any other caller, take the holds out with [WithoutHolds]. That context still ends with
 //     the hold. Work that outlives the hold uses the outer context, or context.WithoutCancel(WithoutHolds(ctx));

@@ -91,25 +91,6 @@ func TestSelfDeadlockIsLogged(t *testing.T) {
 	require.NoError(t, unlock())
 }
 
-// Waits that are no misuse are not logged: behind another client, and behind holders that come and go.
-func TestOrdinaryWaitsAreNotLogged(t *testing.T) {
-	t.Parallel()
-	server, log := redistest.Shared(t), &observerLog{}
-	client := conductClient(t, server.Addr(), &rlock.ClientOptions{Logger: slog.New(log)})
-	other := conductClient(t, server.Addr(), nil)
-	key, near := redistest.Key(t), redistest.Key(t)
-	_, unlock := conductTake(t, conductCtx(t), rlock.New(other, key))
-	_, _, err := rlock.New(client, key, rlock.MaxWait(1500*time.Millisecond)).Lock(conductCtx(t))
-	require.ErrorIs(t, err, rlock.ErrBusy)
-	require.NoError(t, unlock())
-
-	_, unlock = conductTake(t, conductCtx(t), rlock.New(client, near))
-	_, _, err = rlock.New(client, near, rlock.MaxWait(300*time.Millisecond)).Lock(conductCtx(t))
-	require.ErrorIs(t, err, rlock.ErrBusy)
-	require.NoError(t, unlock())
-	require.Empty(t, log.with(misuseText))
-}
-
 // Rule 3: the work that goes on with the context of a lock that was unlocked learns of that.
 func TestWorkAfterUnlockIsStopped(t *testing.T) {
 	t.Parallel()

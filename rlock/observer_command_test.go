@@ -14,43 +14,10 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/observertest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 )
-
-// commandLog remembers what an observer is told of commands.
-type commandLog struct {
-	mu   sync.Mutex // guards told
-	told []rlock.Command
-}
-
-func (l *commandLog) add(c rlock.Command) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.told = append(l.told, c)
-}
-
-// of returns the events of a script; of all for "".
-func (l *commandLog) of(script string) (found []rlock.Command) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.told {
-		if script == "" || c.Script == script {
-			found = append(found, c)
-		}
-	}
-	return found
-}
-
-// failed counts the events of a script with an error.
-func (l *commandLog) failed(script string) (n int) {
-	for _, c := range l.of(script) {
-		if c.Err != nil {
-			n++
-		}
-	}
-	return n
-}
 
 // commandWays: what happens to an acquisition, and how many of its sendings fail.
 var commandWays = map[string]struct {
@@ -73,16 +40,16 @@ func TestEachCommandIsToldOnce(t *testing.T) {
 			log, proxy, client := commandLab(t, nil)
 			lock := rlock.New(client, redistest.Key(t))
 			conductTakeOnce(t, lock) // the server knows the scripts, and the connection stands
-			before := len(log.of("acquire"))
+			before := len(log.Of("acquire"))
 			proxy.On(faultproxy.Script(luacall.SHA("acquire")), way.action).Times(1)
 			if _, unlock, err := lock.TryLock(conductCtx(t)); err == nil {
 				require.NoError(t, unlock())
 			}
 			require.NoError(t, client.Close(), "it waits until everything was told")
-			require.Len(t, log.of(""), proxy.Requests(faultproxy.AnyScript))
-			require.Greater(t, len(log.of("acquire")), before)
-			require.Equal(t, way.fails, log.failed("acquire"))
-			for _, c := range log.of("") {
+			require.Len(t, log.Of(""), proxy.Requests(faultproxy.AnyScript))
+			require.Greater(t, len(log.Of("acquire")), before)
+			require.Equal(t, way.fails, log.Failed("acquire"))
+			for _, c := range log.Of("") {
 				require.NotEmpty(t, c.Script)
 				require.Positive(t, c.Calls)
 				require.Positive(t, c.Took)
@@ -99,15 +66,15 @@ func conductTakeOnce(t *testing.T, lock *rlock.Lock) {
 }
 
 // commandLab is a client behind a proxy, on a server that knows the scripts.
-func commandLab(t *testing.T, opts *rlock.ClientOptions) (*commandLog, *faultproxy.Proxy, *rlock.Client) {
+func commandLab(t *testing.T, opts *rlock.ClientOptions) (*observertest.Commands, *faultproxy.Proxy, *rlock.Client) {
 	t.Helper()
 	server := redistest.Shared(t)
 	conductTakeOnce(t, rlock.New(conductClient(t, server.Addr(), nil), redistest.Key(t)))
-	log, proxy := &commandLog{}, faultproxy.Start(t, server.Addr())
+	log, proxy := &observertest.Commands{}, faultproxy.Start(t, server.Addr())
 	if opts == nil {
 		opts = &rlock.ClientOptions{}
 	}
-	opts.Observer = &rlock.Observer{Command: log.add}
+	opts.Observer = &rlock.Observer{Command: log.Add}
 	return log, proxy, conductClient(t, proxy.Addr(), opts)
 }
 
@@ -130,7 +97,7 @@ func TestACommandWhoseCallerLeftIsTold(t *testing.T) {
 	require.ErrorIs(t, <-left, context.Canceled)
 	gate.Open()
 	require.NoError(t, client.Close())
-	require.Len(t, log.of(""), proxy.Requests(faultproxy.AnyScript))
+	require.Len(t, log.Of(""), proxy.Requests(faultproxy.AnyScript))
 }
 
 // What goes in pipelines and bundles, as renewals, and over the connection on which WAIT follows is told as well.
@@ -154,13 +121,13 @@ func TestCommandsAreToldHoweverTheyAreSent(t *testing.T) {
 		}
 		wg.Wait()
 		require.NoError(t, client.Close())
-		require.Len(t, log.of(""), proxy.Requests(faultproxy.AnyScript))
+		require.Len(t, log.Of(""), proxy.Requests(faultproxy.AnyScript))
 	})
 	t.Run("renewals", func(t *testing.T) {
 		t.Parallel()
 		log, _, client := commandLab(t, &rlock.ClientOptions{Lease: observerLease})
 		_, unlock := conductTake(t, conductCtx(t), rlock.New(client, redistest.Key(t)))
-		redistest.Eventually(t, conductLimit, func() bool { return len(log.of("renew")) > 0 }, "a renewal is told")
+		redistest.Eventually(t, conductLimit, func() bool { return len(log.Of("renew")) > 0 }, "a renewal is told")
 		require.NoError(t, unlock())
 	})
 	t.Run("minimum replicas", func(t *testing.T) {
@@ -169,8 +136,8 @@ func TestCommandsAreToldHoweverTheyAreSent(t *testing.T) {
 		_, _, err := rlock.New(client, redistest.Key(t)).TryLock(conductCtx(t))
 		require.ErrorIs(t, err, rlock.ErrUnavailable, "there are no replicas")
 		require.NoError(t, client.Close())
-		require.NotEmpty(t, log.of("acquire"))
-		require.Len(t, log.of(""), proxy.Requests(faultproxy.AnyScript))
+		require.NotEmpty(t, log.Of("acquire"))
+		require.Len(t, log.Of(""), proxy.Requests(faultproxy.AnyScript))
 	})
 }
 
@@ -195,10 +162,10 @@ func TestAnObserverOfCommandsDelaysNone(t *testing.T) {
 // On a cluster the answers of each node are told, and those that redirect.
 func TestCommandsToAClusterAreTold(t *testing.T) {
 	t.Parallel()
-	cluster, log := redistest.Cluster(t, 2), &commandLog{}
+	cluster, log := redistest.Cluster(t, 2), &observertest.Commands{}
 	rdb := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})
 	t.Cleanup(func() { _ = rdb.Close() })
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{Command: log.add}})
+	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{Observer: &rlock.Observer{Command: log.Add}})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for i := range 60 {
@@ -229,5 +196,5 @@ func TestCommandsToAClusterAreTold(t *testing.T) {
 		}
 		return nil
 	}))
-	require.EqualValues(t, total.Load(), len(log.of("")))
+	require.EqualValues(t, total.Load(), len(log.Of("")))
 }

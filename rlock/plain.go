@@ -2,7 +2,6 @@ package rlock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,12 +11,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/lock"
-)
-
-// Redisson's prefixes of the keys and channels beside the lock's own key.
-const (
-	channelPrefix = "redisson_lock__channel"
-	tokenPrefix   = "redisson_lock_token"
 )
 
 // plain is the protocol of the reentrant lock, in Redisson's layout: a hash at the name itself with one
@@ -45,14 +38,13 @@ func newPlain(client *redisclient.Client, name string) (*plain, error) {
 	if p.key, err = core.Key(name); err != nil {
 		return p, err
 	}
-	p.token, p.channel = keys.Prefix(tokenPrefix, p.key), keys.Prefix(channelPrefix, p.key)
+	p.token, p.channel = keys.Token(p.key), keys.Channel(p.key)
 	p.acquire = luacall.PrepareAcquire(luacall.AcquireArgs{
 		Lock: p.key, Token: p.token, Lease: core.Lease.Milliseconds(), FenceTTL: p.fenceTTL,
 	})
 	p.release = luacall.PrepareRelease(luacall.ReleaseArgs{Lock: p.key, Channel: p.channel})
-	if core.Cluster && !keys.SameSlot(p.key, p.token, p.channel) {
-		return p, &ArgumentError{Name: "name", Value: fmt.Sprintf("%q", p.key), Problem: "must have balanced " +
-			"braces or none on a cluster, so that what Redisson derives from it falls into one slot"}
+	if err := core.CheckSlot(p.key, p.token, p.channel); err != nil {
+		return p, err
 	}
 	client.Plain().Put(name, p)
 	return p, nil
@@ -71,7 +63,7 @@ func (p *plain) Inherits(held string) bool { return held == p.Mode() }
 func (p *plain) Traits() *store.Traits { return &plainTraits }
 
 var plainTraits = store.Traits{
-	Kind: string(lock.KindLock), Passes: true, Counts: true, Joins: true, MinHold: true, Notes: true, Keeps: true,
+	Kind: string(lock.KindLock), Passes: true, Counts: true, InSets: true, MinHold: true, Notes: true, Keeps: true,
 }
 
 func (p *plain) Acquire(
@@ -85,7 +77,7 @@ func (p *plain) Acquire(
 	return p.acquire.Call(ask.ID, ask.Lease.Milliseconds(), ask.NotAfter).Run(ctx, conn)
 }
 
-// Scripts implements [redisstore.Joiner].
+// Scripts implements [redisstore.SetMember].
 func (p *plain) Scripts() (*luacall.Acquirer, *luacall.Releaser) { return p.acquire, p.release }
 
 func (p *plain) Levels(id string, from, to int64) *luacall.Call[int64] {

@@ -60,7 +60,6 @@ func (l *Lock) Write() *rlock.Lock { return l.write }
 // Redisson's names beside a read-write lock's own.
 const (
 	channelPrefix = "redisson_rwlock"
-	tokenPrefix   = "redisson_lock_token"
 )
 
 // shape is what both sides of one name share.
@@ -82,17 +81,11 @@ func newShape(client *redisclient.Client, name string) (*shape, error) {
 		return s, err
 	}
 	s.channel = keys.Prefix(channelPrefix, s.key)
-	s.token, s.gate = keys.Prefix(tokenPrefix, s.key), keys.Own("gate", s.key)
+	s.token, s.gate = keys.Token(s.key), keys.Own("gate", s.key)
 	s.base = keys.Suffix(s.key, "")
 	s.fenceTTL = core.FenceTTL
 	s.shut = min(core.MaxPoll*5/2, core.Lease).Truncate(time.Millisecond)
-	if core.Cluster && !keys.SameSlot(s.key, s.channel, s.token, s.gate, s.base) {
-		return s, &rlock.ArgumentError{
-			Name: "name", Value: fmt.Sprintf("%q", s.key), Problem: "must have balanced braces or " +
-				"none on a cluster, so that what Redisson derives from it falls into one slot",
-		}
-	}
-	return s, nil
+	return s, core.CheckSlot(s.key, s.channel, s.token, s.gate, s.base)
 }
 
 func (s *shape) Name() string    { return s.name }

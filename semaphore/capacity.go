@@ -14,7 +14,7 @@ func (s *Semaphore) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Look})
+	reply, err := s.change(ctx, store.Change{Verb: store.Look})
 	return max(reply.Value, 0), err
 }
 
@@ -24,7 +24,7 @@ func (s *Semaphore) Capacity(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	return told(s.once(ctx, store.Change{Verb: store.Size}))
+	return capacityOf(s.change(ctx, store.Change{Verb: store.Size}))
 }
 
 // SetCapacity sets how many permits there are in all, 0 or more, at first or while permits are held. The number is
@@ -46,7 +46,7 @@ func (s *Semaphore) SetCapacity(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
+	_, err := s.change(ctx, store.Change{Verb: store.Set, N: n})
 	return err
 }
 
@@ -60,7 +60,7 @@ func (s *Semaphore) SetCapacityIfAbsent(ctx context.Context, n int64) (capacity 
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return 0, err
 	}
-	return told(s.once(ctx, store.Change{Verb: store.Begin, N: n}))
+	return capacityOf(s.change(ctx, store.Change{Verb: store.Begin, N: n}))
 }
 
 // AddCapacity changes the capacity by n, which may be negative, and returns what it is then. What SetCapacity says of
@@ -76,16 +76,16 @@ func (s *Semaphore) AddCapacity(ctx context.Context, n int64) (capacity int64, e
 	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
+	reply, err := s.change(ctx, store.Change{Verb: store.Add, N: n})
 	if err == nil && reply.Status == store.Busy {
 		return reply.Value, busyError(fmt.Sprintf(
 			"holdfast: the capacity of semaphore %q changed while this call was being refused: call again", s.name))
 	}
-	return told(reply, err)
+	return capacityOf(reply, err)
 }
 
-// told is the capacity that Redis told.
-func told(reply store.ChangeReply, err error) (int64, error) {
+// capacityOf is the capacity of a reply.
+func capacityOf(reply store.ChangeReply, err error) (int64, error) {
 	if err == nil && reply.Status == store.Gone {
 		err = ErrNoCapacity
 	}

@@ -45,7 +45,7 @@ func (s *Counting) Set(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 0, luacall.MaxCount); err != nil {
 		return err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Set, N: n})
+	reply, err := s.change(ctx, store.Change{Verb: store.Set, N: n})
 	if err == nil && reply.Status == luacall.Busy {
 		return busyError(fmt.Sprintf(
 			"holdfast: semaphore %q already exists, with %d permits left", s.name, reply.Value))
@@ -84,7 +84,7 @@ func (s *Counting) Release(ctx context.Context, n int64) error {
 	if err := checkNumber(n, 1, luacall.MaxCount); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
+	_, err := s.change(ctx, store.Change{Verb: store.Add, N: n})
 	return err
 }
 
@@ -99,7 +99,7 @@ func (s *Counting) AddCapacity(ctx context.Context, n int64) error {
 	if err := checkNumber(n, -luacall.MaxCount, luacall.MaxCount); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, store.Change{Verb: store.Add, N: n})
+	_, err := s.change(ctx, store.Change{Verb: store.Add, N: n})
 	return err
 }
 
@@ -108,7 +108,7 @@ func (s *Counting) Drain(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Drain})
+	reply, err := s.change(ctx, store.Change{Verb: store.Drain})
 	return reply.Value, err
 }
 
@@ -119,7 +119,7 @@ func (s *Counting) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	_, err := s.once(ctx, store.Change{Verb: store.Delete})
+	_, err := s.change(ctx, store.Change{Verb: store.Delete})
 	return err
 }
 
@@ -128,7 +128,7 @@ func (s *Counting) Available(ctx context.Context) (int64, error) {
 	if err := s.check(ctx); err != nil {
 		return 0, err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Look})
+	reply, err := s.change(ctx, store.Change{Verb: store.Look})
 	return max(reply.Value, 0), err
 }
 
@@ -151,6 +151,6 @@ func (s *Counting) counts(n int64) *counts {
 }
 
 // once has a change carried out that counts once.
-func (s *Counting) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
-	return s.core.Engine.Once(ctx, s.core.Store.Bind(s.counts(0)), what)
+func (s *Counting) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return s.core.Engine.Change(ctx, s.core.Store.Bind(s.counts(0)), what)
 }

@@ -53,7 +53,7 @@ func (c *counts) at(sharded bool) luacall.Counter {
 func (c *counts) Acquire(
 	ctx context.Context, conn luacall.Conn, ask redisstore.Ask,
 ) (luacall.AcquireReply, error) {
-	r := c.remember(ask)
+	r := ask.Remembered(c.requests())
 	r.Until = ask.NotAfter + 1000*c.core.RequestLife
 	return luacall.CountAcquire(c.at(c.core.Store.Sharded()), c.count, ask.Once, r).Run(ctx, conn)
 }
@@ -73,7 +73,7 @@ var errVerb = errors.New("semaphore: there is no such change")
 func (c *counts) Change(
 	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
-	at, r := c.at(c.core.Store.Sharded()), c.remember(ask)
+	at, r := c.at(c.core.Store.Sharded()), ask.Remembered(c.requests())
 	switch what.Verb {
 	case store.Look:
 		return luacall.CountLook(c.key).Run(ctx, conn)

@@ -8,8 +8,6 @@ import (
 	settings "github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
-	"github.com/holdfast-go/holdfast/internal/redisstore"
-	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -51,12 +49,7 @@ func newHandle(client *rlock.Client, name string, opts []rlock.Option) handle {
 	if h.err = err; err != nil {
 		return h
 	}
-	if h.core.Cluster && !keys.SameSlot(h.key, h.leases(), h.channel(), h.requests()) {
-		h.err = &rlock.ArgumentError{
-			Name: "name", Value: fmt.Sprintf("%q", h.key), Problem: "must have balanced braces or " +
-				"none on a cluster, so that what Redisson derives from it falls into one slot",
-		}
-	}
+	h.err = h.core.CheckSlot(h.key, h.leases(), h.channel(), h.requests())
 	return h
 }
 
@@ -65,13 +58,6 @@ func (h *handle) leases() string  { return keys.Suffix(h.key, leasesSuffix) }
 
 // requests is the key that holds the ids of recent requests.
 func (h *handle) requests() string { return keys.Own("request", h.key) }
-
-// remember returns what a script needs to count once.
-func (h *handle) remember(ask redisstore.Ask) luacall.Request {
-	return luacall.Request{
-		Key: h.requests(), ID: ask.ID, NotAfter: ask.NotAfter, Until: ask.Until, Settled: ask.Settled,
-	}
-}
 
 // check is the first step of every call.
 func (h *handle) check(ctx any) error {

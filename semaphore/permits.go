@@ -109,7 +109,7 @@ func (*permits) Misfit(n, capacity int64) error {
 func (p *permits) Change(
 	ctx context.Context, conn luacall.Conn, what store.Change, ask redisstore.Ask,
 ) (luacall.CountReply, error) {
-	at, r := p.at(p.core.Store.Sharded()), p.remember(ask)
+	at, r := p.at(p.core.Store.Sharded()), ask.Remembered(p.requests())
 	switch what.Verb {
 	case store.Set:
 		return luacall.PermitCapacity(at, what.N, r).Run(ctx, conn)

@@ -39,7 +39,7 @@ func (s *Semaphore) Delete(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	reply, err := s.once(ctx, store.Change{Verb: store.Delete})
+	reply, err := s.change(ctx, store.Change{Verb: store.Delete})
 	if err == nil && reply.Status == luacall.Busy {
 		return busyError(fmt.Sprintf("holdfast: cannot delete semaphore %q: %d permits are held", s.name, reply.Value))
 	}
@@ -112,8 +112,8 @@ func (s *Semaphore) permits(n int64) *permits {
 }
 
 // once has a change carried out that counts once.
-func (s *Semaphore) once(ctx context.Context, what store.Change) (store.ChangeReply, error) {
-	return s.core.Engine.Once(ctx, s.core.Store.Bind(s.permits(0)), what)
+func (s *Semaphore) change(ctx context.Context, what store.Change) (store.ChangeReply, error) {
+	return s.core.Engine.Change(ctx, s.core.Store.Bind(s.permits(0)), what)
 }
 
 // lock returns the lock that stands for n permits.

@@ -37,13 +37,13 @@ func ExampleWatchdog() {
 			}
 		},
 		Lost: func(l *watchdog.Lease, cause error) {
-			go func() { lost <- fmt.Errorf("%v is lost: %w", l.Owner, cause) }()
+			go func() { lost <- fmt.Errorf("%v is lost: %w", l.Of, cause) }()
 		},
 	})
 	defer dog.Close()
 
 	start := clock.Now() // before the call that takes the hold
-	hold := &watchdog.Lease{Owner: "order:1001"}
+	hold := &watchdog.Lease{Of: "order:1001"}
 	dog.Renew(hold, start, time.Minute)
 	<-renewed
 	<-renewed

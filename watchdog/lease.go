@@ -18,10 +18,10 @@ func Margin(lease, tick time.Duration) time.Duration {
 // in it or a field of it. The zero value is ready to use. A Lease has one life:
 // once stopped or lost it stays so. It must not be copied after first use.
 type Lease struct {
-	// Owner is for the user: the object that the lease belongs to. The watchdog
+	// Of is for the user: the object that the lease belongs to. The watchdog
 	// does not touch it. It must be set before the lease is first passed to a
 	// method.
-	Owner any
+	Of any
 
 	timer Timer
 
@@ -33,7 +33,7 @@ type Lease struct {
 	failure *error // of the last renewal, if it failed; a pointer, because most never do and it takes less memory
 	state   state
 	renewed bool // not only guarded
-	busy    bool // queued for a renewal, or in one
+	queued  bool // for a renewal, or in one
 }
 
 type state uint8
@@ -74,7 +74,7 @@ func (l *Lease) raiseValidityLocked(until time.Duration) {
 // nextLocked returns when the lease must be checked again. A renewal under way
 // does not delay the end of validity.
 func (l *Lease) nextLocked() time.Duration {
-	if l.renewed && !l.busy {
+	if l.renewed && !l.queued {
 		return min(l.renewAt, l.ValidUntil())
 	}
 	return l.ValidUntil()

@@ -70,10 +70,10 @@ func TestStopBeforeKeep(t *testing.T) {
 func TestLose(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
 		l := &Lease{}
-		assert.False(t, k.Lose(&Lease{}, ErrGone), "never handed over")
+		assert.False(t, k.Lose(&Lease{}), "never handed over")
 		k.Renew(l, 0, testLease)
-		assert.True(t, k.Lose(l, ErrGone))
-		assert.False(t, k.Lose(l, ErrGone))
+		assert.True(t, k.Lose(l))
+		assert.False(t, k.Lose(l))
 		assert.False(t, k.Stop(l))
 		assert.Zero(t, k.Len())
 		k.sleepTo(time.Hour)
@@ -93,7 +93,7 @@ func TestOneEndOnly(t *testing.T) {
 		wins := make(chan int, 2)
 		for _, end := range []func(l *Lease) bool{
 			k.Stop,
-			func(l *Lease) bool { return k.Lose(l, nil) },
+			func(l *Lease) bool { return k.Lose(l) },
 		} {
 			go func() {
 				time.Sleep(time.Second)

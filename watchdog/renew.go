@@ -102,8 +102,8 @@ func (w *Watchdog) checkLease(arg any) {
 		l.mu.Unlock()
 	case w.reached(l.ValidUntil(), now):
 		w.loseAndUnlock(l, l.lastFailureLocked())
-	case l.renewed && !l.busy && w.reached(l.renewAt, now):
-		l.busy = true
+	case l.renewed && !l.queued && w.reached(l.renewAt, now):
+		l.queued = true
 		w.armLocked(l)
 		l.mu.Unlock()
 		w.enqueue(l)
@@ -136,7 +136,7 @@ func (w *Watchdog) loseAndUnlock(l *Lease, cause error) {
 func (w *Watchdog) settle(l *Lease, start time.Duration, result Result) {
 	now := w.cfg.Clock.Now()
 	l.mu.Lock()
-	l.busy = false
+	l.queued = false
 	// A lease that is guarded meanwhile is armed for the end of its validity already.
 	if l.state != live || !l.renewed || w.ctx.Err() != nil {
 		l.mu.Unlock()
@@ -184,5 +184,5 @@ func (w *Watchdog) Renewing(l *Lease) bool {
 	now := w.cfg.Clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.state == live && l.renewed && (l.busy || w.reached(l.renewAt, now))
+	return l.state == live && l.renewed && (l.queued || w.reached(l.renewAt, now))
 }

@@ -110,7 +110,7 @@ func (w *Watchdog) admit(b *batch) {
 	for _, l := range b.due {
 		l.mu.Lock()
 		wanted := l.state == live && l.renewed
-		l.busy = wanted
+		l.queued = wanted
 		l.mu.Unlock()
 		if wanted {
 			admitted = append(admitted, l)

@@ -14,7 +14,7 @@ import (
 )
 
 func byOwner(cfg *Config) {
-	cfg.Shard = func(l *Lease) string { return l.Owner.(string) }
+	cfg.Shard = func(l *Lease) string { return l.Of.(string) }
 }
 
 func TestHangingShardDelaysNoOther(t *testing.T) {
@@ -26,7 +26,7 @@ func TestHangingShardDelaysNoOther(t *testing.T) {
 			}
 			renewAll(ctx, shard, due, results)
 		})
-		bad, good := &Lease{Owner: "bad"}, &Lease{Owner: "good"}
+		bad, good := &Lease{Of: "bad"}, &Lease{Of: "good"}
 		k.Renew(bad, 0, testLease)
 		k.Renew(good, 0, testLease)
 		k.sleepTo(10 * time.Minute)
@@ -188,7 +188,7 @@ func TestGoroutinesOnlyWhileDue(t *testing.T) {
 		k.set(after(time.Second, renewAll))
 		leases := make([]Lease, 300)
 		for i := range leases {
-			leases[i].Owner = string(rune('a' + i%3))
+			leases[i].Of = string(rune('a' + i%3))
 			k.Renew(&leases[i], 0, testLease)
 		}
 		k.sleepTo(testPeriod - time.Second)

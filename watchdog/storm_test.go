@@ -92,7 +92,7 @@ func storm(t *testing.T, k *kennel, seed uint64) {
 }
 
 func useOneLease(t *testing.T, k *kennel, random *rand.Rand) {
-	l := &Lease{Owner: string(rune('a' + random.IntN(3)))}
+	l := &Lease{Of: string(rune('a' + random.IntN(3)))}
 	k.Renew(l, k.clock.Now(), testLease)
 	for range random.IntN(30) {
 		time.Sleep(time.Duration(random.Int64N(int64(5 * time.Second))))

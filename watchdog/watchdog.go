@@ -152,7 +152,7 @@ func (w *Watchdog) Stop(l *Lease) bool {
 
 // Lose marks l as lost because the caller learned of the loss. Lost is not
 // called. It reports whether l was live.
-func (w *Watchdog) Lose(l *Lease, _ error) bool {
+func (w *Watchdog) Lose(l *Lease) bool {
 	return w.end(l, lost)
 }
 

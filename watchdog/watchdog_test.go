@@ -14,7 +14,7 @@ var testMargin = Margin(testLease, testTick)
 
 func TestKeptForHours(t *testing.T) {
 	inKennel(t, nil, func(t *testing.T, k *kennel) {
-		l := &Lease{Owner: "me"}
+		l := &Lease{Of: "me"}
 		k.Renew(l, 0, testLease)
 		assert.Equal(t, testLease-testMargin, l.ValidUntil())
 		assert.Equal(t, 1, k.Len())

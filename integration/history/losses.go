@@ -20,7 +20,7 @@ var losses = []fault{
 }
 
 func lockKey(name string) string  { return name }
-func tokenKey(name string) string { return keys.Prefix("redisson_lock_token", name) }
+func tokenKey(name string) string { return keys.Token(name) }
 
 // losing records which holds were lost, and when. Do returns the name whose hold is lost, "" for those of all names;
 // and false if none is.

@@ -16,7 +16,7 @@ type mutant struct {
 var table = append(histories, []mutant{
 	{
 		name: "a fair lock passes over the next in the queue",
-		file: "internal/localqueue/turn.go",
+		file: "internal/localqueue/line.go",
 		old:  `w.ticket > 0 && w.ticket <= q.next && !p.unsure`,
 		new:  `!p.unsure`,
 		in:   "fairlock", by: "^TestPassingKeepsTheOrderOfTheQueue$",
@@ -34,20 +34,20 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockSeesWhoComesToAClientThatWasAlone$",
 	}, {
 		name: "a waiter that has to be heard of is not told",
-		file: "internal/localqueue/turn.go",
-		old: `		w.tell()
+		file: "internal/localqueue/line.go",
+		old: `		w.signal()
 `,
 		new: ``,
 		in:  "internal/localqueue", by: "^TestOnlyTheFirstPolls$",
 	}, {
 		name: "only the first turn that is passed on is looked after",
-		file: "internal/engine/turn.go",
+		file: "internal/engine/turns.go",
 		old:  `e.wheel.Schedule(&t.timer, at)`,
 		new:  `_ = at`,
 		in:   "fairlock", by: "^TestInspectInALaterTurnOfARun$",
 	}, {
 		name: "a waiter is passed a fair lock while its registration may still be carried out",
-		file: "internal/localqueue/turn.go",
+		file: "internal/localqueue/line.go",
 		old:  ` && p.late == 0`,
 		new:  ``,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
@@ -125,7 +125,7 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockSaysThatAnotherWasMeant$",
 	}, {
 		name: "a hold passes to a waiter that has another place than it was told",
-		file: "internal/localqueue/turn.go",
+		file: "internal/localqueue/line.go",
 		old:  `			w.Place.unsure = true`,
 		new:  `			_ = w`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
@@ -206,7 +206,7 @@ var table = append(histories, []mutant{
 		in:   "internal/redisstore/luacall", by: "^TestFairLockRunEnds$",
 	}, {
 		name: "a hold passes however long ago Redis said who stands next",
-		file: "internal/localqueue/turn.go",
+		file: "internal/localqueue/line.go",
 		old:  `now-q.stood >= runTime+min(q.run.trip, longTrip)`,
 		new:  `now < q.stood`,
 		in:   "internal/localqueue", by: "^TestPassingToOneThatHasAPlace$",
@@ -304,7 +304,7 @@ var table = append(histories, []mutant{
 		name: "whoever may ask is not told",
 		file: "internal/localqueue/queue.go",
 		old: `			w.state = Asking
-			w.tell()`,
+			w.signal()`,
 		new: `			w.state = Asking`,
 		in:  "internal/localqueue", by: "^TestSearch$",
 	}, {
@@ -504,9 +504,9 @@ var table = append(histories, []mutant{
 	}, {
 		name: "an attempt that does not wait listens",
 		file: "internal/engine/attempt.go",
-		old:  `w.tells = sent.reply.Also`,
-		new: `if w.tells = sent.reply.Also; w.tells != "" && w.also == nil {
-				w.also = w.engine().store.Join(w.tells, "")
+		old:  `w.alsoOn = sent.reply.Also`,
+		new: `if w.alsoOn = sent.reply.Also; w.alsoOn != "" && w.also == nil {
+				w.also = w.engine().store.Listen(w.alsoOn, "")
 			}`,
 		in: "internal/memstore", by: "^TestATryListensToNobody$",
 	}, {

@@ -96,8 +96,8 @@ func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err e
 // Request returns a request with the options; the protocol must still be set.
 func (c *Client) Request(opts []lock.Option) (engine.Request, error) {
 	o := handle.Collect(opts)
-	req := o.Over(engine.Request{Lease: c.Lease, Renewed: true, MaxWait: c.MaxWait})
-	return req, firstError(o.Err, checkTimes(o, req, c.Lease))
+	req := o.Apply(engine.Request{Lease: c.Lease, Renewed: true, MaxWait: c.MaxWait})
+	return req, firstError(o.Err, CheckTimes(o, req, c.Lease))
 }
 
 // Close ends the client. Its error names the locks that were still held.

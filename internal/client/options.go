@@ -54,8 +54,8 @@ func (o Options) Checked() (Options, error) {
 	return o, err
 }
 
-// checkTimes checks options of a handle against one another and the client's lease.
-func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error {
+// CheckTimes checks options of a handle against one another and the client's lease.
+func CheckTimes(o handle.Options, req engine.Request, lease time.Duration) error {
 	switch {
 	case o.Renewed > 0 && o.Lease > 0:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}

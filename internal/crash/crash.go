@@ -34,7 +34,7 @@ var (
 	Register   = Exchange{"register.send", "register.reply"} // of waiters in a queue
 	AcquireAll = Exchange{"acquire_all.send", "acquire_all.reply"}
 	ReleaseAll = Exchange{"release_all.send", "release_all.reply"}
-	Once       = Exchange{"once.send", "once.reply"} // of a change outside of any hold
+	Change     = Exchange{"change.send", "change.reply"} // of a change outside of any hold
 )
 
 // The points of waiting and ending. An error there is ignored: nothing is sent.

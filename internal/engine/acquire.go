@@ -60,8 +60,8 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 	w.begin()
 	defer w.unsubscribe()
 	channel := w.req.Proto.Channel()
-	if channel != "" && e.store.Heard(channel) != (store.Count{}) {
-		w.ticket = e.store.Join(channel, w.req.Proto.Key())
+	if channel != "" && e.store.Heard(channel) != (store.Heard{}) {
+		w.ticket = e.store.Listen(channel, w.req.Proto.Key())
 		w.repay(limited)
 	} else if w.out > 0 {
 		if out := w.out - e.clock.Now(); out > 0 {
@@ -94,8 +94,8 @@ func (e *Engine) acquire(limited, ctx context.Context, w *waiter) (*hold.Hold, e
 			continue
 		}
 		silence = backoff(request.FirstPause)
-		if w.req.Answered != nil {
-			w.req.Answered()
+		if w.req.OnBusy != nil {
+			w.req.OnBusy()
 		}
 		if w.steppedBack(true) {
 			return nil, errBehind
@@ -237,12 +237,12 @@ func (w *waiter) awaitWakeup(ctx context.Context, pttl time.Duration) {
 	var reason <-chan struct{}
 	if w.ticket == nil {
 		_ = crash.At(crash.Subscribe)
-		w.ticket = e.store.Join(w.req.Proto.Channel(), w.req.Proto.Key())
+		w.ticket = e.store.Listen(w.req.Proto.Channel(), w.req.Proto.Key())
 		reason = w.ticket.Ready()
 	}
 	var also <-chan struct{}
-	if w.also == nil && w.tells != "" { // its confirmation wakes too, so nothing is missed
-		w.also = e.store.Join(w.tells, "")
+	if w.also == nil && w.alsoOn != "" { // its confirmation wakes too, so nothing is missed
+		w.also = e.store.Listen(w.alsoOn, "")
 	}
 	if w.also != nil {
 		also = w.also.C()
@@ -300,7 +300,7 @@ func (w *waiter) woken(ctx context.Context, subscribed <-chan struct{}) {
 // every message reduces it by one, the debt ends all the same.
 func (w *waiter) repay(ctx context.Context) {
 	e := w.engine()
-	if !w.owes(w.ticket.Count()) {
+	if !w.owes(w.ticket.Heard()) {
 		return
 	}
 	timer := time.NewTimer(grace())
@@ -317,7 +317,7 @@ func (w *waiter) repay(ctx context.Context) {
 		case <-e.sender.Closing():
 			return
 		}
-		if !w.owes(w.ticket.Count()) {
+		if !w.owes(w.ticket.Heard()) {
 			return
 		}
 		timer.Reset(grace())
@@ -346,7 +346,7 @@ func (w *waiter) unsubscribe() {
 // leaves the queue, at which the next one begins to ask. A hold that was passed to it at that very moment is not lost:
 // leaving reports it, and quit passes it on.
 func (w *waiter) abandon() {
-	if w.untold {
+	if w.mayHaveLapsed {
 		w.engine().lapsed(w)
 	}
 	w.renounce()

@@ -73,7 +73,7 @@ func (e *Engine) lockAll(
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, ContextError(ctx)
 	}
 	limited, cancel := Request{MaxWait: maxWait, Waits: reqs[0].Waits}.limited(ctx)
 	defer cancel()
@@ -236,7 +236,7 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 		w.unanswered(sent.asked)
 		return nil, 0, sent.err
 	}
-	w.heard()
+	w.noteAnswer()
 	if sent.all.Status == store.Busy {
 		w.busy = true
 		w.attempts.Refused(sent.Receipt)
@@ -244,7 +244,7 @@ func (w *waiter) attemptAll(ctx context.Context) (*hold.Hold, time.Duration, err
 		if sent.all.Which != w.lockSet.at {
 			return nil, 0, elsewhere{sent.all.Which}
 		}
-		w.toldBusy()
+		w.noteBusy()
 		return nil, sent.all.PTTL, nil
 	}
 	h, err := w.wonAll(sent)

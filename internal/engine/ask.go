@@ -46,14 +46,14 @@ func (e *Engine) askUntil(ctx context.Context, x crash.Exchange, w *waiter, ask 
 		sent := e.sendAcquire(ctx, x, req, ask)
 		return sent, sent.err
 	}
-	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) { e.late(w, before, ask, sent, err) })
+	sent, err := request.Call(e.sender, ctx, send, func(sent asked, err error) { e.cleanUp(w, before, ask, sent, err) })
 	sent.err = err
 	return sent
 }
 
-// late cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
+// cleanUp cleans up after a request whose caller has left, when its answer is there or cannot come any more: see ask.
 // Before is what was unknown of the waiter's requests when it was sent.
-func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent asked, err error) {
+func (e *Engine) cleanUp(w *waiter, before request.Attempts, ask store.Ask, sent asked, err error) {
 	after := before.After(sent.Receipt, err)
 	if !ask.Once && (after.InDoubt() || sent.reply.Lapsed) {
 		e.lapsed(w)
@@ -69,7 +69,7 @@ func (e *Engine) late(w *waiter, before request.Attempts, ask store.Ask, sent as
 // disown has the store release what may stand there for an id of which nobody here knows that it holds, until no
 // request for it can come late. A request for it has had no answer for a time.
 func (e *Engine) disown(req Request, id string, late store.Late, silent time.Duration) {
-	if !req.Shared { // which only looks
+	if !req.Looks { // which only looks
 		e.sender.Disown(request.Disowned{
 			Proto: req.Proto, ID: id, Lease: req.Lease, Late: late, Silent: silent,
 		})

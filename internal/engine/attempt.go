@@ -36,14 +36,14 @@ func (w *waiter) settle(sent asked) (*hold.Hold, time.Duration, error) {
 		w.unanswered(sent)
 		return nil, 0, sent.err
 	}
-	w.heard()
+	w.noteAnswer()
 	w.noteLapse(sent.reply)
 	if sent.reply.Status == store.Busy {
 		w.busy, w.why = true, sent.reply.Why
 		w.attempts.Refused(sent.Receipt)
-		w.toldBusy()
+		w.noteBusy()
 		w.placed(sent.reply)
-		w.tells = sent.reply.Also
+		w.alsoOn = sent.reply.Also
 		w.recalled = sent.reply.Recalled
 		return nil, sent.reply.PTTL, nil
 	}
@@ -65,16 +65,16 @@ func (w *waiter) unanswered(sent asked) {
 	switch {
 	case errors.Is(sent.err, request.ErrAbandoned):
 		w.attempts.HandOver() // the goroutine that gets the late reply cleans up after all of it
-		w.untold = false
+		w.mayHaveLapsed = false
 	case store.FaultOf(sent.err) == store.FaultAmbiguous, store.Denied(sent.err):
 		// An ACL may forbid what comes after the first write.
 		w.attempts.Lost(sent.Receipt)
-		w.untold = !w.once
+		w.mayHaveLapsed = !w.once
 	}
 }
 
-// heard notes that the store answers.
-func (w *waiter) heard() {
+// noteAnswer notes that the store answers.
+func (w *waiter) noteAnswer() {
 	if w.last != nil {
 		w.last = nil
 		w.answered(nil)
@@ -84,8 +84,8 @@ func (w *waiter) heard() {
 // noteLapse has the others registered again if an attempt was told that the store had given up this process, or may
 // have been.
 func (w *waiter) noteLapse(reply store.AcquireReply) {
-	if reply.Lapsed || w.untold {
-		w.untold = false
+	if reply.Lapsed || w.mayHaveLapsed {
+		w.mayHaveLapsed = false
 		w.engine().lapsed(w)
 	}
 }

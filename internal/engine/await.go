@@ -37,7 +37,7 @@ func (e *Engine) readTrip() time.Duration { return time.Duration(e.trip.Load()) 
 // The wait is bounded by a time that is derived from how long such requests take. A reader whose wait for another's
 // answer is over asks for itself, so a request that hangs or is lost delays others by that time and no more.
 func (e *Engine) awaitAnswer(limited, ctx context.Context, w *waiter) (*hold.Level, error) {
-	if w.Manner != localqueue.Joins || w.Told() == nil { // it asks at once
+	if w.Manner != localqueue.Joins || w.Changed() == nil { // it asks at once
 		return nil, nil
 	}
 	timer := time.NewTimer(localqueue.AwaitTime(e.readTrip()))
@@ -48,7 +48,7 @@ func (e *Engine) awaitAnswer(limited, ctx context.Context, w *waiter) (*hold.Lev
 			return level, nil
 		}
 		select {
-		case <-w.Told():
+		case <-w.Changed():
 			continue
 		case <-timer.C:
 			w.overdue()

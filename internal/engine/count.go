@@ -9,13 +9,13 @@ import (
 
 // count has a step sent by a goroutine of its own. That is refused when Close is at work, which then ends the hold.
 func (g *Grant) count(from, to int32) {
-	g.engine().sender.Spawn(func() { g.tellCount(from, to) })
+	g.engine().sender.Spawn(func() { g.sendCount(from, to) })
 }
 
-// tellCount tells the store how many levels there are, once. The request does no harm when it is late: it changes a
+// sendCount tells the store how many levels there are, once. The request does no harm when it is late: it changes a
 // count and nothing else, where the hold still stands with the count that the step starts from (see package hold).
 // Without an answer it is not known what stands, and the hold asks again, after a third of a lease at the latest.
-func (g *Grant) tellCount(from, to int32) {
+func (g *Grant) sendCount(from, to int32) {
 	e := g.engine()
 	var stands int64
 	err := request.Exchange(crash.Count, func() (err error) {

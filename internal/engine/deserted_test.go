@@ -64,7 +64,7 @@ func TestNothingIsOwedWhereNobodyHeard(t *testing.T) {
 			f.turn("k", ends)
 			f.empty()
 		}
-		heard := store.Count{Subscription: 1}
+		heard := store.Heard{Subscription: 1}
 		f.turn("k", runEnd{over: true, others: 1, heard: heard}) // it had to wait for another one itself
 		require.NotZero(t, f.out("k"))
 	})

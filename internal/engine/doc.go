@@ -91,8 +91,8 @@
 // # What observers are told
 //
 // A call that begins something is told of when it begins and when it returns, and its hold when it is there and when it
-// is over (told.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between. The
-// rules that make this true:
+// is over (observed.go). A dashboard adds these up, so each beginning must have one end, whatever happens in between.
+// The rules that make this true:
 //
 //   - A call is told of in its own goroutine, by one function that frames everything the call may do (lock.go, take.go,
 //     transfer.go). So its end cannot be missed, and comes once. What begins nothing, as a re-entry or an argument that

@@ -97,14 +97,14 @@ func New(cfg Config) *Engine {
 	e.holds = e.host()
 	e.store.Start(store.Host{
 		Clock: e.clock, Wheel: e.wheel, Limit: limit, Warn: e.events.warn, Replaced: e.replaced, Heard: e.heard,
-		Client: cfg.ClientID, Wanted: e.wanted, Answered: e.events.answered(),
+		Client: cfg.ClientID, Wanted: e.wanted, OnCommand: e.events.onCommand(),
 	})
 	return e
 }
 
-// Answered is what reports a script to the observer that did not go through the store: nil if nobody is told. What is
+// OnCommand is what reports a script to the observer that did not go through the store: nil if nobody is told. What is
 // reported when the engine has been closed is dropped.
-func (e *Engine) Answered() func(store.Command) { return e.events.answered() }
+func (e *Engine) OnCommand() func(store.Command) { return e.events.onCommand() }
 
 // Warn adds a line to the client's log, and does not wait for it.
 func (e *Engine) Warn(text string, args ...any) { e.events.warn(text, args...) }
@@ -147,6 +147,11 @@ func (e *Engine) refuse(p store.Protocol) error {
 	return &callError{kind: e.cfg.Errors.Closed, of: p}
 }
 
+// notHeld makes the error of a call that finds no hold.
+func (e *Engine) notHeld(p store.Protocol) error {
+	return &callError{kind: e.cfg.Errors.NotHeld, of: p}
+}
+
 // unavailable makes the error of a call that the store did not answer, or answered with an error. A key that belongs to
 // something else is a conflict, which no waiting mends; a request that the store can never carry out says why in words
 // of its own; all else is "unavailable", and may be another time.
@@ -166,9 +171,9 @@ func (e *Engine) unavailable(p store.Protocol, err error) error {
 func (e *Engine) Closed() bool { return e.sender.Closed() }
 
 // replaced is called when a primary has been replaced by another one, which may not have heard of the last
-// acquisitions and releases. What it has not heard of it may give to others. A client of one server can do nothing about
-// that but learn of it soon. All holds are renewed at once, so that a hold that the new primary does not know is told of
-// now and not after a third of a lease; what was released is released again.
+// acquisitions and releases. What it has not heard of it may give to others. A client of one server can do nothing
+// about that but learn of it soon. All holds are renewed at once, so that a hold that the new primary does not know is
+// told of now and not after a third of a lease; what was released is released again.
 func (e *Engine) replaced() {
 	for _, g := range e.table.all() {
 		e.watchdog.Hurry(&g.Lease)

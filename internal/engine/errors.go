@@ -35,6 +35,9 @@ func (w *Errors) silence(err error) error {
 	return w.Silent
 }
 
+// Unanswered says what callers are told of a request that the store did not serve: what it is, and why.
+func (w *Errors) Unanswered(err error) (kind, cause error) { return w.silence(err), ours(err) }
+
 // Events are told what happens. Nil functions are skipped.
 type Events struct {
 	Renewed func(name string, err error)
@@ -52,10 +55,10 @@ type Events struct {
 // context.DeadlineExceeded, and one whose context ended while the store was silent matches ErrUnavailable in place of
 // ErrBusy.
 type callError struct {
-	kind  error
-	of    store.Rules // of the lock
-	cause error
-	ended error // the context's error, if it was the context that ended the call
+	kind   error
+	of     store.Rules // of the lock
+	cause  error
+	ctxErr error // the context's error, if it was the context that ended the call
 }
 
 func (v *callError) Error() string {
@@ -63,8 +66,8 @@ func (v *callError) Error() string {
 	if v.cause != nil {
 		s += ": " + v.cause.Error()
 	}
-	if v.ended != nil {
-		s += ": " + v.ended.Error()
+	if v.ctxErr != nil {
+		s += ": " + v.ctxErr.Error()
 	}
 	return s
 }
@@ -101,8 +104,8 @@ func (v *callError) Unwrap() []error {
 	if v.cause != nil {
 		all = append(all, v.cause)
 	}
-	if v.ended != nil {
-		all = append(all, v.ended)
+	if v.ctxErr != nil {
+		all = append(all, v.ctxErr)
 	}
 	return all
 }
@@ -119,35 +122,41 @@ func (o opaque) Error() string { return o.err.Error() }
 // Timeout tells a label what errors.Is does not.
 func (o opaque) Timeout() bool { return errors.Is(o.err, context.DeadlineExceeded) }
 
+// ours hides a command's own deadline from errors.Is. A caller that looks for context.DeadlineExceeded asks about
+// its own context, and would otherwise give up on a store that was slow once.
+func ours(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return opaque{err}
+	}
+	return err
+}
+
 // waitedError ends a wait that has lasted for as long as MaxWait allows.
 type waitedError time.Duration
 
 func (w waitedError) Error() string { return fmt.Sprintf("MaxWait (%v) elapsed", time.Duration(w)) }
 
-// contextError is what a wait that ctx ended is to match: ctx.Err(), and the cause if there is one.
-func contextError(ctx context.Context) error {
+// ContextError is what a call that ctx ended is to return: ctx.Err(), and the cause if there is one.
+func ContextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
-		return &ended{err: ctx.Err(), cause: cause}
+		return &contextEnd{err: ctx.Err(), cause: cause}
 	}
 	return ctx.Err()
 }
 
-// ended makes the error of a call that does not wait: the store's, and the context's if that is over.
+// unserved makes the error of a call that does not wait: the store's, and the context's if that is over.
 //
 // A call that does not wait for the lock has one reason to fail besides a refusal: nobody answered. If the caller's
 // context ended meanwhile, that is the reason to name first, since the caller knows of it.
-func (e *Engine) ended(ctx context.Context, p store.Protocol, err error) error {
+func (e *Engine) unserved(ctx context.Context, p store.Protocol, err error) error {
 	if store.FaultOf(err) != store.FaultConflict && (ctx.Err() != nil || e.sender.Closed()) {
 		return e.gaveUp(ctx, ctx, p, nil, err)
 	}
 	return e.unavailable(p, err)
 }
 
-// ContextError is what a call is to return that the end of ctx ended.
-func ContextError(ctx context.Context) error { return contextError(ctx) }
+// contextEnd is a context's error with the cause that was given to it: the text is the cause's, both match errors.Is.
+type contextEnd struct{ err, cause error }
 
-// ended is a context's error with the cause that was given to it: the text is the cause's, both match errors.Is.
-type ended struct{ err, cause error }
-
-func (e *ended) Error() string   { return e.cause.Error() }
-func (e *ended) Unwrap() []error { return []error{e.err, e.cause} }
+func (e *contextEnd) Error() string   { return e.cause.Error() }
+func (e *contextEnd) Unwrap() []error { return []error{e.err, e.cause} }

@@ -27,11 +27,11 @@ func TestOursHidesOurOwnDeadlines(t *testing.T) {
 func TestContextErrorMatchesErrAndCause(t *testing.T) {
 	plain, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.Equal(t, context.Canceled, contextError(plain))
+	require.Equal(t, context.Canceled, ContextError(plain))
 	mine := errors.New("mine")
 	caused, cancelCause := context.WithCancelCause(t.Context())
 	cancelCause(mine)
-	err := contextError(caused)
+	err := ContextError(caused)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, mine)
 	require.EqualError(t, err, "mine")
@@ -40,7 +40,7 @@ func TestContextErrorMatchesErrAndCause(t *testing.T) {
 // An error of the public vocabulary matches its word, its cause and the context's end at once.
 func TestVerdictMatchesAllThatItIsMadeOf(t *testing.T) {
 	word, cause := errors.New("busy"), errors.New("why")
-	v := &callError{kind: word, of: named{}, cause: cause, ended: context.DeadlineExceeded}
+	v := &callError{kind: word, of: named{}, cause: cause, ctxErr: context.DeadlineExceeded}
 	for _, target := range []error{word, cause, context.DeadlineExceeded} {
 		require.ErrorIs(t, v, target)
 	}

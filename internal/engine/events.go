@@ -37,14 +37,14 @@ func newEvents(to Events, log *slog.Logger, clock *watchdog.Clock) *events {
 	n := &events{to: to, log: log, clock: clock}
 	n.ofCalls = to.Begin != nil || to.End != nil || to.Held != nil || to.Ended != nil
 	n.losses.guard, n.renewals.guard, n.commands.guard, n.lines.guard = n.guard, n.guard, n.guard, quietly
-	n.losses.late = func(int64) {}
-	n.renewals.late = func(dropped int64) {
+	n.losses.report = func(int64) {}
+	n.renewals.report = func(dropped int64) {
 		n.warn("Observer.Renewed is too slow: renewals were not reported", "renewals", dropped)
 	}
-	n.commands.late = func(dropped int64) {
+	n.commands.report = func(dropped int64) {
 		n.warn("Observer.Command is too slow: commands were not reported", "commands", dropped)
 	}
-	n.lines.late = func(dropped int64) {
+	n.lines.report = func(dropped int64) {
 		n.line(slog.LevelWarn, "Logger is too slow: log lines were dropped", "lines", dropped)
 	}
 	return n
@@ -56,17 +56,17 @@ func (n *events) renewed(name string, err error) {
 	}
 }
 
-// answered is what a store calls for each script that it sent: nil if nobody is told. It is called where answers are
+// onCommand is what a store calls for each script that it sent: nil if nobody is told. It is called where answers are
 // read, which many callers wait for, so the observer runs in a goroutine of its own.
-func (n *events) answered() func(store.Command) {
+func (n *events) onCommand() func(store.Command) {
 	if n.to.Command == nil {
 		return nil
 	}
 	return func(c store.Command) { n.commands.post(func() { n.to.Command(c) }, false) }
 }
 
-// lostApart reports that a reader was lost whose hold was not.
-func (n *events) lostApart(owners []*hold.Owner, err error) {
+// holdLost reports that a reader was lost whose hold was not.
+func (n *events) holdLost(owners []*hold.Owner, err error) {
 	n.lost(err)
 	n.ended(owners, err)
 }

@@ -36,7 +36,7 @@ func (g *Grant) engine() *Engine { return g.key.table.engine }
 func grantOf(h *hold.Hold) *Grant { return leased(&h.Grant().Lease) }
 
 // leased is the grant that a lease of the watchdog, and so a grant of package hold, is a part of.
-func leased(l *watchdog.Lease) *Grant { return l.Owner.(*Grant) }
+func leased(l *watchdog.Lease) *Grant { return l.Of.(*Grant) }
 
 // host is what the grants of e need of it. The functions are called by the wheel's goroutine, mostly, and so return
 // at once: what takes time is left to the ender, or to a goroutine that the sender joins.
@@ -47,11 +47,11 @@ func (e *Engine) host() hold.Host {
 		Lost: func(g *hold.Grant, reason hold.Reason, cause error) error {
 			return e.lostError(leased(&g.Lease).proto, reason, cause)
 		},
-		Expire: func(g *hold.Grant, reason hold.Reason) { leased(&g.Lease).loseSoon(reason, nil) },
-		Soon:   e.ender.Add,
-		Told:   e.events.lostApart,
-		Detach: e.Detach,
-		Count:  func(g *hold.Grant, from, to int32) { leased(&g.Lease).count(from, to) },
+		Expire:   func(g *hold.Grant, reason hold.Reason) { leased(&g.Lease).loseSoon(reason, nil) },
+		Soon:     e.ender.Add,
+		HoldLost: e.events.holdLost,
+		Detach:   e.Detach,
+		Count:    func(g *hold.Grant, from, to int32) { leased(&g.Lease).count(from, to) },
 	}
 }
 
@@ -72,7 +72,7 @@ func (e *Engine) newGrantLocked(
 		key: k, proto: req.Proto, id: id, since: start, fence: fence,
 		doubt: doubt, portion: portionOf(req.Proto),
 	}
-	g.Lease.Owner = g
+	g.Lease.Of = g
 	if req.Keep > 0 || req.Yields {
 		g.kept = &kept{grant: g}
 	}
@@ -87,10 +87,10 @@ func (e *Engine) newGrantLocked(
 func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) {
 	g := grantOf(h)
 	g.expireIfOver()
-	if req.told != nil && !h.Live() {
+	if req.observed != nil && !h.Live() {
 		return nil, false
 	}
-	ctx, owner := req.told.Holds(ctx, g.id, h.Fence, h.Start())
+	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
 	l, ok := h.Attach(ctx, req.MaxHold, owner)
 	if ok {
 		g.retainFor(req.MinHold)

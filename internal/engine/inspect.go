@@ -24,14 +24,11 @@ type Held struct {
 // those at which the context will end unless something prolongs it: the validity of the grant, the level's own
 // fixed lease, and MaxHold.
 func (e *Engine) Held(ctx context.Context, p store.Protocol) (Held, error) {
-	l := e.carried(ctx, p)
-	if l == nil {
-		return Held{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
-	}
-	h, g := l.Hold(), grantOf(l.Hold())
-	if err := g.standing(l); err != nil {
+	l, g, err := e.holding(ctx, p)
+	if err != nil {
 		return Held{}, err
 	}
+	h := l.Hold()
 	count, until := h.Seen()
 	return Held{ID: g.id, Fence: h.Fence, Count: count, ValidUntil: e.clock.Wall(until)}, nil
 }
@@ -119,7 +116,7 @@ func (e *Engine) queue(p store.Protocol, reply store.InspectReply) (queue []Queu
 
 // listening is 1 if this client's own subscription is among those that the store counts.
 func (e *Engine) listening(p store.Protocol) int {
-	if e.store.Heard(p.Channel()) != (store.Count{}) {
+	if e.store.Heard(p.Channel()) != (store.Heard{}) {
 		return 1
 	}
 	return 0
@@ -128,7 +125,7 @@ func (e *Engine) listening(p store.Protocol) int {
 // look asks once more if the first answer was lost, for what is left of the same time limit.
 func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply, error) {
 	if ctx.Err() != nil {
-		return store.InspectReply{}, contextError(ctx)
+		return store.InspectReply{}, ContextError(ctx)
 	}
 	if e.sender.Closed() {
 		return store.InspectReply{}, e.refuse(p)
@@ -140,7 +137,7 @@ func (e *Engine) look(ctx context.Context, p store.Protocol) (store.InspectReply
 		reply, err = e.lookOnce(ctx, p, e.sender.Limit(e.cfg.Lease)-(e.clock.Now()-began))
 	}
 	if err != nil {
-		return reply, e.ended(ctx, p, err)
+		return reply, e.unserved(ctx, p, err)
 	}
 	return reply, nil
 }
@@ -182,7 +179,7 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 		held = max(held, len(reply.Holders)+int(reply.More))
 		switch {
 		case broken == 0:
-			return &callError{kind: e.cfg.Errors.NotHeld, of: p}
+			return e.notHeld(p)
 		case len(reply.Holders) == 0, broken >= held:
 			return nil
 		}
@@ -193,14 +190,14 @@ func (e *Engine) Break(ctx context.Context, p store.Protocol) error {
 // sending of this very call may have been what ended it.
 func (e *Engine) BreakOne(ctx context.Context, p store.Protocol, id string) error {
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return ContextError(ctx)
 	}
 	if e.sender.Closed() {
 		return e.refuse(p)
 	}
 	status, err := e.breakHold(ctx, p, id)
 	if err == nil && status == store.Gone {
-		return &callError{kind: e.cfg.Errors.NotHeld, of: p}
+		return e.notHeld(p)
 	}
 	return err
 }
@@ -236,7 +233,7 @@ func (e *Engine) breakHold(ctx context.Context, p store.Protocol, id string) (st
 		}
 		return request.Later
 	}) {
-		return store.Gone, e.ended(ctx, p, failed)
+		return store.Gone, e.unserved(ctx, p, failed)
 	}
 	return status, nil
 }

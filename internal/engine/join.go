@@ -37,7 +37,7 @@ func (e *Engine) join(ctx context.Context, req Request, under outer) *hold.Level
 // open gives a level that joined its context. If it reports false, the level is out again.
 func (g *Grant) open(ctx context.Context, l *hold.Level, req Request) bool {
 	h := l.Hold()
-	ctx, owner := req.told.Holds(ctx, g.id, h.Fence, h.Start())
+	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
 	if l.Open(ctx, owner) {
 		return true
 	}

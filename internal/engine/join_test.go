@@ -25,7 +25,7 @@ func (s *joinStore) Start(store.Host)                                           
 func (s *joinStore) Name() string                                                { return "the store" }
 func (s *joinStore) Node(string) string                                          { return "node" }
 func (s *joinStore) Direct() bool                                                { return true }
-func (s *joinStore) Heard(string) store.Count                                    { return store.Count{} }
+func (s *joinStore) Heard(string) store.Heard                                    { return store.Heard{} }
 func (s *joinStore) Within(ctx context.Context, _ time.Duration) context.Context { return ctx }
 func (s *joinStore) Renew(_ context.Context, all []store.Renewal) {
 	for i := range all {

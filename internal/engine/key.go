@@ -41,7 +41,7 @@ type Key struct {
 // keyQueue is what is known of a key besides one grant.
 type keyQueue struct {
 	localqueue.Queue                   // waiters, and the modes of all grants
-	shared           map[string]*Grant // the other grants, of a kind of which several live: thousands, if permits
+	others           map[string]*Grant // the other grants, of a kind of which several live: thousands, if permits
 	newest           *Grant            // that readers may join; it may be too old for that by now
 	deserted         time.Duration     // when nobody held or waited any more; see deserted
 }
@@ -104,7 +104,7 @@ func (k *Key) removeDeserted(at time.Duration) {
 // dropQueueLocked has the queue forget all but the grants, and removes it if there are not several of them: with one
 // grant a later queue is told of that one when it is made.
 func (k *Key) dropQueueLocked() {
-	if k.queue.shared != nil {
+	if k.queue.others != nil {
 		k.queue.Forget()
 	} else {
 		k.queue = nil
@@ -116,10 +116,10 @@ func (k *Key) dropQueueLocked() {
 func (k *Key) listLocked(g *Grant) {
 	if k.grant != nil {
 		k.queueLocked()
-		if k.queue.shared == nil {
-			k.queue.shared = make(map[string]*Grant)
+		if k.queue.others == nil {
+			k.queue.others = make(map[string]*Grant)
 		}
-		k.queue.shared[g.id] = g
+		k.queue.others[g.id] = g
 	} else {
 		k.grant = g
 	}
@@ -149,7 +149,7 @@ func (k *Key) othersLocked() map[string]*Grant {
 	if k.queue == nil {
 		return nil
 	}
-	return k.queue.shared
+	return k.queue.others
 }
 
 // unlistLocked takes a grant out, if it is there. One of several moves up to the place in the Key, whichever: no order
@@ -179,7 +179,7 @@ func (k *Key) unlistLocked(g *Grant) {
 	}
 	k.queue.Unhold(g.proto.Mode())
 	if len(others) == 0 {
-		k.queue.shared = nil
+		k.queue.others = nil
 	}
 	if k.queue.newest == g {
 		k.queue.newest = nil

@@ -25,16 +25,16 @@ func (e *Engine) Lock(ctx context.Context, req Request) (*hold.Level, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
-	req.told = e.tell(ctx, req, false)
+	req.observed = e.observe(ctx, req, false)
 	l, err = e.lock(ctx, req, under)
-	req.told.End(err)
+	req.observed.End(err)
 	return l, err
 }
 
 // lock is a Lock that begins something.
 func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, ContextError(ctx)
 	}
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
@@ -88,16 +88,16 @@ func (e *Engine) TryLock(ctx context.Context, req Request) (*hold.Level, error) 
 	if l != nil || err != nil {
 		return l, err
 	}
-	req.told = e.tell(ctx, req, true)
+	req.observed = e.observe(ctx, req, true)
 	l, err = e.tryLock(ctx, req, under)
-	req.told.End(err)
+	req.observed.End(err)
 	return l, err
 }
 
 // tryLock is a TryLock that begins something.
 func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.Level, error) {
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, ContextError(ctx)
 	}
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
@@ -215,7 +215,7 @@ func (e *Engine) waitTurn(limited, ctx context.Context, w *waiter) (*hold.Hold, 
 			e.register(w)
 		}
 		select {
-		case <-w.Told():
+		case <-w.Changed():
 			continue
 		case <-limited.Done():
 		case <-e.sender.Closing():
@@ -269,9 +269,9 @@ func (e *Engine) gaveUp(limited, ctx context.Context, p store.Protocol, answer, 
 		v.cause = ours(last)
 	}
 	if ctx.Err() != nil {
-		v.ended = contextError(ctx)
+		v.ctxErr = ContextError(ctx)
 	} else if limited.Err() != nil {
-		v.ended = context.Cause(limited)
+		v.ctxErr = context.Cause(limited)
 	}
 	return v
 }

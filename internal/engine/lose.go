@@ -58,7 +58,7 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 		return nil
 	}
 	return func() {
-		e.watchdog.Lose(&g.Lease, err)
+		e.watchdog.Lose(&g.Lease)
 		ended.Contexts()
 		g.forfeit(reason) // only now, when no context says that it is held
 		g.key.drop(g)

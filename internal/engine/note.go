@@ -23,14 +23,11 @@ func (e *Engine) Note(ctx context.Context, p store.Protocol, text string, take b
 		return e.refuse(p)
 	}
 	defer e.sender.Done()
-	l := e.carried(ctx, p)
-	if l == nil {
-		return &callError{kind: e.cfg.Errors.NotHeld, of: p}
-	}
-	h, g := l.Hold(), grantOf(l.Hold())
-	if err := g.standing(l); err != nil {
+	l, g, err := e.holding(ctx, p)
+	if err != nil {
 		return err
 	}
+	h := l.Hold()
 	note := store.Note{ID: g.id, Fence: h.Fence, Text: text}
 	status, err := noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Status, error) {
 		return n.Note(ctx, note, take)
@@ -55,7 +52,7 @@ func (e *Engine) Noted(ctx context.Context, p store.Protocol) (store.Note, error
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return store.Note{}, contextError(ctx)
+		return store.Note{}, ContextError(ctx)
 	}
 	return noting(ctx, e, p, func(ctx context.Context, n store.Noter) (store.Note, error) { return n.Noted(ctx) })
 }
@@ -80,7 +77,7 @@ func noting[R any](
 		}
 		return request.Later
 	}) {
-		return reply, e.ended(ctx, p, err)
+		return reply, e.unserved(ctx, p, err)
 	}
 	return reply, nil
 }

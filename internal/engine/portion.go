@@ -29,16 +29,16 @@ func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 	if w.Size == 0 {
 		return w.attempt(ctx)
 	}
-	var heard store.Count // none, without a subscription: then everything may have been missed
+	var heard store.Heard // none, without a subscription: then everything may have been missed
 	if w.ticket != nil {
-		heard = w.ticket.Count()
+		heard = w.ticket.Heard()
 	}
 	h, pttl, sends := w.requests(localqueue.Heard(heard))
 	switch {
 	case h != nil:
 		return h, 0, nil
 	case !sends:
-		w.busy, w.roused = true, w.Told()
+		w.busy, w.roused = true, w.Changed()
 		return nil, pttl, nil
 	}
 	h, pttl, err := w.attempt(ctx)
@@ -49,7 +49,7 @@ func (w *waiter) turn(ctx context.Context) (*hold.Hold, time.Duration, error) {
 			until = 0
 		}
 		w.rests(localqueue.Heard(heard), until)
-		w.roused = w.Told() // others set it no more
+		w.roused = w.Changed() // others set it no more
 	}
 	return h, pttl, err
 }

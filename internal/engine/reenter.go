@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
@@ -31,6 +32,16 @@ func (g *Grant) standing(from *hold.Level) error {
 		return g.notHeld()
 	}
 	return err
+}
+
+// holding is the innermost open level that ctx carries of a lock, with its grant, if it is not lost.
+func (e *Engine) holding(ctx context.Context, p store.Protocol) (*hold.Level, *Grant, error) {
+	l := e.carried(ctx, p)
+	if l == nil {
+		return nil, nil, e.notHeld(p)
+	}
+	g := grantOf(l.Hold())
+	return l, g, g.standing(l)
 }
 
 // overCause is why a Hold ended.

@@ -130,7 +130,7 @@ func (e *Engine) unconfirmed(of store.Rules, until time.Duration, err error) err
 // runEnd is what is known of a release that ends a run of turns; the zero runEnd is that of one which does not.
 type runEnd struct {
 	over      bool
-	heard     store.Count // what had been heard of the key before the release was sent
+	heard     store.Heard // what had been heard of the key before the release was sent
 	receivers int64       // that its message reached
 	others    int         // how many other processes that is
 	asked     bool        // one of them has said that it waits
@@ -164,7 +164,7 @@ func (r runEnd) wanted() runEnd {
 // unheard reports that nothing says that another process wants the key. A store that cannot know (a cluster without
 // sharded messages) assumes one all the same; but where another one did, this process has had to wait for it within
 // the last second, and listens, or the message reached a receiver.
-func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Count{}) }
+func (r runEnd) unheard() bool { return r.receivers <= 0 && r.heard == (store.Heard{}) }
 
 // takeBack releases once, without waiting for more than one command's time: the ledger is for what
 // that does not settle.

@@ -20,12 +20,12 @@ type Request struct {
 	Busy    bool          // the last answer that the caller had was that another has it
 	Anew    bool          // a hold of its own, whatever ctx carries
 	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
-	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
+	Looks   bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
 	Member  bool          // of a set that its caller tells observers of
-	// Answered is called whenever the store says that another has it. It must not wait. Nil: nothing is.
-	Answered func()
+	// OnBusy is called whenever the store says that another has it. It must not wait. Nil: nothing is.
+	OnBusy func()
 
-	told *Told // the call, while it is under way
+	observed *Observed // the call, while it is under way
 }
 
 // lasts reports that what a refused request, or a copy of it, may leave in the store does not end with a lease: the

@@ -83,7 +83,7 @@ func (e *Engine) awaitHead(ctx context.Context, w *waiter) bool {
 			return true
 		}
 		select {
-		case <-w.Told():
+		case <-w.Changed():
 		case <-timer.C:
 			return false
 		case <-ctx.Done():

@@ -16,8 +16,8 @@ const maxWaiting = 4096
 // the next one, and never waits for a later event. One goroutine at a time means that events of a stream are told
 // in their order.
 type stream struct {
-	guard func(tell func())   // calls tell and outlives its panic
-	late  func(dropped int64) // says that so many were dropped, now that there is time for it
+	guard  func(tell func())   // calls tell and outlives its panic
+	report func(dropped int64) // says that so many were dropped, now that there is time for it
 
 	mu      sync.Mutex // guards all below
 	queue   []func()
@@ -59,7 +59,7 @@ func (s *stream) run(idle chan struct{}) {
 		case tell != nil:
 			s.guard(tell)
 		case dropped > 0:
-			s.guard(func() { s.late(dropped) })
+			s.guard(func() { s.report(dropped) })
 		default:
 			return
 		}

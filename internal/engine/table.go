@@ -128,6 +128,14 @@ func (t *table) held(proto store.Protocol) bool {
 	return false
 }
 
+// answerAll ends the wait of everybody who came before an instant: one looked for all, at what no waiter takes from
+// another (a latch that is open is open to all of them).
+func (t *table) answerAll(proto store.Protocol, asked time.Duration) {
+	k := t.lock(proto.Key())
+	defer k.unlock()
+	k.queueLocked().AnswerAll(asked, func(w *localqueue.Waiter) { waiterOf(w).hold = nothing })
+}
+
 // deserted are the Keys that nobody holds or waits for, and that remember what the process owes to others: a goroutine
 // that unlocks and locks again finds it then. No timer ends that: the next call that locks anything removes what is
 // over, and the oldest beyond maxDeserted. For a key that is removed early, nothing is owed any more.

@@ -19,16 +19,16 @@ func (e *Engine) Take(ctx context.Context, req Request) error {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	told := e.tell(ctx, req, false)
+	observed := e.observe(ctx, req, false)
 	err := e.take(ctx, req)
-	told.End(err)
+	observed.End(err)
 	return err
 }
 
 // take is a Take that begins something.
 func (e *Engine) take(ctx context.Context, req Request) error {
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return ContextError(ctx)
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -42,23 +42,23 @@ func (e *Engine) take(ctx context.Context, req Request) error {
 //
 // What is taken so cannot be found in the store by an id afterwards, as a hold can: a number went down by one, and that
 // is all. So a request that is sent twice would count twice, if the store did not remember the ids of requests, and
-// answer a second one with what it did at the first. It is told which ids were answered (Answered), and forgets those.
+// answer a second one with what it did at the first. It is told which ids were answered (Settled), and forgets those.
 func (e *Engine) TryTake(ctx context.Context, req Request) error {
 	req.Loose = true
 	if !e.sender.Begin() {
 		return e.refuse(req.Proto)
 	}
 	defer e.sender.Done()
-	told := e.tell(ctx, req, true)
+	observed := e.observe(ctx, req, true)
 	err := e.tryTake(ctx, req)
-	told.End(err)
+	observed.End(err)
 	return err
 }
 
 // tryTake is a TryTake that begins something.
 func (e *Engine) tryTake(ctx context.Context, req Request) error {
 	if ctx.Err() != nil {
-		return contextError(ctx)
+		return ContextError(ctx)
 	}
 	w := e.newWaiter(req, e.clock.Now(), outer{})
 	w.once = true
@@ -79,32 +79,32 @@ var nothing = &hold.Hold{}
 // all that stood in the queue when it was sent.
 func (w *waiter) took(sent asked) *hold.Hold {
 	w.key.win(w)
-	if !w.req.Shared {
-		w.req.Proto.Answered(w.ID, max(sent.Late, w.attempts.Late(), w.attempts.CopyLate()))
+	if !w.req.Looks {
+		w.req.Proto.Settled(w.ID, max(sent.Late, w.attempts.Late(), w.attempts.CopyLate()))
 	} else {
-		w.engine().table.share(w.req.Proto, sent.Since)
+		w.engine().table.answerAll(w.req.Proto, sent.Since)
 	}
 	return nothing
 }
 
-// Once carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however often
-// it has to be sent. It gives up when ctx ends, and when the store has not answered for the release timeout; then it
-// may have been carried out, or not.
-func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) (store.ChangeReply, error) {
+// Change carries out a change that nobody holds, by a request that is recognised by its id: it counts once, however
+// often it has to be sent. It gives up when ctx ends, and when the store has not answered for the release timeout; then
+// it may have been carried out, or not.
+func (e *Engine) Change(ctx context.Context, p store.Protocol, what store.Change) (store.ChangeReply, error) {
 	var none store.ChangeReply
 	if !e.sender.Begin() {
 		return none, e.refuse(p)
 	}
 	defer e.sender.Done()
 	if ctx.Err() != nil {
-		return none, contextError(ctx)
+		return none, ContextError(ctx)
 	}
 	ask := store.Ask{ID: e.newID(), Lease: e.cfg.Lease, Patience: e.cfg.ReleaseTimeout}
 	var reply store.ChangeReply
 	var err error
 	settled := e.sender.Retry(ctx, e.clock.Now()+e.cfg.ReleaseTimeout, func() request.Next {
 		reply, err = request.Call(e.sender, ctx, func(ctx context.Context) (store.ChangeReply, error) {
-			return e.sendOnce(ctx, p, what, &ask)
+			return e.sendChange(ctx, p, what, &ask)
 		}, func(store.ChangeReply, error) {})
 		switch kind := store.FaultOf(err); {
 		case kind == store.FaultNone, errors.Is(err, request.ErrAbandoned):
@@ -120,20 +120,20 @@ func (e *Engine) Once(ctx context.Context, p store.Protocol, what store.Change) 
 	case settled:
 		return none, e.gaveUp(ctx, ctx, p, nil, nil)
 	}
-	return none, e.ended(ctx, p, err)
+	return none, e.unserved(ctx, p, err)
 }
 
-// sendOnce sends a change once. Whether it was carried out is known for certain unless the error says otherwise: a lost
-// answer is asked for again, by the same id, for as long as the store remembers that. The receipt of the first sending
-// fixes when it forgets the id, and so nothing is carried out that comes after it.
-func (e *Engine) sendOnce(
+// sendChange sends a change once. Whether it was carried out is known for certain unless the error says otherwise: a
+// lost answer is asked for again, by the same id, for as long as the store remembers that. The receipt of the first
+// sending fixes when it forgets the id, and so nothing is carried out that comes after it.
+func (e *Engine) sendChange(
 	ctx context.Context, p store.Protocol, what store.Change, ask *store.Ask,
 ) (reply store.ChangeReply, err error) {
 	limit := e.sender.Limit(e.cfg.Lease)
 	if err := e.store.Ready(ctx, limit); err != nil {
 		return reply, err
 	}
-	sent, err := e.sender.Send(ctx, crash.Once, p, limit, func(when store.Timing) (receipt store.Receipt, err error) {
+	sent, err := e.sender.Send(ctx, crash.Change, p, limit, func(when store.Timing) (receipt store.Receipt, err error) {
 		ask.Timing = when
 		reply, receipt, err = p.Change(ctx, what, *ask)
 		return receipt, err
@@ -142,7 +142,7 @@ func (e *Engine) sendOnce(
 		ask.First = sent
 	}
 	if err == nil && (reply.Status == store.Done || reply.Status == store.Already) {
-		p.Answered(ask.ID, max(ask.First.Late, sent.Late))
+		p.Settled(ask.ID, max(ask.First.Late, sent.Late))
 	}
 	return reply, err
 }

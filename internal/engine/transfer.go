@@ -24,7 +24,7 @@ type Passage struct {
 	Client string `json:"c"` // the exporter's
 	Secret string `json:"s"` // which nobody knows but those who have the passage
 	Fence  int64  `json:"f"`
-	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock, by the store's clock; 0: not
+	Retain int64  `json:"m,omitempty"` // until when the importer's release retains the lock (store.Instant); 0: not
 }
 
 // id is the id of the hold on its way, which is a digest of the passage. A process that has the passage can name the
@@ -47,12 +47,8 @@ func (e *Engine) Export(ctx context.Context, p store.Protocol) (_ Passage, err e
 	if err := p.Traits().Stays; err != nil {
 		return Passage{}, err
 	}
-	l := e.carried(ctx, p)
-	if l == nil {
-		return Passage{}, &callError{kind: e.cfg.Errors.NotHeld, of: p}
-	}
-	g := grantOf(l.Hold())
-	if err := g.standing(l); err != nil {
+	l, g, err := e.holding(ctx, p)
+	if err != nil {
 		return Passage{}, err
 	}
 	alone, ok := l.Hold().Export(l)
@@ -119,7 +115,8 @@ func (e *Engine) isNotThere(err error) bool {
 // does not shorten that: the hold is in nobody's hands, and to return early would be to lose it.
 func (e *Engine) depart(g *Grant, fence int64, beside bool) (Passage, error) {
 	p := Passage{
-		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence, Retain: g.RetainedUntil(),
+		Key: []byte(g.proto.Key()), Client: e.cfg.ClientID, Secret: rand.Text(), Fence: fence,
+		Retain: g.RetainedUntil(),
 	}
 	req := Request{Proto: g.parting(), Lease: max(e.cfg.Lease, g.Lease.ValidUntil()-e.clock.Now())}
 	late, err := e.adopt(background, crash.Export, req, store.Ask{ID: p.id(), From: g.id, Beside: beside})
@@ -145,10 +142,10 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 	if err := p.Traits().Stays; err != nil {
 		return nil, err
 	}
-	req.told = e.tell(ctx, req, true)
-	defer func() { req.told.End(err) }()
+	req.observed = e.observe(ctx, req, true)
+	defer func() { req.observed.End(err) }()
 	if ctx.Err() != nil {
-		return nil, contextError(ctx)
+		return nil, ContextError(ctx)
 	}
 	id, began := e.newID(), e.clock.Now()
 	late, err := e.adopt(ctx, crash.Adopt, req, store.Ask{ID: id, From: from.id()})
@@ -194,9 +191,9 @@ func (e *Engine) adopt(ctx context.Context, x crash.Exchange, req Request, ask s
 		if w.attempts.InDoubt() {
 			e.disown(req, ask.ID, w.attempts.Late(), 0)
 		}
-		return 0, e.ended(ctx, req.Proto, sent.err)
+		return 0, e.unserved(ctx, req.Proto, sent.err)
 	case sent.reply.Status == store.Gone:
-		return 0, &callError{kind: e.cfg.Errors.NotHeld, of: req.Proto}
+		return 0, e.notHeld(req.Proto)
 	}
 	return w.attempts.Late(), nil
 }

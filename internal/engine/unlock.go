@@ -79,7 +79,7 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 // foundLost does what is left to do for a grant that an unlock found lost.
 func (g *Grant) foundLost(ended hold.Ended) {
 	e := g.engine()
-	e.watchdog.Lose(&g.Lease, ended.Cause)
+	e.watchdog.Lose(&g.Lease)
 	ended.Contexts()
 	e.sender.Disown(g.disowned(0))
 	g.key.drop(g)
@@ -89,9 +89,7 @@ func (g *Grant) foundLost(ended hold.Ended) {
 }
 
 // notHeld makes the error of a call for which the Hold, or a level of it, is no more.
-func (g *Grant) notHeld() error {
-	return &callError{kind: g.engine().cfg.Errors.NotHeld, of: g.proto}
-}
+func (g *Grant) notHeld() error { return g.engine().notHeld(g.proto) }
 
 // finish lets a grant go whose last level is out, and tells the observer.
 func (g *Grant) finish(l *hold.Level, end time.Duration) error {

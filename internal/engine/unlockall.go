@@ -60,7 +60,7 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	idle := make([]*hold.Level, 0, len(levels))
 	for _, l := range levels {
 		g := grantOf(l.Hold())
-		if g.proto.Traits().Joins && !g.key.hasHeir(g) {
+		if g.proto.Traits().InSets && !g.key.hasHeir(g) {
 			if g.retire(hold.Released) {
 				idle = append(idle, l)
 			} else {

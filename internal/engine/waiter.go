@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -50,19 +51,18 @@ type seen struct {
 // ears are what a waiter that asks listens to, between two requests.
 type ears struct {
 	ticket store.Ticket    // of the lock's channel; nil: it is not subscribed to
-	tells  string          // another channel on which the holder publishes its release; "": none
+	alsoOn string          // another channel on which the holder publishes its release; "": none
 	also   store.Ticket    // of that one
 	roused <-chan struct{} // it is given a hold while it rests; nil if it cannot be
 }
 
 // lastWord is what the store said last to a waiter that asks.
 type lastWord struct {
-	busy   bool  // that another has the lock
-	why    error // what is said of that, where it is not "busy"
-	last   error // of the last attempt that got no answer
-	untold bool  // an attempt had no answer that may have told of a lapse
-
-	recalled bool // the client that has it was told that somebody waits, and may not need it
+	busy          bool  // that another has the lock
+	recalled      bool  // with busy: its client was told that somebody waits, and may not need it
+	why           error // what is said of that, where it is not "busy"
+	last          error // of the last attempt that got no answer
+	mayHaveLapsed bool  // an attempt had no answer that may have told of a lapse
 }
 
 // engine is the engine of a waiter that has entered a queue.
@@ -89,13 +89,13 @@ func (e *Engine) newWaiter(req Request, since time.Duration, under outer) *waite
 	}
 	w.req, w.under, w.ID = req, under, e.idFor(req)
 	w.Caller = localqueue.Caller{
-		Kind: req.Proto, Owner: w, Since: since, Several: traits.SeveralAsk, Size: traits.Portion,
+		Kind: req.Proto, Of: w, Since: since, Several: traits.SeveralAsk, Size: traits.Portion,
 	}
 	switch {
 	case under.id != "":
 		w.Manner = localqueue.Inside
-	case req.Shared:
-		w.Manner = localqueue.Shared
+	case req.Looks:
+		w.Manner = localqueue.Looks
 	}
 	return w
 }
@@ -105,7 +105,7 @@ func waiterOf(w *localqueue.Waiter) *waiter {
 	if w == nil {
 		return nil
 	}
-	return w.Owner.(*waiter)
+	return w.Of.(*waiter)
 }
 
 // enter puts w at the end of the queue of its key; it asks at once if nothing local is in the way. With tryOnly it
@@ -191,4 +191,74 @@ func (w *waiter) rename(id string) {
 	w.key.mu.Lock()
 	defer w.key.mu.Unlock()
 	w.Rename(id)
+}
+
+// noteBusy notes that the store answered w that another has the lock.
+func (w *waiter) noteBusy() {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	w.key.queueLocked().Busy(&w.Waiter)
+}
+
+// answered notes whether the store answers the waiter that asks for a key. It returns when the silence began, so that
+// waiters that come to ask one after the other share one patience.
+func (w *waiter) answered(err error) time.Duration {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	return w.key.queueLocked().Answered(err, w.key.table.engine.clock.Now())
+}
+
+// trouble is why the store does not answer, for a waiter that no local hold is in the way of.
+func (w *waiter) trouble() error {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	return w.key.queueLocked().Trouble(&w.Waiter)
+}
+
+// owes reports whether the process is still to let releases of others pass.
+func (w *waiter) owes(heard store.Heard) bool {
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	return w.key.queueLocked().Owes(localqueue.Heard(heard))
+}
+
+// errBehind says that a waiter that the store refused goes back into the queue: somebody before it was refused
+// as well, and asks for both, or a hold of its own process is in its way.
+var errBehind = errors.New("somebody before it waits")
+
+// stepBack notes that the store told w to wait. It reports whether w is back in the queue, behind another that was
+// refused and asks for both, or behind a hold.
+func (w *waiter) stepBack() (behind bool) {
+	if !w.Several && !w.Registers() {
+		return false
+	}
+	w.key.mu.Lock()
+	defer w.key.unlock()
+	return w.key.queueLocked().StepBack(&w.Waiter)
+}
+
+// isBehind reports whether w, whose last request is settled, is back in the queue.
+func (w *waiter) isBehind() bool {
+	if !w.Several {
+		return false
+	}
+	w.key.mu.Lock()
+	defer w.key.mu.Unlock()
+	behind := w.Behind()
+	if behind {
+		w.Settled()
+	}
+	return behind
+}
+
+// steppedBack reports whether a waiter that asks is to go back into the queue. One of whose requests the fate is
+// unknown stays and finds out.
+func (w *waiter) steppedBack(refused bool) bool {
+	if w.attempts.InDoubt() || w.once || w.lockSet != nil {
+		return false
+	}
+	if refused && w.stepBack() {
+		return true
+	}
+	return w.isBehind()
 }

@@ -113,7 +113,7 @@ func (p *playedStore) play(at *stored) {
 
 func (p *playedStore) Start(store.Host)                                                  {}
 func (p *playedStore) Node(string) string                                                { return "n" }
-func (p *playedStore) Heard(string) store.Count                                          { return store.Count{} }
+func (p *playedStore) Heard(string) store.Heard                                          { return store.Heard{} }
 func (p *playedStore) Others(string, int64) int                                          { return 0 }
 func (p *playedStore) Replaceable() bool                                                 { return false }
 func (p *playedStore) Late(string, store.Late) time.Duration                             { return 0 }
@@ -281,8 +281,8 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 	case looking:
 		add("looks", false, func() error { return s.looks(a) })
 	case asleep:
-		if len(a.w.Told()) > 0 {
-			add("is woken", false, func() error { <-a.w.Told(); return s.looks(a) })
+		if len(a.w.Changed()) > 0 {
+			add("is woken", false, func() error { <-a.w.Changed(); return s.looks(a) })
 		}
 		if a.w.Look() == localqueue.Awaiting {
 			add("has waited for another's answer for long", true, func() error { a.w.overdue(); return nil })
@@ -378,7 +378,7 @@ func (s *world) enters(a *actor) error {
 
 // looks lets a call look at its state, and do what the state says.
 func (s *world) looks(a *actor) error {
-	if a.w.Manner == localqueue.Joins && a.w.Told() != nil {
+	if a.w.Manner == localqueue.Joins && a.w.Changed() != nil {
 		l, awaits := a.w.joined()
 		switch {
 		case awaits:
@@ -490,7 +490,7 @@ func (s *world) lands(i int, err error) error {
 	if err != nil {
 		s.silence(&f)
 	}
-	s.engine.late(f.waiter, f.before, f.ask, f.sent, err)
+	s.engine.cleanUp(f.waiter, f.before, f.ask, f.sent, err)
 	return nil
 }
 

@@ -39,7 +39,7 @@ func newChannel(t *testing.T) *channel {
 		c.hub.Close()
 		wheel.Close()
 	})
-	c.ticket = c.hub.Join("k")
+	c.ticket = c.hub.Listen("k")
 	c.woken() // by the confirmation
 	return c
 }
@@ -68,7 +68,7 @@ func (c *channel) cut() {
 }
 
 // afterRun is a floor whose process has come to the end of a run, of which so many others heard: w2 asks.
-func afterRun(t *testing.T, others int, heard store.Count) *floor {
+func afterRun(t *testing.T, others int, heard store.Heard) *floor {
 	f := newFloor(t)
 	f.come("w1")
 	f.win("w1")
@@ -80,46 +80,46 @@ func afterRun(t *testing.T, others int, heard store.Count) *floor {
 
 func TestReleasesOfOthersPayWhatARunOwes(t *testing.T) {
 	c := newChannel(t)
-	f := afterRun(t, 2, c.hub.Count("k"))
+	f := afterRun(t, 2, c.hub.Heard("k"))
 	for _, whose := range []string{"ours", "the first other's", "the second other's"} {
-		require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "before %s", whose)
-		require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "looking pays nothing")
+		require.True(t, f.waiters["w2"].owes(c.ticket.Heard()), "before %s", whose)
+		require.True(t, f.waiters["w2"].owes(c.ticket.Heard()), "looking pays nothing")
 		c.release()
 	}
-	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Heard()))
 }
 
 // Nobody is at hand while they come: as wake-ups they would be one, and they are three all the same.
 func TestReleasesAreCountedThatNobodyWaitedFor(t *testing.T) {
 	c := newChannel(t)
-	f := afterRun(t, 2, c.hub.Count("k"))
+	f := afterRun(t, 2, c.hub.Heard("k"))
 	for range 3 {
 		c.release()
 	}
-	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Heard()))
 }
 
 // A process that is not subscribed when it releases gets no message of its own, so none is taken off for that.
 func TestAnUnsubscribedProcessHasNoMessageOfItsOwn(t *testing.T) {
 	c := newChannel(t)
-	f := afterRun(t, 1, store.Count{})
-	require.True(t, f.waiters["w2"].owes(c.ticket.Count()), "it counts from here on")
+	f := afterRun(t, 1, store.Heard{})
+	require.True(t, f.waiters["w2"].owes(c.ticket.Heard()), "it counts from here on")
 	c.release()
-	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Heard()))
 }
 
 // What was heard under another subscription says nothing about how many were missed: those from then on
 // count, and until then patience ends every wait.
 func TestACountThatRestartedPaysNothingByItself(t *testing.T) {
 	c := newChannel(t)
-	f := afterRun(t, 1, c.hub.Count("k"))
+	f := afterRun(t, 1, c.hub.Heard("k"))
 	c.release()
 	c.cut()
 	for range 2 {
-		require.True(t, f.waiters["w2"].owes(c.ticket.Count()))
+		require.True(t, f.waiters["w2"].owes(c.ticket.Heard()))
 		c.release()
 	}
-	require.False(t, f.waiters["w2"].owes(c.ticket.Count()))
+	require.False(t, f.waiters["w2"].owes(c.ticket.Heard()))
 }
 
 // silence is a ticket on which nothing ever comes, for tests in a bubble of time.
@@ -131,7 +131,7 @@ func silence(t *testing.T) store.Ticket {
 		Shard: func(context.Context, string) string { return "" }, Wheel: wheel, Clock: clock,
 	})
 	hub.Close()
-	return hub.Join("k")
+	return hub.Listen("k")
 }
 
 // yields runs w2's wait, and returns how long it took.
@@ -145,26 +145,26 @@ func (f *floor) yields(ctx context.Context, on store.Ticket) time.Duration {
 
 func TestNobodyWaitsWhoOwesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.Zero(t, afterRun(t, 0, store.Count{}).yields(t.Context(), silence(t)))
+		require.Zero(t, afterRun(t, 0, store.Heard{}).yields(t.Context(), silence(t)))
 	})
 }
 
 // Patience is bounded, and pays nothing: the next message is waited for as before.
 func TestPatienceEndsAndTheDebtStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, on := afterRun(t, 1, store.Count{}), silence(t)
+		f, on := afterRun(t, 1, store.Heard{}), silence(t)
 		for range 20 {
 			took := f.yields(t.Context(), on)
 			require.GreaterOrEqual(t, took, time.Millisecond)
 			require.Less(t, took, time.Millisecond+localqueue.RunPause)
-			require.True(t, f.waiters["w2"].owes(on.Count()))
+			require.True(t, f.waiters["w2"].owes(on.Heard()))
 		}
 	})
 }
 
 func TestYieldingEndsWithTheCallAndWithTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, on := afterRun(t, 1, store.Count{}), silence(t)
+		f, on := afterRun(t, 1, store.Heard{}), silence(t)
 		over, end := context.WithCancel(t.Context())
 		end()
 		require.Zero(t, f.yields(over, on))

@@ -69,8 +69,8 @@ func Collect[Option ~func(*Options)](opts []Option) Options {
 	return o
 }
 
-// Over returns the request with the settings applied.
-func (o Options) Over(req engine.Request) engine.Request {
+// Apply returns the request with the settings applied.
+func (o Options) Apply(req engine.Request) engine.Request {
 	if o.Lease > 0 {
 		req.Lease, req.Renewed = o.Lease, false
 	}

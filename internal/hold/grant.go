@@ -53,7 +53,7 @@ type Terms struct {
 }
 
 // InitLocked makes g a grant that came by a call first sent at start, with its first Hold, which has a token and no
-// level yet. Its Lease.Owner must be set. From now on the watchdog may end it, once mu is free.
+// level yet. Its Lease.Of must be set. From now on the watchdog may end it, once mu is free.
 func (g *Grant) InitLocked(host *Host, mu *sync.Mutex, start time.Duration, terms Terms, fence int64) *Hold {
 	g.host, g.mu, g.terms = host, mu, terms
 	h := g.beginLocked(start, fence)

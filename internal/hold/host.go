@@ -25,7 +25,7 @@ type Host struct {
 	Lost     func(g *Grant, reason Reason, cause error) error // makes the error of a loss
 	Expire   func(g *Grant, reason Reason)                    // time has ended the grant: its owner calls End soon
 	Soon     func(end func())                                 // calls end in a goroutine of the ender's
-	Told     func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
+	HoldLost func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own
 	Count    func(g *Grant, from, to int32)                   // tells a count behind the calls, then calls Counted
 }

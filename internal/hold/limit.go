@@ -89,6 +89,6 @@ func (m *limit) exceed() {
 		for _, l := range levels {
 			l.End(err)
 		}
-		g.host.Told(owners, err)
+		g.host.HoldLost(owners, err)
 	})
 }

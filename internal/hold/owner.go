@@ -9,7 +9,7 @@ import (
 // more. Most calls have no owner, because nobody wants to know.
 //
 // All levels of a call lead to its owner. Package hold says of whom a hold has ended, and may name an owner twice: a
-// hold can be lost while its last level is on the way out. So whoever tells asks Over first.
+// hold can be lost while its last level is on the way out. So whoever tells asks ReportsEnd first.
 type Owner struct {
 	// Of is what the owner is a part of. Constant.
 	Of any
@@ -17,8 +17,8 @@ type Owner struct {
 	over atomic.Bool
 }
 
-// Over reports once that the caller is the one who reports the end.
-func (o *Owner) Over() bool { return o != nil && o.over.CompareAndSwap(false, true) }
+// ReportsEnd reports once that the caller is the one who reports the end.
+func (o *Owner) ReportsEnd() bool { return o != nil && o.over.CompareAndSwap(false, true) }
 
 // Owner is the call that the level belongs to; nil if nobody is to be told of its end. It may be asked without a mutex,
 // also after the level has ended.

@@ -41,8 +41,8 @@ type stepPhase uint8
 
 const (
 	quiet stepPhase = iota
-	due            // the timer is armed
-	sent           // a step is under way
+	due             // the timer is armed
+	sent            // a step is under way
 )
 
 // wantedLocked is the count that the store is to have: the levels of the one Hold, which has none for a moment when it

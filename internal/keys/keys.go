@@ -23,6 +23,12 @@ func Own(what, name string) string {
 	return Prefix("holdfast_"+what, name)
 }
 
+// Token returns the key of a lock's fencing token, where Redisson's fenced lock has it.
+func Token(lock string) string { return Prefix("redisson_lock_token", lock) }
+
+// Channel returns the channel on which Redisson's plain lock publishes its releases.
+func Channel(lock string) string { return Prefix("redisson_lock__channel", lock) }
+
 // Owner returns the key that tells who a client is.
 func Owner(client string) string { return "holdfast_owner:" + client }
 

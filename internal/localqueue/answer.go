@@ -80,15 +80,15 @@ func (q *Queue) Trouble(w *Waiter) error {
 	return q.silent
 }
 
-// Share ends the wait of all that only wanted the answer which the store gave to a request sent at an instant: those
-// that were waiting by then. They are passed to each.
-func (q *Queue) Share(asked time.Duration, each func(*Waiter)) {
+// AnswerAll ends the wait of all that only wanted the answer which the store gave to a request sent at an instant:
+// those that were waiting by then. They are passed to each.
+func (q *Queue) AnswerAll(asked time.Duration, each func(*Waiter)) {
 	for w := q.first; w != nil; {
 		next := w.next
-		if w.state == Waiting && w.Manner == Shared && w.Since <= asked {
+		if w.state == Waiting && w.Manner == Looks && w.Since <= asked {
 			q.remove(w, Granted)
 			each(w)
-			w.tell()
+			w.signal()
 		}
 		w = next
 	}

@@ -60,7 +60,7 @@ func TestTheFirstThatWasRefusedGoesOnAsking(t *testing.T) {
 	require.False(t, f.queue.StepBack(f.waiters["p2"]), "it waits already")
 	f.queue.Win(f.waiters["p1"])
 	f.asking("p2")
-	<-f.waiters["p2"].Told()
+	<-f.waiters["p2"].Changed()
 	require.True(t, f.waiters["p2"].HasWaited())
 	f.leave("p2")
 	f.asking("p3")
@@ -84,13 +84,13 @@ func TestAllStepBackBehindTheFirst(t *testing.T) {
 func TestAnAnswerIsShared(t *testing.T) {
 	f := newFloor(t)
 	f.come("w1")
-	for i, manner := range []Manner{Shared, Plain, Shared, Shared} {
+	for i, manner := range []Manner{Looks, Plain, Looks, Looks} {
 		f.enter(fmt.Sprint("w", i+2), &Waiter{Caller: Caller{Manner: manner, Since: time.Duration(i)}})
 	}
 	f.queue.Win(f.waiters["w1"]) // which leaves no hold
 	f.asking("w2")
 	var served []*Waiter
-	f.queue.Share(2, func(w *Waiter) { served = append(served, w) })
+	f.queue.AnswerAll(2, func(w *Waiter) { served = append(served, w) })
 	require.Equal(t, []*Waiter{f.waiters["w4"]}, served, "of those that wait")
 	f.asking("w2")
 	f.leave("w2")

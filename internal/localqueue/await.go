@@ -55,7 +55,7 @@ func (q *Queue) Bring(w *Waiter, join func(*Waiter) bool) {
 		a = a.next
 		if joins.state == Awaiting && join(joins) {
 			q.remove(joins, Granted)
-			joins.tell()
+			joins.signal()
 		}
 	}
 	q.askerIsDone(w)

@@ -37,6 +37,6 @@ func (q *Queue) Grant(w *Waiter, p *Portion, now time.Duration) {
 	}
 	r.count(now)
 	q.remove(w, Granted)
-	w.tell()
+	w.signal()
 	q.promote()
 }

@@ -37,7 +37,7 @@ func (q *Queue) heirOf(mode string, p *Portion) *Waiter {
 
 // rests reports that nothing can come to w but what it is given.
 func (w *Waiter) rests() bool {
-	return !w.requesting && (w.state == Waiting || w.state == Asking && w.told != nil)
+	return !w.requesting && (w.state == Waiting || w.state == Asking && w.changed != nil)
 }
 
 // ReleasedPortion is Released for a portion. Where the runs of several end together, that is one debt: nobody was
@@ -56,7 +56,7 @@ func (q *Queue) ReleasedPortion(others int, now time.Duration) {
 // if w need not, because another was told that there is not as much and nothing was heard since: then w rests.
 func (q *Queue) Request(w *Waiter, heard Heard, now time.Duration) (wait time.Duration, send bool) {
 	select {
-	case <-w.told: // what it tells has been looked at
+	case <-w.changed: // what it tells has been looked at
 	default:
 	}
 	if heard.Subscription != 0 && heard == q.watch.heard && w.Size == q.watch.size && now < q.watch.until {
@@ -81,7 +81,7 @@ func (w *Waiter) Settled() { w.requesting = false }
 // rest has w be told of what it is given while it asks.
 func (w *Waiter) rest() {
 	w.requesting = false
-	if w.told == nil {
-		w.told = make(chan struct{}, 1)
+	if w.changed == nil {
+		w.changed = make(chan struct{}, 1)
 	}
 }

@@ -35,13 +35,6 @@ type fairness struct {
 	remembered time.Duration // until when the run and the debt matter though nobody holds or waits
 }
 
-// line is what is known of the queue that the store keeps.
-type line struct {
-	registrar bool          // somebody registers the waiters that have no place in it
-	next      int64         // up to that ticket the places in it are this process's, in its order
-	stood     time.Duration // when the request was sent that the store answered so
-}
-
 // silence is whether the store answers.
 type silence struct {
 	silent error         // why it does not; nil while it does
@@ -81,7 +74,7 @@ func (q *Queue) Waiters() iter.Seq[*Waiter] {
 }
 
 // Followed reports that others stand behind w, or are likely to come, since it stood behind others itself.
-func (q *Queue) Followed(w *Waiter) bool { return w.next != nil || w.told != nil }
+func (q *Queue) Followed(w *Waiter) bool { return w.next != nil || w.changed != nil }
 
 // Excluded reports whether a local hold is in the way of a kind.
 func (q *Queue) Excluded(k Kind) bool { return q.holds.any(k.Excludes) }
@@ -119,8 +112,8 @@ func (q *Queue) Try(w *Waiter) bool {
 }
 
 // refuses reports that a try of w need not ask the store: a local hold is in its way, or somebody in the queue that it
-// follows and that was refused, by the store or by such a hold, and so has an older claim. A waiter that was not refused
-// has none. While the store is silent, what it said before says nothing.
+// follows and that was refused, by the store or by such a hold, and so has an older claim. A waiter that was not
+// refused has none. While the store is silent, what it said before says nothing.
 func (q *Queue) refuses(w *Waiter) bool {
 	if q.Excluded(w.Kind) {
 		return true
@@ -195,7 +188,7 @@ func (q *Queue) promote() {
 		}
 		if w.state == Waiting {
 			w.state = Asking
-			w.tell()
+			w.signal()
 		}
 		if w.next != nil && w.blocks() {
 			ahead.add(w.Kind.Mode(), 1)

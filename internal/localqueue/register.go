@@ -80,7 +80,7 @@ func (q *Queue) Registered(batch []*Waiter, tickets []int64, late int64) (left [
 			p.unsure = true
 		}
 		if w.state == Asking {
-			w.tell()
+			w.signal()
 		}
 	}
 	return left

@@ -133,7 +133,7 @@ func (s *world) brokenBy(i int, before *world) error {
 		return fmt.Errorf("%d asks, and is not to", i)
 	}
 	if awaited := w.Look() == Waiting || w.Look() == Awaiting; c.phase == asleep &&
-		!awaited && len(w.told) == 0 {
+		!awaited && len(w.changed) == 0 {
 		return fmt.Errorf("%d sleeps in state %d", i, w.state)
 	}
 	for j := range s.calls[:s.n] {

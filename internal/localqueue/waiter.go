@@ -22,7 +22,7 @@ const (
 	Inside        // its caller has a hold of another mode of the key, and so it stands behind nobody
 	Set           // it wants other keys as well, and so never takes a hold that is passed on
 	Joins         // it may join a hold of its mode that another one of its process is granted
-	Shared        // it takes nothing: what the store answers one is the answer to all who were waiting then
+	Looks         // it takes nothing: what the store answers one is the answer to all who were waiting then
 )
 
 // Caller is what a call says of itself when it comes. It is constant.
@@ -31,7 +31,7 @@ type Caller struct {
 	Manner  Manner
 	Several bool          // any number of its kind ask at a time, since none takes what excludes another
 	Size    int64         // of the portion that it wants; 0: it wants something else
-	Owner   any           // the caller's own waiter, which the queue's is a part of
+	Of      any           // the caller's own waiter, which the queue's is a part of
 	Since   time.Duration // when the call began
 }
 
@@ -51,12 +51,12 @@ type Waiter struct {
 	requesting bool // of a portion: a request of its own is under way, or may still be carried out
 
 	state      State
-	told       chan struct{} // its state changed; capacity 1; nil for one that never had to wait
+	changed    chan struct{} // its state changed; capacity 1; nil for one that never had to wait
 	next, prev *Waiter       // in the queue, while it is listed
 }
 
-// Told is written to when the state of a waiter that had to wait has changed. It is nil for others.
-func (w *Waiter) Told() <-chan struct{} { return w.told }
+// Changed is written to when the state of a waiter that had to wait has changed. It is nil for others.
+func (w *Waiter) Changed() <-chan struct{} { return w.changed }
 
 // Ticket is the number of the waiter's place in the store's queue; 0 if it has none yet.
 func (w *Waiter) Ticket() int64 { return w.ticket }
@@ -65,7 +65,7 @@ func (w *Waiter) Ticket() int64 { return w.ticket }
 func (w *Waiter) SetTicket(ticket int64) { w.ticket = ticket }
 
 // HasWaited reports that the waiter had to wait, for a hold or another waiter of this process, or was told to.
-func (w *Waiter) HasWaited() bool { return w.refused || w.told != nil }
+func (w *Waiter) HasWaited() bool { return w.refused || w.changed != nil }
 
 // Look is the waiter's state. While it is being registered, it is told to wait even if it is its turn: one request at
 // a time uses its id.
@@ -96,9 +96,9 @@ func (w *Waiter) Rename(id string) {
 // a time, which is in nobody's way until it was refused.
 func (w *Waiter) blocks() bool { return w.refused || !w.Several }
 
-func (w *Waiter) tell() {
+func (w *Waiter) signal() {
 	select {
-	case w.told <- struct{}{}:
+	case w.changed <- struct{}{}:
 	default:
 	}
 }
@@ -106,7 +106,7 @@ func (w *Waiter) tell() {
 // wait puts w behind others, or has it await another's answer, and has it told when that changes.
 func (w *Waiter) wait(as State) {
 	w.state = as
-	if w.told == nil {
-		w.told = make(chan struct{}, 1)
+	if w.changed == nil {
+		w.changed = make(chan struct{}, 1)
 	}
 }

@@ -100,10 +100,10 @@ func (s *world) copy() *world {
 		if w.Place != nil {
 			w.Place = &c.places[i]
 		}
-		if told := s.waiters[i].told; told != nil {
-			w.told = make(chan struct{}, 1)
+		if told := s.waiters[i].changed; told != nil {
+			w.changed = make(chan struct{}, 1)
 			if len(told) > 0 {
-				w.tell()
+				w.signal()
 			}
 		}
 	}
@@ -166,11 +166,11 @@ func (s *world) key() fingerprint {
 		if c.phase == absent {
 			continue
 		}
-		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.told)), byte(w.Ticket()))
+		at = append(at, byte(c.breed.number), byte(w.state), byte(len(w.changed)), byte(w.Ticket()))
 		if c.phase == joined {
 			at = append(at, place[c.to])
 		}
-		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.told != nil)
+		bits(c.holds, c.told, c.trace, c.entry, c.runOver, c.late, w.changed != nil)
 		bits(p.registering, w.sent, w.refused, p.late > 0, p.unsure, q.asker == w)
 	}
 	return fingerprint{maphash.Bytes(seeds[0], at), maphash.Bytes(seeds[1], at)}
@@ -209,7 +209,7 @@ func (s *world) moves(breeds []breed) (all []move) {
 			add("looks", i, false, (*world).looks)
 			add("leaves", i, true, (*world).leaves)
 		case asleep:
-			if len(w.told) > 0 {
+			if len(w.changed) > 0 {
 				add("is woken", i, false, (*world).looks)
 			}
 			if w.Registers() && w == s.queue.first {
@@ -330,7 +330,7 @@ func (s *world) looks(i int) error {
 	c, w := &s.calls[i], &s.waiters[i]
 	slept := c.phase == asleep
 	if slept {
-		<-w.told
+		<-w.changed
 	}
 	switch w.Look() {
 	case Granted:

@@ -78,7 +78,7 @@ func (s *Store) AcquireAll(
 	ctx context.Context, members []store.Member, id string, when store.Timing,
 ) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
 	for _, m := range members {
-		if !m.Proto.Traits().Joins {
+		if !m.Proto.Traits().InSets {
 			return reply, receipt, &store.Refused{Err: fmt.Errorf("%w: %q", errUnsupported, m.Proto.Name())}
 		}
 	}

@@ -42,7 +42,7 @@ func (s *Store) Bind(rules store.Rules) store.Protocol {
 	b := &bound{Rules: rules, primitive: unknown{}, store: s}
 	at := place{s.server, rules.Key(), rules.Channel()}
 	switch gate, gated := rules.(gated); {
-	case rules.Mode() == "" && rules.Traits().Joins:
+	case rules.Mode() == "" && rules.Traits().InSets:
 		b.primitive = plain{at}
 	case gated && rules.Mode() == "read":
 		b.primitive = reader{at}
@@ -125,8 +125,8 @@ func (b *bound) Acquire(ctx context.Context, req store.Ask) (store.AcquireReply,
 	return timed(ctx, b.store, kind, b.Key(), req, b.looks, do)
 }
 
-// Answered implements [store.Protocol]. The server forgets the id when it must not be sent again.
-func (b *bound) Answered(string, store.Late) {}
+// Settled implements [store.Protocol]. The server forgets the id when it must not be sent again.
+func (b *bound) Settled(string, store.Late) {}
 
 func (b *bound) Levels(ctx context.Context, id string, from, to int64) (int64, error) {
 	return exchange(ctx, b.store, Levels, b.Key(), func() (int64, error) { return b.levels(id, from, to), nil })

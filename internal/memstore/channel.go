@@ -16,7 +16,7 @@ type subscription struct {
 	store         *Store
 	channel, key  string
 	tickets       map[*ticket]struct{}
-	count         store.Count   // the zero Count until it stands
+	count         store.Heard   // the zero Heard until it stands
 	ready         chan struct{} // closed when it stands
 	tries, idlers uint64        // which attempt, and which lingering, is the last
 }
@@ -27,8 +27,8 @@ type ticket struct {
 	c   chan struct{}
 }
 
-// Join implements [store.Store].
-func (s *Store) Join(channel, key string) store.Ticket {
+// Listen implements [store.Store].
+func (s *Store) Listen(channel, key string) store.Ticket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sub := s.subs[channel]
@@ -48,18 +48,18 @@ func (s *Store) Join(channel, key string) store.Ticket {
 }
 
 // Heard implements [store.Store].
-func (s *Store) Heard(channel string) store.Count {
+func (s *Store) Heard(channel string) store.Heard {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sub := s.subs[channel]; sub != nil {
 		return sub.count
 	}
-	return store.Count{}
+	return store.Heard{}
 }
 
 // Others implements [store.Store].
 func (s *Store) Others(channel string, receivers int64) int {
-	if s.Heard(channel) != (store.Count{}) {
+	if s.Heard(channel) != (store.Heard{}) {
 		receivers--
 	}
 	return int(max(receivers, 0))
@@ -72,8 +72,8 @@ func (s *Store) Break() {
 	defer s.mu.Unlock()
 	for _, sub := range s.subs {
 		s.server.drop(sub)
-		if sub.count != (store.Count{}) {
-			sub.count, sub.ready = store.Count{}, make(chan struct{})
+		if sub.count != (store.Heard{}) {
+			sub.count, sub.ready = store.Heard{}, make(chan struct{})
 		}
 		sub.askLocked()
 	}
@@ -113,7 +113,7 @@ func (sub *subscription) askLocked() {
 		default:
 			s.server.listen(sub, try) // which of the two timers is first is not said if they are due at once
 			s.made++
-			sub.count = store.Count{Subscription: s.made}
+			sub.count = store.Heard{Subscription: s.made}
 			close(sub.ready)
 			sub.wakeLocked()
 		}
@@ -149,7 +149,7 @@ func (sub *subscription) wake(try uint64) (key string) {
 	s := sub.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.subs[sub.channel] != sub || sub.tries != try || sub.count == (store.Count{}) {
+	if s.subs[sub.channel] != sub || sub.tries != try || sub.count == (store.Heard{}) {
 		return ""
 	}
 	sub.count.Messages++
@@ -167,8 +167,8 @@ func (t *ticket) Ready() <-chan struct{} {
 	return t.sub.ready
 }
 
-// Count implements [store.Ticket].
-func (t *ticket) Count() store.Count {
+// Heard implements [store.Ticket].
+func (t *ticket) Heard() store.Heard {
 	t.sub.store.mu.Lock()
 	defer t.sub.store.mu.Unlock()
 	return t.sub.count

@@ -17,7 +17,7 @@ import (
 
 // twinTimes are long against what a test takes. No sum of twinAges comes close to one of them.
 var twinTimes = store.QueueTimes{
-	Life: 60_000, Step: 15_100, Unused: 600_000, Grant: 20_000, Settle: 10_000, Run: 30_000, Pause: 5_000,
+	Life: 60_000, Step: 15_100, Unused: 600_000, Grant: 20_000, Restore: 10_000, Run: 30_000, Pause: 5_000,
 }
 
 var twinAges = []int64{4_100, 45_000} // of which the second counts for a step, and is longer than a lease

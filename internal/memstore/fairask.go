@@ -60,7 +60,7 @@ func (a *asking) mine() (mine bool) {
 	case a.out > a.clock:
 		a.wait = time.Duration(a.out-a.clock) * time.Millisecond
 	case a.Ticket > 0 && !a.recorded && len(a.places) == 0:
-		a.wait, a.out = time.Duration(a.times.Settle)*time.Millisecond, a.clock+a.times.Settle
+		a.wait, a.out = time.Duration(a.times.Restore)*time.Millisecond, a.clock+a.times.Restore
 	default:
 		var more bool
 		a.first, a.dead, more = a.search(a.judged)

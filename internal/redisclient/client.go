@@ -5,11 +5,13 @@ package redisclient
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/internal/engine"
 	"github.com/holdfast-go/holdfast/internal/handle"
+	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/lock"
@@ -33,6 +35,16 @@ type Core struct {
 	Cluster  bool
 
 	MinReplicas int
+}
+
+// CheckSlot returns the error of a key on a cluster where what is derived from it lies in another slot, so that no
+// script could use both.
+func (c *Core) CheckSlot(key string, derived ...string) error {
+	if !c.Cluster || keys.SameSlot(key, derived...) {
+		return nil
+	}
+	return &lock.ArgumentError{Name: "name", Value: fmt.Sprintf("%q", key), Problem: "must have balanced braces or " +
+		"none on a cluster, so that what is derived from it falls into one slot"}
 }
 
 // New makes a client of checked options, over connections that the client will close.

@@ -49,7 +49,7 @@ func (s *Store) AcquireAll(
 ) (store.AcquireAllReply, store.Receipt, error) {
 	all := make([]luacall.Member, len(members))
 	for i, m := range members {
-		take, _ := Unbind(m.Proto).(Joiner).Scripts()
+		take, _ := Unbind(m.Proto).(SetMember).Scripts()
 		all[i] = luacall.Member{Acquirer: take, Lease: m.Lease.Milliseconds()}
 	}
 	key := members[0].Proto.Key()
@@ -75,7 +75,7 @@ func (s *Store) AcquireAll(
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
 	partings := make([]luacall.Parting, len(all))
 	for i, one := range all {
-		_, release := Unbind(one.Proto).(Joiner).Scripts()
+		_, release := Unbind(one.Proto).(SetMember).Scripts()
 		partings[i] = luacall.Parting{Releaser: release, ID: one.ID}
 	}
 	replies, err := luacall.ReleaseAll(partings, s.Sharded()).Run(ctx, s.traffic)

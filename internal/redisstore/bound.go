@@ -29,6 +29,11 @@ type Ask struct {
 	Settled []luacall.Settled // requests of the name that Redis still remembers, and need not any more
 }
 
+// Remembered is the ask as the script of a name sees it whose requests Redis remembers by their ids, in a set.
+func (a Ask) Remembered(set string) luacall.Request {
+	return luacall.Request{Key: set, ID: a.ID, NotAfter: a.NotAfter, Until: a.Until, Settled: a.Settled}
+}
+
 // A Rememberer is a protocol whose acquisitions Redis remembers by their ids, as it does with every [store.Change].
 type Rememberer interface{ Remembers() }
 
@@ -70,9 +75,9 @@ type Changer interface {
 	Change(ctx context.Context, conn luacall.Conn, what store.Change, ask Ask) (luacall.CountReply, error)
 }
 
-// A Joiner is a protocol whose locks can be taken and released with others of their kind by one script,
+// A SetMember is a protocol whose locks can be taken and released with others of their kind by one script,
 // if their keys are in one slot.
-type Joiner interface {
+type SetMember interface {
 	Scripts() (*luacall.Acquirer, *luacall.Releaser)
 }
 
@@ -100,7 +105,7 @@ func Unbind(p store.Protocol) Protocol { return p.(*bound).Protocol }
 func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, store.Receipt, error) {
 	all := Ask{Ask: ask}
 	if _, ok := b.Protocol.(Rememberer); ok {
-		all.Settled = b.store.answered.take(b.Key())
+		all.Settled = b.store.settled.take(b.Key())
 	}
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
@@ -112,14 +117,14 @@ func (b *bound) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply,
 	}
 	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
 	if err != nil || got.Status != store.Held {
-		b.store.answered.add(b.Key(), all.Settled) // to be said again
+		b.store.settled.add(b.Key(), all.Settled) // to be said again
 	}
 	return got.AcquireReply, receipt, err
 }
 
-// Answered implements [store.Protocol].
-func (b *bound) Answered(id string, late store.Late) {
-	b.store.answered.add(b.Key(), []luacall.Settled{{ID: id, NotAfter: int64(late)}})
+// Settled implements [store.Protocol].
+func (b *bound) Settled(id string, late store.Late) {
+	b.store.settled.add(b.Key(), []luacall.Settled{{ID: id, NotAfter: int64(late)}})
 }
 
 // Levels waits for no replicas: nothing depends on a count.
@@ -202,7 +207,7 @@ func (b *bound) Change(
 	if !ok {
 		return store.ChangeReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
 	}
-	all := Ask{Ask: ask, Settled: b.store.answered.take(b.Key())}
+	all := Ask{Ask: ask, Settled: b.store.settled.take(b.Key())}
 	send := func(
 		ctx context.Context, conn luacall.Conn, within serverclock.Window,
 	) (luacall.CountReply, bool, error) {
@@ -212,7 +217,7 @@ func (b *bound) Change(
 	}
 	got, receipt, err := timed(ctx, b.store, b.Key(), ask, send)
 	if err != nil || got.Status != store.Done {
-		b.store.answered.add(b.Key(), all.Settled) // to be said again
+		b.store.settled.add(b.Key(), all.Settled) // to be said again
 	}
 	return got.ChangeReply, receipt, err
 }

@@ -36,11 +36,11 @@ type Store struct {
 	links       *links.Links
 	minReplicas int
 
-	traffic  *pipeline.Pipe // sends everything but renewals
-	hub      *wake.Hub
-	host     store.Host
-	clocks   serverclock.Clocks
-	answered answered
+	traffic *pipeline.Pipe // sends everything but renewals
+	hub     *wake.Hub
+	host    store.Host
+	clocks  serverclock.Clocks
+	settled settled
 
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
@@ -70,8 +70,8 @@ func (s *Store) noteUse(wrote bool) {
 // not go through the pipe: they have their own client, which many waiters for the lock cannot keep busy.
 func (s *Store) Start(host store.Host) {
 	s.host = host
-	if host.Answered != nil {
-		s.links.Hook(Timer(host.Clock, host.Answered))
+	if host.OnCommand != nil {
+		s.links.Hook(Reporter(host.Clock, host.OnCommand))
 	}
 	s.traffic = pipeline.New(pipeline.Config{
 		Client: s.links.Traffic, Shard: s.Node, Bundle: !s.links.Cluster(), Limit: host.Limit,
@@ -164,12 +164,12 @@ func (s *Store) Instant(key string, in time.Duration) int64 {
 	return s.clocks.Latest(s.Node(key), s.host.Clock.Now()) + in.Microseconds()
 }
 
-// Join implements [store.Store].
-func (s *Store) Join(channel, key string) store.Ticket {
+// Listen implements [store.Store].
+func (s *Store) Listen(channel, key string) store.Ticket {
 	if key == "" {
-		return s.hub.Join(channel)
+		return s.hub.Listen(channel)
 	}
-	return s.hub.JoinFor(channel, key)
+	return s.hub.ListenFor(channel, key)
 }
 
 // ListenWanted implements [store.Store]. Nothing waits for the subscription.
@@ -177,7 +177,7 @@ func (s *Store) ListenWanted() {
 	if s.wanted.Load() || s.wanted.Swap(true) {
 		return
 	}
-	s.hub.Listen(keys.Wanted(s.host.Client), func(payload string) {
+	s.hub.Hear(keys.Wanted(s.host.Client), func(payload string) {
 		if id, key, ok := strings.Cut(payload, " "); ok {
 			s.host.Wanted(key, id)
 		}
@@ -185,7 +185,7 @@ func (s *Store) ListenWanted() {
 }
 
 // Heard implements [store.Store].
-func (s *Store) Heard(channel string) store.Count { return s.hub.Count(channel) }
+func (s *Store) Heard(channel string) store.Heard { return s.hub.Heard(channel) }
 
 // Others implements [store.Store]. Without sharded messages a cluster's node counts only its own subscribers;
 // Others then assumes one other client.

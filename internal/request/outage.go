@@ -11,9 +11,9 @@ import (
 
 var errNothingYet = errors.New("no answer yet")
 
-// tellAfter is how long a node has not answered when the log says so: before a hold can be lost. Less is no outage: a
+// logAfter is how long a node has not answered when the log says so: before a hold can be lost. Less is no outage: a
 // connection that breaks costs an attempt or two.
-func (c *Config) tellAfter() time.Duration { return min(time.Second, c.Lease/3) }
+func (c *Config) logAfter() time.Duration { return min(time.Second, c.Lease/3) }
 
 // outages are the nodes that do not answer, and those that answer but refuse to renew. The log has a line when one of
 // these begins, and one when it ends: for a client and a node, and not for each of a thousand holds and callers, each
@@ -37,9 +37,9 @@ type subject struct {
 }
 
 type outage struct {
-	since time.Duration // since then there was no answer, or no renewal
-	last  time.Duration // when that was seen last
-	told  bool
+	since  time.Duration // since then there was no answer, or no renewal
+	last   time.Duration // when that was seen last
+	logged bool
 }
 
 // Event is one request, for those who judge from many of them whether a node answers.
@@ -55,7 +55,7 @@ func (s *Sender) Noted(ev Event) {
 	switch {
 	case answers(ev.Err):
 		now := s.cfg.Clock.Now()
-		s.outages.hear(ev.Node, now)
+		s.outages.noteAnswer(ev.Node, now)
 		s.outages.end(subject{node: ev.Node}, now)
 	case silent(ev.Err):
 		s.outages.begin(s, ev)
@@ -93,16 +93,16 @@ func (o *outages) knows(node string) bool {
 	return ok
 }
 
-// heard is when a node last answered; 0 if it never did.
-func (o *outages) heard(node string) time.Duration {
+// answeredAt is when a node last answered; 0 if it never did.
+func (o *outages) answeredAt(node string) time.Duration {
 	if at, ok := o.nodes.Load(node); ok {
 		return time.Duration(at.(*atomic.Int64).Load())
 	}
 	return 0
 }
 
-// hear notes that a node answers. Of two goroutines that note it at a time either may be the last.
-func (o *outages) hear(node string, now time.Duration) {
+// noteAnswer notes that a node answers. Of two goroutines that note it at a time either may be the last.
+func (o *outages) noteAnswer(node string, now time.Duration) {
 	at, ok := o.nodes.Load(node)
 	if !ok {
 		at, _ = o.nodes.LoadOrStore(node, new(atomic.Int64))
@@ -133,13 +133,13 @@ func silent(err error) bool {
 }
 
 // begin notes that a node did not answer. It reports whether the log has that, now or from before.
-func (o *outages) begin(s *Sender, ev Event) (told bool) {
+func (o *outages) begin(s *Sender, ev Event) (logged bool) {
 	what, now := subject{node: ev.Node}, s.cfg.Clock.Now()
-	if !o.note(what, max(ev.Sent, o.heard(ev.Node)), now, false) {
+	if !o.note(what, max(ev.Sent, o.answeredAt(ev.Node)), now, false) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		is := o.all[what]
-		return is != nil && is.told
+		return is != nil && is.logged
 	}
 	s.warn(s.cfg.Store.Name()+" is unavailable; calls wait for it, and holds last until their leases end", ev,
 		"holds", s.cfg.Holds(ev.Node))
@@ -147,7 +147,7 @@ func (o *outages) begin(s *Sender, ev Event) (told bool) {
 }
 
 // note notes that something is out of order since an instant, and reports whether that is to be logged now.
-func (o *outages) note(what subject, since, now time.Duration, atOnce bool) (tell bool) {
+func (o *outages) note(what subject, since, now time.Duration, atOnce bool) (log bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	is := o.all[what]
@@ -160,10 +160,10 @@ func (o *outages) note(what subject, since, now time.Duration, atOnce bool) (tel
 		o.open.Add(1)
 	}
 	is.last = now
-	if is.told || !atOnce && now-is.since < o.cfg.tellAfter() {
+	if is.logged || !atOnce && now-is.since < o.cfg.logAfter() {
 		return false
 	}
-	is.told = true
+	is.logged = true
 	return true
 }
 
@@ -181,7 +181,7 @@ func (o *outages) end(what subject, before time.Duration) {
 	delete(o.all, what)
 	o.open.Add(-1)
 	o.mu.Unlock()
-	if !is.told {
+	if !is.logged {
 		return
 	}
 	text := o.cfg.Store.Name() + " is available again"
@@ -214,5 +214,5 @@ func (c *Config) where(node string) []any {
 // and to ask. It returns what ends that.
 func (s *Sender) expect(ev Event) (stop func() bool) {
 	ev.Err = errNothingYet
-	return time.AfterFunc(s.cfg.tellAfter(), func() { s.outages.begin(s, ev) }).Stop
+	return time.AfterFunc(s.cfg.logAfter(), func() { s.outages.begin(s, ev) }).Stop
 }

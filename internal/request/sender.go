@@ -38,7 +38,7 @@ type Sender struct {
 	ledger  ledger
 	outages outages
 
-	// All that has to end when the client closes. See calls.go.
+	// All that has to end when the client closes. See closing.go.
 	closing chan struct{}  // closed when Close begins
 	calls   sync.WaitGroup // calls of the API, and goroutines that wait for a reply or clean up
 	mu      sync.Mutex     // guards closed, and calls against Close

@@ -35,7 +35,7 @@
 //	                  connection
 //	Replaceable       yes: the timeline changes                 no, but for a snapshot that was restored
 //	Slot              one                                       one, 128 operations at most
-//	Join, Heard       one channel for all names, the key is     a watch from the revision of the answer; the end
+//	Listen, Heard     one channel for all names, the key is     a watch from the revision of the answer; the end
 //	                  in the message                            of a lease is heard too
 //	Others            unknown: one, as on a cluster that        the keys behind one's own: exact
 //	                  cannot count

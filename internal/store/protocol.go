@@ -38,15 +38,15 @@ type Protocol interface {
 	Inspect(ctx context.Context) (InspectReply, error)
 	Change(ctx context.Context, what Change, ask Ask) (ChangeReply, Receipt, error)
 
-	// Answered tells that a request which took something that nobody holds was answered, and that nothing is sent under
+	// Settled tells that a request which took something that nobody holds was answered, and that nothing is sent under
 	// its id any more. A store that remembers it may forget it when no copy can come.
-	Answered(id string, late Late)
+	Settled(id string, late Late)
 
 	// Serving is the protocol of a hold, of this protocol, that was passed on to waiters which have places in the
 	// store's queue: its Release takes those away too. Without a queue it is this protocol.
 	Serving(ids []string) Protocol
-	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new id
-	// that is nobody's: the hold ends, and others get the lock when that time is over.
+	// Retaining is the protocol of a hold whose Release retains the lock until an instant of [Store.Instant], by a new
+	// id that is nobody's: the hold ends, and others get the lock when that time is over.
 	Retaining(until int64, as string) Protocol
 
 	// Enqueue registers waiters that have no place in the store's queue, and restores the places of those that had
@@ -72,7 +72,7 @@ type Traits struct {
 	Counts bool
 
 	Shares     bool // several holds of one process may be one for the store: a newcomer joins one that is live
-	Joins      bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
+	InSets     bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
 	Queues     bool // waiters have a queue in the store: Enqueue
 	Marks      bool // a busy attempt leaves something behind that Release removes: a gate, a place
 	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others

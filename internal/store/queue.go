@@ -9,11 +9,11 @@ type Queue struct {
 
 // QueueTimes are the times of such a queue, in ms.
 type QueueTimes struct {
-	Life   int64 // a client that is not heard of for so long is taken for dead
-	Step   int64 // the queue's clock goes on by that from one call to the next at most
-	Unused int64 // the queue's keys expire so long after the last call
-	Grant  int64 // an invitation stands so long
-	Settle int64 // a queue that was lost has so long to come back
-	Run    int64 // the lock goes from one to the next so long without being free
-	Pause  int64 // and then stays free so long, if anybody else listens
+	Life    int64 // a client that is not heard of for so long is taken for dead
+	Step    int64 // the queue's clock goes on by that from one call to the next at most
+	Unused  int64 // the queue's keys expire so long after the last call
+	Grant   int64 // an invitation stands so long
+	Restore int64 // a queue that was lost has so long to come back
+	Run     int64 // the lock goes from one to the next so long without being free
+	Pause   int64 // and then stays free so long, if anybody else listens
 }

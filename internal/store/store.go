@@ -32,11 +32,11 @@ type Store interface {
 	// Slot is equal for keys that one request can serve, as far as is known.
 	Slot(key string) int
 
-	// Join listens to a channel until the ticket is left. If it is for a lock, Host.Heard is called with key; with
+	// Listen listens to a channel until the ticket is left. If it is for a lock, Host.Heard is called with key; with
 	// "", nothing is called.
-	Join(channel, key string) Ticket
-	// Heard is how many messages of a channel were received here; the zero Count if nobody listens.
-	Heard(channel string) Count
+	Listen(channel, key string) Ticket
+	// Heard is how many messages of a channel were received here; the zero Heard if nobody listens.
+	Heard(channel string) Heard
 	// Others is how many other clients a release reached, given the number of its receivers.
 	Others(channel string, receivers int64) int
 
@@ -79,15 +79,15 @@ func MayBeIdle(id string) bool {
 
 // Host is what a store needs of the engine that uses it.
 type Host struct {
-	Clock    *watchdog.Clock
-	Wheel    *watchdog.Wheel
-	Limit    time.Duration                  // of one command
-	Warn     func(text string, args ...any) // logs, and does not wait
-	Heard    func(key string)               // a message arrived on the channel of a key
-	Replaced func()                         // a node was replaced by one that may lack the last writes
-	Client   string                         // the client's id, with which its holds' begin
-	Wanted   func(key, id string)           // another client waits for what has an id; must not wait
-	Answered func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
+	Clock     *watchdog.Clock
+	Wheel     *watchdog.Wheel
+	Limit     time.Duration                  // of one command
+	Warn      func(text string, args ...any) // logs, and does not wait
+	Heard     func(key string)               // a message arrived on the channel of a key
+	Replaced  func()                         // a node was replaced by one that may lack the last writes
+	Client    string                         // the client's id, with which its holds' begin
+	Wanted    func(key, id string)           // another client waits for what has an id; must not wait
+	OnCommand func(Command)                  // a script was answered, or was not; does not wait; nil: nobody is told
 }
 
 // Parting is one release among several.
@@ -122,15 +122,15 @@ type Ticket interface {
 	C() <-chan struct{}
 	// Ready is closed when the subscription is confirmed: every release from then on is heard.
 	Ready() <-chan struct{}
-	// Count is how many messages were received.
-	Count() Count
+	// Heard is how many messages were received.
+	Heard() Heard
 	// Leave ends the ticket.
 	Leave()
 }
 
-// Count is how many messages of a channel were received under one subscription. The zero Count is that of a channel
+// Heard is how many messages of a channel were received under one subscription. The zero Heard is that of a channel
 // without a subscription.
-type Count struct {
+type Heard struct {
 	Subscription uint64 // which one; none has the number 0
 	Messages     uint64
 }

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/holdfast-go/holdfast/scripts/internal/gofiles"
 )
 
 const (
@@ -41,35 +42,11 @@ func main() {
 func check(tree fs.FS) ([]string, error) {
 	var breaches []string
 	packages := packageComments{}
-	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && ignored(entry.Name()):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, source, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		breaches = append(breaches, checkLengths(fset, file, source)...)
-		packages.add(path.Dir(name), file)
-		return nil
+	err := gofiles.Each(tree, func(f gofiles.File) {
+		breaches = append(breaches, checkLengths(f.Set, f.File, f.Source)...)
+		packages.add(path.Dir(f.Name), f.File)
 	})
 	return slices.Concat(breaches, packages.missing()), err
-}
-
-// ignored reports whether the go command would also skip a directory of this name.
-func ignored(dir string) bool {
-	return dir == "testdata" || dir == "vendor" ||
-		len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
 }
 
 // checkWidths returns the lines of one file that are too wide for two files side by side on a screen.

@@ -6,7 +6,6 @@ package main
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/holdfast-go/holdfast/scripts/internal/gofiles"
 )
 
 const styles = ".vale/holdfast"
@@ -44,33 +45,10 @@ func check(tree fs.FS) (breaches []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && ignored(entry.Name()):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		source, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return err
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		breaches = append(breaches, checkStrings(fset, file, rules)...)
-		return nil
+	err = gofiles.Each(tree, func(f gofiles.File) {
+		breaches = append(breaches, checkStrings(f.Set, f.File, rules)...)
 	})
 	return breaches, err
-}
-
-// ignored reports whether the go command would also skip a directory of this name.
-func ignored(dir string) bool {
-	return dir == "testdata" || dir == "vendor" || len(dir) > 1 && (dir[0] == '.' || dir[0] == '_')
 }
 
 func checkStrings(fset *token.FileSet, file *ast.File, rules []rule) (breaches []string) {

@@ -65,7 +65,7 @@ func FairAcquire(f Fair, t FairTimes, a FairArgs) *Call[FairReply] {
 	return newCall(&fairAcquireScript, 5, decodeFairAcquire,
 		f.Lock, f.Token, f.Queue, f.Alive, f.State,
 		a.ID, a.Lease, a.NotAfter, a.FenceTTL, a.Ticket, waits,
-		t.Life, t.Step, t.Unused, t.Grant, t.Settle, f.Client, publication(a.Sharded))
+		t.Life, t.Step, t.Unused, t.Grant, t.Restore, f.Client, publication(a.Sharded))
 }
 
 func decodeFairAcquire(value any) (FairReply, error) {
@@ -171,7 +171,7 @@ func (f Fair) check() error {
 }
 
 func checkFairTimes(t FairTimes) error {
-	for _, ms := range [...]int64{t.Life, t.Step, t.Unused, t.Grant, t.Settle, t.Run, t.Pause} {
+	for _, ms := range [...]int64{t.Life, t.Step, t.Unused, t.Grant, t.Restore, t.Run, t.Pause} {
 		if err := checkTTL("time of the queue", ms); err != nil {
 			return err
 		}

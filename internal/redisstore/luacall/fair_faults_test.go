@@ -77,7 +77,7 @@ func TestFairLockKeepsTheOrderWhenAllIsLost(t *testing.T) {
 		got := p.ask(carol, second)
 		require.Equal(t, luacall.Busy, got.Status)
 		require.True(t, got.Lapsed)
-		require.Equal(t, time.Duration(p.t.Settle)*time.Millisecond, got.PTTL)
+		require.Equal(t, time.Duration(p.t.Restore)*time.Millisecond, got.PTTL)
 		require.Equal(t, luacall.Busy, p.ask(dave, 0).Status)
 		require.Equal(t, luacall.Busy, p.try(dave+"0").Status)
 		require.Equal(t, luacall.Busy, p.ask(bob, first).Status)

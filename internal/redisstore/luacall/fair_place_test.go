@@ -16,7 +16,7 @@ import (
 
 // fairTimes are long against what a test takes, but for the pause.
 var fairTimes = luacall.FairTimes{
-	Life: 60_000, Step: 15_000, Unused: 600_000, Grant: 20_000, Settle: 10_000, Run: 30_000, Pause: 5_000,
+	Life: 60_000, Step: 15_000, Unused: 600_000, Grant: 20_000, Restore: 10_000, Run: 30_000, Pause: 5_000,
 }
 
 // fairPlace is a fair lock of one test on one server.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
@@ -52,19 +53,26 @@ func TestFairLockRunEnds(t *testing.T) {
 	require.Equal(t, bob, p.done(alice))
 }
 
-// Somebody from outside takes the lock in that moment; then it goes on in the old order.
-func TestFairLockStrangerComesInAfterARun(t *testing.T) {
-	p, server := fairMini(t)
-	now := time.Now()
-	server.SetTime(now)
+// fairRun is a run of invitations that is as long as one may be: bob has the lock, and carol waits.
+func fairRun(t *testing.T) (p *fairPlace, server *miniredis.Miniredis, began time.Time, carols int64) {
+	t.Helper()
+	p, server = fairMini(t)
+	began = time.Now()
+	server.SetTime(began)
 	p.enters(alice, 0)
 	first, second := p.waits(bob, 0), p.waits(carol, 0)
 	require.Equal(t, bob, p.done(alice))
 	p.enters(bob, first)
 	for past := 10 * time.Second; past <= 40*time.Second; past += 10 * time.Second {
-		server.SetTime(now.Add(past))
+		server.SetTime(began.Add(past))
 		p.waits(carol, second)
 	}
+	return p, server, began, second
+}
+
+// Somebody from outside takes the lock in that moment; then it goes on in the old order.
+func TestFairLockStrangerComesInAfterARun(t *testing.T) {
+	p, _, _, second := fairRun(t)
 	p.hear()
 	require.Empty(t, p.done(bob))
 	p.free()
@@ -80,17 +88,7 @@ func TestFairLockStrangerComesInAfterARun(t *testing.T) {
 
 // If nobody else listens the run goes on.
 func TestFairLockRunGoesOn(t *testing.T) {
-	p, server := fairMini(t)
-	now := time.Now()
-	server.SetTime(now)
-	p.enters(alice, 0)
-	first, second := p.waits(bob, 0), p.waits(carol, 0)
-	require.Equal(t, bob, p.done(alice))
-	p.enters(bob, first)
-	for past := 10 * time.Second; past <= 40*time.Second; past += 10 * time.Second {
-		server.SetTime(now.Add(past))
-		p.waits(carol, second)
-	}
+	p, server, now, second := fairRun(t)
 	require.Equal(t, carol, p.done(bob))
 	p.enters(carol, second)
 	// Unless it cannot be known.

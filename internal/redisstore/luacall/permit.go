@@ -114,9 +114,9 @@ func PermitRenew(leases, ids []string, count int64, ttls []int64) *Call[[]RenewS
 	return call
 }
 
-// PermitRenewExpiring is PermitRenew of semaphores that expire unused ms after their last use; a renewal is a use. free[i]
-// is the key of the number of free permits. While the slot is being migrated the leases are renewed, and the expiry of
-// the semaphores is not put off.
+// PermitRenewExpiring is PermitRenew of semaphores that expire unused ms after their last use; a renewal is a use.
+// free[i] is the key of the number of free permits. While the slot is being migrated the leases are renewed, and the
+// expiry of the semaphores is not put off.
 func PermitRenewExpiring(
 	free, leases, ids []string, count int64, ttls []int64, unused int64,
 ) *Call[[]RenewStatus] {
@@ -130,8 +130,8 @@ func PermitRenewExpiring(
 	if err != nil {
 		return refuse[[]RenewStatus](err)
 	}
-	args := append(append(texts(leases), texts(free)...), count, unused)
-	call := newCall(&permitRenewExpiringScript, 2*len(leases), decodeRenewals(len(leases)), append(args, renewals...)...)
+	args := append(append(append(texts(leases), texts(free)...), count, unused), renewals...)
+	call := newCall(&permitRenewExpiringScript, 2*len(leases), decodeRenewals(len(leases)), args...)
 	return call.OrElse(PermitRenew(leases, ids, count, ttls))
 }
 

@@ -205,7 +205,7 @@ func TestQuorumReleaseInSilence(t *testing.T) {
 		heard := p.listen(false)
 		for _, silent := range []bool{true, false} {
 			run(p, luacall.QuorumAcquire(p.quorumAsk(alice, p.now()+1_000_000)))
-			got := run(p, luacall.QuorumRelease(luacall.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, Silent: silent}))
+			got := run(p, luacall.QuorumRelease(luacall.ReleaseArgs{Lock: p.lock, ID: alice, Channel: p.channel, NoMessage: silent}))
 			require.Equal(t, luacall.Done, got.Status)
 			require.Equal(t, !silent, got.Receivers == 1)
 			p.free()

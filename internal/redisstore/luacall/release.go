@@ -6,11 +6,11 @@ var releaseScript = newScript("release")
 
 // ReleaseArgs are the arguments of [Release].
 type ReleaseArgs struct {
-	Lock, ID string
-	Channel  string // on which the waiters listen
-	Sharded  bool   // publish by SPUBLISH, as clusters do
-	Silent   bool   // wake nobody: what ends kept nobody else out for long
-	WantNow  bool   // return the server's time, at the cost of one call inside the script
+	Lock, ID  string
+	Channel   string // on which the waiters listen
+	Sharded   bool   // publish by SPUBLISH, as clusters do
+	NoMessage bool   // what ends was in nobody's way for long
+	WantNow   bool   // return the server's time, at the cost of one call inside the script
 }
 
 // ReleaseReply is the answer to [Release] and its like.
@@ -65,7 +65,7 @@ func publishBy(sharded bool) any {
 // Release ends a hold, whatever its count, and wakes the waiters.
 func Release(a ReleaseArgs) *Call[ReleaseReply] {
 	publish := publishBy(a.Sharded)
-	if a.Silent {
+	if a.NoMessage {
 		publish = ""
 	}
 	return PrepareRelease(a).call(a.ID, publish, a.WantNow)

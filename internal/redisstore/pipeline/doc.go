@@ -51,9 +51,9 @@
 //
 // AutoPipeline of go-redis (v9.23, "experimental") gathers commands too, and its documentation says why a lock cannot
 // use it: "A per-command deadline or cancellation is therefore not honored once the command is queued". A caller cannot
-// leave. A command that nobody wants any more is sent all the same, and may take the lock. And a caller that stops waiting
-// cannot learn whether it was sent, nor when its exchange is over. "A batch that fails on a network error is retried as
-// a whole", unless each command in it forbids that. By default it has one exchange under way, and it cannot make one
-// script of several calls. What a lock needs is a queue and a state for each call, which are shorter than what would
-// guard against the rest.
+// leave. A command that nobody wants any more is sent all the same, and may take the lock. And a caller that stops
+// waiting cannot learn whether it was sent, nor when its exchange is over. "A batch that fails on a network error is
+// retried as a whole", unless each command in it forbids that. By default it has one exchange under way, and it cannot
+// make one script of several calls. What a lock needs is a queue and a state for each call, which are shorter than what
+// would guard against the rest.
 package pipeline

@@ -18,8 +18,8 @@ const (
 // node holds the calls that gather for one node, and its workers.
 //
 // As long as the queue is not empty, a worker is on its way to it: to append a call is to wake a worker, or to start
-// one, or to find all of them in exchanges; and a worker parks only after it has found the queue empty, under mu. So no call is
-// left behind.
+// one, or to find all of them in exchanges; and a worker parks only after it has found the queue empty, under mu. So no
+// call is left behind.
 type node struct {
 	mu     sync.Mutex // guards all below
 	parked *sync.Cond // where idle workers wait, on mu

@@ -1,7 +1,7 @@
 // Package wake receives the messages by which Redis tells waiters to try again.
 //
 // A [Hub] keeps one subscription connection per node, however many names have waiters, and counts
-// references: [Hub.Join] subscribes to a channel for its first waiter, and a while after the last
+// references: [Hub.Listen] subscribes to a channel for its first waiter, and a while after the last
 // [Ticket] left, the hub unsubscribes. That delay makes a contended name cheap, because its next
 // waiter finds the subscription confirmed.
 //
@@ -11,7 +11,7 @@
 // broke wakes the ticket. Nothing else is promised, and nothing else is needed: pub/sub loses
 // messages whenever a connection is replaced, so a waiter must
 //
-//  1. join, and wait for Ready (for a bounded time);
+//  1. listen, and wait for Ready (for a bounded time);
 //  2. try: this finds what was released before the subscription was confirmed;
 //  3. wait for the ticket's channel, but never longer than a poll interval.
 //
@@ -20,11 +20,11 @@
 //
 // # Why no wake-up is lost
 //
-// Let a waiter join, see Ready closed at time r, and try at time t, later than r. A release that Redis
+// Let a waiter listen, see Ready closed at time r, and try at time t, later than r. A release that Redis
 // carried out before the try is found by the try. A release after it is also after r, so Redis sends
 // its message to this connection, unless that broke in between:
 //
-//	waiter:  join ....... Ready (r) .... try (t), refused .... waits
+//	waiter:  listen ..... Ready (r) .... try (t), refused .... waits
 //	release before t:                x   the try finds the lock free
 //	release after t:                                    x      the message wakes the waiter
 //	break, release, resubscription:                     x x x  the confirmation wakes the waiter

@@ -23,9 +23,9 @@ func TestAKilledConnectionIsRebuiltAndEveryTicketWokenOnce(t *testing.T) {
 	const channels = 50
 	var tickets []*wake.Ticket
 	for i := range channels {
-		tickets = append(tickets, joined(t, hub, fmt.Sprint("c", i)))
+		tickets = append(tickets, listening(t, hub, fmt.Sprint("c", i)))
 	}
-	barrier := joined(t, hub, "barrier")
+	barrier := listening(t, hub, "barrier")
 	for range 3 {
 		killSubscribers(t, server)
 		for _, ticket := range append(tickets, barrier) {
@@ -49,11 +49,11 @@ func TestAKilledConnectionIsRebuiltAndEveryTicketWokenOnce(t *testing.T) {
 func TestARestartedServerIsFoundAgain(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	server.Kill()
 	redistest.Eventually(t, limit, func() bool { return !hub.Subscribed("a") },
 		"a broken subscription is said to stand")
-	late := hub.Join("b") // while nobody can be asked
+	late := hub.Listen("b") // while nobody can be asked
 	server.Restart()
 	woken(t, ticket, "a subscription that was made anew")
 	ready(t, late)
@@ -79,9 +79,9 @@ func TestAFailedSubscriptionIsTriedAgain(t *testing.T) {
 			hub := newHub(t, options(proxy.Addr()))
 			rule := proxy.On(faultproxy.Command("subscribe"), action).Times(2)
 			// Not at once: with two requests on one connection, a cut in the first reply loses the second one too.
-			first := hub.Join("a")
+			first := hub.Listen("a")
 			rule.Wait(t, 1)
-			second := hub.Join("b")
+			second := hub.Listen("b")
 			ready(t, first)
 			ready(t, second)
 			rule.Wait(t, 2)
@@ -109,7 +109,7 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	opts := options(proxy.Addr())
 	opts.Dialer = sent.Dial
 	hub := newHub(t, opts)
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	before := sent.Dials()
 	proxy.Blackhole(true)
 	redistest.Eventually(t, 2*limit, func() bool { return sent.Dials() > before },
@@ -127,7 +127,7 @@ func TestAQuietConnectionIsKept(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	redistest.Eventually(t, 2*limit, func() bool { return pinged(t, server) },
 		"no ping on the subscription connection")
 	require.Empty(t, ticket.C(), "it was built anew")
@@ -144,7 +144,7 @@ func TestAConnectionEndsAtItsAge(t *testing.T) {
 		c.Life = 100 * time.Millisecond
 		c.Linger = time.Minute
 	})
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	for range 3 {
 		woken(t, ticket, "a subscription that was made anew")
 	}
@@ -182,10 +182,10 @@ func TestAChannelThatExpiresDuringARebuildIsNotLeftSubscribed(t *testing.T) {
 	}
 	hub := newHub(t, opts, lingering(300*time.Millisecond),
 		func(c *wake.Config) { c.Limit = limit })
-	stays := joined(t, hub, "stays")
+	stays := listening(t, hub, "stays")
 	var idle []*wake.Ticket
 	for i := range 30 {
-		idle = append(idle, joined(t, hub, fmt.Sprint("idle", i)))
+		idle = append(idle, listening(t, hub, fmt.Sprint("idle", i)))
 	}
 	hold.Store(true)
 	for _, ticket := range idle {
@@ -194,7 +194,7 @@ func TestAChannelThatExpiresDuringARebuildIsNotLeftSubscribed(t *testing.T) {
 	killSubscribers(t, server)
 	<-dialling
 	// The hub forgets an idle channel when its linger ends, which is now, in the middle of the dial.
-	joiner := hub.Join("joins")
+	joiner := hub.Listen("joins")
 	time.AfterFunc(600*time.Millisecond, func() { close(gate) })
 	ready(t, joiner)
 	woken(t, stays, "a subscription that was made anew")

@@ -26,7 +26,7 @@ func TestLinesOfAddressesThatAreGoneAreKept(t *testing.T) {
 			})
 			for i := range 6 {
 				serves.Store(fmt.Sprint("10.0.0.", i, ":6379"))
-				joined(t, hub, "a").Leave()
+				listening(t, hub, "a").Leave()
 				time.Sleep(time.Minute) // far beyond the linger
 			}
 			gone := slices.DeleteFunc(hub.Shards(), func(addr string) bool { return addr == serves.Load() })

@@ -25,7 +25,7 @@ type Config struct {
 	Wheel *watchdog.Wheel
 	Clock *watchdog.Clock
 
-	// Heard is called with the key of every message on a channel that was joined for a key. It runs in the
+	// Heard is called with the key of every message on a channel that somebody listens to for a key. It runs in the
 	// goroutine that listens, so it must be quick. Optional.
 	Heard func(key string)
 
@@ -39,7 +39,7 @@ type Config struct {
 // Its mutexes are taken in the order line.mu, Ticket.mu. Hub.mu is taken alone: no function takes another of
 // them while it holds Hub.mu, and a line releases its own before it asks the hub for another line.
 //
-// Join starts a line's two goroutines, line.read and line.write, when the first channel of a node is joined.
+// Listen starts a line's two goroutines, line.read and line.write, when the first channel of a node is listened to.
 // They end with ctx, and Close joins them.
 type Hub struct {
 	// ctx ends with Close; it bounds every question to the network.
@@ -55,40 +55,42 @@ type Hub struct {
 	closed bool
 }
 
-// New returns a Hub. It sends nothing and starts nothing until the first Join.
+// New returns a Hub. It sends nothing and starts nothing until the first Listen.
 func New(cfg Config) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Hub{cfg: cfg, ctx: ctx, stop: stop, lines: make(map[string]*line)}
 }
 
-// Join asks to be woken by messages on channel. It does not wait for the network. Every ticket must be left.
-func (h *Hub) Join(channel string) *Ticket { return h.JoinFor(channel, "") }
+// Listen asks to be woken by messages on channel. It does not wait for the network. Every ticket must be left.
+func (h *Hub) Listen(channel string) *Ticket { return h.ListenFor(channel, "") }
 
-// JoinFor is Join for a caller that waits for a key. From now on, until nobody listens any more, Heard is called
+// ListenFor is Listen for a caller that waits for a key. From now on, until nobody listens any more, Heard is called
 // with that key for the channel's messages.
 //
 // The ticket's channel has room for one wake-up, and a sender that finds it full drops its own. Nothing is lost
 // by that: the wake-up inside was not received yet, so whatever the ticket's owner looks at next is newer than
 // both messages. A server that publishes a thousand releases in a second therefore makes a slow waiter try
 // once.
-func (h *Hub) JoinFor(channel, key string) *Ticket {
-	return h.join(make(chan struct{}, 1), channel, key)
+func (h *Hub) ListenFor(channel, key string) *Ticket {
+	return h.listen(make(chan struct{}, 1), channel, key)
 }
 
-// JoinOn is Join for a caller that listens to several hubs: the wake-ups of all come on one channel of its own, which
-// must have room for one.
-func (h *Hub) JoinOn(wakes chan struct{}, channel string) *Ticket { return h.join(wakes, channel, "") }
+// ListenOn is Listen for a caller that listens to several hubs: the wake-ups of all come on one channel of its own,
+// which must have room for one.
+func (h *Hub) ListenOn(wakes chan struct{}, channel string) *Ticket {
+	return h.listen(wakes, channel, "")
+}
 
-func (h *Hub) join(wakes chan struct{}, channel, key string) *Ticket {
+func (h *Hub) listen(wakes chan struct{}, channel, key string) *Ticket {
 	t := &Ticket{c: wakes}
-	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, purpose{key: key}, t)
+	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, purpose{key: key}, t)
 	return t
 }
 
-// Listen has a function called with every message on a channel, until the hub is closed. It runs in the goroutine that
+// Hear has a function called with every message on a channel, until the hub is closed. It runs in the goroutine that
 // listens, so it must be quick. Such a channel is published to by PUBLISH, also on a cluster.
-func (h *Hub) Listen(channel string, hear func(payload string)) {
-	h.line(h.cfg.Shard(h.ctx, channel)).join(channel, purpose{hear: hear}, &Ticket{c: make(chan struct{}, 1)})
+func (h *Hub) Hear(channel string, hear func(payload string)) {
+	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, purpose{hear: hear}, &Ticket{c: make(chan struct{}, 1)})
 }
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a
@@ -98,29 +100,29 @@ func (h *Hub) Listen(channel string, hear func(payload string)) {
 // listens, and the publisher need not let others go first. The answer is a hint: the subscription may have
 // begun or ended since the server counted. A wrong hint shifts a turn between processes; it delays nobody
 // beyond its poll, because the message itself was sent all the same.
-func (h *Hub) Subscribed(channel string) bool { return h.Count(channel).Subscription != 0 }
+func (h *Hub) Subscribed(channel string) bool { return h.Heard(channel).Subscription != 0 }
 
-// Count is how many messages of a channel were received so far. It does not wait.
+// Heard is how many messages of a channel were received so far. It does not wait.
 //
 // Two counts can be compared only if they are of the same subscription. With an equal Subscription, a larger
 // Messages shows that a message arrived in between. With another Subscription the connection was replaced, or
-// the channel was left and joined again, and any number of messages may have been missed. A caller must treat
+// the channel was left and listened to again, and any number of messages may have been missed. A caller must treat
 // that as if there had been one.
-func (h *Hub) Count(channel string) store.Count {
+func (h *Hub) Heard(channel string) store.Heard {
 	h.mu.Lock()
 	idle := len(h.lines) == 0
 	h.mu.Unlock()
 	if idle {
-		return store.Count{} // and the map of the slots may not have been read yet
+		return store.Heard{} // and the map of the slots may not have been read yet
 	}
 	shard := h.cfg.Shard(h.ctx, channel)
 	h.mu.Lock()
 	l := h.lines[shard]
 	h.mu.Unlock()
 	if l == nil {
-		return store.Count{}
+		return store.Heard{}
 	}
-	return l.count(channel)
+	return l.heard(channel)
 }
 
 // Close ends every subscription and joins every goroutine. It does not wake tickets.
@@ -145,7 +147,7 @@ func (h *Hub) Close() {
 	h.wg.Wait()
 }
 
-// line returns the line of a node, and starts it if there is none. Two callers that join at the same time get
+// line returns the line of a node, and starts it if there is none. Two callers that listen at the same time get
 // the same one, because the search and the insertion are one critical section.
 func (h *Hub) line(shard string) *line {
 	h.mu.Lock()
@@ -198,19 +200,19 @@ func (t *Ticket) Ready() <-chan struct{} {
 	return t.ready
 }
 
-// Count is how many messages of the channel were received so far. Each is counted before it wakes, so a waiter
+// Heard is how many messages of the channel were received so far. Each is counted before it wakes, so a waiter
 // that was woken finds its message counted.
-func (t *Ticket) Count() store.Count {
+func (t *Ticket) Heard() store.Heard {
 	t.mu.Lock()
 	on := t.topic
 	t.mu.Unlock()
-	return on.line.count(on.channel)
+	return on.line.heard(on.channel)
 }
 
 // Leave ends the ticket.
 //
 // The move of a channel to another node (line.rehome) can come in between. If place came first, topic is the
-// new one. join holds the new line's mutex from place until the ticket is in the topic's list, so leave, which
+// new one. add holds the new line's mutex from place until the ticket is in the topic's list, so leave, which
 // needs that mutex, finds the ticket there. If left was set first, place refuses the ticket, and leave removes
 // it from the old topic, which no line knows any more. In neither case does a list keep a ticket that was left.
 func (t *Ticket) Leave() {
@@ -233,7 +235,7 @@ func (t *Ticket) place(on *topic) bool {
 }
 
 // wake never blocks: it is called with the mutex of a line held, in the goroutine that reads every message of a
-// node. See JoinFor on why a wake-up that finds another one in the channel can be dropped.
+// node. See ListenFor on why a wake-up that finds another one in the channel can be dropped.
 func (t *Ticket) wake() {
 	select {
 	case t.c <- struct{}{}:

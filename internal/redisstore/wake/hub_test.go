@@ -16,8 +16,8 @@ import (
 func TestAMessageWakesEveryTicketOfItsChannelAndNoOther(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	first, second := joined(t, hub, "a"), hub.Join("a")
-	other := joined(t, hub, "b")
+	first, second := listening(t, hub, "a"), hub.Listen("a")
+	other := listening(t, hub, "b")
 	ready(t, second)
 	publish(t, server, "a")
 	woken(t, first, "a message")
@@ -41,16 +41,16 @@ func TestNothingIsMissedOnceReady(t *testing.T) {
 	hub := newHub(t, options(server.Addr()), lingering(time.Millisecond))
 	for i := range 100 {
 		channel := fmt.Sprint("c", i%5)
-		ticket := hub.Join(channel)
+		ticket := hub.Listen(channel)
 		ready(t, ticket)
-		base := ticket.Count()
+		base := ticket.Heard()
 		select {
 		case <-ticket.C():
 		default:
 		}
 		publish(t, server, channel)
 		woken(t, ticket, "published after the subscription stood")
-		heard := ticket.Count()
+		heard := ticket.Heard()
 		if heard.Subscription == base.Subscription {
 			require.Equal(t, later(base, 1), heard)
 		}
@@ -61,7 +61,7 @@ func TestNothingIsMissedOnceReady(t *testing.T) {
 func TestWakeUpsThatNobodyTookCountAsOne(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket, barrier := joined(t, hub, "a"), joined(t, hub, "b")
+	ticket, barrier := listening(t, hub, "a"), listening(t, hub, "b")
 	for range 50 {
 		publish(t, server, "a")
 	}
@@ -76,7 +76,7 @@ func TestWakeUpsThatNobodyTookCountAsOne(t *testing.T) {
 func TestALeftTicketIsNotWoken(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	gone, stays := joined(t, hub, "a"), hub.Join("a")
+	gone, stays := listening(t, hub, "a"), hub.Listen("a")
 	gone.Leave()
 	gone.Leave() // harmless
 	publish(t, server, "a")
@@ -90,13 +90,13 @@ func TestAChannelLingersAndIsThenUnsubscribed(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(300*time.Millisecond))
 	require.False(t, hub.Subscribed("a"))
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	require.True(t, hub.Subscribed("a"))
 	require.False(t, hub.Subscribed("b"))
 	ticket.Leave()
 	// A waiter that returns within the linger finds the subscription in place: nothing is sent for it.
 	before := server.Calls(t, "subscribe")
-	again := hub.Join("a")
+	again := hub.Listen("a")
 	ready(t, again)
 	require.Equal(t, before, server.Calls(t, "subscribe"))
 	require.Zero(t, server.Calls(t, "unsubscribe"))
@@ -107,7 +107,7 @@ func TestAChannelLingersAndIsThenUnsubscribed(t *testing.T) {
 	redistest.Eventually(t, limit, func() bool { return !hub.Subscribed("a") },
 		"the hub takes an ended subscription for one that stands")
 	require.EqualValues(t, 1, server.Calls(t, "unsubscribe"))
-	ticket = joined(t, hub, "a") // and it can be joined again
+	ticket = listening(t, hub, "a") // and it can be joined again
 	publish(t, server, "a")
 	woken(t, ticket, "a message")
 	ticket.Leave()
@@ -119,7 +119,7 @@ func TestManyChannelsShareOneConnection(t *testing.T) {
 	const channels = 300
 	var tickets []*wake.Ticket
 	for i := range channels {
-		tickets = append(tickets, hub.Join(fmt.Sprint("c", i)), hub.Join(fmt.Sprint("c", i)))
+		tickets = append(tickets, hub.Listen(fmt.Sprint("c", i)), hub.Listen(fmt.Sprint("c", i)))
 	}
 	for _, ticket := range tickets {
 		ready(t, ticket)
@@ -142,13 +142,13 @@ func TestRejoiningWhileTheUnsubscriptionIsOnItsWay(t *testing.T) {
 			server := redistest.Start(t)
 			proxy := faultproxy.Start(t, server.Addr())
 			hub := newHub(t, options(proxy.Addr()))
-			other := joined(t, hub, "other")
+			other := listening(t, hub, "other")
 			gate := faultproxy.NewGate()
 			held := proxy.On(faultproxy.Command("unsubscribe"), hold(gate))
-			joined(t, hub, "a").Leave()
+			listening(t, hub, "a").Leave()
 			held.Wait(t, 1)
 
-			again := hub.Join("a")
+			again := hub.Listen("a")
 			select {
 			case <-again.Ready():
 				require.Fail(t, "confirmed, although the unsubscription is still ahead of it")
@@ -171,13 +171,13 @@ func TestRejoiningWhileTheUnsubscriptionIsOnItsWay(t *testing.T) {
 func TestCloseEndsTheConnectionAndWhatComesLaterIsHarmless(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	hub.Close()
 	require.Empty(t, ticket.C(), "Close wakes nobody: its caller knows")
 	silent(t, server)
 	redistest.Eventually(t, limit, func() bool { return subscribers(t, server) == 0 },
 		"the connection outlives the hub")
-	late := hub.Join("b")
+	late := hub.Listen("b")
 	select {
 	case <-late.Ready():
 		require.Fail(t, "ready on a closed hub")
@@ -203,10 +203,10 @@ func TestCloseWhileNothingAnswers(t *testing.T) {
 				proxy := faultproxy.Start(t, server.Addr())
 				hub := newHub(t, options(proxy.Addr()))
 				if first {
-					joined(t, hub, "a").Leave()
+					listening(t, hub, "a").Leave()
 				}
 				spoil(proxy)
-				ticket := hub.Join("b")
+				ticket := hub.Listen("b")
 				closed := make(chan struct{})
 				go func() {
 					defer close(closed)
@@ -236,7 +236,7 @@ func TestASubscriptionIsMadeWhenTheKindIsKnown(t *testing.T) {
 			}
 		}
 	})
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	require.Empty(t, failures)
 	publish(t, server, "a")
 	woken(t, ticket, "a message")

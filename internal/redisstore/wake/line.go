@@ -59,12 +59,12 @@ type line struct {
 }
 
 type change struct {
-	channel string
-	join    bool
-	plain   bool // by SUBSCRIBE, though messages of locks are sharded
+	channel   string
+	subscribe bool
+	plain     bool // by SUBSCRIBE, though messages of locks are sharded
 }
 
-// purpose is what a channel is listened to for, besides waking those who joined it.
+// purpose is what a channel is listened to for, besides waking those who listen.
 type purpose struct {
 	key  string               // for Heard; "": it is not called
 	hear func(payload string) // nil: nobody wants to know what a message says
@@ -77,7 +77,7 @@ type topic struct {
 	purpose
 	tickets   []*Ticket
 	confirmed bool
-	count     store.Count   // of the subscription that was confirmed last
+	heard     store.Heard   // of the subscription that was confirmed last
 	last      string        // the last message
 	ready     chan struct{} // closed when confirmed for the first time
 	// so that a second confirmation does not close it again
@@ -94,9 +94,9 @@ func newLine(h *Hub, shard string) *line {
 	}
 }
 
-// join puts tickets on a channel. It finds the topic and adds the tickets in one critical section, so
+// add puts tickets on a channel. It finds the topic and adds the tickets in one critical section, so
 // expireTopic sees either a topic with waiters, which it leaves alone, or one that is out of the map before
-// join looks for it. In the second case join makes a new topic, and the two changes are sent in order: first
+// add looks for it. In the second case add makes a new topic, and the two changes are sent in order: first
 // the unsubscription, then the subscription.
 //
 // A confirmation carries only the channel's name. If the server is slower than the linger, the confirmation of
@@ -107,7 +107,7 @@ func newLine(h *Hub, shard string) *line {
 //
 // A message that is published between the second and the third command is then missed although the ticket was
 // ready. (3) makes up for it, because every confirmation wakes every ticket.
-func (l *line) join(channel string, to purpose, tickets ...*Ticket) {
+func (l *line) add(channel string, to purpose, tickets ...*Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[channel]
@@ -118,7 +118,7 @@ func (l *line) join(channel string, to purpose, tickets ...*Ticket) {
 		l.pushLocked(change{channel, true, to.hear != nil})
 		signal(l.fresh)
 	}
-	// A caller without a key does not take Heard away from those that joined for one.
+	// A caller without a key does not take Heard away from those that listen for one.
 	if to.key != "" {
 		t.key = to.key
 	}
@@ -134,7 +134,7 @@ func (l *line) join(channel string, to purpose, tickets ...*Ticket) {
 // idleLocked starts the linger of a topic without waiters.
 //
 // The linger saves a round trip where waiters follow one another: the next one finds the subscription
-// confirmed, and may try at once. join cancels the timer.
+// confirmed, and may try at once. add cancels the timer.
 func (l *line) idleLocked(t *topic) {
 	if len(t.tickets) == 0 {
 		l.hub.cfg.Wheel.Schedule(&t.idle, l.hub.cfg.Clock.Now()+l.hub.cfg.Linger)
@@ -160,8 +160,8 @@ func (l *line) leave(t *topic, ticket *Ticket) {
 
 // expireTopic runs on the wheel, so it only queues the work for the writer.
 //
-// A ticket may have joined after the timer fired and before this function got the mutex; then the topic has
-// waiters, and stays. It may also have joined and left again, with a new timer under way: ending the topic a
+// A ticket may have been added after the timer fired and before this function got the mutex; then the topic has
+// waiters, and stays. It may also have been added and left again, with a new timer under way: ending the topic a
 // linger early does no harm. And the topic may be one that moved to another line, or was replaced; comparing it
 // with the one in the map excludes that.
 func expireTopic(arg any) {
@@ -176,7 +176,7 @@ func expireTopic(arg any) {
 	l.pushLocked(change{t.channel, false, t.hear != nil})
 }
 
-// pushLocked queues a change for write. The queue is bounded by the number of joins and ends of lingers while a
+// pushLocked queues a change for write. The queue is bounded by the number of new channels and ends of lingers while a
 // connection lasts or is being built; listen empties it when it starts again with all topics.
 func (l *line) pushLocked(c change) {
 	l.todo = append(l.todo, c)
@@ -228,7 +228,7 @@ func (l *line) write() {
 		// Counted before they are sent: the server's answer can arrive before send returns, and must not look
 		// like an unsubscription that nobody asked for.
 		for _, c := range todo {
-			if !c.join {
+			if !c.subscribe {
 				l.leaving[c.channel]++
 			}
 		}
@@ -250,9 +250,9 @@ func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 	defer cancel()
 	sharded = sharded && !c.plain
 	switch {
-	case c.join && sharded:
+	case c.subscribe && sharded:
 		return ps.SSubscribe(ctx, c.channel)
-	case c.join:
+	case c.subscribe:
 		return ps.Subscribe(ctx, c.channel)
 	case sharded:
 		return ps.SUnsubscribe(ctx, c.channel)
@@ -301,4 +301,15 @@ func (l *line) populated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.topics) > 0
+}
+
+// heard is what was heard of a channel while its subscription is confirmed, and otherwise zero: a number from before
+// a gap says nothing about what was published in it.
+func (l *line) heard(channel string) store.Heard {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.topics[channel]; t != nil && t.confirmed {
+		return t.heard
+	}
+	return store.Heard{}
 }

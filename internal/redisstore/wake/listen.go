@@ -16,7 +16,7 @@ import (
 // listen builds a connection, subscribes to every topic and passes on messages, until an error. It
 // reports whether anything was received at all.
 //
-// The topics are read before the connection is published. A channel that is joined between the two is in todo,
+// The topics are read before the connection is published. A channel that is added between the two is in todo,
 // from where write subscribes to it once there is a connection; one that ends between the two is unsubscribed
 // after it was subscribed. So the server's state follows the map, in the same order.
 //
@@ -119,7 +119,7 @@ func (l *line) publish(ps *redis.PubSub, sharded bool) bool {
 
 // drop forgets the connection: no subscription is confirmed any more.
 //
-// Until the next confirmation Count is zero, so a publisher of this client does not take itself for a receiver,
+// Until the next confirmation Heard is zero, so a publisher of this client does not take itself for a receiver,
 // and a waiter that compares counts sees another subscription. Tickets keep their place, and Ready stays
 // closed.
 func (l *line) drop() {
@@ -135,7 +135,7 @@ func (l *line) drop() {
 // rehome moves topics whose slot is now on another node to that node's line.
 //
 // Only read calls it, between two connections, so no message can arrive for a topic that is in neither map. A
-// ticket that joins during the move asks for the channel's node itself, and creates the topic there; hand then
+// ticket that is added during the move asks for the channel's node itself, and creates the topic there; hand then
 // adds the moved tickets to it. If two reads of the map disagree and the topic lands on a node that does not
 // serve it, that node refuses the subscription, and its line looks again.
 //
@@ -163,7 +163,7 @@ func (l *line) hand(t *topic) {
 	tickets, to := slices.Clone(t.tickets), t.purpose // tickets that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
-		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).join(t.channel, to, tickets...)
+		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).add(t.channel, to, tickets...)
 	}
 }
 
@@ -185,8 +185,8 @@ func (l *line) handle(msg any) error {
 	return nil
 }
 
-// message wakes the waiters of a channel, and returns what else it was joined for. A message for a channel
-// that was left is dropped: it was under way when the unsubscription was sent.
+// message wakes the waiters of a channel, and returns what else it is listened to for. A message for a channel that was
+// left is dropped: it was under way when the unsubscription was sent.
 //
 // Messages are counted because each is a release. A writer's release publishes two: '1' for all waiters, and then '0'
 // for a thread of Java's that was about to sleep (rw_write_release.lua). If both counted, a process would take its own
@@ -199,7 +199,7 @@ func (l *line) message(channel, payload string) purpose {
 		return purpose{}
 	}
 	if payload != "0" || t.last != "1" {
-		t.count.Messages++
+		t.heard.Messages++
 	}
 	t.last = payload
 	t.wakeAll()
@@ -239,7 +239,7 @@ func (l *line) subscription(m *redis.Subscription) error {
 // are never taken for the same. The caller holds the line's mutex.
 func (t *topic) confirm() {
 	t.confirmed = true
-	t.count = store.Count{Subscription: t.line.hub.stands.Add(1)}
+	t.heard = store.Heard{Subscription: t.line.hub.stands.Add(1)}
 	if !t.opened {
 		t.opened = true
 		close(t.ready)

@@ -59,10 +59,10 @@ func lingering(d time.Duration) func(*wake.Config) {
 	return func(c *wake.Config) { c.Linger = d }
 }
 
-// joined joins, waits until the subscription is confirmed, and consumes the wake-up of that.
-func joined(t testing.TB, hub *wake.Hub, channel string) *wake.Ticket {
+// listening joins, waits until the subscription is confirmed, and consumes the wake-up of that.
+func listening(t testing.TB, hub *wake.Hub, channel string) *wake.Ticket {
 	t.Helper()
-	ticket := hub.Join(channel)
+	ticket := hub.Listen(channel)
 	ready(t, ticket)
 	woken(t, ticket, "the confirmation is a wake-up")
 	return ticket

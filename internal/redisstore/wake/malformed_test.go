@@ -34,7 +34,7 @@ func TestAMalformedMessageEndsItsConnection(t *testing.T) {
 			hub := newHub(t, options(proxy.Addr()))
 			bad := proxy.On(faultproxy.Command("subscribe"), faultproxy.Answer([]byte(frame)))
 			channel := redistest.Key(t)
-			ticket := hub.Join(channel)
+			ticket := hub.Listen(channel)
 			bad.Wait(t, 1)
 			ready(t, ticket)
 			woken(t, ticket, "the confirmation")

@@ -26,7 +26,7 @@ func TestAThousandJoinAndLeaveAtOnce(t *testing.T) {
 	for i := range 1000 {
 		done.Go(func() {
 			channel := fmt.Sprint("c", i%40)
-			ticket := hub.Join(channel)
+			ticket := hub.Listen(channel)
 			defer ticket.Leave()
 			if i%3 == 0 {
 				return // leaves before anything was confirmed
@@ -60,7 +60,7 @@ func TestAThousandJoinAndLeaveAtOnce(t *testing.T) {
 func TestAMessageStormDoesNotBlock(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	lazy, busy := joined(t, hub, "flood"), joined(t, hub, "a")
+	lazy, busy := listening(t, hub, "flood"), listening(t, hub, "a")
 	rdb := server.Client(t)
 	for range 10 {
 		pipe := rdb.Pipeline()
@@ -93,7 +93,7 @@ func TestReconnectStorm(t *testing.T) {
 					return
 				default:
 				}
-				ticket := hub.Join(fmt.Sprint("c", (i+rand.IntN(3))%10))
+				ticket := hub.Listen(fmt.Sprint("c", (i+rand.IntN(3))%10))
 				select {
 				case <-ticket.Ready():
 				case <-time.After(limit):
@@ -103,7 +103,7 @@ func TestReconnectStorm(t *testing.T) {
 			}
 		})
 	}
-	ticket := joined(t, hub, "stays")
+	ticket := listening(t, hub, "stays")
 	for range 15 {
 		killSubscribers(t, server)
 		woken(t, ticket, "a subscription that was made anew")
@@ -127,11 +127,11 @@ func TestTicketsLeaveWhileTheirChannelMoves(t *testing.T) {
 		c.Shard = func(context.Context, string) string { return fmt.Sprint(node.Load() % 2) }
 	})
 	const channel = "moving"
-	stays := joined(t, hub, channel)
+	stays := listening(t, hub, channel)
 	for range 20 {
 		var tickets []*wake.Ticket
 		for range 300 {
-			tickets = append(tickets, hub.Join(channel))
+			tickets = append(tickets, hub.Listen(channel))
 		}
 		ready(t, tickets[0])
 		node.Add(1)

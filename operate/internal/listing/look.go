@@ -159,7 +159,7 @@ func (l *lister) details(ctx context.Context, all []*looked, now time.Time) erro
 	after := "(" + strconv.FormatInt(now.UnixMilli(), 10)
 	return l.pipeline(ctx, func(pipe redis.Pipeliner) {
 		for _, e := range all {
-			e.token = pipe.Get(ctx, keys.Prefix(strings.TrimSuffix(tokenPrefix, ":"), e.Name))
+			e.token = pipe.Get(ctx, keys.Token(e.Name))
 			if e.is&ofFair != 0 || e.size != nil {
 				e.queued = []*redis.IntCmd{
 					pipe.ZCard(ctx, keys.Own("fair_queue", e.Name)), pipe.LLen(ctx, keys.Prefix(javaQueue, e.Name)),

@@ -76,8 +76,8 @@ func newRun(g *globals) *cobra.Command {
 	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait so long at most (default as long as it takes)")
 	flags.IntVarP(&f.busy, "conflict-exit-code", "E", exitBusy, "the exit `code` if the lock is busy")
 	flags.StringVar(&f.kind, "kind", "rlock", "the `kind` of lock: rlock, fair, read, write, or sem:N for N at a time")
-	flags.DurationVar(&f.minHold, "min-hold", 0, "retain the lock for this `time` from its acquisition, however early the\n"+
-		"command ends; for --kind rlock")
+	flags.DurationVar(&f.minHold, "min-hold", 0, "retain the lock for this `time` from its acquisition, however\n"+
+		"early the command ends; for --kind rlock")
 	flags.DurationVar(&f.grace, "grace", 0, "how long before the end of validity the command gets SIGTERM,\n"+
 		"and how long what it leaves behind has (default 5s, or a third of a short lease)")
 	flags.BoolVar(&f.leave, "leave-background", false, "let go on what the command leaves behind, without the lock")

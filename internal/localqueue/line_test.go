@@ -80,7 +80,7 @@ func TestOnlyTheFirstPolls(t *testing.T) {
 	require.True(t, f.queue.Poll(f.waiters["w3"]))
 	f.asking()
 	require.True(t, f.queue.Poll(f.waiters["w2"]))
-	require.Len(t, f.waiters["w2"].Told(), 1, "it is not its own goroutine that polls")
+	require.Len(t, f.waiters["w2"].Changed(), 1, "it is not its own goroutine that polls")
 	f.asking("w2")
 	f.leave("w2")
 	require.False(t, f.queue.Poll(f.waiters["w2"]), "it is gone")

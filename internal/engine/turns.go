@@ -57,37 +57,3 @@ func (t *turns) look() {
 		e.sender.Spawn(func() { e.leavePlaces(g) })
 	}
 }
-
-// poll has w ask, if it is the first in its queue. It reports whether w is in the queue at all.
-func (w *waiter) poll() (listed bool) {
-	w.key.mu.Lock()
-	defer w.key.mu.Unlock()
-	return w.key.queue != nil && w.key.queue.Poll(&w.Waiter)
-}
-
-// armPoll has w ask every MaxPoll, if it has a place in the store's queue and is the first by then: nobody else
-// of its process asks while it is. The wheel calls, so a waiter that is served before costs neither a timer of the
-// runtime's nor a channel.
-//
-// The timer may fire just when the waiter's call ends, and be armed again after unwatch has cancelled it. It fires once
-// more then, finds the waiter out of the queue, and is left alone. If it fires while the waiter is asking, or is being
-// registered, that request is what the store hears.
-func (e *Engine) armPoll(w *waiter) {
-	if !w.Registers() {
-		return
-	}
-	w.polls.Init(func(arg any) {
-		if w := arg.(*waiter); w.poll() {
-			e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
-		}
-	}, w)
-	e.wheel.Schedule(w.polls, e.clock.Now()+e.cfg.MaxPoll)
-}
-
-// unwatch ends what was armed for a waiter whose call ends.
-func (e *Engine) unwatch(w *waiter) {
-	e.wheel.Cancel(&w.stale)
-	if w.polls != nil {
-		e.wheel.Cancel(w.polls)
-	}
-}

@@ -17,12 +17,12 @@ type Call struct {
 	Fence  int64
 }
 
-// Told is a call of which the observer was told that it began. It belongs to the goroutine of that call, which tells
-// the end once. A nil Told is a call of which nobody is told: everything costs a comparison then.
+// Observed is a call of which the observer was told that it began. It belongs to the goroutine of that call, which
+// tells the end once. A nil Observed is a call of which nobody is told: everything costs a comparison then.
 //
 // The call's end is told after its hold's beginning, since End has the id and the token. So an observer that counts
 // holds never sees a call succeed without one.
-type Told struct {
+type Observed struct {
 	events *events
 	ctx    context.Context // what the observer made of the caller's
 	call   Call
@@ -40,9 +40,9 @@ type tenure struct {
 	since  time.Duration
 }
 
-// tell begins a call for a request. A member of a set tells nothing, since the set is told of as a whole. It is nil,
+// observe begins a call for a request. A member of a set tells nothing, since the set is told of as a whole. It is nil,
 // without an allocation, if the observer has neither Begin nor End, Held nor Ended.
-func (e *Engine) tell(ctx context.Context, req Request, try bool) *Told {
+func (e *Engine) observe(ctx context.Context, req Request, try bool) *Observed {
 	if req.Member || !e.events.ofCalls {
 		return nil
 	}
@@ -52,22 +52,22 @@ func (e *Engine) tell(ctx context.Context, req Request, try bool) *Told {
 	})
 }
 
-// Tell begins a call that its caller ends, who says what it is if somebody is told.
-func (e *Engine) Tell(ctx context.Context, what func() Call) *Told {
+// Observe begins a call that its caller ends, who says what it is if somebody is told.
+func (e *Engine) Observe(ctx context.Context, what func() Call) *Observed {
 	if !e.events.ofCalls {
 		return nil
 	}
 	return e.events.begin(ctx, what())
 }
 
-func (n *events) begin(ctx context.Context, call Call) *Told {
+func (n *events) begin(ctx context.Context, call Call) *Observed {
 	since := n.clock.Now()
-	return &Told{events: n, ctx: n.derived(n.to.Begin, ctx, call), call: call, since: since}
+	return &Observed{events: n, ctx: n.derived(n.to.Begin, ctx, call), call: call, since: since}
 }
 
 // End tells what the call returns. The hold's id and its token are a part of that only if there is no error: a hold
 // that was lost while the observer was told that it is there is none that the caller gets.
-func (t *Told) End(err error) {
+func (t *Observed) End(err error) {
 	if t == nil || t.events.to.End == nil {
 		return
 	}
@@ -83,7 +83,9 @@ func (t *Told) End(err error) {
 //
 // The context is the parent of the held one. It is made before the level is, since a level that is open can be lost,
 // and its context must end all that the application made of it.
-func (t *Told) Holds(ctx context.Context, id string, fence int64, since time.Duration) (context.Context, *hold.Owner) {
+func (t *Observed) Holds(
+	ctx context.Context, id string, fence int64, since time.Duration,
+) (context.Context, *hold.Owner) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -98,7 +100,7 @@ func (t *Told) Holds(ctx context.Context, id string, fence int64, since time.Dur
 
 // HoldsNow is Holds for several holds that the call has from now on. They have ids and tokens of their own, so it names
 // none.
-func (t *Told) HoldsNow(ctx context.Context) (context.Context, *hold.Owner) {
+func (t *Observed) HoldsNow(ctx context.Context) (context.Context, *hold.Owner) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -139,7 +141,7 @@ func (n *events) ended(owners []*hold.Owner, err error) {
 // last is the hold of an owner, for the one who reports its end; nil if somebody else does, or nobody is told. Whoever
 // gets it must tell.
 func last(o *hold.Owner) *tenure {
-	if !o.Over() {
+	if !o.ReportsEnd() {
 		return nil
 	}
 	return o.Of.(*tenure)

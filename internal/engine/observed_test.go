@@ -16,19 +16,19 @@ func TestNobodyIsToldForNothing(t *testing.T) {
 	e, req := &Engine{events: n}, Request{Proto: standing{}}
 	ctx := context.Background()
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		req.told = e.tell(ctx, req, false)
-		held, owner := req.told.Holds(ctx, "", 0, 0)
-		req.told.End(held.Err())
+		req.observed = e.observe(ctx, req, false)
+		held, owner := req.observed.Holds(ctx, "", 0, 0)
+		req.observed.End(held.Err())
 		Ended(owner, nil)
 	}))
-	require.Nil(t, e.Tell(ctx, func() Call { panic("nobody asks") }))
-	require.Nil(t, req.told)
-	require.Nil(t, n.answered(), "and a store does not even look at its commands")
+	require.Nil(t, e.Observe(ctx, func() Call { panic("nobody asks") }))
+	require.Nil(t, req.observed)
+	require.Nil(t, n.onCommand(), "and a store does not even look at its commands")
 }
 
 // A member of a set is not told of by itself.
 func TestAMemberIsNotTold(t *testing.T) {
 	told := Events{End: func(context.Context, Call, time.Duration, error) {}}
 	e := &Engine{events: newEvents(told, nil, watchdog.NewClock())}
-	require.Nil(t, e.tell(context.Background(), Request{Proto: standing{}, Member: true}, false))
+	require.Nil(t, e.observe(context.Background(), Request{Proto: standing{}, Member: true}, false))
 }

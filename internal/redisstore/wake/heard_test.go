@@ -11,7 +11,7 @@ import (
 )
 
 // later returns a count of the same subscription, n messages later.
-func later(base store.Count, n uint64) store.Count {
+func later(base store.Heard, n uint64) store.Heard {
 	base.Messages += n
 	return base
 }
@@ -20,14 +20,14 @@ func later(base store.Count, n uint64) store.Count {
 func TestEveryMessageIsCounted(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket, other := joined(t, hub, "a"), joined(t, hub, "b")
-	base := hub.Count("a")
+	ticket, other := listening(t, hub, "a"), listening(t, hub, "b")
+	base := hub.Heard("a")
 	for range 5 {
 		publish(t, server, "a")
 	}
 	publish(t, server, "b")
 	woken(t, other, "a message") // one connection keeps the order
-	for _, count := range []store.Count{hub.Count("a"), ticket.Count()} {
+	for _, count := range []store.Heard{hub.Heard("a"), ticket.Heard()} {
 		require.Equal(t, later(base, 5), count)
 	}
 	ticket.Leave()
@@ -38,12 +38,12 @@ func TestEveryMessageIsCounted(t *testing.T) {
 func TestAMessageIsCountedBeforeItWakes(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket := joined(t, hub, "a")
+	ticket := listening(t, hub, "a")
 	for range 100 {
-		base := ticket.Count()
+		base := ticket.Heard()
 		publish(t, server, "a")
 		woken(t, ticket, "a message")
-		require.Equal(t, later(base, 1), ticket.Count())
+		require.Equal(t, later(base, 1), ticket.Heard())
 	}
 	ticket.Leave()
 }
@@ -52,14 +52,14 @@ func TestAMessageIsCountedBeforeItWakes(t *testing.T) {
 func TestACountOutlivesItsTicket(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()), lingering(time.Minute))
-	first := joined(t, hub, "a")
-	base := first.Count()
+	first := listening(t, hub, "a")
+	base := first.Heard()
 	first.Leave()
 	publish(t, server, "a")
-	second := hub.Join("a")
+	second := hub.Listen("a")
 	publish(t, server, "a")
 	woken(t, second, "a message")
-	redistest.Eventually(t, limit, func() bool { return second.Count() == later(base, 2) },
+	redistest.Eventually(t, limit, func() bool { return second.Heard() == later(base, 2) },
 		"not both were counted")
 	second.Leave()
 }
@@ -68,19 +68,19 @@ func TestACountOutlivesItsTicket(t *testing.T) {
 func TestACountIsOfOneSubscription(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	none := hub.Count("a")
-	require.Equal(t, store.Count{}, none)
-	ticket := joined(t, hub, "a")
-	before := ticket.Count()
+	none := hub.Heard("a")
+	require.Equal(t, store.Heard{}, none)
+	ticket := listening(t, hub, "a")
+	before := ticket.Heard()
 	killSubscribers(t, server)
 	woken(t, ticket, "a subscription that was made anew")
-	after := ticket.Count()
+	after := ticket.Heard()
 	require.NotZero(t, before.Subscription)
 	require.NotZero(t, after.Subscription)
 	require.NotEqual(t, before.Subscription, after.Subscription)
 	ticket.Leave()
 	silent(t, server)
-	redistest.Eventually(t, limit, func() bool { return hub.Count("a") == none },
+	redistest.Eventually(t, limit, func() bool { return hub.Heard("a") == none },
 		"a channel is counted that nobody listens to")
 }
 
@@ -88,13 +88,13 @@ func TestACountIsOfOneSubscription(t *testing.T) {
 func TestAWritersReleaseCountsOnce(t *testing.T) {
 	server := redistest.Start(t)
 	hub := newHub(t, options(server.Addr()))
-	ticket := joined(t, hub, "a")
-	base := ticket.Count()
+	ticket := listening(t, hub, "a")
+	base := ticket.Heard()
 	rdb := server.Client(t)
 	for _, payload := range []string{"1", "0", "0", "1", "1", "0"} {
 		require.NoError(t, rdb.Publish(t.Context(), "a", payload).Err())
 	}
-	redistest.Eventually(t, limit, func() bool { return ticket.Count() == later(base, 4) },
+	redistest.Eventually(t, limit, func() bool { return ticket.Heard() == later(base, 4) },
 		"not four releases were counted")
 	ticket.Leave()
 }

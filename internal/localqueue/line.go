@@ -2,6 +2,13 @@ package localqueue
 
 import "time"
 
+// line is what is known of the queue that the store keeps.
+type line struct {
+	registrar bool          // somebody registers the waiters that have no place in it
+	next      int64         // up to that ticket the places in it are this process's, in its order
+	stood     time.Duration // when the request was sent that the store answered so
+}
+
 // Stands notes up to which ticket those that stand next in the store's queue are this process's, as the store answered
 // a request of an instant.
 //
@@ -44,7 +51,7 @@ func (q *Queue) dated(w *Waiter, now time.Duration) bool {
 func (q *Queue) Poll(w *Waiter) (listed bool) {
 	if w == q.first && w.state == Waiting && !w.Place.isRegistering() {
 		w.state = Asking
-		w.tell()
+		w.signal()
 	}
 	return w.listed()
 }

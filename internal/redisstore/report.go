@@ -11,28 +11,28 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// timer reports each script when it is answered, whichever way it was sent: alone, in a pipeline, as a bundle, as a
+// reporter reports each script when it is answered, whichever way it was sent: alone, in a pipeline, as a bundle, as a
 // renewal, before WAIT. It is a hook of the connections, the one place that all of them have in common, and it is there
 // only if somebody is told, so it costs nothing otherwise.
 //
 // An exchange ends once for its hook, also if its caller has left, so each script has one event. What is sent again, to
 // another node or in full, is another script that a server answers. That a server does not know a script yet is
 // no error: it happens with each server that was started, and nothing is amiss.
-type timer struct {
-	clock *watchdog.Clock
-	tell  func(store.Command) // does not wait
+type reporter struct {
+	clock  *watchdog.Clock
+	report func(store.Command) // does not wait
 }
 
-// Timer returns a hook that reports each script which a client of Redis sends.
-func Timer(clock *watchdog.Clock, tell func(store.Command)) redis.Hook {
-	return &timer{clock: clock, tell: tell}
+// Reporter returns a hook that reports each script which a client of Redis sends.
+func Reporter(clock *watchdog.Clock, report func(store.Command)) redis.Hook {
+	return &reporter{clock: clock, report: report}
 }
 
 // DialHook implements [redis.Hook].
-func (t *timer) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (t *reporter) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook implements [redis.Hook].
-func (t *timer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (t *reporter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		script := luacall.ScriptName(cmd.Args())
 		if script == "" { // WAIT, and what a client asks about the server
@@ -40,27 +40,27 @@ func (t *timer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		since := t.clock.Now()
 		err := next(ctx, cmd)
-		t.tell(store.Command{Script: script, Calls: 1, Took: t.clock.Now() - since, Err: told(err)})
+		t.report(store.Command{Script: script, Calls: 1, Took: t.clock.Now() - since, Err: reported(err)})
 		return err
 	}
 }
 
 // ProcessPipelineHook implements [redis.Hook].
-func (t *timer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (t *reporter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		since := t.clock.Now()
 		failure := next(ctx, cmds)
-		t.answered(cmds, t.clock.Now()-since)
+		t.reportAll(cmds, t.clock.Now()-since)
 		return failure
 	}
 }
 
-// answered reports the scripts of a pipeline. They have one time, since their answers are read together, but each has
+// reportAll reports the scripts of a pipeline. They have one time, since their answers are read together, but each has
 // its own error: one that is refused says nothing about the others. What is no script, as ASKING before a script that
 // follows a slot, does not count as a call.
 //
 // The arguments and errors are read when the pipeline is over. Until then they belong to go-redis.
-func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
+func (t *reporter) reportAll(cmds []redis.Cmder, took time.Duration) {
 	scripts := make([]string, len(cmds))
 	calls := 0
 	for i, cmd := range cmds {
@@ -70,13 +70,13 @@ func (t *timer) answered(cmds []redis.Cmder, took time.Duration) {
 	}
 	for i, script := range scripts {
 		if script != "" {
-			t.tell(store.Command{Script: script, Calls: calls, Took: took, Err: told(cmds[i].Err())})
+			t.report(store.Command{Script: script, Calls: calls, Took: took, Err: reported(cmds[i].Err())})
 		}
 	}
 }
 
-// told is what an observer is told of an error.
-func told(err error) error {
+// reported is what an observer is told of an error.
+func reported(err error) error {
 	if luacall.Unknown(err) {
 		return nil
 	}

@@ -11,19 +11,19 @@ const (
 	settledEach  = 8       // requests noted of one name
 )
 
-// answered are requests that Redis remembers for as long as they may be sent again, and that are not
+// settled are requests that Redis remembers for as long as they may be sent again, and that are not
 // going to be, because they were answered. The next request of the same name says so, and then Redis
 // remembers them for as long as a copy can come only: some seconds, and not minutes. What is not said, since
 // the process does not use the name any more or has too many, Redis forgets later.
 //
 // Losing what is noted here is harmless. So the map is bounded by forgetting any name, and needs no order.
-type answered struct {
+type settled struct {
 	mu    sync.Mutex // guards names
 	names map[string][]luacall.Settled
 }
 
 // add notes requests that were answered.
-func (s *answered) add(key string, requests []luacall.Settled) {
+func (s *settled) add(key string, requests []luacall.Settled) {
 	if len(requests) == 0 {
 		return
 	}
@@ -49,7 +49,7 @@ func (s *answered) add(key string, requests []luacall.Settled) {
 //
 // A request that takes the list and then gets no answer puts it back (add): to say the same twice is harmless, and to
 // have said it to a request that was lost says nothing.
-func (s *answered) take(key string) []luacall.Settled {
+func (s *settled) take(key string) []luacall.Settled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.names[key]
