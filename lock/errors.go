@@ -51,7 +51,8 @@ type LossReason int
 
 // The reasons of a loss.
 const (
-	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
+	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed. With the option
+	// Grace, the hold ended that long before; Err says so.
 	LossExpired LossReason = iota + 1
 	// LossGone: the store said that the hold no longer exists: its key was deleted or evicted, an operator broke it, or
 	// a restart or failover forgot it.

@@ -61,3 +61,22 @@ func MaxHold(d time.Duration) Option {
 func MinHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MinHold", &o.MinHold, d, time.Millisecond) }
 }
+
+// Grace ends a hold d before its validity ends, while renewals fail: work that takes up to d to stop has then stopped
+// before another caller can have the lock. Without it a hold ends with its validity, and the store may grant the lock
+// to another caller a moment later.
+//
+// A renewal that is confirmed before that instant puts it off. At that instant the hold is lost, although it is valid
+// for d more: the cause of its contexts, and the error of unlock, is a *LostError with LossExpired, whose Err says
+// that Grace began and how the last renewal failed. No renewal revives the hold. Hold.ValidUntil is the end of the
+// validity as ever. Until then no other caller gets the lock, even if unlock is called earlier; then it is released in
+// the background. If the store says that the hold is gone, if MaxHold elapses, or if the client is closed, the hold
+// ends at once, without Grace.
+//
+// With FixedLease, which is not renewed, the hold always ends d before its validity. Each hold ends by the Grace of
+// its own handle, also a turn that was passed on in memory and a reader that joined others. A nested Lock leaves that
+// of the outermost one as it is. D must be at least 1 ms, and at most half of the lease: a renewal is due after a
+// third of it.
+func Grace(d time.Duration) Option {
+	return func(o *handle.Options) { set(o, "Grace", &o.Grace, d, time.Millisecond) }
+}

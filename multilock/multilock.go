@@ -36,8 +36,8 @@ type group struct {
 }
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
-// client. Each keeps the Lease, FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait
-// in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold is refused.
+// client. Each keeps the Lease, FixedLease, MaxHold and Grace that it was made with, unless opts sets them. Only the
+// MaxWait in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold is refused.
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
@@ -149,6 +149,9 @@ func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 	case o.Renewed > 0 && o.Renewed < lease/3:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
 			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
+	}
+	if problem := handle.CheckGrace(req); problem != "" {
+		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
 	}
 	return nil
 }

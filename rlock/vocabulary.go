@@ -60,6 +60,9 @@ func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
 // MinHold keeps the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
 func MinHold(d time.Duration) Option { return lock.MinHold(d) }
 
+// Grace ends a hold d before its validity ends, while renewals fail. See [lock.Grace].
+func Grace(d time.Duration) Option { return lock.Grace(d) }
+
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See
 // [lock.WithoutHolds].
 func WithoutHolds(ctx context.Context) context.Context { return lock.WithoutHolds(ctx) }
@@ -101,7 +104,7 @@ type LossReason = lock.LossReason
 
 // The reasons of a loss. See [lock.LossReason].
 const (
-	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
+	// LossExpired: validity ended, or Grace before it, because no renewal was confirmed in time or the lease was fixed.
 	LossExpired = lock.LossExpired
 	// LossGone: Redis said that the hold no longer exists.
 	LossGone = lock.LossGone

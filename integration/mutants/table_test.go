@@ -576,6 +576,42 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "internal/engine", by: "^TestOnlyAGrantBetweenTwoHoldsPasses$",
 	}, {
+		name: "a hold with a grace ends with its validity",
+		file: "internal/hold/limit.go",
+		old:  `m.hold.grant.Lease.ValidUntil()-m.grace`,
+		new:  `m.hold.grant.Lease.ValidUntil()`,
+		in:   "rlock", by: "^TestGraceEndsTheHoldBeforeItsValidity$",
+	}, {
+		name: "a grace that a renewal has put off is forgotten",
+		file: "internal/hold/limit.go",
+		old:  "\t\tm.armLocked()\n\t\tg.mu.Unlock()",
+		new:  "\t\tg.mu.Unlock()",
+		in:   "rlock", by: "^TestGraceEndsTheHoldBeforeItsValidity$",
+	}, {
+		name: "no renewal puts the grace off",
+		file: "internal/hold/limit.go",
+		old:  `if due-now > Tick {`,
+		new:  `if due-now > Tick && m.grace == 0 {`,
+		in:   "rlock", by: "^TestARenewalInTimePutsTheGraceOff$",
+	}, {
+		name: "a hold that was lost by its grace is released while the work stops",
+		file: "internal/engine/lose.go",
+		old:  `g.disowned(g.Lease.ValidUntil() - g.engine().clock.Now())`,
+		new:  `g.disowned(0)`,
+		in:   "rlock", by: "^TestGraceEndsTheHoldBeforeItsValidity$",
+	}, {
+		name: "a hold whose grace has begun is given out",
+		file: "internal/engine/grant.go",
+		old:  `if req.Grace > 0 && g.Lease`,
+		new:  `if req.Grace < 0 && g.Lease`,
+		in:   "rlock", by: "^TestAHoldThatComesInItsGraceIsNotGivenOut$",
+	}, {
+		name: "a reader that joins has no grace",
+		file: "internal/hold/grant.go",
+		old:  "\th.graceLocked(want.Grace)\n",
+		new:  "",
+		in:   "rlock", by: "^TestGraceOfReadersOnOneGrant$",
+	}, {
 		name: "a limited hold is passed on",
 		file: "internal/hold/limit.go",
 		old:  `h.grant.single = true`,

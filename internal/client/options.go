@@ -66,6 +66,9 @@ func checkTimes(o handle.Options, req engine.Request, lease time.Duration) error
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
 			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
 	}
+	if problem := handle.CheckGrace(req); problem != "" {
+		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
+	}
 	return nil
 }
 

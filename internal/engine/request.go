@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/holdfast-go/holdfast/internal/hold"
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
@@ -13,13 +14,12 @@ type Request struct {
 	Kept    bool          // renewed by the watchdog until it is unlocked
 	MaxWait time.Duration // 0: as long as ctx allows
 	Waits   time.Duration // the whole wait, where MaxWait is what is left of it; for the error
-	MaxHold time.Duration // 0: any time
-	MinHold time.Duration // for which the lock is kept, however early the hold is released; 0: it is not
-	Busy    bool          // the last answer that the caller had was that another has it
-	Anew    bool          // a hold of its own, whatever ctx carries
-	Loose   bool          // what is taken is nobody's: there is no hold (see Take)
-	Shared  bool          // with Loose: nothing is taken, and the answer is that of all who waited for it
-	Member  bool          // of a set that its caller tells observers of
+	hold.Limits
+	Busy   bool // the last answer that the caller had was that another has it
+	Anew   bool // a hold of its own, whatever ctx carries
+	Loose  bool // what is taken is nobody's: there is no hold (see Take)
+	Shared bool // with Loose: nothing is taken, and the answer is that of all who waited for it
+	Member bool // of a set that its caller tells observers of
 	// Answered is called whenever the store says that another has it. It must not wait. Nil: nothing is.
 	Answered func()
 

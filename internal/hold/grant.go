@@ -267,6 +267,7 @@ func (g *Grant) JoinLocked(want Want, fence int64) *Level {
 	l := &Level{hold: h, state: underWay}
 	h.pushLocked(l)
 	h.limitLocked(nil, want.MaxHold)
+	h.graceLocked(want.Grace)
 	return l
 }
 

@@ -94,9 +94,9 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	}
 }
 
-// Attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
-// before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, maxHold time.Duration, owner *Owner) (*Level, bool) {
+// Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold was
+// lost before its owner got to see it.
+func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
 	l := h.newLevel(owner)
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
@@ -105,7 +105,8 @@ func (h *Hold) Attach(ctx context.Context, maxHold time.Duration, owner *Owner) 
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	h.limitLocked(nil, maxHold)
+	h.limitLocked(nil, want.MaxHold)
+	h.graceLocked(want.Grace)
 	return l, true
 }
 

@@ -39,7 +39,7 @@ const (
 	Knowledge
 	// Tries: TryLock may be busy although nobody holds the lock (a fair lock whose queue is not empty).
 	Tries
-	// Least: MinHold is neither kept nor refused.
+	// Least: MinHold is neither kept nor refused, and Grace has no effect.
 	Least
 	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes all of them.
 	Exclusion
