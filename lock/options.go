@@ -80,3 +80,21 @@ func MinHold(d time.Duration) Option {
 func Grace(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "Grace", &o.Grace, d, time.Millisecond) }
 }
+
+// NonReentrant makes it an error to take the lock with a context that carries a hold of it already, whichever handle
+// took that hold, and whichever side of a read-write lock it is of. The call returns a *ReentryError at once, and
+// sends nothing.
+//
+// Without it such a call re-enters. Where that is a mistake it goes unseen: goroutines that are given the context of a
+// hold do not exclude one another. Work that must queue like any other caller is given WithoutHolds(ctx).
+//
+// It concerns the calls of this handle: Lock, TryLock, Do and Import, and those of a set of package multilock that has
+// the handle as a member, or was given the option. Other handles of the same lock enter as ever. A context that is
+// over, and a hold that was lost, are told first, as ever. Permits are never re-entered: with the option, an Acquire
+// inside of an Acquire is an error and does not wait for more permits.
+//
+// The error tells where the hold was taken, if that was by a handle with NonReentrant. To know it, each call of such a
+// handle looks at its stack, which takes a microsecond or two.
+func NonReentrant() Option {
+	return func(o *handle.Options) { o.Refuses = true }
+}

@@ -23,6 +23,7 @@ const maxLocks = 1000
 type Lock struct {
 	members []*lock.Lock
 	groups  []group
+	places  bool // a member refuses to be entered again, and is told where it was taken
 	maxWait time.Duration
 	err     error // a bad argument of New; returned by every call
 }
@@ -36,8 +37,9 @@ type group struct {
 }
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
-// client. Each keeps the Lease, FixedLease, MaxHold and Grace that it was made with, unless opts sets them. Only the
-// MaxWait in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold is refused.
+// client. Each keeps the Lease, FixedLease, MaxHold, Grace and NonReentrant that it was made with, unless opts sets
+// them. Only the MaxWait in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold
+// is refused.
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
@@ -98,6 +100,7 @@ func (l *Lock) sort(o handle.Options) error {
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
 		req.Member = true
+		l.places = l.places || req.Reentry == engine.Refused
 		if !req.Proto.Traits().Joins {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue

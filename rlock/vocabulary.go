@@ -63,6 +63,10 @@ func MinHold(d time.Duration) Option { return lock.MinHold(d) }
 // Grace ends a hold d before its validity ends, while renewals fail. See [lock.Grace].
 func Grace(d time.Duration) Option { return lock.Grace(d) }
 
+// NonReentrant makes it an error to take the lock with a context that carries a hold of it already. See
+// [lock.NonReentrant].
+func NonReentrant() Option { return lock.NonReentrant() }
+
 // WithoutHolds returns a child of ctx that carries no holds, for work that must queue like any other caller. See
 // [lock.WithoutHolds].
 func WithoutHolds(ctx context.Context) context.Context { return lock.WithoutHolds(ctx) }
@@ -95,6 +99,10 @@ type LostError = lock.LostError
 // ReleaseError says that a hold was valid to its end and that Redis has not confirmed its release. It matches
 // ErrUnconfirmed. See [lock.ReleaseError].
 type ReleaseError = lock.ReleaseError
+
+// ReentryError says that the context of a call carries a hold of the lock already, and the handle is NonReentrant. See
+// [lock.ReentryError].
+type ReentryError = lock.ReentryError
 
 // ArgumentError reports an invalid value, before anything is sent. See [lock.ArgumentError].
 type ArgumentError = lock.ArgumentError

@@ -576,6 +576,42 @@ var table = append(histories, []mutant{
 		new:  ``,
 		in:   "internal/engine", by: "^TestOnlyAGrantBetweenTwoHoldsPasses$",
 	}, {
+		name: "a handle that is not reentrant enters",
+		file: "internal/engine/reenter.go",
+		old:  `if req.Reentry == Refused {`,
+		new:  `if req.Reentry > Refused {`,
+		in:   "rlock", by: "^TestNonReentrantRefusesTheContextOfAHold$",
+	}, {
+		name: "a handle that is not reentrant enters by the other side",
+		file: "internal/engine/inside.go",
+		old:  `g.enterable(l, req)`,
+		new:  `g.standing(l)`,
+		in:   "rlock", by: "^TestNonReentrantOfOtherKinds$",
+	}, {
+		name: "a set takes the others before a member refuses to be entered",
+		file: "internal/engine/all.go",
+		old:  `grantOf(l.Hold()).enterable(l, req)`,
+		new:  `grantOf(l.Hold()).standing(l)`,
+		in:   "rlock", by: "^TestNonReentrantRefusesTheContextOfAHold$",
+	}, {
+		name: "an import is not refused the context of a hold",
+		file: "internal/engine/transfer.go",
+		old:  `if req.Reentry == Refused {`,
+		new:  `if req.Reentry > Refused {`,
+		in:   "rlock", by: "^TestNonReentrantTellsWhereTheHoldWasTaken$",
+	}, {
+		name: "permits are waited for where they are to be refused",
+		file: "internal/client/client.go",
+		old:  `if anew && req.Reentry == engine.Enters {`,
+		new:  `if anew {`,
+		in:   "rlock", by: "^TestNonReentrantOfOtherKinds$",
+	}, {
+		name: "a set does not tell where it was taken",
+		file: "multilock/take.go",
+		old:  `groups, first, answered := l.placed(), 0, false`,
+		new:  `groups, first, answered := l.groups, 0, false`,
+		in:   "rlock", by: "^TestNonReentrantTellsWhereTheHoldWasTaken$",
+	}, {
 		name: "a hold with a grace ends with its validity",
 		file: "internal/hold/limit.go",
 		old:  `m.hold.grant.Lease.ValidUntil()-m.grace`,

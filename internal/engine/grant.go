@@ -60,7 +60,7 @@ func (e *Engine) host() hold.Host {
 
 // want is what the request wants.
 func (r Request) want() hold.Want {
-	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, Limits: r.Limits}
+	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Kept: r.Kept}, Limits: r.Limits, Place: r.Place}
 }
 
 // newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the

@@ -145,6 +145,11 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 	if err := p.Traits().Stays; err != nil {
 		return nil, err
 	}
+	if req.Reentry == Refused {
+		if _, _, err := e.known(ctx, req); err != nil {
+			return nil, err
+		}
+	}
 	req.told = e.tell(ctx, req, true)
 	defer func() { req.told.End(err) }()
 	if ctx.Err() != nil {

@@ -51,6 +51,7 @@ type Options struct {
 	Renewed time.Duration // a lease that is renewed; not with a fixed one
 	MaxWait time.Duration
 	MaxHold time.Duration
+	Refuses bool          // to enter a hold again
 	Patient bool          // waits for a capacity that is too small
 	Unused  time.Duration // after the last use, when the keys of a semaphore expire
 	MinHold time.Duration
@@ -88,6 +89,9 @@ func (o Options) Over(req engine.Request) engine.Request {
 	}
 	if o.Grace > 0 {
 		req.Grace = o.Grace
+	}
+	if o.Refuses {
+		req.Reentry = engine.Refused
 	}
 	return req
 }

@@ -44,6 +44,7 @@ const (
 type Want struct {
 	Terms
 	Limits
+	Place string // of the call: file and line; "": it is not known
 }
 
 // Limits are how long a Lock call has what it gets.

@@ -16,8 +16,8 @@ var periods = []contract{
 	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
 	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
 	{"MaxHoldEnds", 0, maxHoldEnds},
-	{"MinHoldKeepsTheLockOrIsRefused", Least, minHoldKeeps},
-	{"GraceEndsAHoldBeforeItsValidity", Least | Knowledge, graceEndsEarly},
+	{"MinHoldKeepsTheLockOrIsRefused", Options, minHoldKeeps},
+	{"GraceEndsAHoldBeforeItsValidity", Options | Knowledge, graceEndsEarly},
 	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
 
