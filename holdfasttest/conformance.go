@@ -96,7 +96,7 @@ func subjects(
 				return s.Lock(client, name, Limits{FixedLease: o.Lease, MaxWait: o.MaxWait, MaxHold: o.MaxHold})
 			},
 			Close: s.Close, Sent: sent, Lease: lease,
-			Lacks: conformance.Lacks(s.Lacks) | conformance.Least | conformance.Moves,
+			Lacks: conformance.Lacks(s.Lacks) | conformance.Options | conformance.Moves,
 		}
 	}
 }

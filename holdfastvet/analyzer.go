@@ -144,6 +144,7 @@ func (c *check) examine(h *hold) {
 		f.tooOld(n, before)
 		f.again(n, before)
 		f.idleLease(n, before)
+		f.refused(n, before)
 		f.cutOff(n, before)
 		f.afterUnlock(n, before)
 	}

@@ -44,7 +44,7 @@ func prepare(t *testing.T) (testdata string) {
 }
 
 func TestEachMisuseIsFound(t *testing.T) {
-	analysistest.Run(t, prepare(t), holdfastvet.Analyzer, "./bad", "./limited", "./leases")
+	analysistest.Run(t, prepare(t), holdfastvet.Analyzer, "./bad", "./limited", "./leases", "./nonreentrant")
 }
 
 // Of one mistake in each of 33 functions or more the analyzer finds all but five, and finds each where it is marked

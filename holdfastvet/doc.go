@@ -44,6 +44,13 @@
 //	...
 //	rlock.New(client, "order", rlock.FixedLease(time.Minute)).Lock(held) // this FixedLease changes nothing
 //
+// A call that always fails, because its handle refuses the context of a hold:
+//
+//	lock := rlock.New(client, "order", rlock.NonReentrant())
+//	lock.Do(ctx, func(held context.Context) error {
+//		return lock.Do(held, work)         // this Do always fails
+//	})
+//
 // An error that nobody looks at before the work, which may then run without the lock:
 //
 //	held, unlock, _ := lock.TryLock(ctx) // the error of TryLock is thrown away
@@ -73,7 +80,8 @@
 //   - an unlock that is not deferred, and that a panic therefore skips;
 //   - an older context in a field of a struct, or in a function that a variable has;
 //   - a goroutine that is cut off in another package;
-//   - a lease that changes nothing, where the hold comes from another function, or a handle is a field or a parameter;
+//   - a lease that changes nothing, or a call that NonReentrant refuses, where the hold comes from another function, or
+//     a handle is a field or a parameter;
 //   - a context that is kept after Do has returned.
 //
 // Tests, and other files that import package testing, take locks as strangers and expect errors. In them only what a

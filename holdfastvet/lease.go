@@ -51,8 +51,7 @@ func (f *flow) carries(ctx ast.Expr) bool {
 func (f *flow) ofSameLock(call *ast.CallExpr) *ast.CallExpr {
 	outer, side := f.handle(receiver(f.call))
 	inner, innerSide := f.handle(receiver(call))
-	if outer == nil || inner == nil || outer == inner || side != innerSide || f.callee(outer) != f.callee(inner) ||
-		!f.equal(outer.Args[0], inner.Args[0]) || !f.equal(outer.Args[1], inner.Args[1]) {
+	if outer == nil || inner == nil || outer == inner || side != innerSide || !f.oneLock(outer, inner) {
 		return nil
 	}
 	return inner

@@ -51,7 +51,8 @@ type LossReason int
 
 // The reasons of a loss.
 const (
-	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
+	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed. With the option
+	// Grace, the hold ended that long before; Err says so.
 	LossExpired LossReason = iota + 1
 	// LossGone: the store said that the hold no longer exists: its key was deleted or evicted, an operator broke it, or
 	// a restart or failover forgot it.
@@ -123,6 +124,25 @@ func (e *ReleaseError) Error() string {
 
 // Is makes a ReleaseError match ErrUnconfirmed.
 func (e *ReleaseError) Is(target error) bool { return target == ErrUnconfirmed }
+
+// ReentryError says that the context of a call carries a hold of the lock already, and that the handle was made with
+// NonReentrant. Nothing was sent, and the hold is what it was.
+type ReentryError struct {
+	Name string
+	Kind Kind // of the lock that the context carries
+	// Place is the file and line where the hold was taken, if that was by a handle with NonReentrant too; otherwise it
+	// is not known, and empty.
+	Place string
+}
+
+// Error implements error.
+func (e *ReentryError) Error() string {
+	s := fmt.Sprintf("holdfast: NonReentrant: the context carries a hold of %s already", grant(e.Kind, e.Name))
+	if e.Place != "" {
+		s += ", taken at " + e.Place
+	}
+	return s + "; give work that must queue WithoutHolds(ctx), or the context from before the Lock"
+}
 
 // grant is what texts call that which a hold of a kind has.
 func grant(kind Kind, name string) string {

@@ -37,9 +37,10 @@ func (l *Lock) Name() string {
 // What Lock does depends on ctx. If ctx is done, Lock returns its cause and sends nothing; the cause of a context that
 // Lock returned is ErrReleased after its unlock, a *LostError, or ErrClosed. If ctx carries a live hold of this lock,
 // Lock re-enters at once: it adds a level and asks nothing of the store, and the hold keeps the lease of its outermost
-// Lock. If ctx carries a hold that was lost and not yet unlocked, Lock returns the *LostError. Otherwise Lock queues,
-// first in, first out inside this process, until ctx ends or MaxWait elapses. Without either limit it waits as long as
-// the lock is busy, and gives up with ErrUnavailable once the store has not answered for a whole lease.
+// Lock (NonReentrant makes that an error). If ctx carries a hold that was lost and not yet unlocked, Lock returns the
+// *LostError. Otherwise Lock queues, first in, first out inside this process, until ctx ends or MaxWait elapses.
+// Without either limit it waits as long as the lock is busy, and gives up with ErrUnavailable once the store has not
+// answered for a whole lease.
 //
 // The returned context is a child of ctx. It carries the hold, and ends when the hold ends: with a *LostError if the
 // hold is lost, before the store can grant the lock to anybody else; with ErrReleased after unlock; with ErrClosed
@@ -60,7 +61,7 @@ func (l *Lock) Lock(ctx context.Context) (held context.Context, unlock func() er
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := parts.Engine.Lock(ctx, parts.Request)
+	level, err := parts.Engine.Lock(ctx, handle.Placed(parts.Request))
 	return hand(ctx, level, err)
 }
 
@@ -73,7 +74,7 @@ func (l *Lock) TryLock(ctx context.Context) (held context.Context, unlock func()
 	if err != nil {
 		return ctx, notHeld, err
 	}
-	level, err := parts.Engine.TryLock(ctx, parts.Request)
+	level, err := parts.Engine.TryLock(ctx, handle.Placed(parts.Request))
 	return hand(ctx, level, err)
 }
 

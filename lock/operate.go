@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/handle"
 )
 
 // Info is what is known of a lock, whoever holds it.
@@ -148,6 +149,6 @@ func (l *Lock) Import(
 			Name: "token", Problem: fmt.Sprintf("must be a token of this lock, not of %q", p.Key),
 		}
 	}
-	level, err := parts.Engine.Import(ctx, parts.Request, p)
+	level, err := parts.Engine.Import(ctx, handle.Placed(parts.Request), p)
 	return hand(ctx, level, err)
 }

@@ -62,6 +62,43 @@ func MinHold(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "MinHold", &o.MinHold, d, time.Millisecond) }
 }
 
+// Grace ends a hold d before its validity ends, while renewals fail: work that takes up to d to stop has then stopped
+// before another caller can have the lock. Without it a hold ends with its validity, and the store may grant the lock
+// to another caller a moment later.
+//
+// A renewal that is confirmed before that instant puts it off. At that instant the hold is lost, although it is valid
+// for d more: the cause of its contexts, and the error of unlock, is a *LostError with LossExpired, whose Err says
+// that Grace began and how the last renewal failed. No renewal revives the hold. Hold.ValidUntil is the end of the
+// validity as ever. Until then no other caller gets the lock, even if unlock is called earlier; then it is released in
+// the background. If the store says that the hold is gone, if MaxHold elapses, or if the client is closed, the hold
+// ends at once, without Grace.
+//
+// With FixedLease, which is not renewed, the hold always ends d before its validity. Each hold ends by the Grace of
+// its own handle, also a turn that was passed on in memory and a reader that joined others. A nested Lock leaves that
+// of the outermost one as it is. D must be at least 1 ms, and at most half of the lease: a renewal is due after a
+// third of it.
+func Grace(d time.Duration) Option {
+	return func(o *handle.Options) { set(o, "Grace", &o.Grace, d, time.Millisecond) }
+}
+
+// NonReentrant makes it an error to take the lock with a context that carries a hold of it already, whichever handle
+// took that hold, and whichever side of a read-write lock it is of. The call returns a *ReentryError at once, and
+// sends nothing.
+//
+// Without it such a call re-enters. Where that is a mistake it goes unseen: goroutines that are given the context of a
+// hold do not exclude one another. Work that must queue like any other caller is given WithoutHolds(ctx).
+//
+// It concerns the calls of this handle: Lock, TryLock, Do and Import, and those of a set of package multilock that has
+// the handle as a member, or was given the option. Other handles of the same lock enter as ever. A context that is
+// over, and a hold that was lost, are told first, as ever. Permits are never re-entered: with the option, an Acquire
+// inside of an Acquire is an error and does not wait for more permits.
+//
+// The error tells where the hold was taken, if that was by a handle with NonReentrant. To know it, each call of such a
+// handle looks at its stack, which takes a microsecond or two.
+func NonReentrant() Option {
+	return func(o *handle.Options) { o.Refuses = true }
+}
+
 // Keep leaves the lock with this process for d after its last unlock, at most, if no other caller of the process waits:
 // for a name that one process locks again and again. The next Lock or TryLock on a handle with the same options then
 // sends nothing, and takes a microsecond or two. The hold has a context and a fencing token of its own, as ever.

@@ -24,6 +24,7 @@ const maxLocks = 1000
 type Lock struct {
 	members []*lock.Lock
 	groups  []group
+	places  bool // a member refuses to be entered again, and is told where it was taken
 	maxWait time.Duration
 	err     error // a bad argument of New; returned by every call
 }
@@ -37,9 +38,9 @@ type group struct {
 }
 
 // New returns a handle on all of locks. It is cheap and sends nothing. The members may be of any kind and of any
-// client. Each keeps the Lease, FixedLease and MaxHold that it was made with, unless opts sets them. Only the MaxWait
-// in opts, or else the shortest one of the members' clients, limits the whole wait. A MinHold or Keep is refused; the Keep of
-// a member has no effect in the set.
+// client. Each keeps the Lease, FixedLease, MaxHold, Grace and NonReentrant that it was made with, unless opts sets
+// them; its Keep and Yields have no effect in the set. Only the MaxWait in opts, or else the shortest one of the
+// members' clients, limits the whole wait. A MinHold is refused, and so are Keep and Yields in opts.
 //
 // A MaxHold counts from the acquisition of its member. If it ends before the others are acquired, Lock starts again,
 // so a set whose MaxHold is shorter than the round trips that it costs is never held. Do not list one name through two
@@ -100,6 +101,7 @@ func (l *Lock) sort(o handle.Options) error {
 		seen[s] = n
 		req.MaxWait, req.Waits = 0, l.maxWait // limits the whole call, not a member
 		req.Member = true
+		l.places = l.places || req.Reentry == engine.Refused
 		if !req.Proto.Traits().InSets {
 			l.groups = append(l.groups, group{e, []engine.Request{req}})
 			continue
@@ -151,6 +153,9 @@ func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: "must not be given in a set of locks"}
 	case o.Keep > 0:
 		return &lock.ArgumentError{Name: "Keep", Value: o.Keep, Problem: "must not be given in a set of locks"}
+	}
+	if problem := handle.CheckGrace(req); problem != "" {
+		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
 	}
 	return client.CheckTimes(o, req, lease)
 }

@@ -100,7 +100,7 @@ func (h *heldSet) tie(observed *engine.Observed) {
 // A member can be lost while the others are being taken. The context of the set ends by that, and everything is
 // given back and tried again, since the work must not begin with a hold that is gone.
 func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
-	groups, first, answered := l.groups, 0, false
+	groups, first, answered := l.placed(), 0, false
 	var last error // of the last round: one of them is busy, or its node did not answer
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -138,6 +138,21 @@ func (l *Lock) attempts(ctx context.Context, once bool) (*heldSet, error) {
 			return nil, err
 		}
 	}
+}
+
+// placed returns the groups, with the place of the call where that may have to be told.
+func (l *Lock) placed() []group {
+	if !l.places {
+		return l.groups
+	}
+	groups := slices.Clone(l.groups)
+	for i := range groups {
+		groups[i].reqs = slices.Clone(groups[i].reqs)
+		for n, req := range groups[i].reqs {
+			groups[i].reqs[n] = handle.Placed(req)
+		}
+	}
+	return groups
 }
 
 // lostEarly is the error of an attempt that lost a member while the others were being taken. It says which and why, and

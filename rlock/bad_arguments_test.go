@@ -183,6 +183,12 @@ func TestBadHandles(t *testing.T) {
 		"MaxHold 0":            {rlock.New(client, "n", rlock.MaxHold(0)), "MaxHold"},
 		"MaxHold negative":     {rlock.New(client, "n", rlock.MaxHold(math.MinInt64)), "MaxHold"},
 		"MaxHold for ever":     {rlock.New(client, "n", rlock.MaxHold(math.MaxInt64)), "MaxHold"},
+		"Grace 0":              {rlock.New(client, "n", rlock.Grace(0)), "Grace"},
+		"Grace negative":       {rlock.New(client, "n", rlock.Grace(-time.Second)), "Grace"},
+		"Grace for ever":       {rlock.New(client, "n", rlock.Grace(math.MaxInt64)), "Grace"},
+		"Grace of the lease":   {rlock.New(client, "n", rlock.Grace(15*time.Second+time.Millisecond)), "Grace"},
+		"Grace of a Lease":     {rlock.New(client, "n", rlock.Lease(20*time.Second), rlock.Grace(11*time.Second)), "Grace"},
+		"Grace of FixedLease":  {rlock.New(client, "n", rlock.Grace(time.Second), rlock.FixedLease(time.Second)), "Grace"},
 		"the first of two":     {rlock.New(client, "n", rlock.MaxHold(0), rlock.MaxWait(0)), "MaxHold"},
 		"name before option":   {rlock.New(client, "", rlock.MaxWait(0)), "name"},
 	} {

@@ -23,7 +23,8 @@
 //  2. Every goroutine that has the context holds the lock: goroutines that share it do not exclude one another. For
 //     work that must queue like any other caller, take the holds out with [WithoutHolds]. That context still ends with
 //     the hold. Work that outlives the hold uses the outer context, or context.WithoutCancel(WithoutHolds(ctx));
-//     [context.WithoutCancel] alone keeps the holds.
+//     [context.WithoutCancel] alone keeps the holds. A handle made with [NonReentrant] refuses a context that carries
+//     the hold.
 //  3. The returned context is a child of the one given to Lock. A deadline on the outer context limits the work as well
 //     as the wait ([MaxWait] limits only the wait). After unlock the returned context has ended, and with it everything
 //     derived from it: rows, response bodies, goroutines. To go on after the lock use [lock.Lock.Do]: the outer context

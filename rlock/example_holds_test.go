@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -118,6 +119,40 @@ func ExampleLock_Export() {
 	// holdfast: lock "video:9" is not held
 	// <nil> true
 	// holdfast: lock "video:9" is not held
+	// <nil>
+}
+
+// Goroutines that are given the context of a hold are inside it together. With NonReentrant the mistake is an error, and
+// the work queues once it is given a context without the hold.
+func ExampleNonReentrant() {
+	rdb := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_ADDR")}) // "" is localhost:6379
+	defer rdb.Close()
+	client, err := rlock.NewClient(rdb, nil) // one per process
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	lock := rlock.New(client, "printer", rlock.NonReentrant())
+
+	var pages sync.WaitGroup
+	_ = lock.Do(context.Background(), func(held context.Context) error {
+		err := lock.Do(held, func(context.Context) error { return nil })
+		var entered *rlock.ReentryError
+		fmt.Println(errors.As(err, &entered), entered.Name, entered.Place != "")
+
+		queue := context.WithoutCancel(rlock.WithoutHolds(held)) // it goes on after this hold
+		pages.Go(func() {
+			fmt.Println(lock.Do(queue, func(context.Context) error {
+				fmt.Println("printed after the other page")
+				return nil
+			}))
+		})
+		return nil
+	})
+	pages.Wait()
+	// Output:
+	// true printer true
+	// printed after the other page
 	// <nil>
 }
 

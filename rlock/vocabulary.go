@@ -60,6 +60,13 @@ func MaxHold(d time.Duration) Option { return lock.MaxHold(d) }
 // MinHold retains the lock for d from its acquisition, however early the hold is unlocked. See [lock.MinHold].
 func MinHold(d time.Duration) Option { return lock.MinHold(d) }
 
+// Grace ends a hold d before its validity ends, while renewals fail. See [lock.Grace].
+func Grace(d time.Duration) Option { return lock.Grace(d) }
+
+// NonReentrant makes it an error to take the lock with a context that carries a hold of it already. See
+// [lock.NonReentrant].
+func NonReentrant() Option { return lock.NonReentrant() }
+
 // Keep leaves the lock with this process for d after its last unlock, until others want it. See [lock.Keep].
 func Keep(d time.Duration) Option { return lock.Keep(d) }
 
@@ -99,6 +106,10 @@ type LostError = lock.LostError
 // ErrUnconfirmed. See [lock.ReleaseError].
 type ReleaseError = lock.ReleaseError
 
+// ReentryError says that the context of a call carries a hold of the lock already, and the handle is NonReentrant. See
+// [lock.ReentryError].
+type ReentryError = lock.ReentryError
+
 // ArgumentError reports an invalid value, before anything is sent. See [lock.ArgumentError].
 type ArgumentError = lock.ArgumentError
 
@@ -107,7 +118,7 @@ type LossReason = lock.LossReason
 
 // The reasons of a loss. See [lock.LossReason].
 const (
-	// LossExpired: validity ended, because no renewal was confirmed in time or the lease was fixed.
+	// LossExpired: validity ended, or Grace before it, because no renewal was confirmed in time or the lease was fixed.
 	LossExpired = lock.LossExpired
 	// LossGone: Redis said that the hold no longer exists.
 	LossGone = lock.LossGone

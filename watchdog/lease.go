@@ -55,10 +55,14 @@ func (l *Lease) ValidUntil() time.Duration {
 
 // Failing reports that the last renewal failed, even if the lease was stopped
 // after that. It is safe for concurrent use.
-func (l *Lease) Failing() bool {
+func (l *Lease) Failing() bool { return l.Failure() != nil }
+
+// Failure returns the error of the last renewal, or nil if that did not fail,
+// even if the lease was stopped after that. It is safe for concurrent use.
+func (l *Lease) Failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.failure != nil
+	return l.lastFailureLocked()
 }
 
 func (l *Lease) setValidityLocked(until time.Duration) {

@@ -81,7 +81,10 @@ func NotNew() error { return &lock.ArgumentError{Name: "client", Problem: "must 
 // error of a bad option, if there is one.
 func (c *Client) Lock(proto store.Protocol, opts []lock.Option, anew bool, err error) *lock.Lock {
 	req, bad := c.Request(opts)
-	req.Proto, req.Anew = proto, anew
+	req.Proto = proto
+	if anew && req.Reentry == engine.Enters {
+		req.Reentry = engine.Anew
+	}
 	if bad == nil && req.MinHold > 0 && !proto.Traits().MinHold {
 		bad = NoMinHold(req.MinHold)
 	}

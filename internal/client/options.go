@@ -100,6 +100,9 @@ func NoKeep(req engine.Request) error {
 	case req.Yields:
 		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: problem}
 	}
+	if problem := handle.CheckGrace(req); problem != "" {
+		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
+	}
 	return nil
 }
 

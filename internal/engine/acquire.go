@@ -303,7 +303,7 @@ func (w *waiter) repay(ctx context.Context) {
 	if !w.owes(w.ticket.Heard()) {
 		return
 	}
-	timer := time.NewTimer(grace())
+	timer := time.NewTimer(courtesy())
 	defer timer.Stop()
 	for {
 		select {
@@ -320,14 +320,14 @@ func (w *waiter) repay(ctx context.Context) {
 		if !w.owes(w.ticket.Heard()) {
 			return
 		}
-		timer.Reset(grace())
+		timer.Reset(courtesy())
 	}
 }
 
-// grace is how long a release is left to others. It is random, so that several processes which wait for one that does
-// not come do not all ask at once. A process that is on its way to ask needs a round trip and the time to be
+// courtesy is how long a release is left to others. It is random, so that several processes which wait for one that
+// does not come do not all ask at once. A process that is on its way to ask needs a round trip and the time to be
 // scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
-func grace() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
+func courtesy() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 // unsubscribe leaves the channels. The subscription itself stays for a while, for the next waiter of this process.
 func (w *waiter) unsubscribe() {

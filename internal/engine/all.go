@@ -115,7 +115,7 @@ func (e *Engine) carriedOf(ctx context.Context, reqs []Request) (*lockSet, []*ho
 			g.busy = g.busy || req.Busy
 			continue
 		}
-		if err := grantOf(l.Hold()).standing(l); err != nil {
+		if err := grantOf(l.Hold()).enterable(l, req); err != nil {
 			return nil, nil, err
 		}
 		outer[i] = l

@@ -23,6 +23,8 @@ type Errors struct {
 
 	// Lost makes the error that a lost hold's context ends with.
 	Lost func(of store.Rules, reason hold.Reason, cause error) error
+	// Reentry makes the error of a call that may not enter a hold, which was taken at a place.
+	Reentry func(of store.Rules, place string) error
 	// Release makes the error of an unlock whose release the store has not confirmed. It matches Unconfirmed alone.
 	Release func(of store.Rules, until time.Time, cause error) error
 }

@@ -47,7 +47,11 @@ func (e *Engine) host() hold.Host {
 		Lost: func(g *hold.Grant, reason hold.Reason, cause error) error {
 			return e.lostError(leased(&g.Lease).proto, reason, cause)
 		},
-		Expire:   func(g *hold.Grant, reason hold.Reason) { leased(&g.Lease).loseSoon(reason, nil) },
+		Expire: func(g *hold.Grant, reason hold.Reason, err error) {
+			if rest := leased(&g.Lease).ending(reason, err); rest != nil {
+				e.ender.Add(rest)
+			}
+		},
 		Soon:     e.ender.Add,
 		HoldLost: e.events.holdLost,
 		Detach:   e.Detach,
@@ -57,7 +61,8 @@ func (e *Engine) host() hold.Host {
 
 // want is what the request wants.
 func (r Request) want() hold.Want {
-	return hold.Want{Terms: hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}, MaxHold: r.MaxHold, MinHold: r.MinHold}
+	terms := hold.Terms{Lease: r.Lease, Renewed: r.Renewed, Keep: r.Keep, Yields: r.Yields}
+	return hold.Want{Terms: terms, Limits: r.Limits, Place: r.Place}
 }
 
 // newGrantLocked makes the local side of what the store granted for a key, with its first Hold. Start is when the
@@ -90,8 +95,12 @@ func attach(ctx context.Context, h *hold.Hold, req Request) (*hold.Level, bool) 
 	if req.observed != nil && !h.Live() {
 		return nil, false
 	}
+	if req.Grace > 0 && g.Lease.ValidUntil()-g.engine().clock.Now() <= req.Grace { // its context would end at once
+		g.discard(h)
+		return nil, false
+	}
 	ctx, owner := req.observed.Holds(ctx, g.id, h.Fence, h.Start())
-	l, ok := h.Attach(ctx, req.MaxHold, owner)
+	l, ok := h.Attach(ctx, req.want(), owner)
 	if ok {
 		g.retainFor(req.MinHold)
 	} else {

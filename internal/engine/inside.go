@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // outer is a hold that another side of its lock is asked for inside. The zero outer is none.
@@ -17,7 +16,8 @@ type outer struct {
 // it would otherwise wait for the caller's own hold. A write inside a read is refused, because two callers that do
 // it would wait for one another for ever. The outer hold is marked before the request is sent (MarkOuter), so it
 // cannot be passed in memory to another caller, beside whom the inner one would then stand.
-func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer, err error) {
+func (e *Engine) underOther(ctx context.Context, req Request) (under outer, err error) {
+	p := req.Proto
 	side := p.Traits().Under
 	if side == nil {
 		return outer{}, nil
@@ -26,7 +26,7 @@ func (e *Engine) underOther(ctx context.Context, p store.Protocol) (under outer,
 	for l := range sides {
 		h := l.Hold()
 		g := grantOf(h)
-		if err := g.standing(l); err != nil {
+		if err := g.enterable(l, req); err != nil {
 			return outer{}, err
 		}
 		pass, err := side(p.Name(), g.proto.Mode())

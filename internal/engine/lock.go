@@ -140,15 +140,16 @@ func (r Request) limited(ctx context.Context) (context.Context, context.CancelFu
 //
 // A context carries holds from the innermost outwards. The same side of the same lock is entered again; another side is
 // looked at by the primitive's own rule (underOther); a hold of another client, or of another lock, does not matter.
+// Where re-entry is refused, both are errors.
 func (e *Engine) known(ctx context.Context, req Request) (l *hold.Level, under outer, err error) {
-	if req.Anew || ctx.Err() != nil {
+	if req.Reentry == Anew || ctx.Err() != nil {
 		return nil, outer{}, nil
 	}
 	if l := e.carried(ctx, req.Proto); l != nil {
 		l, err := grantOf(l.Hold()).reenter(ctx, l, req)
 		return l, outer{}, err
 	}
-	under, err = e.underOther(ctx, req.Proto)
+	under, err = e.underOther(ctx, req)
 	return nil, under, err
 }
 

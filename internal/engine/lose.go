@@ -51,8 +51,12 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 	if g.Over() { // which saves making the error
 		return nil
 	}
+	return g.ending(reason, g.engine().lostError(g.proto, reason, cause))
+}
+
+// ending is losing with the error of the loss.
+func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
 	e := g.engine()
-	err := e.lostError(g.proto, reason, cause)
 	ended, ok := g.End(hold.Lost, err)
 	if !ok {
 		return nil
@@ -70,7 +74,8 @@ func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 }
 
 // forfeit has the store release a lost grant, should it be there still. With Expired, its lease in the store ends by
-// itself a moment later; releasing it matters where renewals were carried out and only their answers were lost. With
+// itself a moment later, or after the grace of its last Hold: until the validity is over the work may take to stop,
+// and nothing is sent. The release matters where renewals were carried out and only their answers were lost. With
 // MaxHold the lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing,
 // except the places in a fair lock's queue of those that it was passed to.
 func (g *Grant) forfeit(reason hold.Reason) {

@@ -11,7 +11,7 @@ import (
 // reenter adds one level to a Hold that ctx carries. The grant keeps its lease, whatever the request says of one, and
 // nothing is sent (see package hold).
 func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*hold.Level, error) {
-	if err := g.standing(from); err != nil {
+	if err := g.enterable(from, req); err != nil {
 		return nil, err
 	}
 	l := from.Hold().Nest(ctx, from, req.MaxHold, g.proto.Traits().Counts)
@@ -20,6 +20,18 @@ func (g *Grant) reenter(ctx context.Context, from *hold.Level, req Request) (*ho
 	}
 	g.retainFor(req.MinHold)
 	return l, nil
+}
+
+// enterable reports why a request cannot enter a level that ctx carries. A loss counts first, since the caller is to
+// learn of it.
+func (g *Grant) enterable(from *hold.Level, req Request) error {
+	if err := g.standing(from); err != nil {
+		return err
+	}
+	if req.Reentry == Refused {
+		return g.engine().cfg.Errors.Reentry(g.proto, from.Place())
+	}
+	return nil
 }
 
 // standing reports why a level that ctx carries cannot be entered again. It is asked first by everything that is done

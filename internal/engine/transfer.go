@@ -142,6 +142,11 @@ func (e *Engine) Import(ctx context.Context, req Request, from Passage) (l *hold
 	if err := p.Traits().Stays; err != nil {
 		return nil, err
 	}
+	if req.Reentry == Refused {
+		if _, _, err := e.known(ctx, req); err != nil {
+			return nil, err
+		}
+	}
 	req.observed = e.observe(ctx, req, true)
 	defer func() { req.observed.End(err) }()
 	if ctx.Err() != nil {

@@ -6,6 +6,7 @@ package handle
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/engine"
@@ -50,9 +51,11 @@ type Options struct {
 	Renewed time.Duration // a lease that is renewed; not with a fixed one
 	MaxWait time.Duration
 	MaxHold time.Duration
+	Refuses bool          // to enter a hold again
 	Patient bool          // waits for a capacity that is too small
 	Unused  time.Duration // after the last use, when the keys of a semaphore expire
 	MinHold time.Duration
+	Grace   time.Duration
 	Keep    time.Duration
 	Yields  bool
 	Err     error // the first bad value; returned by every call on the handle
@@ -90,7 +93,22 @@ func (o Options) Apply(req engine.Request) engine.Request {
 	if o.MaxHold > 0 {
 		req.MaxHold = o.MaxHold
 	}
+	if o.Grace > 0 {
+		req.Grace = o.Grace
+	}
+	if o.Refuses {
+		req.Reentry = engine.Refused
+	}
 	return req
+}
+
+// CheckGrace returns what is wrong with the grace of a request, beside its lease, if anything. The first renewal is due
+// after a third of the lease: in half of it one can have failed.
+func CheckGrace(req engine.Request) (problem string) {
+	if req.Grace > req.Lease/2 {
+		return fmt.Sprintf("must be at most half of the lease, which is %v", req.Lease)
+	}
+	return ""
 }
 
 const (

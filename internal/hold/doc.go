@@ -15,6 +15,11 @@
 // time and no wall clock enters into that. So whatever happens to replies, the contexts end before the store can give
 // the lock to somebody else. Passing on raises no validity, and renewals go on across it.
 //
+// A Hold whose call has a grace ends that long before the validity of its grant. The grant stays valid: the store
+// keeps it, and it is released when the validity is over, so that the work has that time to stop in. Passing on and
+// joining are decided by the validity, as ever; a grace is half of a lease at most, so no Hold begins in its grace by
+// them.
+//
 // For example, with a lease of 30 s: a request that is sent at 100.0 s and answered at 100.8 s makes the grant valid
 // until 129.688 s (300 ms for drift, 2 ms for the granularity of expiry in Redis, and a tick of 10 ms). The store may
 // have carried it out at any time in between, and so keeps the lock until 130.0 s at least.

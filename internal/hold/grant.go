@@ -288,9 +288,11 @@ func (g *Grant) JoinLocked(want Want, fence int64) *Level {
 		return nil
 	}
 	h := g.beginLocked(now, fence)
-	l := &Level{hold: h, state: underWay}
+	l := h.newLevel(nil, want.Place)
+	l.state = underWay
 	h.pushLocked(l)
 	h.limitLocked(nil, want.MaxHold)
+	h.graceLocked(want.Grace)
 	return l
 }
 

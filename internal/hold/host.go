@@ -23,7 +23,7 @@ type Host struct {
 
 	Released error                                            // what the context of an unlocked level ends with
 	Lost     func(g *Grant, reason Reason, cause error) error // makes the error of a loss
-	Expire   func(g *Grant, reason Reason)                    // time has ended the grant: its owner calls End soon
+	Expire   func(g *Grant, reason Reason, err error)         // time has ended the grant: its owner calls End soon
 	Soon     func(end func())                                 // calls end in a goroutine of the ender's
 	HoldLost func(owners []*Owner, err error)                 // a Hold was lost, and its grant was not
 	Detach   func(fn func())                                  // runs fn in a goroutine of its own
@@ -35,7 +35,7 @@ type Reason int8
 
 // The reasons, in the order of the public API's.
 const (
-	Expired Reason = iota + 1 // validity ended without a renewal
+	Expired Reason = iota + 1 // validity ended without a renewal, or its Grace began
 	Gone                      // the store says that the hold is gone
 	MaxHold                   // it was held for as long as it may be
 )
@@ -43,6 +43,13 @@ const (
 // Want is what a Lock call wants.
 type Want struct {
 	Terms
+	Limits
+	Place string // of the call: file and line; "": it is not known
+}
+
+// Limits are how long a Lock call has what it gets.
+type Limits struct {
 	MaxHold time.Duration // 0: any time
-	MinHold time.Duration // 0: none; otherwise only the store grants it
+	MinHold time.Duration // for which the lock is kept, however early it is released: only the store grants it; 0: none
+	Grace   time.Duration // how long before the validity its Hold ends; 0: with it
 }

@@ -27,24 +27,38 @@ const (
 	open                // not unlocked yet
 )
 
-// apart is what few levels have: something that is tied to them, or an owner who is told of their end. Each lock that
-// is held has a level, so what these need is kept behind one pointer.
+// apart is what few levels have: something that is tied to them, an owner who is told of their end, or a place that is
+// known. Each lock that is held has a level, so what these need is kept behind one pointer.
 //
-// The pointer is set under the mutex of the key and read without: once set it stays, and a goroutine that finds none
-// has nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the Hold
-// ended. An owner is there before the level is open, so that an unlock cannot miss it.
+// The pointer is set under the mutex of the key and read without: once the level is open it stays, and one that finds
+// none has nothing to run and nobody to tell. Tie, where it comes to a level that is ending at this moment, finds the
+// Hold ended. An owner is there before the level is open, so that an unlock cannot miss it.
 type apart struct {
 	owner *Owner               // nil: nobody is told; constant
+	place string               // of its Lock call, see Want; constant
 	tied  atomic.Pointer[Tied] // nil: nothing
 }
 
 // newLevel makes a level of h, which is not in it yet.
-func (h *Hold) newLevel(owner *Owner) *Level {
+func (h *Hold) newLevel(owner *Owner, place string) *Level {
 	l := &Level{hold: h}
-	if owner != nil {
-		l.apart.Store(&apart{owner: owner})
+	if owner != nil || place != "" {
+		l.apart.Store(&apart{owner: owner, place: place})
 	}
 	return l
+}
+
+// Place is where the Hold was taken that the level belongs to: the place of the outermost of its open levels of which
+// one is known; "": of none.
+func (l *Level) Place() (place string) {
+	l.hold.grant.mu.Lock()
+	defer l.hold.grant.mu.Unlock()
+	for at := l.hold.top; at != nil; at = at.below {
+		if a := at.apart.Load(); a != nil && a.place != "" {
+			place = a.place
+		}
+	}
+	return place
 }
 
 // Hold is what the level is a level of.
@@ -94,10 +108,10 @@ func Levels(ctx context.Context, of func(g *Grant) bool) iter.Seq[*Level] {
 	}
 }
 
-// Attach makes the first level of a Hold, with its context. It reports false if the Hold was lost
-// before its owner got to see it.
-func (h *Hold) Attach(ctx context.Context, maxHold time.Duration, owner *Owner) (*Level, bool) {
-	l := h.newLevel(owner)
+// Attach makes the first level of a Hold, with its context, for a call that wants that. It reports false if the Hold
+// was lost before its owner got to see it.
+func (h *Hold) Attach(ctx context.Context, want Want, owner *Owner) (*Level, bool) {
+	l := h.newLevel(owner, want.Place)
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
 	if h.err != nil {
@@ -105,7 +119,8 @@ func (h *Hold) Attach(ctx context.Context, maxHold time.Duration, owner *Owner) 
 	}
 	l.openLocked(ctx)
 	h.pushLocked(l)
-	h.limitLocked(nil, maxHold)
+	h.limitLocked(nil, want.MaxHold)
+	h.graceLocked(want.Grace)
 	return l, true
 }
 
@@ -119,7 +134,11 @@ func (l *Level) Open(ctx context.Context, owner *Owner) bool {
 		return false
 	}
 	if owner != nil {
-		l.apart.Store(&apart{owner: owner})
+		with := &apart{owner: owner}
+		if a := l.apart.Load(); a != nil {
+			with.place = a.place
+		}
+		l.apart.Store(with)
 	}
 	l.openLocked(ctx)
 	return true
@@ -134,7 +153,7 @@ func (h *Hold) Nest(ctx context.Context, from *Level, maxHold time.Duration, cou
 	if h.err != nil || !g.Valid() {
 		return nil
 	}
-	l := h.newLevel(from.Owner())
+	l := h.newLevel(from.Owner(), "")
 	l.openLocked(ctx)
 	h.pushLocked(l)
 	h.limitLocked(l, maxHold)

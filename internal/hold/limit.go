@@ -6,13 +6,24 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// limit is how long a Hold may last, where a caller limits that. Most have none. It is guarded by the mutex of the key.
+// limit is how long a Hold may last, where a caller limits that: to a time (MaxHold), or to less than the validity of
+// its grant (Grace). Most have none. It is guarded by the mutex of the key.
 type limit struct {
 	hold  *Hold
 	timer watchdog.Timer
 	// ends are the instants at which the Hold has to end, by the level that says so: nil is the call that came to the
 	// Hold, whose limit stays when that level is unlocked, because it bounds what all others wait for.
-	ends map[*Level]time.Duration
+	ends  map[*Level]time.Duration
+	grace time.Duration // the Hold ends this long before the validity; 0: with it
+}
+
+// limitedLocked is the limit of the Hold, which has one from now on.
+func (h *Hold) limitedLocked() *limit {
+	if h.limit == nil {
+		h.limit = &limit{hold: h}
+		h.limit.timer.Init(func(arg any) { arg.(*limit).exceed() }, h.limit)
+	}
+	return h.limit
 }
 
 // limitLocked lets the Hold end after maxHold, unless l is unlocked before.
@@ -21,12 +32,23 @@ func (h *Hold) limitLocked(l *Level, maxHold time.Duration) {
 		return
 	}
 	h.grant.single = true
-	if h.limit == nil {
-		h.limit = &limit{hold: h, ends: make(map[*Level]time.Duration)}
-		h.limit.timer.Init(func(arg any) { arg.(*limit).exceed() }, h.limit)
+	m := h.limitedLocked()
+	if m.ends == nil {
+		m.ends = make(map[*Level]time.Duration)
 	}
-	h.limit.ends[l] = h.grant.host.Clock.Now() + maxHold
-	h.grant.host.Wheel.Schedule(&h.limit.timer, h.limit.until())
+	m.ends[l] = h.grant.host.Clock.Now() + maxHold
+	m.armLocked()
+}
+
+// graceLocked lets the Hold end a time before the validity of its grant does, so that work which takes some time to
+// stop has stopped before the store can give the lock to another caller. The grant stays valid, and the store keeps it:
+// a Hold that is passed on, or joined, ends by its own call's grace.
+func (h *Hold) graceLocked(grace time.Duration) {
+	if grace > 0 {
+		m := h.limitedLocked()
+		m.grace = grace
+		m.armLocked()
+	}
 }
 
 // unlimitLocked takes back what a level limited the Hold to.
@@ -35,10 +57,17 @@ func (h *Hold) unlimitLocked(l *Level) {
 		return
 	}
 	delete(h.limit.ends, l)
-	if until := h.limit.until(); until > 0 && h.err == nil {
-		h.grant.host.Wheel.Schedule(&h.limit.timer, until)
+	h.limit.armLocked()
+}
+
+// armLocked arms the timer for the next end. A renewal that is confirmed puts the end by the grace off and does not arm
+// the timer anew: when it fires, it is armed for what the end is then.
+func (m *limit) armLocked() {
+	host := m.hold.grant.host
+	if due := m.due(); due > 0 && m.hold.err == nil {
+		host.Wheel.Schedule(&m.timer, due)
 	} else {
-		h.limit.cancel()
+		host.Wheel.Cancel(&m.timer)
 	}
 }
 
@@ -49,7 +78,7 @@ func (m *limit) cancel() {
 	}
 }
 
-// until is the instant of the end; 0 if nobody limits it.
+// until is the instant of the end by MaxHold; 0 if nobody limits it.
 func (m *limit) until() (until time.Duration) {
 	if m == nil {
 		return 0
@@ -62,24 +91,46 @@ func (m *limit) until() (until time.Duration) {
 	return until
 }
 
-// exceed is called by the wheel. A level may have been unlocked, and its limit taken back, while the timer was firing;
-// so the instant is looked at once more under the mutex. The Hold ends, and the grant stays for the Holds that others
-// have on it. If there are none, nobody joins it any more, and the grant ends as a whole, contexts first.
+// due is the instant of the next end, as of now; 0 if nothing limits the Hold.
+func (m *limit) due() time.Duration {
+	until := m.until()
+	if m.grace == 0 {
+		return until
+	}
+	begins := max(m.hold.grant.Lease.ValidUntil()-m.grace, 1)
+	if until == 0 {
+		return begins
+	}
+	return min(until, begins)
+}
+
+// exceed is called by the wheel, which rounds down. A level may have been unlocked, and its limit taken back, while
+// the timer was firing, and a renewal may have been confirmed since it was armed; so the instant is looked at once
+// more under the mutex. The Hold ends, and the grant stays for the Holds that others have on it. If there are none,
+// nobody joins it any more, and the grant ends as a whole, contexts first.
 func (m *limit) exceed() {
 	h, g := m.hold, m.hold.grant
 	g.mu.Lock()
-	until := m.until()
-	// A timer that fired as its level was unlocked has been armed for a later end. The wheel rounds down.
-	early := until == 0 || until-g.host.Clock.Now() > Tick
-	if early || h.err != nil || g.state != stands {
+	due, now := m.due(), g.host.Clock.Now()
+	if due == 0 || h.err != nil || g.state != stands {
 		g.mu.Unlock()
 		return
 	}
-	err := g.host.Lost(g, MaxHold, nil)
+	if due-now > Tick {
+		m.armLocked()
+		g.mu.Unlock()
+		return
+	}
+	reason := MaxHold
+	var cause error
+	if due != m.until() {
+		reason, cause = Expired, graceError{m.grace, g.Lease.Failure()}
+	}
+	err := g.host.Lost(g, reason, cause)
 	h.err = err
 	if !g.neededLocked() {
 		g.mu.Unlock()
-		g.host.Expire(g, MaxHold)
+		g.host.Expire(g, reason, err)
 		return
 	}
 	levels, owners := h.contextsLocked(nil), h.ownersLocked(nil)
@@ -92,3 +143,19 @@ func (m *limit) exceed() {
 		g.host.HoldLost(owners, err)
 	})
 }
+
+// graceError is why a Hold ended before the validity of its grant.
+type graceError struct {
+	left time.Duration
+	last error // of the last renewal; nil if that did not fail
+}
+
+func (e graceError) Error() string {
+	text := "Grace began, " + e.left.String() + " before the end of the validity"
+	if e.last != nil {
+		text += ": " + e.last.Error()
+	}
+	return text
+}
+
+func (e graceError) Unwrap() error { return e.last }

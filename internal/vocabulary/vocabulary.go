@@ -25,6 +25,9 @@ func Errors(of string) engine.Errors {
 				Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Reason: lock.LossReason(reason), Err: cause,
 			}
 		},
+		Reentry: func(of store.Rules, place string) error {
+			return &lock.ReentryError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Place: place}
+		},
 		Release: func(of store.Rules, until time.Time, cause error) error {
 			return &lock.ReleaseError{Name: of.Name(), Kind: lock.Kind(of.Traits().Kind), Until: until, Err: cause}
 		},

@@ -39,8 +39,8 @@ const (
 	Knowledge
 	// Tries: TryLock may be busy although nobody holds the lock (a fair lock whose queue is not empty).
 	Tries
-	// Least: MinHold is neither kept nor refused.
-	Least
+	// Options: MinHold, Grace and NonReentrant have no effect, and are not refused.
+	Options
 	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes all of them.
 	Exclusion
 	// Moves: Export refuses holds.

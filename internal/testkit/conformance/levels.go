@@ -24,6 +24,7 @@ var levels = []contract{
 	{"GoroutinesGivenTheContextAreInsideTogether", Reentry, insideTogether},
 	{"WithoutHoldsQueues", Tries | Exclusion, withoutHolds},
 	{"WithoutCancelKeepsTheHold", Reentry, withoutCancel},
+	{"NonReentrantRefusesTheContextOfAHold", Options, nonReentrant},
 	{"AnExportedHoldMovesOnce", Moves | Knowledge, movesOnce},
 }
 
@@ -209,6 +210,37 @@ func withoutCancel(t *testing.T, lab Lab) {
 	held, unlock := take(t, within(t), lock)
 	_, inner := take(t, context.WithoutCancel(held), lock)
 	require.NoError(t, inner())
+	require.NoError(t, unlock())
+	free(t, lab.Lock(1, n))
+}
+
+// A handle that is not reentrant refuses the context of a hold, sends nothing and leaves the hold as it is.
+func nonReentrant(t *testing.T, lab Lab) {
+	n := name(t)
+	lock := lab.Lock(0, n, rlock.NonReentrant())
+	held, unlock := take(t, within(t), lock)
+	sendsNothing(t, lab, func() {
+		for _, enter := range []func(context.Context) (context.Context, func() error, error){lock.Lock, lock.TryLock} {
+			same, nothing, err := enter(context.WithoutCancel(held))
+			var entered *rlock.ReentryError
+			require.True(t, errors.As(err, &entered), "%v", err)
+			only(t, err, nil)
+			require.NotEmpty(t, entered.Place)
+			require.ErrorIs(t, nothing(), rlock.ErrNotHeld)
+			require.NoError(t, same.Err())
+		}
+		err := lock.Do(held, func(context.Context) error {
+			t.Error("the work is done all the same")
+			return nil
+		})
+		var entered *rlock.ReentryError
+		require.True(t, errors.As(err, &entered), "%v", err)
+	}, "a call that is refused")
+	require.NoError(t, held.Err())
+	busy(t, lab.Lock(1, n), "it is held as before")
+	require.NoError(t, unlock())
+	again, unlock := take(t, within(t), lock)
+	require.NoError(t, again.Err())
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +16,8 @@ var periods = []contract{
 	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
 	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
 	{"MaxHoldEnds", 0, maxHoldEnds},
-	{"MinHoldKeepsTheLockOrIsRefused", Least, minHoldKeeps},
+	{"MinHoldKeepsTheLockOrIsRefused", Options, minHoldKeeps},
+	{"GraceEndsAHoldBeforeItsValidity", Options | Knowledge, graceEndsEarly},
 	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
 
@@ -85,6 +87,22 @@ func minHoldKeeps(t *testing.T, lab Lab) {
 	require.True(t, time.Since(began) >= least, "the lock was free too early")
 	require.NoError(t, next())
 	soonFree(t, lab.Lock(0, n))
+}
+
+// The context ends before the validity, and nobody else has the lock until that is over, though it was unlocked.
+func graceEndsEarly(t *testing.T, lab Lab) {
+	n := name(t)
+	lock := lab.Lock(0, n, rlock.FixedLease(lab.Lease), rlock.Grace(lab.Lease/2))
+	held, unlock := take(t, within(t), lock)
+	hold, err := lock.Held(held)
+	require.NoError(t, err)
+	cause := ended(t, held)
+	loss(t, cause, rlock.LossExpired)
+	require.True(t, strings.Contains(cause.Error(), "Grace began"), "%v", cause)
+	loss(t, unlock(), rlock.LossExpired)
+	_, next := take(t, within(t), lab.Lock(1, n))
+	require.True(t, !time.Now().Before(hold.ValidUntil), "another had the lock before the validity was over")
+	require.NoError(t, next())
 }
 
 // The work failed and the lock was lost meanwhile: neither error hides the other, on one line.
