@@ -15,7 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Check finds out whether a Redis suits locks: version, round trip and lease, clock, eviction, persistence, replicas,
+// Check finds out whether a Redis suits locks, and the client the Redis: version, round trip and lease, clock, scripts,
+// eviction of keys and of clients, persistence, replicas and whether the client waits for them (MinReplicas),
 // cluster, rights by name, messages, and a trial lock with all its requests. On a cluster it asks every primary.
 //
 // Name is the name of the trial lock, which nobody else may use; "" makes one up. Choose one that the user may use, if
@@ -51,8 +52,9 @@ func checked(client *rlock.Client, name string) (*checkup.Client, error) {
 	}
 	return &checkup.Client{
 		Redis: at.Conns.Traffic, Within: at.within, Sharded: at.Conns.Sharded, Lease: at.Lease,
-		Limit: request.CommandLimit(at.Lease), MinReplicas: at.MinReplicas, Slowness: at.Conns.Slowness(),
-		Key: key, Token: keys.Prefix("redisson_lock_token", key), Channel: keys.Prefix("redisson_lock__channel", key),
+		Limit: request.CommandLimit(at.Lease), MinReplicas: at.MinReplicas,
+		Slowness: at.Conns.Slowness(), Key: key, Token: keys.Prefix("redisson_lock_token", key),
+		Channel: keys.Prefix("redisson_lock__channel", key),
 	}, nil
 }
 

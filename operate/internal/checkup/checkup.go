@@ -124,6 +124,8 @@ func (c *check) node(ctx context.Context, at string, node *redis.Client) {
 	c.say(at, "connection", OK, "the server answers")
 	c.lease(at, typical, longest)
 	c.clock(ctx, at, node)
+	c.scripts(ctx, at, node)
+	c.clients(ctx, at, node)
 	text, err := node.Info(c.Within(ctx)).Result()
 	if err != nil {
 		c.say(at, "info", Warning, "version, eviction, persistence and replicas are unknown, because INFO is refused "+
