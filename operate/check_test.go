@@ -172,6 +172,19 @@ func TestCheckOfAServerThatEvictsClients(t *testing.T) {
 	assert.Contains(t, found.Text, "104857600")
 }
 
+// Fsync is checked where it is asked for, and only there.
+func TestCheckOfFsync(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // has no append-only file, and Redis before 7.2 no WAITAOF
+	none := checked(t, clientOn(t, server.Client(t), nil), "")
+	assert.NotContains(t, none, "fsync")
+	found := checked(t, clientOn(t, server.Client(t), &rlock.ClientOptions{Fsync: true}), "")
+	assert.Equal(t, lock.LevelFailure, found["fsync"].Level, found["fsync"])
+	assert.Contains(t, found["fsync"].Text, "appendonly yes")
+	assert.Equal(t, lock.LevelFailure, found["trial"].Level, found["trial"])
+	assert.Contains(t, found["trial"].Text, "ClientOptions.Fsync needs WAITAOF")
+}
+
 func TestCheckOfACluster(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 3)

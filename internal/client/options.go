@@ -23,6 +23,7 @@ type Options struct {
 	MaxWait        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int
+	Fsync          bool
 	Prefix         string
 	Observer       *lock.Observer
 	Logger         *slog.Logger

@@ -39,6 +39,7 @@ type Client struct {
 	Lease       time.Duration
 	Limit       time.Duration // of a command
 	MinReplicas int
+	Fsync       bool
 	Slowness    time.Duration // of the application's client in leaving a Sentinel that hangs; see links
 	Key, Token  string        // of a scratch lock
 	Channel     string

@@ -2,6 +2,7 @@ package checkup
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -129,7 +130,12 @@ func (c *check) replicas(ctx context.Context, at string, node *redis.Client, inf
 	online := replicasOnline(info)
 	var got int64
 	var err error
-	if c.MinReplicas > 0 {
+	switch {
+	case c.Fsync:
+		if got, err = c.fsync(ctx, at, node); err != nil {
+			return // nothing is confirmed, which is said
+		}
+	case c.MinReplicas > 0:
 		got, err = node.Wait(c.Within(ctx), c.MinReplicas, c.Limit/2).Result()
 	}
 	switch {
@@ -159,6 +165,23 @@ func replicasOnline(info map[string]string) (online int) {
 		}
 	}
 	return online
+}
+
+// fsync judges whether the server can say what is on its disk, and returns how many replicas can. Nothing is written
+// for that: how long it takes, and whether the replicas have an append-only file, the trial lock shows.
+func (c *check) fsync(ctx context.Context, at string, node *redis.Client) (replicas int64, err error) {
+	got, err := node.WaitAOF(c.Within(ctx), 1, c.MinReplicas, c.Limit/2).Result()
+	if err == nil && len(got) != 2 {
+		err = fmt.Errorf("it was answered with %d numbers instead of two", len(got))
+	}
+	if err != nil {
+		c.say(at, "fsync", Failure, "WAITAOF is refused, which ClientOptions.Fsync needs (%v): no lock can be taken: "+
+			"use Redis 7.2 or newer, or Valkey, with appendonly yes, and grant +waitaof; or turn Fsync off", err)
+		return 0, err
+	}
+	c.say(at, "fsync", OK, "WAITAOF tells what is on disk, as ClientOptions.Fsync needs it; how long that takes, the "+
+		"trial lock shows")
+	return got[1], nil
 }
 
 func (c *check) cluster(at string, info map[string]string) {

@@ -35,7 +35,7 @@ func (g *globals) connect(owner string) (*connection, error) {
 	muted := new(atomic.Bool)
 	handler := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	opts := &rlock.ClientOptions{
-		Lease: g.lease, MinReplicas: g.replicas, Prefix: g.names(), Owner: owner,
+		Lease: g.lease, MinReplicas: g.replicas, Fsync: g.fsync, Prefix: g.names(), Owner: owner,
 		Logger: slog.New(mutable{handler, muted}),
 	}
 	if g.lease > 0 {

@@ -258,6 +258,9 @@ func TestDoctorOnTheCommandLine(t *testing.T) {
 	out, code := p.run(t, "doctor", "--min-replicas", "1")
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, out, "0 of 1 replicas")
+	out, code = p.run(t, "doctor", "--fsync") // the server has no append-only file
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "WAITAOF is refused")
 	require.NoError(t, p.rdb.Do(t.Context(), "ACL", "SETUSER", "default", "-hset").Err())
 	out, code = p.run(t, "doctor")
 	assert.Equal(t, exitFailed, code)

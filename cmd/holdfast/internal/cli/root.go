@@ -40,6 +40,7 @@ type globals struct {
 	tls      tlsFlags
 	lease    time.Duration
 	replicas int
+	fsync    bool
 	prefix   string
 	output   string
 }
@@ -105,8 +106,10 @@ func (g *globals) addFlags(root *cobra.Command) {
 	g.tls.add(f)
 	f.DurationVar(&g.lease, "lease", 0, "how long Redis keeps a hold that nobody renews; others wait as long\n"+
 		"after a crash (default 30s, at least 100ms)")
-	f.IntVar(&g.replicas, "min-replicas", 0, "`number` of replicas that must confirm each acquisition and renewal, as\n"+
-		"ClientOptions.MinReplicas: as many as can be promoted")
+	f.IntVar(&g.replicas, "min-replicas", 0, "`number` of replicas that must confirm each acquisition and\n"+
+		"renewal, as ClientOptions.MinReplicas: as many as can be promoted")
+	f.BoolVar(&g.fsync, "fsync", false, "wait until each acquisition and renewal is on disk, as\n"+
+		"ClientOptions.Fsync")
 	f.StringVar(&g.prefix, "prefix", "", "`text` that stands before each NAME in its Redis key, as\n"+
 		"ClientOptions.Prefix of the programs that use the same locks\n"+
 		"(default $HOLDFAST_PREFIX, or else none)")
