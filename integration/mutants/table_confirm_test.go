@@ -41,6 +41,12 @@ func init() {
 			new:  "\tfor _, c := range done[:0] {\n",
 			in:   "internal/redisstore", by: "^TestABatchOfRenewalsIsConfirmedOnce$",
 		}, {
+			name: "a renewal that is confirmed does not follow its slot",
+			file: "internal/redisstore/renew.go",
+			old:  `moved || ask {`,
+			new:  `moved && ask {`,
+			in:   "integration", by: "^TestReplicatedHoldsLiveThroughASlotMigration$",
+		}, {
 			name: "a refused WAITAOF is taken for a refused script",
 			file: "internal/redisstore/all.go",
 			old:  `luacall.Refused(err) && !errors.As(err, &short)`,
