@@ -48,8 +48,8 @@ func New(t testing.TB) *Lab {
 }
 
 // Client makes a client on the lab's store, as rlock.NewClient makes one on Redis. Each is a process of its own.
-// Options are checked as there; MinReplicas has no meaning. A client without a Logger logs nothing. The lab closes it,
-// so the test need not.
+// Options are checked as there; MinReplicas and Fsync have no meaning. A client without a Logger logs nothing. The lab
+// closes it, so the test need not.
 func (l *Lab) Client(opts *rlock.ClientOptions) *rlock.Client {
 	l.t.Helper()
 	var o rlock.ClientOptions

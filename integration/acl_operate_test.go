@@ -114,6 +114,14 @@ func aclReplicas(a *aclTrial) {
 	a.ok(unlock())
 }
 
+// aclSynced has the disk confirm.
+func aclSynced(a *aclTrial) {
+	a.opts.Fsync, a.opts.Lease = true, time.Minute
+	_, unlock, err := rlock.New(a.client(), a.name).Lock(a.within())
+	a.ok(err)
+	a.ok(unlock())
+}
+
 // aclWatched lives until the client has looked for the primary a few times.
 func aclWatched(a *aclTrial) {
 	_, unlock, err := rlock.New(a.client(), a.name).Lock(a.within())

@@ -57,6 +57,11 @@ func aclReplicated(t *testing.T) *aclSite {
 	return site
 }
 
+// aclSyncing is a server that says what is on its disk.
+func aclSyncing(t *testing.T) *aclSite {
+	return aclServers(t, 1, redistest.AtLeast(t, 7, 2), onDisk)
+}
+
 // aclIndependent are servers that are up for long enough to have a vote.
 func aclIndependent(t *testing.T) *aclSite {
 	site := aclServers(t, 3)

@@ -102,7 +102,7 @@ var codes = []string{
 //	denied       the server refuses the credentials, or a right
 //	conflict     the key is used for something else
 //	gone         there is no such hold any more
-//	replicas     too few of them confirmed it
+//	replicas     too few of them, or not the disks that must have it, confirmed it
 //	refused      the server answered an error without a code that is known
 //	timeout      there was no answer in time
 //	unavailable  there was no connection, or it broke

@@ -154,9 +154,6 @@ func vet(req engine.Request, o handle.Options, lease time.Duration) error {
 	case o.Keep > 0:
 		return &lock.ArgumentError{Name: "Keep", Value: o.Keep, Problem: "must not be given in a set of locks"}
 	}
-	if problem := handle.CheckGrace(req); problem != "" {
-		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
-	}
 	return client.CheckTimes(o, req, lease)
 }
 

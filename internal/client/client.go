@@ -62,7 +62,7 @@ func New(o Options, at Site) Client {
 			Lease:          o.Lease,
 			MaxPoll:        o.MaxPoll,
 			ReleaseTimeout: o.ReleaseTimeout,
-			MinReplicas:    o.MinReplicas,
+			Confirmed:      o.MinReplicas > 0 || o.Fsync,
 			Errors:         vocabulary.Errors(at.Store.Name()),
 			Events:         vocabulary.Events(o.Observer),
 			Logger:         o.Logger,

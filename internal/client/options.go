@@ -23,6 +23,7 @@ type Options struct {
 	MaxWait        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int
+	Fsync          bool
 	Prefix         string
 	Observer       *lock.Observer
 	Logger         *slog.Logger
@@ -65,16 +66,19 @@ func CheckTimes(o handle.Options, req engine.Request, lease time.Duration) error
 	case !req.Renewed && req.MinHold > req.Lease:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
 			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}
-	case req.Keep > 0:
-		return checkKeep(o, req)
 	}
-	return nil
+	if problem := handle.CheckGrace(req); problem != "" {
+		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
+	}
+	return checkKeep(o, req)
 }
 
 // checkKeep checks Keep against the other options of a handle.
 func checkKeep(o handle.Options, req engine.Request) error {
 	problem := ""
 	switch {
+	case req.Keep == 0:
+		return nil
 	case !req.Renewed:
 		problem = "must not be given with FixedLease: a lock is kept as long as it is renewed"
 	case o.MinHold > 0:
@@ -99,9 +103,6 @@ func NoKeep(req engine.Request) error {
 		return &lock.ArgumentError{Name: "Keep", Value: req.Keep, Problem: problem}
 	case req.Yields:
 		return &lock.ArgumentError{Name: "Yields", Value: true, Problem: problem}
-	}
-	if problem := handle.CheckGrace(req); problem != "" {
-		return &lock.ArgumentError{Name: "Grace", Value: req.Grace, Problem: problem}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Config struct {
 	Lease          time.Duration
 	MaxPoll        time.Duration
 	ReleaseTimeout time.Duration
-	MinReplicas    int // that the store waits for
+	Confirmed      bool // the store waits until what it wrote is confirmed
 	Errors         Errors
 	Events         Events
 	Logger         *slog.Logger
@@ -56,10 +56,10 @@ type Engine struct {
 }
 
 // renewMost is how many holds are renewed in one round trip: what gathers when more of them are due than one
-// script after the other could renew over a long way. Where replicas are waited for, each script takes a
-// connection of its own.
-func renewMost(minReplicas int) int {
-	if minReplicas > 0 {
+// script after the other could renew over a long way. Where what was written must be confirmed, each script
+// takes a connection of its own.
+func renewMost(confirmed bool) int {
+	if confirmed {
 		return request.Batch
 	}
 	return 16 * request.Batch
@@ -79,14 +79,14 @@ func New(cfg Config) *Engine {
 	e.keeper.most = keptMost
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
-		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server,
+		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server, Confirmed: cfg.Confirmed,
 	})
 	e.watchdog = watchdog.New(watchdog.Config{
 		Wheel: e.wheel, Clock: e.clock,
 		Period: cfg.Lease / 3,
 		Retry:  min(cfg.Lease/20, request.LastPause),
 		Limit:  limit,
-		Batch:  request.Batch, Most: renewMost(cfg.MinReplicas),
+		Batch:  request.Batch, Most: renewMost(cfg.Confirmed),
 		Shard: func(l *watchdog.Lease) string { return e.node(leased(l).proto.Key()) },
 		Renew: e.renew,
 		Lost:  func(l *watchdog.Lease, cause error) { leased(l).expire(cause) },

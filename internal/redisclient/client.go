@@ -34,7 +34,7 @@ type Core struct {
 	FenceTTL int64        // ms for which an unused token is kept; negative: no expiry
 	Cluster  bool
 
-	MinReplicas int
+	Confirm redisstore.Confirmation // of what is written
 }
 
 // CheckSlot returns the error of a key on a cluster where what is derived from it lies in another slot, so that no
@@ -53,7 +53,8 @@ func New(o Options, conns *links.Links) (*Client, error) {
 	if err != nil {
 		return nil, errors.Join(err, conns.Close())
 	}
-	st := redisstore.New(conns, o.MinReplicas)
+	confirm := redisstore.Confirmation{Replicas: o.MinReplicas, Fsync: o.Fsync}
+	st := redisstore.New(conns, confirm)
 	at := client.Site{ClientID: id, Store: st, Server: conns.Addr()}
 	tells := newOwner(&o, conns, id)
 	if tells != nil {
@@ -62,7 +63,7 @@ func New(o Options, conns *links.Links) (*Client, error) {
 	}
 	return &Client{owner: tells, closing: o.ReleaseTimeout, core: Core{
 		Client: client.New(o.general(), at), Store: st, Conns: conns,
-		FenceTTL: o.fenceTTL(), Cluster: conns.Cluster(), MinReplicas: o.MinReplicas,
+		FenceTTL: o.fenceTTL(), Cluster: conns.Cluster(), Confirm: confirm,
 	}}, nil
 }
 
@@ -74,7 +75,7 @@ func On(o Options, st Store, cluster bool) (*Client, error) {
 	}
 	return &Client{core: Core{
 		Client: client.New(o.general(), client.Site{ClientID: id, Store: st}),
-		Store:  st, FenceTTL: o.fenceTTL(), Cluster: cluster, MinReplicas: o.MinReplicas,
+		Store:  st, FenceTTL: o.fenceTTL(), Cluster: cluster,
 	}}, nil
 }
 

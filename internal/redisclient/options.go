@@ -21,6 +21,7 @@ type Options struct {
 	MaxWait        time.Duration
 	ReleaseTimeout time.Duration
 	MinReplicas    int
+	Fsync          bool
 	Prefix         string
 	FenceTTL       time.Duration
 	Observer       *lock.Observer
@@ -32,7 +33,7 @@ type Options struct {
 func (o *Options) general() client.Options {
 	return client.Options{
 		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout,
-		MinReplicas: o.MinReplicas, Prefix: o.Prefix, Observer: o.Observer, Logger: o.Logger,
+		MinReplicas: o.MinReplicas, Fsync: o.Fsync, Prefix: o.Prefix, Observer: o.Observer, Logger: o.Logger,
 	}
 }
 

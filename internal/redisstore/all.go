@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -34,7 +35,14 @@ func (s *Store) learnSlots(err error) {
 // Proxies have their own wording, and one lock may be forbidden where others are not. Scripts that find their own
 // ways handle this themselves.
 func (s *Store) refusesMany(err error) bool {
-	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || luacall.Refused(err))
+	return s.links.Traffic != nil && (redis.IsTryAgainError(err) || refusedScript(err))
+}
+
+// refusedScript reports that a server refused a script, which did not run then. That WAIT or WAITAOF was refused after
+// it says nothing about the script.
+func refusedScript(err error) bool {
+	var short *store.ShortfallError
+	return luacall.Refused(err) && !errors.As(err, &short)
 }
 
 // AcquireAll implements [store.Store]. If it is forbidden, some locks may have been taken already, just as when they
@@ -62,7 +70,7 @@ func (s *Store) AcquireAll(
 	}
 	got, receipt, err := timed(ctx, s, key, store.Ask{Timing: when}, send)
 	s.learnSlots(err)
-	if s.links.Traffic != nil && luacall.Refused(err) && !store.Denied(err) {
+	if s.links.Traffic != nil && refusedScript(err) && !store.Denied(err) {
 		err = &store.Failure{Fault: store.FaultAmbiguous, Err: fmt.Errorf("%w: %w", store.ErrApart, err)}
 	}
 	return got.AcquireAllReply, receipt, err

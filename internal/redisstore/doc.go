@@ -4,8 +4,8 @@
 //
 // # What it adds to the scripts
 //
-//   - A request of a lock goes to the node of its key. With MinReplicas it goes over its own connection, followed by
-//     WAIT on the same one: WAIT covers only the writes of its own connection.
+//   - A request of a lock goes to the node of its key. With MinReplicas or Fsync it goes over its own connection,
+//     followed by WAIT or WAITAOF on the same one: these cover only the writes of their own connection.
 //   - Renewals of one node share scripts, up to a number of holds each, and a round trip.
 //   - Where the server wants the keys of a script in one slot, locks are served one by one. While a slot migrates,
 //     renewals and releases are sent key by key, and what takes a free name waits until the slot has moved.

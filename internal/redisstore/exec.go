@@ -2,13 +2,11 @@ package redisstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
-	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // script sends one script on conn and reports whether it wrote.
@@ -19,22 +17,22 @@ type script[R any] func(ctx context.Context, conn luacall.Conn) (reply R, wrote 
 // It sends the script once. Whether a script without an answer is sent again depends on what a second run of it
 // would do, which package request knows.
 func exec[R any](ctx context.Context, s *Store, key string, run script[R]) (R, error) {
-	if s.minReplicas > 0 {
-		reply, err := replicated(ctx, s, s.links.Traffic, key, run)
+	if s.confirm.asked() {
+		reply, err := confirmed(ctx, s, s.links.Traffic, key, run)
 		return reply, meaning(err)
 	}
 	reply, _, err := run(ctx, s.traffic)
 	return reply, meaning(err)
 }
 
-// replicated runs one script on its own connection and, if it wrote, sends WAIT on the same connection:
-// WAIT covers only the writes of the connection that sends it, so on another one it would wrongly
+// confirmed runs one script on its own connection and, if it wrote, sends WAIT or WAITAOF on the same connection:
+// these cover only the writes of the connection that sends them, so on another one they would wrongly
 // succeed at once. Such a connection follows no redirections, so this function does.
 //
 // It follows one redirection. A server that answers MOVED or ASK did not run the script, so the second node is
 // the first to run it. If that one redirects too, the map of the slots is changing, and the error says so to
 // the caller, whose next attempt starts from a newer map.
-func replicated[R any](
+func confirmed[R any](
 	ctx context.Context, s *Store, client redis.UniversalClient, key string, run script[R],
 ) (reply R, err error) {
 	node, err := links.Node(ctx, client, key)
@@ -56,40 +54,23 @@ func replicated[R any](
 	return onNode(ctx, s, node, ask, run)
 }
 
-// onNode sends the script and WAIT. If WAIT reports too few replicas, or its answer is lost, the script has
+// onNode sends the script and WAIT or WAITAOF. If that confirms too little, or its answer is lost, the script has
 // been carried out all the same. So the error is a ShortfallError and comes with the script's reply: the caller
 // has something to take back.
 //
-// WAIT can also count a replica that confirmed the write and is not promoted. It makes the loss of a hold in a
+// Both can also count a replica that confirmed the write and is not promoted. It makes the loss of a hold in a
 // failover less likely, and does not exclude it.
 func onNode[R any](
 	ctx context.Context, s *Store, node *redis.Client, ask bool, run script[R],
 ) (reply R, err error) {
 	conn := node.Conn()
 	defer func() { _ = conn.Close() }()
-	at, _ := ctx.Deadline()
-	limit := time.Until(at)
+	limit := left(ctx)
 	reply, wrote, err := run(ctx, &asking{Conn: conn, ask: ask})
 	if err != nil || !wrote {
 		return reply, err
 	}
-	at, _ = ctx.Deadline() // which may have moved while a connection was made
-	patience := max(time.Until(at)-waitSlack(limit), time.Millisecond)
-	got, err := conn.Wait(ctx, s.minReplicas, patience).Result()
-	if err != nil || int(got) < s.minReplicas {
-		return reply, &store.ShortfallError{Got: int(got), Want: s.minReplicas, Err: err}
-	}
-	return reply, nil
-}
-
-// waitSlack is how much shorter WAIT's own time limit is than the command's: an idle server checks the
-// limits of blocked clients ten times a second, and its answer is worth more than a broken connection.
-//
-// With a limit of 1.6 s WAIT has 160 ms less than the command. With 600 ms it has 120 ms less, so that one of
-// the server's checks (every 100 ms) fits in between. With 100 ms it has half, 50 ms, and the connection may
-// have to be given up.
-func waitSlack(limit time.Duration) time.Duration {
-	return min(max(limit/10, 120*time.Millisecond), limit/2)
+	return reply, s.confirm.await(ctx, conn, limit)
 }
 
 // asking precedes each command to the target node of a slot migration with ASKING, without which the

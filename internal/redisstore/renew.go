@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/watchdog"
@@ -79,7 +82,7 @@ func (s *Store) renewApart(ctx context.Context, refused []refusedGroup, all []st
 		own := calls[:len(g.at)]
 		calls = calls[len(g.at):]
 		fine := !slices.ContainsFunc(own, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
-		if s.learnSlots(g.err); fine && luacall.Refused(g.err) {
+		if s.learnSlots(g.err); fine && refusedScript(g.err) {
 			s.bySlot.Store(true)
 		}
 	}
@@ -155,15 +158,12 @@ func (g *group) singles() []*group {
 }
 
 // sendRenewals sends one script per group: the only one as it is, several in one pipeline per node.
-// With MinReplicas each goes over a connection of its own, on which WAIT can follow.
 func (s *Store) sendRenewals(
 	ctx context.Context, groups []*group, calls []*luacall.Call[[]luacall.RenewStatus],
 ) {
 	switch {
-	case s.minReplicas > 0:
-		for i, g := range groups {
-			calls[i].Reply, calls[i].Err = s.renewReplicated(ctx, g, calls[i])
-		}
+	case s.confirm.asked():
+		s.renewConfirmed(ctx, groups, calls)
 	case len(calls) == 1:
 		calls[0].Reply, calls[0].Err = calls[0].Run(ctx, s.links.Renewal)
 	default:
@@ -171,14 +171,49 @@ func (s *Store) sendRenewals(
 	}
 }
 
-func (s *Store) renewReplicated(
-	ctx context.Context, g *group, c *luacall.Call[[]luacall.RenewStatus],
-) ([]luacall.RenewStatus, error) {
-	return replicated(ctx, s, s.links.Renewal, g.keys[0],
-		func(ctx context.Context, conn luacall.Conn) ([]luacall.RenewStatus, bool, error) {
-			reply, err := c.Run(ctx, conn)
-			return reply, true, err
-		})
+// renewConfirmed sends the scripts of each node over a connection of its own, and then one WAIT or WAITAOF for all of
+// them: where a disk is waited for, that takes up to a second each time. A script that was redirected did not run, and
+// is sent by itself.
+func (s *Store) renewConfirmed(
+	ctx context.Context, groups []*group, calls []*luacall.Call[[]luacall.RenewStatus],
+) {
+	at := make(map[*redis.Client][]*luacall.Call[[]luacall.RenewStatus])
+	for i, g := range groups {
+		node, err := links.Node(ctx, s.links.Renewal, g.keys[0])
+		if calls[i].Err = err; err == nil {
+			at[node] = append(at[node], calls[i])
+		}
+	}
+	for node, some := range at {
+		s.renewOn(ctx, node, some)
+	}
+	for i, g := range groups {
+		c := calls[i]
+		_, moved := redis.IsMovedError(c.Err)
+		if _, ask := redis.IsAskError(c.Err); moved || ask {
+			c.Reply, c.Err = confirmed(ctx, s, s.links.Renewal, g.keys[0],
+				func(ctx context.Context, conn luacall.Conn) ([]luacall.RenewStatus, bool, error) {
+					reply, err := c.Run(ctx, conn)
+					return reply, true, err
+				})
+		}
+	}
+}
+
+// renewOn sends the scripts of one node. What is not confirmed counts for all that were carried out.
+func (s *Store) renewOn(ctx context.Context, node *redis.Client, calls []*luacall.Call[[]luacall.RenewStatus]) {
+	conn := node.Conn()
+	defer func() { _ = conn.Close() }()
+	limit := left(ctx)
+	luacall.RunAll(ctx, conn, calls)
+	done := slices.DeleteFunc(calls, func(c *luacall.Call[[]luacall.RenewStatus]) bool { return c.Err != nil })
+	if len(done) == 0 {
+		return
+	}
+	err := s.confirm.await(ctx, conn, limit)
+	for _, c := range done {
+		c.Err = err
+	}
 }
 
 // report translates the answers.

@@ -33,8 +33,8 @@ const linger = time.Second
 // true. A goroutine that reads such a flag too early sends one more script that is refused, or logs nothing.
 // The goroutines of the pipe, the hub and the links end in the order End, HangUp, Wait.
 type Store struct {
-	links       *links.Links
-	minReplicas int
+	links   *links.Links
+	confirm Confirmation
 
 	traffic *pipeline.Pipe // sends everything but renewals
 	hub     *wake.Hub
@@ -49,8 +49,8 @@ type Store struct {
 }
 
 // New returns a store over connections that it will close.
-func New(conns *links.Links, minReplicas int) *Store {
-	return &Store{links: conns, minReplicas: minReplicas}
+func New(conns *links.Links, confirm Confirmation) *Store {
+	return &Store{links: conns, confirm: confirm}
 }
 
 // OnUse sets a function that is called whenever something was taken or renewed. It must not wait, and must be set
@@ -117,9 +117,9 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 // Direct reports whether a request goes only through the pipe, which lets it return when its context ends. That is
 // not so if a request sends several commands, or by other ways.
 //
-// With minimum replicas a request is a script and WAIT on a connection of their own, which the pipe does not
-// know. While the kind of the cluster is unknown, a request first asks for it.
-func (s *Store) Direct() bool { return s.minReplicas == 0 && s.links.Known() }
+// Where writes are confirmed a request is a script and WAIT or WAITAOF on a connection of their own, which the pipe
+// does not know. While the kind of the cluster is unknown, a request first asks for it.
+func (s *Store) Direct() bool { return !s.confirm.asked() && s.links.Known() }
 
 // Replaceable implements [store.Store].
 func (s *Store) Replaceable() bool { return s.links.Replaceable() }

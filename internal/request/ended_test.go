@@ -28,7 +28,7 @@ func replaceable(t *testing.T) *Sender {
 	conns, err := links.From(rdb, links.Limits{Command: time.Second, Life: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conns.Close()) })
-	s := New(Config{Store: redisstore.New(conns, 0), Clock: watchdog.NewClock()})
+	s := New(Config{Store: redisstore.New(conns, redisstore.Confirmation{}), Clock: watchdog.NewClock()})
 	require.True(t, s.Close())
 	return s
 }

@@ -80,7 +80,7 @@ func newHalves(t *testing.T) *halves {
 	require.False(t, sharded)
 	clock := watchdog.NewClock()
 	wheel := watchdog.NewWheel(clock, 0)
-	c.conns, c.store = conns, redisstore.New(conns, 0)
+	c.conns, c.store = conns, redisstore.New(conns, redisstore.Confirmation{})
 	c.store.Start(store.Host{Clock: clock, Wheel: wheel, Replaced: func() {}})
 	c.sender = New(Config{Store: c.store, Lease: time.Minute, Clock: clock})
 	t.Cleanup(func() {

@@ -12,8 +12,14 @@ import (
 var errNothingYet = errors.New("no answer yet")
 
 // logAfter is how long a node has not answered when the log says so: before a hold can be lost. Less is no outage: a
-// connection that breaks costs an attempt or two.
-func (c *Config) logAfter() time.Duration { return min(time.Second, c.Lease/3) }
+// connection that breaks costs an attempt or two. A request that replicas or disks confirm may take all of its time.
+func (c *Config) logAfter() time.Duration {
+	after := min(time.Second, c.Lease/3)
+	if c.Confirmed {
+		after = max(after, CommandLimit(c.Lease))
+	}
+	return after
+}
 
 // outages are the nodes that do not answer, and those that answer but refuse to renew. The log has a line when one of
 // these begins, and one when it ends: for a client and a node, and not for each of a thousand holds and callers, each

@@ -24,6 +24,8 @@ type Config struct {
 	Wheel *watchdog.Wheel
 	Lease time.Duration // the client's
 
+	Confirmed bool // the store waits until what it wrote is confirmed
+
 	ReleaseTimeout time.Duration // of the client: how long a caller of unlock waits for a node, and Close
 
 	Warn, Info func(text string, args ...any)

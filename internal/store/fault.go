@@ -48,21 +48,34 @@ func (s *SettledError) Error() string { return s.Err.Error() }
 // Unwrap returns Err.
 func (s *SettledError) Unwrap() error { return s.Err }
 
-// ShortfallError says that too few replicas confirmed a write that the primary made.
+// ShortfallError says that a write which the primary made was not confirmed as the client asks for it.
 type ShortfallError struct {
-	Got, Want int
+	Got, Want int  // replicas
+	Fsync     bool // the primary and the replicas must have it on their disks
+	Primary   bool // the primary has it there
 	Err       error
+}
+
+// Short reports that too little is confirmed.
+func (s *ShortfallError) Short() bool {
+	return s.Err != nil || s.Got < s.Want || s.Fsync && !s.Primary
 }
 
 func (s *ShortfallError) Error() string {
 	text := fmt.Sprintf("%d of %d replicas confirmed the write in time", s.Got, s.Want)
+	switch {
+	case s.Fsync && !s.Primary:
+		text = "the primary did not confirm in time that the write is on its disk"
+	case s.Fsync:
+		text = fmt.Sprintf("%d of %d replicas confirmed in time that the write is on their disks", s.Got, s.Want)
+	}
 	if s.Err != nil {
 		text += ": " + s.Err.Error()
 	}
 	return text
 }
 
-// Unwrap returns why the replicas could not be asked; nil if they were.
+// Unwrap returns why nothing could be confirmed; nil if the servers were asked.
 func (s *ShortfallError) Unwrap() error { return s.Err }
 
 var (

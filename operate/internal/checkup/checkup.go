@@ -39,6 +39,7 @@ type Client struct {
 	Lease       time.Duration
 	Limit       time.Duration // of a command
 	MinReplicas int
+	Fsync       bool
 	Slowness    time.Duration // of the application's client in leaving a Sentinel that hangs; see links
 	Key, Token  string        // of a scratch lock
 	Channel     string
@@ -124,6 +125,8 @@ func (c *check) node(ctx context.Context, at string, node *redis.Client) {
 	c.say(at, "connection", OK, "the server answers")
 	c.lease(at, typical, longest)
 	c.clock(ctx, at, node)
+	c.scripts(ctx, at, node)
+	c.clients(ctx, at, node)
 	text, err := node.Info(c.Within(ctx)).Result()
 	if err != nil {
 		c.say(at, "info", Warning, "version, eviction, persistence and replicas are unknown, because INFO is refused "+

@@ -35,7 +35,8 @@ func (g *globals) connect(owner string) (*connection, error) {
 	muted := new(atomic.Bool)
 	handler := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	opts := &rlock.ClientOptions{
-		Lease: g.lease, Prefix: g.names(), Owner: owner, Logger: slog.New(mutable{handler, muted}),
+		Lease: g.lease, MinReplicas: g.replicas, Fsync: g.fsync, Prefix: g.names(), Owner: owner,
+		Logger: slog.New(mutable{handler, muted}),
 	}
 	if g.lease > 0 {
 		opts.ReleaseTimeout = min(g.lease/2, 5*time.Second) // the lease may be over before a release gets through

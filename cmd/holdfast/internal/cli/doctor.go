@@ -31,13 +31,15 @@ func newDoctor(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out whether a Redis suits locks",
-		Long: `Find out whether a Redis suits locks: version, round trip and lease, clock, eviction, persistence,
-replicas, cluster, rights by name, messages, and a trial of every kind of lock. It deletes what it
-wrote.
+		Long: `Find out whether a Redis suits locks: version, round trip and lease, clock, scripts, eviction of keys
+and of clients, persistence, replicas, cluster, rights by name, messages, and a trial of every kind of
+lock. It deletes what it wrote. Give it the --lease, --min-replicas and --fsync of the programs that use
+the locks: it judges them too.
 
 The exit code is 1 if anything is a failure; warnings leave it at 0.`,
 		Example: `  holdfast doctor
   holdfast doctor --redis rediss://locks:secret@redis.example.com:6379 --name app:doctor
+  holdfast doctor --min-replicas 1 --fsync
   holdfast doctor -o json | jq '.[] | select(.level != "ok")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -255,8 +255,14 @@ func TestDoctorOnTheCommandLine(t *testing.T) {
 	for _, key := range p.server.Keys(t) {
 		assert.Positive(t, p.rdb.PTTL(t.Context(), key).Val(), "%s stays for ever", key)
 	}
+	out, code := p.run(t, "doctor", "--min-replicas", "1")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "0 of 1 replicas")
+	out, code = p.run(t, "doctor", "--fsync") // the server has no append-only file
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, out, "WAITAOF is refused")
 	require.NoError(t, p.rdb.Do(t.Context(), "ACL", "SETUSER", "default", "-hset").Err())
-	out, code := p.run(t, "doctor")
+	out, code = p.run(t, "doctor")
 	assert.Equal(t, exitFailed, code)
 	assert.Contains(t, out, "HSET")
 	out, code = execute(t, "--redis", "redis://127.0.0.1:1", "--lease", "1s", "doctor")

@@ -39,6 +39,8 @@ type globals struct {
 	master   string
 	tls      tlsFlags
 	lease    time.Duration
+	replicas int
+	fsync    bool
 	prefix   string
 	output   string
 }
@@ -104,6 +106,10 @@ func (g *globals) addFlags(root *cobra.Command) {
 	g.tls.add(f)
 	f.DurationVar(&g.lease, "lease", 0, "how long Redis keeps a hold that nobody renews; others wait as long\n"+
 		"after a crash (default 30s, at least 100ms)")
+	f.IntVar(&g.replicas, "min-replicas", 0, "`number` of replicas that must confirm each acquisition and\n"+
+		"renewal, as ClientOptions.MinReplicas: as many as can be promoted")
+	f.BoolVar(&g.fsync, "fsync", false, "wait until each acquisition and renewal is on disk, as\n"+
+		"ClientOptions.Fsync")
 	f.StringVar(&g.prefix, "prefix", "", "`text` that stands before each NAME in its Redis key, as\n"+
 		"ClientOptions.Prefix of the programs that use the same locks\n"+
 		"(default $HOLDFAST_PREFIX, or else none)")
@@ -144,6 +150,8 @@ func (g *globals) check() error {
 		return usageError{errors.New("--cluster and --sentinel exclude each other")}
 	case (len(g.sentinel) == 0) != (g.master == ""):
 		return usageError{errors.New("--sentinel and --master need each other")}
+	case g.replicas < 0:
+		return usageError{fmt.Errorf("--min-replicas must not be negative, as %d is", g.replicas)}
 	case len(g.names()) > maxPrefix:
 		return usageError{fmt.Errorf("--prefix or HOLDFAST_PREFIX must be at most %d bytes long, not %d",
 			maxPrefix, len(g.names()))}

@@ -32,6 +32,7 @@ func TestMistakesInTheCommandLineAreUsage(t *testing.T) {
 		"sentinel alone":   {"--sentinel", "localhost:26379"},
 		"cluster and more": {"--cluster", "a:1", "--sentinel", "b:2", "--master", "m"},
 		"no duration":      {"--lease", "soon"},
+		"no number":        {"--min-replicas", "-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, code := execute(t, args...)
