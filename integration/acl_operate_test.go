@@ -114,6 +114,21 @@ func aclReplicas(a *aclTrial) {
 	a.ok(unlock())
 }
 
+// aclKeep has another client come for a lock that one keeps.
+func aclKeep(a *aclTrial) {
+	aclToken(a, a.name)
+	a.opts.Lease = time.Minute
+	lock, other := rlock.New(a.client(), a.name, rlock.Keep(time.Second)), rlock.New(a.client(), a.name)
+	for range 2 {
+		_, unlock, err := lock.Lock(a.within())
+		a.ok(err)
+		a.ok(unlock())
+	}
+	_, unlock, err := other.Lock(a.within())
+	a.ok(err)
+	a.ok(unlock())
+}
+
 // aclSynced has the disk confirm.
 func aclSynced(a *aclTrial) {
 	a.opts.Fsync, a.opts.Lease = true, time.Minute

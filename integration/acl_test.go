@@ -33,6 +33,7 @@ var aclKinds = []struct {
 	{"Freeing leaks", "Listing", aclSingle, aclFree},
 	{"Checking", "rlock", aclPersistent, aclCheck},
 	{"MinReplicas", "rlock", aclReplicated, aclReplicas},
+	{"Keep", "rlock", aclSingle, aclKeep},
 	{"Fsync", "rlock", aclSyncing, aclSynced},
 	{"Sentinel", "rlock", aclSentinels, aclWatched},
 	{"Cluster", "rlock", aclClustered, aclSpread},

@@ -144,10 +144,10 @@ func (l *Lock) Held(ctx context.Context) (Hold, error) {
 // that ctx holds. A long job looks at it at moments at which it can stop, and unlocks: nothing ends its hold. It sends
 // nothing.
 //
-// It tells at best. Another process of this module says that it waits when it finds the lock busy, and again with every
-// poll (ClientOptions.MaxPoll); its TryLock counts too. A message can be lost, and Redisson's clients send none. The
-// lock must have been taken by a handle with Yields or Keep: otherwise the error is an *ArgumentError. Without a hold it
-// is ErrNotHeld, and after a loss the *LostError.
+// It is a best effort. Another process of this module says that it waits when it finds the lock busy, and again with
+// every poll (ClientOptions.MaxPoll); its TryLock counts too. A message can be lost, and Redisson's clients send none.
+// The lock must have been taken by a handle with Yields or Keep: otherwise the error is an *ArgumentError. Without a
+// hold it is ErrNotHeld, and after a loss the *LostError.
 func (l *Lock) Wanted(ctx context.Context) (<-chan struct{}, error) {
 	parts, err := l.open(ctx)
 	if err != nil {

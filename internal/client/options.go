@@ -86,7 +86,7 @@ func checkKeep(o handle.Options, req engine.Request) error {
 	case o.MaxHold > 0:
 		problem = "must not be given with MaxHold, by which each unlock releases the lock"
 	case req.Keep > engine.KeepMost:
-		problem = fmt.Sprintf("must be at most %v: a kept lock is released that long after it was acquired", engine.KeepMost)
+		problem = fmt.Sprintf("must be at most %v, after which a kept lock is released in any case", engine.KeepMost)
 	case req.Keep > req.Lease:
 		problem = fmt.Sprintf("must not be longer than the lease, which is %v", req.Lease)
 	default:

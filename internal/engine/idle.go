@@ -15,9 +15,9 @@ import (
 // idle, and the next call has it without a request. Nobody else can see that it is idle. So it must not stay for long
 // where somebody else may want it:
 //
-//   - Its id is marked. When such an id is in the way of a request, the store tells the client of the grant that somebody
-//     waits. An idle grant is released at once. One that somebody has is released after that, unless others of its
-//     process wait: they have their run as ever (see pass).
+//   - Its id is marked. When such an id is in the way of a request, the store tells the client of the grant that
+//     somebody waits. An idle grant is released at once. One that somebody has is released after that, unless others of
+//     its process wait: they have their run as ever (see pass).
 //   - Those who cannot say that they wait, and those whose message is lost, find the lock free a second after the
 //     request that brought the grant, at the latest (KeepMost).
 //   - A name that others waited for is not kept for a while, which grows each time.
@@ -155,8 +155,8 @@ func (r *keeper) removeLocked(g *kept) {
 // idles is how many grants are idle.
 func (r *keeper) idles() int { return int(r.count.Load()) }
 
-// KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was used:
-// others may want the lock who have no way to say so, or the store may have lost it.
+// KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
+// used: others may want the lock who have no way to say so, or the store may have lost it.
 const KeepMost = time.Second
 
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
@@ -171,8 +171,8 @@ func (e *Engine) keeps(req Request) Request {
 	return req
 }
 
-// rest makes g idle, whose last Hold is over, if it may be kept and nobody of this process waits for it. It reports false
-// if g is to be released. Another grant, which was unused for the longest time, may have to go for it.
+// rest makes g idle, whose last Hold is over, if it may be kept and nobody of this process waits for it. It reports
+// false if g is to be released. Another grant, which was unused for the longest time, may have to go for it.
 func (k *Key) rest(g *Grant) bool {
 	if g.kept == nil {
 		return false

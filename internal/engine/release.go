@@ -153,7 +153,8 @@ func (r runEnd) reached(e *Engine, g *Grant, receivers int64) runEnd {
 	return r
 }
 
-// wanted is r where another process has said that it waits for the key: it is owed a turn, though it may not listen yet.
+// wanted is r where another process has said that it waits for the key: it is owed a turn, though it may not listen
+// yet.
 func (r runEnd) wanted() runEnd {
 	if r.over {
 		r.receivers, r.others, r.asked = max(r.receivers, 1), max(r.others, 1), true

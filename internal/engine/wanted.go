@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// wanted is told by the store that another client waits for a lock of which this one has, or is about to have, the grant
-// with an id.
+// wanted is told by the store that another client waits for a lock of which this one has, or is about to have, the
+// grant with an id.
 func (e *Engine) wanted(key, id string) {
 	k := e.table.peek(key)
 	if k == nil {

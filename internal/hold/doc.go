@@ -35,10 +35,9 @@
 //
 // An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,
 // the Hold is over, and the grant is between two Holds, where it admits nobody. The caller ends the contexts, without
-// the mutex. Then it passes the grant on (PassToLocked), keeps it for the next caller (IdleLocked), or ends it (Released) and
-// releases it in the store. Of several
-// that try a transition, one makes it, and the others do nothing more. What that one does is the engine's, in this
-// order:
+// the mutex. Then it passes the grant on (PassToLocked), keeps it for the next caller (IdleLocked), or ends it
+// (Released) and releases it in the store. Of several that try a transition, one makes it, and the others do nothing
+// more. What that one does is the engine's, in this order:
 //
 //	           | contexts end with | in the store                                | observers are told
 //	Released   | Released, before  | released                                    | released

@@ -32,7 +32,8 @@ func Channel(lock string) string { return Prefix("redisson_lock__channel", lock)
 // Owner returns the key that tells who a client is.
 func Owner(client string) string { return "holdfast_owner:" + client }
 
-// Wanted returns the channel on which a client hears that others wait for what it may not need. The scripts write it too.
+// Wanted returns the channel on which a client hears that others wait for what it may not need. The scripts know it
+// too.
 func Wanted(client string) string { return "holdfast_wanted:" + client }
 
 // Suffix returns the key or channel that belongs to the object name and ends with suffix: {name}:suffix,

@@ -48,7 +48,8 @@ func (p plain) acquire(ask timedAsk) (store.AcquireReply, error) {
 	case l.id == ask.ID:
 		return store.AcquireReply{Status: store.Already, Fence: p.fences[p.key], PTTL: p.leftLocked(l.expires)}, nil
 	}
-	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires), Recalled: p.wantLocked(p.key, l.id)}, nil
+	recalled := p.wantLocked(p.key, l.id)
+	return store.AcquireReply{Status: store.Busy, PTTL: p.leftLocked(l.expires), Recalled: recalled}, nil
 }
 
 // adopt makes one hold another one. An invitation to a fair lock is none.

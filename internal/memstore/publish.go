@@ -56,7 +56,7 @@ func (s *Store) ListenWanted() {
 	s.server.keepers[s.host.Client] = s
 }
 
-// wantLocked tells the client of an id that another one waits for a key, if the id is that of a grant which may be idle.
+// wantLocked tells the client of an id that another one waits for a key, if it is the id of a grant that may be idle.
 func (s *Server) wantLocked(key, id string) bool {
 	if !store.MayBeIdle(id) {
 		return false

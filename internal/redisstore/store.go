@@ -37,7 +37,8 @@ type Store struct {
 	confirm Confirmation
 
 	traffic *pipeline.Pipe // sends everything but renewals
-	hub     *wake.Hub
+	hub     *wake.Hub      // hears of releases
+	wants   *wake.Hub      // hears who wants what this client may not need
 	host    store.Host
 	clocks  serverclock.Clocks
 	settled settled
@@ -76,7 +77,7 @@ func (s *Store) Start(host store.Host) {
 	s.traffic = pipeline.New(pipeline.Config{
 		Client: s.links.Traffic, Shard: s.Node, Bundle: !s.links.Cluster(), Limit: host.Limit,
 	})
-	s.hub = wake.New(wake.Config{
+	releases := wake.Config{
 		Open:    func(ctx context.Context) *redis.PubSub { return s.links.Traffic.Subscribe(ctx) },
 		Shard:   s.links.Shard,
 		Moved:   s.links.Moved,
@@ -84,7 +85,11 @@ func (s *Store) Start(host store.Host) {
 		Heard:   host.Heard,
 		Wheel:   host.Wheel, Clock: host.Clock,
 		Linger: linger, Life: s.links.Life(), Limit: s.links.Greeting() + host.Limit,
-	})
+	}
+	wants := releases
+	wants.Heard, wants.Said = nil, s.noteWanted
+	wants.Sharded = func(context.Context) (bool, error) { return false, nil } // see fragment_want.lua
+	s.hub, s.wants = wake.New(releases), wake.New(wants)
 	s.links.OnReplaced(host.Replaced)
 }
 
@@ -152,6 +157,7 @@ func (s *Store) HangUp() { _ = s.links.Close() }
 func (s *Store) Wait() {
 	s.traffic.Join()
 	s.hub.Close()
+	s.wants.Close()
 }
 
 // Late implements [store.Store].
@@ -172,16 +178,19 @@ func (s *Store) Listen(channel, key string) store.Ticket {
 	return s.hub.ListenFor(channel, key)
 }
 
-// ListenWanted implements [store.Store]. Nothing waits for the subscription.
+// ListenWanted implements [store.Store]. Nothing waits for the subscription, which has a connection of its own: a user
+// who may not listen to this channel still hears of releases.
 func (s *Store) ListenWanted() {
-	if s.wanted.Load() || s.wanted.Swap(true) {
-		return
+	if !s.wanted.Load() && !s.wanted.Swap(true) {
+		s.wants.Listen(keys.Wanted(s.host.Client)) // for as long as the client lives
 	}
-	s.hub.Hear(keys.Wanted(s.host.Client), func(payload string) {
-		if id, key, ok := strings.Cut(payload, " "); ok {
-			s.host.Wanted(key, id)
-		}
-	})
+}
+
+// noteWanted takes in a message of fragment_want.lua.
+func (s *Store) noteWanted(message string) {
+	if id, key, ok := strings.Cut(message, " "); ok {
+		s.host.Wanted(key, id)
+	}
 }
 
 // Heard implements [store.Store].

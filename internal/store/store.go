@@ -40,8 +40,8 @@ type Store interface {
 	// Others is how many other clients a release reached, given the number of its receivers.
 	Others(channel string, receivers int64) int
 
-	// ListenWanted has [Host] Wanted called from soon on, when a request of another client is refused because of an id
-	// of this one that has the [KeptMark]. A call may be missing: messages can be lost.
+	// ListenWanted lets [Host] Wanted be called from soon on, when a request of another client is refused because of
+	// an id of this one that has the [KeptMark]. A call may be missing: messages can be lost.
 	ListenWanted()
 
 	// Late is how long copies of requests for a key can still be carried out, as far as is known without asking. It is
@@ -68,8 +68,8 @@ type Store interface {
 	Wait()
 }
 
-// KeptMark stands in the id of a grant that may be idle, after the client's id and a colon. An id without it has no such
-// letter there.
+// KeptMark stands in the id of a grant that may be idle, after the client's id and a colon. It is no digit of the
+// number that follows, so no other id has it there.
 const KeptMark = "K"
 
 // MayBeIdle reports that an id has the mark.

@@ -29,6 +29,9 @@ type Config struct {
 	// goroutine that listens, so it must be quick. Optional.
 	Heard func(key string)
 
+	// Said is called with what each message says, in the same way. Optional.
+	Said func(payload string)
+
 	Linger time.Duration // how long a channel without waiters stays subscribed
 	Life   time.Duration // how long a connection may live; 0: no limit
 	Limit  time.Duration // of one command
@@ -83,14 +86,8 @@ func (h *Hub) ListenOn(wakes chan struct{}, channel string) *Ticket {
 
 func (h *Hub) listen(wakes chan struct{}, channel, key string) *Ticket {
 	t := &Ticket{c: wakes}
-	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, purpose{key: key}, t)
+	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, key, t)
 	return t
-}
-
-// Hear has a function called with every message on a channel, until the hub is closed. It runs in the goroutine that
-// listens, so it must be quick. Such a channel is published to by PUBLISH, also on a cluster.
-func (h *Hub) Hear(channel string, hear func(payload string)) {
-	h.line(h.cfg.Shard(h.ctx, channel)).add(channel, purpose{hear: hear}, &Ticket{c: make(chan struct{}, 1)})
 }
 
 // Subscribed reports whether Redis has confirmed a subscription to channel that is still in place. By it a

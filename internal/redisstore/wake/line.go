@@ -61,20 +61,13 @@ type line struct {
 type change struct {
 	channel   string
 	subscribe bool
-	plain     bool // by SUBSCRIBE, though messages of locks are sharded
-}
-
-// purpose is what a channel is listened to for, besides waking those who listen.
-type purpose struct {
-	key  string               // for Heard; "": it is not called
-	hear func(payload string) // nil: nobody wants to know what a message says
 }
 
 // topic is one channel and its waiters. Its fields are guarded by its line's mu.
 type topic struct {
-	line    *line
-	channel string
-	purpose
+	line      *line
+	channel   string
+	key       string // for Heard; "": not called
 	tickets   []*Ticket
 	confirmed bool
 	heard     store.Heard   // of the subscription that was confirmed last
@@ -107,20 +100,20 @@ func newLine(h *Hub, shard string) *line {
 //
 // A message that is published between the second and the third command is then missed although the ticket was
 // ready. (3) makes up for it, because every confirmation wakes every ticket.
-func (l *line) add(channel string, to purpose, tickets ...*Ticket) {
+func (l *line) add(channel, key string, tickets ...*Ticket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[channel]
 	if t == nil {
-		t = &topic{line: l, channel: channel, purpose: to, ready: make(chan struct{})}
+		t = &topic{line: l, channel: channel, ready: make(chan struct{})}
 		t.idle.Init(expireTopic, t)
 		l.topics[channel] = t
-		l.pushLocked(change{channel, true, to.hear != nil})
+		l.pushLocked(change{channel, true})
 		signal(l.fresh)
 	}
 	// A caller without a key does not take Heard away from those that listen for one.
-	if to.key != "" {
-		t.key = to.key
+	if key != "" {
+		t.key = key
 	}
 	l.hub.cfg.Wheel.Cancel(&t.idle)
 	for _, ticket := range tickets {
@@ -173,7 +166,7 @@ func expireTopic(arg any) {
 		return
 	}
 	delete(l.topics, t.channel)
-	l.pushLocked(change{t.channel, false, t.hear != nil})
+	l.pushLocked(change{t.channel, false})
 }
 
 // pushLocked queues a change for write. The queue is bounded by the number of new channels and ends of lingers while a
@@ -248,7 +241,6 @@ func (l *line) write() {
 func (l *line) send(ps *redis.PubSub, sharded bool, c change) error {
 	ctx, cancel := context.WithTimeout(l.hub.ctx, l.hub.cfg.Limit)
 	defer cancel()
-	sharded = sharded && !c.plain
 	switch {
 	case c.subscribe && sharded:
 		return ps.SSubscribe(ctx, c.channel)

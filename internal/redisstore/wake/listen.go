@@ -30,8 +30,8 @@ func (l *line) listen() (heard bool, err error) {
 	}
 	ps := l.hub.cfg.Open(ctx)
 	defer func() { _ = ps.Close() }()
-	for _, c := range l.channels() {
-		if err := l.send(ps, sharded, c); err != nil {
+	for _, channel := range l.channels() {
+		if err := l.send(ps, sharded, change{channel, true}); err != nil {
 			return false, err
 		}
 	}
@@ -94,13 +94,13 @@ func (l *line) patience(born time.Time) (time.Duration, error) {
 }
 
 // channels returns all channels to subscribe to now. Later changes are in todo.
-func (l *line) channels() []change {
+func (l *line) channels() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.todo = nil
-	channels := make([]change, 0, len(l.topics))
-	for channel, t := range l.topics {
-		channels = append(channels, change{channel, true, t.hear != nil})
+	channels := make([]string, 0, len(l.topics))
+	for channel := range l.topics {
+		channels = append(channels, channel)
 	}
 	return channels
 }
@@ -160,10 +160,10 @@ func (l *line) rehome() {
 // two lines that hand topics to each other would otherwise wait for each other's.
 func (l *line) hand(t *topic) {
 	l.mu.Lock()
-	tickets, to := slices.Clone(t.tickets), t.purpose // tickets that leave meanwhile change the list
+	tickets, key := slices.Clone(t.tickets), t.key // tickets that leave meanwhile change the list
 	l.mu.Unlock()
 	if len(tickets) > 0 {
-		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).add(t.channel, to, tickets...)
+		l.hub.line(l.hub.cfg.Shard(l.hub.ctx, t.channel)).add(t.channel, key, tickets...)
 	}
 }
 
@@ -172,12 +172,11 @@ func (l *line) hand(t *topic) {
 func (l *line) handle(msg any) error {
 	switch m := msg.(type) {
 	case *redis.Message:
-		to := l.message(m.Channel, m.Payload)
-		if to.key != "" && l.hub.cfg.Heard != nil {
-			l.hub.cfg.Heard(to.key)
+		if key := l.message(m.Channel, m.Payload); key != "" && l.hub.cfg.Heard != nil {
+			l.hub.cfg.Heard(key)
 		}
-		if to.hear != nil {
-			to.hear(m.Payload)
+		if l.hub.cfg.Said != nil {
+			l.hub.cfg.Said(m.Payload)
 		}
 	case *redis.Subscription:
 		return l.subscription(m)
@@ -185,25 +184,25 @@ func (l *line) handle(msg any) error {
 	return nil
 }
 
-// message wakes the waiters of a channel, and returns what else it is listened to for. A message for a channel that was
-// left is dropped: it was under way when the unsubscription was sent.
+// message wakes the waiters of a channel, and returns its key; "" if it is listened to for none. A message for a
+// channel that was left is dropped: it was under way when the unsubscription was sent.
 //
 // Messages are counted because each is a release. A writer's release publishes two: '1' for all waiters, and then '0'
 // for a thread of Java's that was about to sleep (rw_write_release.lua). If both counted, a process would take its own
 // release for the turn of another one.
-func (l *line) message(channel, payload string) purpose {
+func (l *line) message(channel, payload string) (key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topics[channel]
 	if t == nil {
-		return purpose{}
+		return ""
 	}
 	if payload != "0" || t.last != "1" {
 		t.heard.Messages++
 	}
 	t.last = payload
 	t.wakeAll()
-	return t.purpose
+	return t.key
 }
 
 // subscription handles the server's answers to subscriptions and unsubscriptions. A server whose slot moves
