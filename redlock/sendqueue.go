@@ -46,6 +46,11 @@ type command struct {
 // the answer, and go together in the next pipeline. So a server that was frozen has one pipeline to carry out when it
 // thaws, however much was asked meanwhile, and it gets requests in the order in which they were queued.
 //
+// It is no pipeline.Pipe, each of whose callers waits for its answer. A hold asks all nodes at once, under its mutex;
+// the first answers decide it, and nobody waits for the others. A release stays queued while its node is down. And a
+// second pipeline must not be under way to a server that may be frozen. Over a Pipe, each command would need a
+// goroutine that waits, and the queue, its refusals and its pauses would stand around it as they are.
+//
 // A timeline of a node that freezes, with a NodeTimeout of 200 ms and a link timeout of 3 s:
 //
 //	0 ms      a pipeline is sent, with an acquisition

@@ -358,3 +358,29 @@ func TestKeepArguments(t *testing.T) {
 		require.Equal(t, asked, sim.count("acquire"))
 	})
 }
+
+// A client keeps only so many locks: the one that was unused for the longest time goes.
+func TestAClientKeepsSoMany(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client := sim.client(t, rlock.ClientOptions{Lease: keepLease, MaxKept: 2})
+		names := []string{"a", "b", "c"}
+		for _, name := range names {
+			require.NoError(t, timeLock(t, t.Context(), rlock.New(client, name)).unlock())
+		}
+		time.Sleep(10 * time.Millisecond)
+		for _, name := range names {
+			require.NoError(t, timeLock(t, t.Context(), rlock.New(client, name, rlock.Keep(keepFor))).unlock())
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.Equal(t, 2, client.Stats().Kept)
+		require.False(t, sim.holds("a"))
+		require.True(t, sim.holds("b"))
+		require.True(t, sim.holds("c"))
+
+		_, err := rlock.NewClient(sim.Client(), &rlock.ClientOptions{MaxKept: -1})
+		var bad *rlock.ArgumentError
+		require.ErrorAs(t, err, &bad)
+		require.Equal(t, "ClientOptions.MaxKept", bad.Name)
+	})
+}

@@ -52,6 +52,10 @@ type ClientOptions struct {
 	// be 18 s or longer. With appendfsync no nothing is ever confirmed.
 	Fsync bool
 
+	// MaxKept is how many locks that nobody holds the client keeps at most; see Keep. Of more, the one that was unused
+	// for the longest time is released. Zero means 1,024.
+	MaxKept int
+
 	// Prefix stands before a lock's name in its Redis key. Empty means that the name is the key. All processes that
 	// contend use the same one: the command line has it as --prefix, and Redisson as the NameMapper that puts it there.
 	// operate.List and operate.Leaks tell only what has it, by the name without it. At most 1,023 bytes.

@@ -65,7 +65,7 @@ func init() {
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "a name that others want is kept again at once",
-			file: "internal/engine/idle.go",
+			file: "internal/engine/keeper.go",
 			old:  `return !known || now >= b.until`,
 			new:  `return !known || b.until >= 0`,
 			in:   "rlock", by: "^TestTwoThatAlternateDoNotKeep$",

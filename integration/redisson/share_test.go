@@ -73,3 +73,24 @@ func TestJavaSharesWithGoroutines(t *testing.T) {
 		require.LessOrEqual(t, waited, shareTurns*mean, "a Java thread starves")
 	}
 }
+
+// A Java thread cannot say that it wants a lock which a process of ours keeps and uses all the time: it finds it free
+// when the process lets it go after a second, and hears of that.
+func TestJavaSharesWithAKeptLock(t *testing.T) {
+	_, j, g := one(t, javaOptions{}, rlock.ClientOptions{})
+	const name = "kept"
+	j.thread("java").do("share", name, "1", "1") // its classes are loaded
+	kept := rlock.New(g.client, name, rlock.Keep(time.Second))
+	theirs := j.thread("java").start("share", name, "1", strconv.FormatInt(shareFor.Milliseconds(), 10))
+	ours := 0
+	for end := time.Now().Add(shareFor); time.Now().Before(end); ours++ {
+		require.NoError(t, kept.Do(context.Background(), func(context.Context) error { return nil }))
+		time.Sleep(time.Millisecond)
+	}
+	var had int
+	var waited int64
+	_, err := fmt.Sscan(javaArrives(t, theirs), &had, &waited)
+	require.NoError(t, err)
+	t.Logf("Java: %d turns, longest wait %d ms; Go: %d turns", had, waited, ours)
+	require.Less(t, time.Duration(waited)*time.Millisecond, shareFor/2, "a Java thread starves")
+}

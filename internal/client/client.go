@@ -62,6 +62,7 @@ func New(o Options, at Site) Client {
 			Lease:          o.Lease,
 			MaxPoll:        o.MaxPoll,
 			ReleaseTimeout: o.ReleaseTimeout,
+			MaxKept:        o.MaxKept,
 			Confirmed:      o.MinReplicas > 0 || o.Fsync,
 			Errors:         vocabulary.Errors(at.Store.Name()),
 			Events:         vocabulary.Events(o.Observer),

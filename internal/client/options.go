@@ -14,6 +14,7 @@ const (
 	defaultLease          = 30 * time.Second
 	defaultMaxPoll        = time.Second
 	defaultReleaseTimeout = 5 * time.Second
+	defaultMaxKept        = 1024
 )
 
 // Options are those of the clients of all stores. They are documented with rlock.ClientOptions.
@@ -24,6 +25,7 @@ type Options struct {
 	ReleaseTimeout time.Duration
 	MinReplicas    int
 	Fsync          bool
+	MaxKept        int
 	Prefix         string
 	Observer       *lock.Observer
 	Logger         *slog.Logger
@@ -48,6 +50,12 @@ func (o Options) Checked() (Options, error) {
 		err = &lock.ArgumentError{
 			Name: "ClientOptions.MinReplicas", Value: o.MinReplicas, Problem: "must not be negative",
 		}
+	}
+	switch {
+	case o.MaxKept == 0:
+		o.MaxKept = defaultMaxKept
+	case o.MaxKept < 0 && err == nil:
+		err = &lock.ArgumentError{Name: "ClientOptions.MaxKept", Value: o.MaxKept, Problem: "must not be negative"}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

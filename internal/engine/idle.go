@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -37,124 +35,6 @@ type kept struct {
 	prev, next *kept
 }
 
-// keeper is what a client knows of all the grants that it keeps, and of names that others want.
-type keeper struct {
-	most  int32
-	count atomic.Int32 // of the idle grants; written under the mutex
-
-	mu          sync.Mutex // innermost; guards what is below
-	first, last *kept      // the idle grants, the longest unused first
-	wanted      map[string]backOff
-}
-
-// backOff is for how long a name is not kept because somebody else wanted it.
-type backOff struct {
-	until time.Duration
-	pause time.Duration
-}
-
-const (
-	keptMost   = 1024 // idle grants of a client, unless it says otherwise
-	wantedMost = 4096 // names of which a client remembers that they were wanted
-
-	firstBackOff = 100 * time.Millisecond
-	lastBackOff  = 30 * time.Second
-)
-
-// may reports that a name may be kept.
-func (r *keeper) may(name string, now time.Duration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b, known := r.wanted[name]
-	return !known || now >= b.until
-}
-
-// backOff notes that a name was wanted by somebody else. It is not kept for a time: twice as long as the last time,
-// unless that was over for longer than it lasted.
-func (r *keeper) backOff(name string, now time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.wanted[name]
-	switch {
-	case now < b.until:
-		return
-	case b.pause == 0 || now-b.until > b.pause:
-		b.pause = firstBackOff
-	default:
-		b.pause = min(2*b.pause, lastBackOff)
-	}
-	b.until = now + b.pause
-	if r.wanted == nil {
-		r.wanted = make(map[string]backOff)
-	}
-	if len(r.wanted) >= wantedMost {
-		r.forgetLocked(now)
-	}
-	r.wanted[name] = b
-}
-
-// forgetLocked makes room: it drops the names whose time is over, or any one.
-func (r *keeper) forgetLocked(now time.Duration) {
-	for name, b := range r.wanted {
-		if now-b.until > b.pause {
-			delete(r.wanted, name)
-		}
-	}
-	for name := range r.wanted {
-		if len(r.wanted) < wantedMost {
-			return
-		}
-		delete(r.wanted, name)
-	}
-}
-
-// add notes an idle grant. If there are too many, it returns the one that was unused for the longest time, which is
-// noted no more.
-func (r *keeper) add(g *kept) (over *Grant) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	g.prev, g.next = r.last, nil
-	if r.last == nil {
-		r.first = g
-	} else {
-		r.last.next = g
-	}
-	r.last = g
-	if r.count.Add(1) <= r.most {
-		return nil
-	}
-	oldest := r.first
-	r.removeLocked(oldest)
-	return oldest.grant
-}
-
-// remove takes a grant off that is idle no more. It may be off already.
-func (r *keeper) remove(g *kept) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if g.prev != nil || r.first == g {
-		r.removeLocked(g)
-	}
-}
-
-func (r *keeper) removeLocked(g *kept) {
-	if g.prev == nil {
-		r.first = g.next
-	} else {
-		g.prev.next = g.next
-	}
-	if g.next == nil {
-		r.last = g.prev
-	} else {
-		g.next.prev = g.prev
-	}
-	g.prev, g.next = nil, nil
-	r.count.Add(-1)
-}
-
-// idles is how many grants are idle.
-func (r *keeper) idles() int { return int(r.count.Load()) }
-
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
 // used: others may want the lock who have no way to say so, or the store may have lost it.
 const KeepMost = time.Second
@@ -162,7 +42,7 @@ const KeepMost = time.Second
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
 // who want it.
 func (e *Engine) keeps(req Request) Request {
-	if req.Keep > 0 && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
+	if req.Keep > 0 && e.keeper.anyWanted.Load() && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
 		req.Keep = 0
 	}
 	if req.Keep > 0 || req.Yields {
@@ -180,7 +60,7 @@ func (k *Key) rest(g *Grant) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := g.engine().clock.Now()
-	if !g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) || !g.IdleLocked() {
+	if !g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) || !g.IdleLocked(now) {
 		return false
 	}
 	e := g.engine()

@@ -195,8 +195,8 @@ func (g *Grant) RetainedUntil() int64 {
 
 // IdleLocked makes a grant idle whose last Hold is over: nobody has it, and the next caller may, as it could be passed
 // to one (see PassToLocked). It reports false, and the grant stays as it is, if that is not so.
-func (g *Grant) IdleLocked() bool {
-	if g.state != between || g.terms.Keep == 0 || !g.passesLocked(g.host.Clock.Now()) {
+func (g *Grant) IdleLocked(now time.Duration) bool {
+	if g.state != between || g.terms.Keep == 0 || !g.passesLocked(now) {
 		return false
 	}
 	g.state = idle

@@ -22,6 +22,7 @@ type Options struct {
 	ReleaseTimeout time.Duration
 	MinReplicas    int
 	Fsync          bool
+	MaxKept        int
 	Prefix         string
 	FenceTTL       time.Duration
 	Observer       *lock.Observer
@@ -33,7 +34,8 @@ type Options struct {
 func (o *Options) general() client.Options {
 	return client.Options{
 		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout,
-		MinReplicas: o.MinReplicas, Fsync: o.Fsync, Prefix: o.Prefix, Observer: o.Observer, Logger: o.Logger,
+		MinReplicas: o.MinReplicas, Fsync: o.Fsync, MaxKept: o.MaxKept, Prefix: o.Prefix,
+		Observer: o.Observer, Logger: o.Logger,
 	}
 }
 
@@ -41,7 +43,7 @@ func (o *Options) general() client.Options {
 func (o Options) Checked() (Options, error) {
 	g, err := o.general().Checked()
 	o.Lease, o.MaxPoll, o.MaxWait, o.ReleaseTimeout = g.Lease, g.MaxPoll, g.MaxWait, g.ReleaseTimeout
-	o.Logger = g.Logger
+	o.MaxKept, o.Logger = g.MaxKept, g.Logger
 	if o.FenceTTL >= 0 && err == nil {
 		err = client.FillTime("ClientOptions.FenceTTL", &o.FenceTTL, defaultFenceTTL, minFence)
 	}
