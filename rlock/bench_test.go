@@ -53,6 +53,16 @@ func BenchmarkPairWithoutCancel(b *testing.B) {
 	}
 }
 
+// BenchmarkKept is a pair on a lock that stays with its process, now and then with the two requests of one that does not.
+func BenchmarkKept(b *testing.B) {
+	client, _ := benchClient(b, rlock.ClientOptions{})
+	lock := rlock.New(client, "order", rlock.Keep(time.Second))
+	b.ReportAllocs()
+	for b.Loop() {
+		benchPair(b, b.Context(), lock)
+	}
+}
+
 // BenchmarkReentry is one more level of a hold, and back.
 func BenchmarkReentry(b *testing.B) {
 	client, _ := benchClient(b, rlock.ClientOptions{})

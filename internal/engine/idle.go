@@ -133,7 +133,7 @@ func (t *table) resume(req Request) *hold.Hold {
 		k.queue != nil && !k.queue.Empty() {
 		return nil
 	}
-	h := g.PassToLocked(req.want(), g.fence+1, "")
+	h := g.PassToLocked(req.want(), now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
 		t.engine.keeper.remove(g.kept)

@@ -45,7 +45,7 @@ func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
 		return nil, runOver
 	}
 	w := waiterOf(to)
-	if next = g.successorLocked(w); next == nil {
+	if next = g.successorLocked(w, now); next == nil {
 		return nil, g.portion == nil
 	}
 	k.queue.Grant(to, g.portion, now)
@@ -55,7 +55,7 @@ func (k *Key) pass(g *Grant) (next *hold.Hold, runOver bool) {
 
 // successorLocked is g's next Hold, for a waiter to which the store would grant the same. It is nil if no token is
 // left, of those that have any, or if the store has to be asked (see [hold.Grant.PassToLocked]).
-func (g *Grant) successorLocked(w *waiter) *hold.Hold {
+func (g *Grant) successorLocked(w *waiter, now time.Duration) *hold.Hold {
 	fence := g.fence + 1
 	if g.portion != nil {
 		fence = g.fence
@@ -69,7 +69,7 @@ func (g *Grant) successorLocked(w *waiter) *hold.Hold {
 	if w.Registers() {
 		place = w.ID
 	}
-	next := g.PassToLocked(w.req.want(), fence, place)
+	next := g.PassToLocked(w.req.want(), now, fence, place)
 	if next == nil {
 		return nil
 	}

@@ -232,8 +232,7 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 // first, the Hold is over, and the read is refused.
 //
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.
-func (g *Grant) PassToLocked(want Want, fence int64, place string) *Hold {
-	now := g.host.Clock.Now()
+func (g *Grant) PassToLocked(want Want, now time.Duration, fence int64, place string) *Hold {
 	if g.state != between && g.state != idle || want.Terms != g.terms || want.MinHold > 0 || !g.passesLocked(now) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -79,19 +80,19 @@ func TestManyHoldsAreRenewedOverALongWay(t *testing.T) {
 	farAway(t, 40*time.Millisecond, rlock.ClientOptions{Lease: lease}, func(t *testing.T, lab *farLab) {
 		lab.teach(t)
 		held := make([]hold, holds)
-		var all sync.WaitGroup
+		var locking errgroup.Group
+		locking.SetLimit(1000) // more at a time wait for exchanges, and begin with little of their leases left
 		for i := range holds {
-			all.Go(func() {
+			locking.Go(func() error {
 				ctx, unlock, err := rlock.New(lab.client, fmt.Sprint("held", i)).Lock(context.Background())
-				if err != nil {
-					t.Error(err)
-				}
 				held[i] = hold{ctx, unlock}
+				return err
 			})
 		}
-		all.Wait()
+		require.NoError(t, locking.Wait())
 		time.Sleep(4 * lease)
 		lost := 0
+		var all sync.WaitGroup
 		for _, h := range held {
 			if h.ctx.Err() != nil {
 				lost++
