@@ -31,6 +31,8 @@ func warmKept(t *testing.T, sim *timeSim, d time.Duration) (*rlock.Client, *rloc
 	lock := rlock.New(client, "n", rlock.Keep(d))
 	require.NoError(t, timeLock(t, t.Context(), lock).unlock())
 	require.True(t, sim.holds("n"))
+	require.Equal(t, 1, client.Stats().Kept)
+	require.Zero(t, client.Stats().Holds)
 	return client, lock
 }
 
@@ -55,6 +57,10 @@ func TestAKeptLockSendsNothing(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		require.IsIncreasing(t, fences)
+		info, err := lock.Inspect(t.Context())
+		require.NoError(t, err)
+		require.Len(t, info.Holders, 1)
+		require.True(t, info.Holders[0].Kept && info.Holders[0].Mine)
 		require.Equal(t, asked, sim.count("acquire"))
 		require.Equal(t, released, sim.count("release"))
 	})

@@ -128,6 +128,19 @@ func TestInspectOnTheCommandLine(t *testing.T) {
 	assert.Equal(t, exitUnavailable, code)
 }
 
+// A hold that its process may keep without holding it is shown as such.
+func TestAKeptLockOnTheCommandLine(t *testing.T) {
+	p := newPlace(t)
+	p.hold(t, rlock.New(p.client, "kept", rlock.Keep(time.Second)))
+	p.hold(t, rlock.New(p.client, "plain"))
+	assert.True(t, read[lockView](t, p, 0, "inspect", "kept").Holders[0].Kept)
+	assert.False(t, read[lockView](t, p, 0, "inspect", "plain").Holders[0].Kept)
+	out, _ := p.run(t, "inspect", "kept")
+	assert.Contains(t, out, "kept: may be idle")
+	out, _ = p.run(t, "list")
+	assert.Equal(t, 1, strings.Count(out, "(kept)"), out)
+}
+
 func TestBreakOnTheCommandLine(t *testing.T) {
 	p := newPlace(t)
 	for name, lock := range map[string]*rlock.Lock{
