@@ -18,7 +18,7 @@ type Statter interface {
 // Track adds what client.Stats tells to the metrics, until the returned function is called. The metrics have no
 // attribute for the client, so track one client of a process, or one with each Telemetry.
 func (t *Telemetry) Track(client Statter) (untrack func(), err error) {
-	var errs [4]error
+	var errs [5]error
 	validity, err := t.meter.Float64ObservableGauge("holdfast.lock.least_validity", metric.WithUnit("s"),
 		metric.WithDescription("What is left of the hold whose validity ends first; absent without holds."))
 	errs[0] = err
@@ -31,6 +31,9 @@ func (t *Telemetry) Track(client Statter) (untrack func(), err error) {
 	dropped, err := t.meter.Int64ObservableCounter("holdfast.lock.events.dropped", metric.WithUnit("{event}"),
 		metric.WithDescription("Events that were dropped because the observer or the logger was too slow."))
 	errs[3] = err
+	kept, err := t.meter.Int64ObservableGauge("holdfast.lock.kept", metric.WithUnit("{lock}"),
+		metric.WithDescription("Locks that nobody holds and that stay with the client (option Keep)."))
+	errs[4] = err
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("holdfast: the client is not tracked: %w", err)
 	}
@@ -39,11 +42,12 @@ func (t *Telemetry) Track(client Statter) (untrack func(), err error) {
 		if s.Holds > 0 {
 			o.ObserveFloat64(validity, s.LeastValidity.Seconds())
 		}
+		o.ObserveInt64(kept, int64(s.Kept))
 		o.ObserveInt64(due, int64(s.RenewalsDue))
 		o.ObserveInt64(owed, int64(s.ReleasesOwed))
 		o.ObserveInt64(dropped, s.Coalesced)
 		return nil
-	}, validity, due, owed, dropped)
+	}, validity, kept, due, owed, dropped)
 	if err != nil {
 		return nil, fmt.Errorf("holdfast: the client is not tracked: %w", err)
 	}

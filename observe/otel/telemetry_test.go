@@ -151,11 +151,13 @@ func (s stats) Stats() lock.Stats { return lock.Stats(s) }
 func TestAClientIsTracked(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, otel.Options{})
-	untrack, err := l.Track(stats{Holds: 2, LeastValidity: 5 * time.Second, RenewalsDue: 1, ReleasesOwed: 3, Coalesced: 4})
+	untrack, err := l.Track(stats{
+		Holds: 2, Kept: 6, LeastValidity: 5 * time.Second, RenewalsDue: 1, ReleasesOwed: 3, Coalesced: 4,
+	})
 	require.NoError(t, err)
 	measured := l.metrics(t)
 	for name, want := range map[string]float64{
-		"least_validity": 5, "renewals.due": 1, "releases.owed": 3, "events.dropped": 4,
+		"least_validity": 5, "kept": 6, "renewals.due": 1, "releases.owed": 3, "events.dropped": 4,
 	} {
 		assert.Equal(t, map[string]float64{"": want}, values(measured[name]), name)
 	}

@@ -19,7 +19,7 @@ func (m *Metrics) Track(client Statter) (untrack func()) { return m.clients.trac
 
 // clients collects the statistics of the clients that are tracked: sums, and the least validity.
 type clients struct {
-	validity, due, owed, dropped *prometheus.Desc
+	validity, kept, due, owed, dropped *prometheus.Desc
 
 	mu      sync.Mutex
 	tracked map[*tracked]struct{}
@@ -33,6 +33,7 @@ func newClients() *clients {
 	return &clients{
 		validity: desc("least_validity_seconds",
 			"What is left of the hold whose validity ends first; absent without holds."),
+		kept: desc("kept", "Locks that nobody holds and that stay with their clients (option Keep)."),
 		due:  desc("renewals_due", "Holds whose time to renew has come, and whose renewal is not confirmed."),
 		owed: desc("releases_owed", "Releases that the store has not confirmed, and that go on in the background."),
 		dropped: desc("events_dropped_total",
@@ -58,7 +59,7 @@ func (c *clients) track(client Statter) (untrack func()) {
 
 // Describe implements prometheus.Collector.
 func (c *clients) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{c.validity, c.due, c.owed, c.dropped} {
+	for _, desc := range []*prometheus.Desc{c.validity, c.kept, c.due, c.owed, c.dropped} {
 		to <- desc
 	}
 }
@@ -77,6 +78,7 @@ func (c *clients) Collect(to chan<- prometheus.Metric) {
 			sum.LeastValidity = s.LeastValidity
 		}
 		sum.Holds += s.Holds
+		sum.Kept += s.Kept
 		sum.RenewalsDue += s.RenewalsDue
 		sum.ReleasesOwed += s.ReleasesOwed
 		sum.Coalesced += s.Coalesced
@@ -84,6 +86,7 @@ func (c *clients) Collect(to chan<- prometheus.Metric) {
 	if sum.Holds > 0 {
 		to <- prometheus.MustNewConstMetric(c.validity, prometheus.GaugeValue, sum.LeastValidity.Seconds())
 	}
+	to <- prometheus.MustNewConstMetric(c.kept, prometheus.GaugeValue, float64(sum.Kept))
 	to <- prometheus.MustNewConstMetric(c.due, prometheus.GaugeValue, float64(sum.RenewalsDue))
 	to <- prometheus.MustNewConstMetric(c.owed, prometheus.GaugeValue, float64(sum.ReleasesOwed))
 	to <- prometheus.MustNewConstMetric(c.dropped, prometheus.CounterValue, float64(c.gone+sum.Coalesced))
