@@ -572,7 +572,7 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a grant that somebody has, or that was lost, is passed on",
 		file: "internal/hold/grant.go",
-		old:  `g.state != between || `,
+		old:  `g.state != between && g.state != idle || `,
 		new:  ``,
 		in:   "internal/engine", by: "^TestOnlyAGrantBetweenTwoHoldsPasses$",
 	}, {
