@@ -22,7 +22,7 @@ type Config struct {
 	Lease          time.Duration
 	MaxPoll        time.Duration
 	ReleaseTimeout time.Duration
-	MaxKept        int // idle grants
+	MaxKept        int  // idle grants
 	Confirmed      bool // the store waits until what it wrote is confirmed
 	Errors         Errors
 	Events         Events
