@@ -48,7 +48,7 @@ fast)
 slow)
 	# One package at a time is load enough for tests that count round trips.
 	tests bench -p 1 -timeout 5m
-	tests slow $race -p 2 -timeout 20m
+	tests slow $race -p 2 -timeout 25m
 	# If a server was chosen, use that one.
 	if [ -z "${HOLDFAST_REDIS_SERVER:-}" ]; then
 		HOLDFAST_EVENTS=$events scripts/test-servers.sh || failed=1

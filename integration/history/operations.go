@@ -42,6 +42,11 @@ var operations = []operation{
 		span := w.client.maxHold() * time.Duration(w.random.IntN(14)) / 10
 		w.enter(context.Background(), op, on.capped, on.capped.Lock, span)
 	}},
+	{"keep", 12, func(w *worker, op string, on locks) { // now and then without a request, if it was kept
+		for range 1 + w.random.IntN(4) {
+			w.enter(context.Background(), op, on.kept, on.kept.Lock, w.span()/4)
+		}
+	}},
 	{"export", 4, (*worker).export},
 	{"own", 4, (*worker).own},
 	{"break", 3, (*worker).breakIn},
@@ -188,7 +193,7 @@ func (w *worker) bad(format string, args ...any) {
 }
 
 // locks are the handles of one name.
-type locks struct{ plain, short, fixed, capped *rlock.Lock }
+type locks struct{ plain, short, fixed, capped, kept *rlock.Lock }
 
 // maxHold is what those handles that have a MaxHold are given.
 func (c *client) maxHold() time.Duration { return c.lease / 12 }
@@ -200,5 +205,6 @@ func (c *client) locks(name string) locks {
 		fixed: rlock.New(c.rlock, name, rlock.FixedLease(c.lease/2)),
 
 		capped: rlock.New(c.rlock, name, rlock.MaxHold(c.maxHold())),
+		kept:   rlock.New(c.rlock, name, rlock.Keep(min(c.lease, time.Second))),
 	}
 }

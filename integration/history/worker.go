@@ -101,6 +101,7 @@ var allowed = map[string][]string{
 	"fixed-lease":  {outcomeUnavailable},
 	"max-hold":     {outcomeUnavailable},
 	"do":           {outcomeUnavailable},
+	"keep":         {outcomeUnavailable},
 	"export":       {outcomeUnavailable},
 	"own":          {outcomeUnavailable},
 	"import":       {outcomeUnavailable, outcomeNotHeld}, // not held: its lease ran out in transit

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 
 // Every mutant is built, and caught by the tests that are named for it.
 func TestMutantsAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range table {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +56,7 @@ func TestMutantsAreCaught(t *testing.T) {
 
 // The same tests pass without a mutation, so what fails above fails because of the mutant.
 func TestUnmutatedPasses(t *testing.T) {
+	t.Parallel()
 	type tests struct{ in, args string }
 	patterns, programs := make(map[tests][]string), make(map[string]string)
 	for _, m := range table {
