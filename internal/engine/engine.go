@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -78,7 +77,7 @@ func New(cfg Config) *Engine {
 	e.wheel = watchdog.NewWheel(e.clock, hold.Tick)
 	e.events = newEvents(cfg.Events, cfg.Logger, e.clock)
 	e.table.engine, e.table.keys = e, make(map[string]*Key)
-	e.keeper.most = int32(min(cfg.MaxKept, math.MaxInt32))
+	e.keeper.most = cfg.MaxKept
 	e.sender = request.New(request.Config{
 		Store: e.store, Clock: e.clock, Wheel: e.wheel, Lease: cfg.Lease, ReleaseTimeout: cfg.ReleaseTimeout,
 		Warn: e.events.warn, Info: e.events.info, Holds: e.holdsOf, Server: cfg.Server, Confirmed: cfg.Confirmed,

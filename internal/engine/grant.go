@@ -79,7 +79,7 @@ func (e *Engine) newGrantLocked(
 	}
 	g.Lease.Of = g
 	if req.Keep > 0 || req.Yields {
-		g.kept = &kept{grant: g}
+		g.kept = &kept{}
 	}
 	return g, g.InitLocked(&e.holds, &k.mu, start, req.want().Terms, fence)
 }

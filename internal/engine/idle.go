@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"container/list"
 	"context"
 	"time"
 
@@ -9,30 +10,29 @@ import (
 	"github.com/holdfast-go/holdfast/watchdog"
 )
 
-// A grant that was asked for with Keep stays with the process when its last Hold is over and nobody here waits: it is
-// idle, and the next call has it without a request. Nobody else can see that it is idle. So it must not stay for long
-// where somebody else may want it:
+// kept is what a grant has that may be idle, or whose holders want to learn that others wait. The mutex of the Key guards
+// it, but for its place among the idle ones, which is the keeper's.
 //
-//   - Its id is marked. When such an id is in the way of a request, the store tells the client of the grant that
-//     somebody waits. An idle grant is released at once. One that somebody has is released after that, unless others of
-//     its process wait: they have their run as ever (see pass).
-//   - Those who cannot say that they wait, and those whose message is lost, find the lock free a second after the
-//     request that brought the grant, at the latest (KeepMost).
-//   - A name that others waited for is not kept for a while, which grows each time.
+// A grant that was asked for with Keep stays with the process when its last Hold is over and nobody here waits: it is
+// idle, and the next call has it without a request. No other client can see that. So it must not stay for long where
+// another client may want the lock:
+//
+//   - Its id is marked. When such an id is in the way of a request, the store tells the client of the grant. An idle
+//     grant is released at once. A held one is released with its unlock, unless others of its process wait: they have
+//     their run as ever (see pass).
+//   - A client that cannot say that it waits, or whose message is lost, finds the lock free a second after the request
+//     that brought the grant, or with the unlock after that (KeepMost).
+//   - A name that other clients waited for is not kept for a while, which grows each time.
 //
 // An idle grant is listed in its Key like any other, is renewed, and can be lost; nobody is told of that.
-
-// kept is what a grant has that may be idle, or whose holders want to be told that others wait. It is guarded by the
-// mutex of the Key, but for its place among the idle ones, which is the keeper's.
 type kept struct {
-	timer  watchdog.Timer
-	armed  bool
-	idle   time.Duration // since when it is idle
-	wanted bool          // another client waits for the lock
-	told   chan struct{} // closed when another caller waits; nil: the present Hold has not asked for that
+	timer   watchdog.Timer
+	armed   bool
+	since   time.Duration // when it became idle
+	wanted  bool          // another client waits for the lock
+	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
 
-	grant      *Grant
-	prev, next *kept
+	at *list.Element // among the idle ones; nil: it is not there
 }
 
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
@@ -42,7 +42,7 @@ const KeepMost = time.Second
 // keeps settles whether the grant that a request comes to may be idle later. From then on the client listens for those
 // who want it.
 func (e *Engine) keeps(req Request) Request {
-	if req.Keep > 0 && e.keeper.anyWanted.Load() && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
+	if req.Keep > 0 && !e.keeper.may(req.Proto.Key(), e.clock.Now()) {
 		req.Keep = 0
 	}
 	if req.Keep > 0 || req.Yields {
@@ -64,13 +64,13 @@ func (k *Key) rest(g *Grant) bool {
 		return false
 	}
 	e := g.engine()
-	g.kept.idle, g.kept.told = now, nil
+	g.kept.since, g.kept.channel = now, nil
 	if !g.kept.armed {
 		g.kept.armed = true
 		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
 		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	}
-	if oldest := e.keeper.add(g.kept); oldest != nil {
+	if oldest := e.keeper.add(g); oldest != nil {
 		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
 	return true
@@ -83,7 +83,7 @@ func (g *Grant) freshLocked(now time.Duration) bool {
 }
 
 // idleUntilLocked is until when an idle grant stays so.
-func (g *Grant) idleUntilLocked() time.Duration { return min(g.kept.idle+g.Keep(), g.since+KeepMost) }
+func (g *Grant) idleUntilLocked() time.Duration { return min(g.kept.since+g.Keep(), g.since+KeepMost) }
 
 // idleFor is called by the wheel, which rounds down. The timer is armed once, and looks again if the grant was used
 // meanwhile, so that a turn sets no timer.
@@ -118,6 +118,16 @@ func (k *Key) unusedLocked(p store.Protocol) *Grant {
 	return nil
 }
 
+// resume gives a request the idle grant of its process, if there is one that it may have as it is; nil: it has to ask.
+func (e *Engine) resume(ctx context.Context, req Request) *hold.Level {
+	h := e.table.resume(req)
+	if h == nil {
+		return nil
+	}
+	l, _ := attach(ctx, h, req) // nil: it was lost at this moment
+	return l
+}
+
 // resume gives a request the idle grant that its process has; nil: there is none that it may have as it is.
 func (t *table) resume(req Request) *hold.Hold {
 	if req.Keep == 0 {
@@ -136,7 +146,7 @@ func (t *table) resume(req Request) *hold.Hold {
 	h := g.PassToLocked(req.want(), now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
-		t.engine.keeper.remove(g.kept)
+		t.engine.keeper.remove(g)
 	}
 	return h
 }

@@ -29,7 +29,7 @@ func (f *floor) wins(w *waiter) *Grant {
 	return g
 }
 
-// Somebody who wants what a request under way is about to take is remembered: its grant does not become idle.
+// A want that comes before the answer to the request under way is remembered: the grant does not become idle.
 func TestAWantThatComesBeforeTheAnswerIsRemembered(t *testing.T) {
 	f := newFloor(t)
 	f.engine.keeper.most = 10

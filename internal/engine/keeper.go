@@ -1,24 +1,21 @@
 package engine
 
 import (
+	"container/list"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// keeper is what a client knows of all the grants that it keeps, and of names that others want.
+// keeper is what a client knows of all the grants that it keeps, and of names that other clients want.
 type keeper struct {
-	most  int32
-	count atomic.Int32 // of the idle grants; written under the mutex
+	most int
 
-	anyWanted atomic.Bool // a name was wanted; it stays so
-
-	mu          sync.Mutex // innermost; guards what is below
-	first, last *kept      // the idle grants, the longest unused first
-	wanted      map[string]backOff
+	mu     sync.Mutex // innermost; guards what is below
+	idle   list.List  // of *Grant, the longest unused first
+	wanted map[string]backOff
 }
 
-// backOff is for how long a name is not kept because somebody else wanted it.
+// backOff is for how long a name is not kept because another client wanted it.
 type backOff struct {
 	until time.Duration
 	pause time.Duration
@@ -39,7 +36,7 @@ func (r *keeper) may(name string, now time.Duration) bool {
 	return !known || now >= b.until
 }
 
-// backOff notes that a name was wanted by somebody else. It is not kept for a time: twice as long as the last time,
+// backOff notes that another client wanted a name. The name is not kept for a time: twice as long as the last time,
 // unless that was over for longer than it lasted.
 func (r *keeper) backOff(name string, now time.Duration) {
 	r.mu.Lock()
@@ -61,7 +58,6 @@ func (r *keeper) backOff(name string, now time.Duration) {
 		r.forgetLocked(now)
 	}
 	r.wanted[name] = b
-	r.anyWanted.Store(true)
 }
 
 // forgetLocked makes room: it drops the names whose time is over, or any one.
@@ -79,49 +75,36 @@ func (r *keeper) forgetLocked(now time.Duration) {
 	}
 }
 
-// add notes an idle grant. If there are too many, it returns the one that was unused for the longest time, which is
-// noted no more.
-func (r *keeper) add(g *kept) (over *Grant) {
+// add notes that a grant is idle. If there are too many, it takes the longest unused one off, and returns it.
+func (r *keeper) add(g *Grant) (over *Grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	g.prev, g.next = r.last, nil
-	if r.last == nil {
-		r.first = g
-	} else {
-		r.last.next = g
-	}
-	r.last = g
-	if r.count.Add(1) <= r.most {
+	g.kept.at = r.idle.PushBack(g)
+	if r.idle.Len() <= r.most {
 		return nil
 	}
-	oldest := r.first
-	r.removeLocked(oldest)
-	return oldest.grant
+	over = r.idle.Front().Value.(*Grant)
+	r.removeLocked(over)
+	return over
 }
 
 // remove takes a grant off that is idle no more. It may be off already.
-func (r *keeper) remove(g *kept) {
+func (r *keeper) remove(g *Grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if g.prev != nil || r.first == g {
-		r.removeLocked(g)
-	}
+	r.removeLocked(g)
 }
 
-func (r *keeper) removeLocked(g *kept) {
-	if g.prev == nil {
-		r.first = g.next
-	} else {
-		g.prev.next = g.next
+func (r *keeper) removeLocked(g *Grant) {
+	if g.kept.at != nil {
+		r.idle.Remove(g.kept.at)
+		g.kept.at = nil
 	}
-	if g.next == nil {
-		r.last = g.prev
-	} else {
-		g.next.prev = g.prev
-	}
-	g.prev, g.next = nil, nil
-	r.count.Add(-1)
 }
 
 // idles is how many grants are idle.
-func (r *keeper) idles() int { return int(r.count.Load()) }
+func (r *keeper) idles() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.idle.Len()
+}

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is idle has an end: of too many, the one that was unused for the longest time goes.
+// A client keeps so many grants: when another one becomes idle, the longest unused goes.
 func TestTheLongestUnusedIsLetGo(t *testing.T) {
 	r := keeper{most: 3}
-	idle := make([]*kept, 5)
+	idle := make([]*Grant, 5)
 	for i := range idle {
-		idle[i] = &kept{grant: &Grant{id: fmt.Sprint(i)}}
+		idle[i] = &Grant{id: fmt.Sprint(i), kept: &kept{}}
 	}
 	for i := range 3 {
 		require.Nil(t, r.add(idle[i]))
@@ -28,8 +28,6 @@ func TestTheLongestUnusedIsLetGo(t *testing.T) {
 		r.remove(one)
 	}
 	require.Zero(t, r.idles())
-	require.Nil(t, r.first)
-	require.Nil(t, r.last)
 }
 
 // A name that others want is not kept for a while, for longer each time, and as at first when it was left alone.

@@ -160,7 +160,7 @@ func (k *Key) unlistLocked(g *Grant) {
 		return
 	}
 	if g.kept != nil {
-		k.table.engine.keeper.remove(g.kept)
+		k.table.engine.keeper.remove(g)
 		k.table.engine.wheel.Cancel(&g.kept.timer)
 	}
 	others := k.othersLocked()

@@ -40,10 +40,8 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 		return l, nil
 	}
 	req = e.keeps(req)
-	if h := e.table.resume(req); h != nil {
-		if l, ok := attach(ctx, h, req); ok {
-			return l, nil
-		}
+	if l := e.resume(ctx, req); l != nil {
+		return l, nil
 	}
 	limited, cancel := req.limited(ctx)
 	defer cancel()
@@ -103,10 +101,8 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 		return l, nil
 	}
 	req = e.keeps(req)
-	if h := e.table.resume(req); h != nil {
-		if l, ok := attach(ctx, h, req); ok {
-			return l, nil
-		}
+	if l := e.resume(ctx, req); l != nil {
+		return l, nil
 	}
 	e.clear(ctx, req.Proto)
 	w := e.newWaiter(req, e.clock.Now(), under)

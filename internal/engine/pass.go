@@ -77,7 +77,7 @@ func (g *Grant) successorLocked(w *waiter, now time.Duration) *hold.Hold {
 		g.fence, g.spare = fence, g.spare-1
 	}
 	if g.kept != nil {
-		g.kept.told = nil // that was the last Hold's
+		g.kept.channel = nil // that was the last Hold's
 	}
 	if len(g.ServedLocked()) == 1 && place != "" {
 		g.watchTurns(next)

@@ -39,7 +39,7 @@ type queued struct {
 	hold    *hold.Hold  // that came to it without its asking
 	level   *hold.Level // by which it joined another's hold
 	awaited bool        // others wait for the answer to the request that it was granted
-	wanted  bool        // somebody else waits for what its request may have taken
+	wanted  bool        // another client waits for what its request may have taken
 }
 
 // seen is what a waiter saw of its Key as it came, or looked last.

@@ -32,7 +32,7 @@ func (k *Key) wantedLocked(id string) (idle *Grant) {
 		if g.IsIdleLocked() {
 			return g
 		}
-		g.kept.tell()
+		g.kept.signal()
 		return nil
 	}
 	for w := range k.waitersLocked() {
@@ -43,24 +43,24 @@ func (k *Key) wantedLocked(id string) (idle *Grant) {
 	return nil
 }
 
-// wantedHereLocked tells holders that somebody of their own process waits.
+// wantedHereLocked lets holders learn that another caller of their own process waits.
 func (k *Key) wantedHereLocked() {
 	for g := range k.grantsLocked() {
 		if g.kept != nil {
-			g.kept.tell()
+			g.kept.signal()
 		}
 	}
 }
 
-// tell closes the channel of the present Hold, if it has one.
-func (k *kept) tell() {
-	if k.told == nil {
+// signal closes the channel of the present Hold, if it has one.
+func (k *kept) signal() {
+	if k.channel == nil {
 		return
 	}
 	select {
-	case <-k.told:
+	case <-k.channel:
 	default:
-		close(k.told)
+		close(k.channel)
 	}
 }
 
@@ -94,13 +94,13 @@ func (e *Engine) Wanted(ctx context.Context, p store.Protocol) (<-chan struct{},
 	if g.kept == nil {
 		return nil, nil
 	}
-	if g.kept.told == nil {
-		g.kept.told = make(chan struct{})
+	if g.kept.channel == nil {
+		g.kept.channel = make(chan struct{})
 	}
 	if g.kept.wanted || k.queue != nil && !k.queue.Empty() {
-		g.kept.tell()
+		g.kept.signal()
 	}
-	return g.kept.told, nil
+	return g.kept.channel, nil
 }
 
 // recallTime is how long another client needs to release an idle grant after a request was refused that took trip: the
