@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +47,7 @@ type Store struct {
 	used    func()      // called when something was taken or renewed; nil: nothing is
 	unheard atomic.Bool // the log says that releases are not published
 	bySlot  atomic.Bool // the server wants the keys of a script in one slot
-	wanted  atomic.Bool // it listens to those who want what this client keeps
+	keeping sync.Once   // it listens to those who want what this client keeps, from then on
 }
 
 // New returns a store over connections that it will close.
@@ -181,9 +182,7 @@ func (s *Store) Listen(channel, key string) store.Ticket {
 // ListenWanted implements [store.Store]. Nothing waits for the subscription, which has a connection of its own: a user
 // who may not listen to this channel still hears of releases.
 func (s *Store) ListenWanted() {
-	if !s.wanted.Load() && !s.wanted.Swap(true) {
-		s.wants.Listen(keys.Wanted(s.host.Client)) // for as long as the client lives
-	}
+	s.keeping.Do(func() { s.wants.Listen(keys.Wanted(s.host.Client)) }) // for as long as the client lives
 }
 
 // noteWanted takes in a message of fragment_want.lua.
