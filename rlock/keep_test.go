@@ -390,3 +390,59 @@ func TestAClientKeepsSoMany(t *testing.T) {
 		require.Equal(t, "ClientOptions.MaxKept", bad.Name)
 	})
 }
+
+// A release of an idle lock that is lost, before its effect or after it, holds up the one that asked for no longer than
+// it takes to send it again.
+func TestALostReleaseOfAnIdleLock(t *testing.T) {
+	t.Parallel()
+	for name, verdict := range map[string]simredis.Verdict{
+		"the request": simredis.Cut, "the reply": simredis.CutAfter, "it comes late": simredis.Delay(300 * time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				client, _ := warmKept(t, sim, keepFor)
+				time.Sleep(50 * time.Millisecond)
+				other := rlock.New(sim.client(t, rlock.ClientOptions{Lease: keepLease}), "n")
+				lost := false
+				sim.suffer(func(conn int, args []string) simredis.Verdict {
+					if lost || timeScript(args) != "release" {
+						return simredis.Pass
+					}
+					lost = true
+					return verdict
+				})
+				began := time.Now()
+				hold := timeLock(t, t.Context(), other)
+				require.True(t, lost)
+				require.Less(t, time.Since(began), 2*time.Second)
+				require.NoError(t, hold.unlock())
+				time.Sleep(time.Second) // what is sent again was answered
+				require.Zero(t, client.Stats().Kept+client.Stats().ReleasesOwed)
+				require.False(t, sim.holds("n"))
+			})
+		})
+	}
+}
+
+// A try that an idle lock of its own process is in the way of leaves when its context ends, though the release of that
+// one is not answered.
+func TestATryLeavesTheReleaseOfAnIdleLock(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client, _ := warmKept(t, sim, keepFor)
+		sim.Freeze()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, _, err := rlock.New(client, "n").TryLock(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.NotErrorIs(t, err, rlock.ErrBusy)
+		require.Less(t, time.Since(began), 200*time.Millisecond)
+		sim.Thaw()
+		time.Sleep(2 * time.Second)
+		require.False(t, sim.holds("n"))
+		require.NoError(t, timeLock(t, t.Context(), rlock.New(client, "n")).unlock())
+	})
+}

@@ -104,7 +104,9 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	if l := e.resume(ctx, req); l != nil {
 		return l, nil
 	}
-	e.clear(ctx, req.Proto)
+	if e.clear(ctx, req.Proto); ctx.Err() != nil { // nobody holds it, and the store has not said so
+		return nil, e.gaveUp(ctx, ctx, req.Proto, nil, nil)
+	}
 	w := e.newWaiter(req, e.clock.Now(), under)
 	w.once = true
 	if !e.table.enter(w, true) {
