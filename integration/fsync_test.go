@@ -88,7 +88,7 @@ func TestAReplicaWithoutAFileConfirmsNothingOnDisk(t *testing.T) {
 	require.Contains(t, found["trial"].Text, "their disks")
 }
 
-// A renewal that is not on the primary's disk does not count, as one that no replica confirms.
+// A renewal that the disk of the primary does not confirm does not count.
 func TestARenewalThatIsNotOnDiskDoesNotCount(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.AtLeast(t, 7, 2), onDisk)
@@ -107,7 +107,7 @@ func TestARenewalThatIsNotOnDiskDoesNotCount(t *testing.T) {
 		"the lost hold was not released")
 }
 
-// withoutWaitAOF starts a server that has an append-only file and no WAITAOF: an old one, or one that hides it.
+// withoutWaitAOF starts a server with an append-only file and without WAITAOF: an old one, or a newer that hides it.
 func withoutWaitAOF(t testing.TB) *redistest.Server {
 	t.Helper()
 	server := redistest.Start(t, redistest.WithArgs("--appendonly", "yes"))

@@ -75,7 +75,7 @@ func MinHold(d time.Duration) Option {
 //
 // With FixedLease, which is not renewed, the hold always ends d before its validity. Each hold ends by the Grace of
 // its own handle, also a turn that was passed on in memory and a reader that joined others. A nested Lock leaves that
-// of the outermost one as it is. D must be at least 1 ms, and at most half of the lease: a renewal is due after a
+// of the outermost one as it is. d must be at least 1 ms, and at most half of the lease: a renewal is due after a
 // third of it.
 func Grace(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "Grace", &o.Grace, d, time.Millisecond) }
@@ -109,7 +109,7 @@ func NonReentrant() Option {
 //     with the next unlock that nobody here waits for. Its Lock takes two round trips longer than of a free lock. Its
 //     TryLock waits for as long, and asks once more, before it returns ErrBusy.
 //   - Others (Redisson, an older version, a process whose message is lost) find it free after a second at the latest: a
-//     kept lock is released a second after it was acquired, however often it was used.
+//     kept lock is released a second after it was acquired, or with the unlock after that, however often it is used.
 //   - A name that others ask for is not kept for a while: 100 ms at first, up to 30 s if they come again.
 //
 // A process that dies, or cannot reach the store, leaves the lock to its lease, even though its work was done: choose a

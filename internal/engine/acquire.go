@@ -324,9 +324,9 @@ func (w *waiter) repay(ctx context.Context) {
 	}
 }
 
-// courtesy is how long a release is left to others. It is random, so that several processes which wait for one that
-// does not come do not all ask at once. A process that is on its way to ask needs a round trip and the time to be
-// scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
+// courtesy is how long a release is left to others. It is random, so that several processes do not all ask at once when
+// the release that they wait for does not come. A process that is on its way to ask needs a round trip and the time to
+// be scheduled: a few milliseconds is more than that nearly always, and little beside the poll interval.
 func courtesy() time.Duration { return time.Millisecond + rand.N(localqueue.RunPause) }
 
 // unsubscribe leaves the channels. The subscription itself stays for a while, for the next waiter of this process.

@@ -65,8 +65,8 @@ func openTake(lab *Lab) (Subject, error) {
 	return r, nil
 }
 
-// Measure has one client use a name, and the other one take it: a name for each time, since one that is taken from its
-// process is not kept there for a while.
+// Measure lets one client use a name, and then the other client take it. Each time has a name of its own, since a name
+// that was taken from its process is not kept there for a while.
 func (r *taking) Measure(ctx context.Context) (measure.Figures, error) {
 	var took []time.Duration
 	for range r.lab.of(200) {
