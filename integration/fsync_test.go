@@ -48,21 +48,9 @@ func TestFsyncConfirmsOrTakesBack(t *testing.T) {
 	require.NoError(t, unlock())
 
 	replica.Stop()
-	for _, acquire := range []func(context.Context) (context.Context, func() error, error){
-		lock.Lock, lock.TryLock,
-	} {
-		_, unlock, err := acquire(within(t))
-		require.ErrorIs(t, err, rlock.ErrUnavailable)
-		require.NotErrorIs(t, err, rlock.ErrBusy)
-		require.ErrorContains(t, err, "0 of 1 replicas confirmed in time that the write is on their disks")
-		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
-		redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
-			"the lock was not taken back")
-	}
+	refusesUnconfirmed(t, primary, lock, "0 of 1 replicas confirmed in time that the write is on their disks")
 	replica.Continue()
-	redistest.Eventually(t, limit, func() bool {
-		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
-	}, "acquisitions do not recover")
+	recovers(t, lock)
 }
 
 // A replica that has no append-only file has the lock in memory, which MinReplicas counts, and Fsync does not.

@@ -54,23 +54,9 @@ func TestMinReplicasConfirmsOrTakesBack(t *testing.T) {
 	require.NoError(t, unlock())
 
 	replica.Stop()
-	for _, acquire := range []func(context.Context) (context.Context, func() error, error){
-		lock.Lock, lock.TryLock,
-	} {
-		got, unlock, err := acquire(within(t))
-		require.ErrorIs(t, err, rlock.ErrUnavailable)
-		require.NotErrorIs(t, err, rlock.ErrBusy)
-		require.ErrorContains(t, err, "0 of 1 replicas")
-		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
-		_, err = lock.Held(got)
-		require.ErrorIs(t, err, rlock.ErrNotHeld)
-		redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
-			"the lock was not taken back")
-	}
+	refusesUnconfirmed(t, primary, lock, "0 of 1 replicas")
 	replica.Continue()
-	redistest.Eventually(t, limit, func() bool {
-		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
-	}, "acquisitions do not recover")
+	recovers(t, lock)
 }
 
 // Need 15: a renewal that no replica confirmed does not count: a failover would lose it. So a replica that stays
@@ -102,9 +88,7 @@ func TestAnUnconfirmedRenewalDoesNotCount(t *testing.T) {
 	redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
 		"the lost hold was not released")
 	replica.Continue()
-	redistest.Eventually(t, limit, func() bool {
-		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
-	}, "acquisitions do not recover")
+	recovers(t, lock)
 }
 
 // A replica that is down for less than validity costs no lock.
@@ -227,4 +211,30 @@ func TestAReplicaThatStaysConfirmsWhatThePromotedOneNeverGets(t *testing.T) {
 	_, _, err := rlock.New(both, "busy").TryLock(ctx)
 	require.ErrorIs(t, err, rlock.ErrUnavailable)
 	require.ErrorContains(t, err, "1 of 2 replicas")
+}
+
+// refusesUnconfirmed asserts that an acquisition which is not confirmed fails, says why, and is taken back.
+func refusesUnconfirmed(t *testing.T, primary *redistest.Server, lock *rlock.Lock, says string) {
+	t.Helper()
+	for _, acquire := range []func(context.Context) (context.Context, func() error, error){
+		lock.Lock, lock.TryLock,
+	} {
+		got, unlock, err := acquire(within(t))
+		require.ErrorIs(t, err, rlock.ErrUnavailable)
+		require.NotErrorIs(t, err, rlock.ErrBusy)
+		require.ErrorContains(t, err, says)
+		require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+		_, err = lock.Held(got)
+		require.ErrorIs(t, err, rlock.ErrNotHeld)
+		redistest.Eventually(t, limit, func() bool { return !exists(t, primary, lock.Name()) },
+			"the lock was not taken back")
+	}
+}
+
+// recovers waits until the lock can be acquired again.
+func recovers(t *testing.T, lock *rlock.Lock) {
+	t.Helper()
+	redistest.Eventually(t, limit, func() bool {
+		return lock.Do(context.Background(), func(context.Context) error { return nil }) == nil
+	}, "acquisitions do not recover")
 }
