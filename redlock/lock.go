@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisstore"
 	"github.com/holdfast-go/holdfast/internal/redisstore/luacall"
 	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
@@ -25,12 +26,17 @@ func New(client *Client, name string, opts ...rlock.Option) *rlock.Lock {
 		err := &rlock.ArgumentError{Name: "client", Problem: "must come from redlock.NewClient"}
 		return (*rlock.Lock)(handle.New(handle.Parts{Err: err}))
 	}
-	lock := &quorumLock{client: client, name: name}
+	l := &quorumLock{client: client, name: name}
 	key, err := client.core.Key(name)
-	lock.key = key
-	lock.token, lock.channel = keys.Token(key), keys.Channel(key)
-	return client.locks.Lock(lock, opts, err)
+	l.key = key
+	l.token, l.channel = keys.Token(key), keys.Channel(key)
+	return client.locks.Lock(l, opts, err)
 }
+
+// Lock is [New]: a Client is a [lock.Provider].
+func (c *Client) Lock(name string, opts ...rlock.Option) *rlock.Lock { return New(c, name, opts...) }
+
+var _ lock.Provider = (*Client)(nil)
 
 // quorumLock is the protocol of the lock. It reaches the nodes itself and ignores the connection that the engine
 // offers.

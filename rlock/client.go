@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // Client is one process's participant in the contention for locks: its identity, its connections, its subscriptions,
@@ -64,3 +65,8 @@ func New(client *Client, name string, opts ...Option) *Lock {
 	p, err := newPlain(c, name)
 	return c.Lock(p, opts, err)
 }
+
+// Lock is [New]: a Client is a [lock.Provider].
+func (c *Client) Lock(name string, opts ...Option) *Lock { return New(c, name, opts...) }
+
+var _ lock.Provider = (*Client)(nil)

@@ -14,7 +14,7 @@ type outer struct {
 
 // underOther looks for holds of other sides of the lock that ctx carries. A read inside a write passes the queue:
 // it would otherwise wait for the caller's own hold. A write inside a read is refused, because two callers that do
-// it would wait for one another for ever. The outer hold is marked before the request is sent (MarkOuter), so it
+// it would wait for one another for ever. The outer hold is marked before the request is sent (MarkSingle), so it
 // cannot be passed in memory to another caller, beside whom the inner one would then stand.
 func (e *Engine) underOther(ctx context.Context, req Request) (under outer, err error) {
 	p := req.Proto
@@ -31,7 +31,7 @@ func (e *Engine) underOther(ctx context.Context, req Request) (under outer, err 
 		}
 		pass, err := side(p.Name(), g.proto.Mode())
 		switch {
-		case pass && h.MarkOuter():
+		case pass && h.MarkSingle():
 			return outer{g.id, h.Fence}, nil
 		case pass:
 			return outer{}, g.notHeld()

@@ -228,7 +228,7 @@ func (g *Grant) passesLocked(now time.Duration) bool {
 //
 // The decision and the beginning are one step under the mutex, and nobody can nest in the last Hold, ask for another
 // side inside it, or join it any more, so what was found settled stays so. For example, a writer's Hold in whose
-// context a read was asked for: if MarkOuter came first, the grant is single and does not pass; if the unlock came
+// context a read was asked for: if MarkSingle came first, the grant is single and does not pass; if the unlock came
 // first, the Hold is over, and the read is refused.
 //
 // Place is the id of the next caller's place in the store's queue; "": it has none. It stays there until the release.

@@ -44,11 +44,11 @@ func (h *Hold) Nested() bool {
 	return h.grant.levelsLocked() > 1
 }
 
-// MarkOuter notes that another side of the lock is asked for inside the Hold, which must be live. A request that names
-// the Hold's id may be carried out for as long as its copies are about, and what it takes stands beside it: from now on
-// the grant does not pass on, where its id would be another caller's. Whether the Hold was unlocked before is decided
-// under the mutex under which PassToLocked decides.
-func (h *Hold) MarkOuter() bool {
+// MarkSingle keeps the grant from passing on after the Hold, which must be live: what was asked for in its name may
+// stand beside it, or be carried out, under the grant's id, when that would be another caller's. It is so where another
+// side of the lock is asked for inside the Hold, and where a transaction of the user relies on the id. Whether the Hold
+// was unlocked before is decided under the mutex under which PassToLocked decides.
+func (h *Hold) MarkSingle() bool {
 	h.grant.mu.Lock()
 	defer h.grant.mu.Unlock()
 	if h.err != nil {

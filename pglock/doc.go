@@ -1,0 +1,2 @@
+// Package pglock is a reentrant distributed lock on PostgreSQL. It is not finished.
+package pglock

@@ -1,0 +1,8 @@
+module github.com/holdfast-go/holdfast/pglock
+
+go 1.26.0
+
+require (
+	github.com/holdfast-go/holdfast v0.0.0
+	github.com/jackc/pgx/v5 v5.12.0
+)

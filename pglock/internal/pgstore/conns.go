@@ -1,0 +1,115 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// conns are the store's connections: a small pool for what callers wait for, another one for renewals, which many
+// callers cannot keep busy, and one connection that listens. All are made when they are needed.
+//
+// A request that is given up costs its connection, and nothing else: no CancelRequest is sent. While a commit waits for
+// a synchronous standby, a CancelRequest would end that wait, and the commit would be visible and unreplicated, as if
+// it had succeeded. The client library sends one from a connection that it dials for it, so only connections that
+// this package asked for are dialled.
+type conns struct {
+	traffic, renewal *pgxpool.Pool
+	listening        *pgx.ConnConfig
+
+	life   context.Context // until HangUp
+	hangUp context.CancelFunc
+}
+
+const (
+	renewals = 2               // connections
+	idle     = 5 * time.Minute // after which a connection is closed that nobody uses
+)
+
+// newConns makes the pools of the configuration of another one, which the application uses. What that does to its
+// connections as it makes them is done to these, too (a password that changes, a role). The statements use nothing that
+// a session keeps, so that the connections may be a pooler's.
+func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
+	c := &conns{}
+	c.life, c.hangUp = context.WithCancel(context.Background())
+	of := func(most int32) *pgxpool.Config {
+		config := theirs.Copy()
+		config.MaxConns, config.MinConns, config.MinIdleConns = most, 0, 0
+		config.MaxConnIdleTime, config.HealthCheckPeriod = idle, time.Minute
+		config.PrepareConn, config.BeforeAcquire, config.AfterRelease, config.BeforeClose = nil, nil, nil, nil //nolint:staticcheck // BeforeAcquire is deprecated and may be set
+		config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+		c.adapt(config.ConnConfig)
+		return config
+	}
+	var err error
+	if c.traffic, err = pgxpool.NewWithConfig(c.life, of(most)); err != nil {
+		return nil, err
+	}
+	if c.renewal, err = pgxpool.NewWithConfig(c.life, of(renewals)); err != nil {
+		c.traffic.Close()
+		return nil, err
+	}
+	c.listening = of(1).ConnConfig
+	return c, nil
+}
+
+// connecting is in the context of a request that may make a connection.
+type connecting struct{}
+
+var errNoCancel = errors.New("a request that was given up is not cancelled at the server")
+
+func (c *conns) adapt(config *pgx.ConnConfig) {
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
+	dial, notice := config.DialFunc, config.OnNotice
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if ctx.Value(connecting{}) == nil {
+			return nil, errNoCancel
+		}
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		w := &wire{Conn: conn}
+		w.stop = context.AfterFunc(c.life, func() { _ = conn.Close() })
+		return w, nil
+	}
+	config.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Code == warning {
+			conn.CustomData()[warned] = n.Message
+		}
+		if notice != nil {
+			notice(conn, n)
+		}
+	}
+}
+
+// wire is a connection that ends with the store.
+type wire struct {
+	net.Conn
+	stop func() bool
+}
+
+func (w *wire) Close() error {
+	w.stop()
+	return w.Conn.Close()
+}
+
+const (
+	// warning is the code of a warning without a code of its own. PostgreSQL has one for a commit whose wait for its
+	// synchronous standbys was ended by an operator: it stands here, and perhaps nowhere else.
+	warning = "01000"
+	warned  = "holdfast: warning"
+)
+
+// close closes all connections, and returns when they are.
+func (c *conns) close() {
+	c.hangUp()
+	c.traffic.Close()
+	c.renewal.Close()
+}

@@ -1,0 +1,123 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// request is one transaction, and what follows it, which are sent together.
+type request struct {
+	name   string // for those who observe commands
+	calls  int    // how many locks it is for
+	relied bool   // somebody relies on what it writes
+
+	within func(b *pgx.Batch) // queues the statements of the transaction
+	after  func(b *pgx.Batch) // queues those after its commit; nil: there are none
+}
+
+// window is a context for a request: it is sent before the parent ends, and then has until an instant to be answered,
+// whether the parent ends or not. To leave it earlier would cost its connection.
+type window struct {
+	context.Context
+	at time.Time
+}
+
+func (w *window) Deadline() (time.Time, bool) { return w.at, true }
+
+// Within implements [store.Store].
+func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context {
+	return &window{ctx, time.Now().Add(limit)}
+}
+
+// WithinAll implements [store.Store].
+func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
+	return s.Within(ctx, min(limit, all))
+}
+
+// send sends a request by a connection of a pool, and reads the answers.
+//
+// A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
+// roll back, or given up. What comes after the commit is best effort: the transaction stands, whatever becomes of it.
+func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
+	if ctx.Err() != nil || s.ends.Err() != nil {
+		return store.ErrUnsent
+	}
+	at, ok := ctx.Deadline()
+	if !ok {
+		at = time.Now().Add(s.host.Limit)
+	}
+	if time.Until(at) <= 0 {
+		return store.ErrLate
+	}
+	conn, err := s.connection(ctx, pool, at)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	began := s.host.Clock.Now()
+	err = s.sendOn(conn, at, r)
+	if s.host.OnCommand != nil {
+		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
+	}
+	if store.FaultOf(err) == store.FaultAmbiguous && time.Until(at) > 0 {
+		pool.Reset() // the connection broke, and others to the same server may have done so too
+	}
+	return err
+}
+
+// connection waits for a connection. Nothing is sent before there is one.
+func (s *Store) connection(ctx context.Context, pool *pgxpool.Pool, at time.Time) (*pgxpool.Conn, error) {
+	waits, cancel := context.WithDeadline(context.WithValue(ctx, connecting{}, true), at)
+	defer cancel()
+	defer context.AfterFunc(s.ends, cancel)()
+	conn, err := pool.Acquire(waits)
+	switch {
+	case err == nil:
+		return conn, nil
+	case ctx.Err() != nil, s.ends.Err() != nil:
+		return nil, store.ErrUnsent
+	}
+	return nil, unsent(err)
+}
+
+func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
+	ctx, cancel := context.WithDeadline(s.conns.life, at)
+	defer cancel()
+	delete(conn.Conn().PgConn().CustomData(), warned)
+	limit := max(time.Until(at), time.Millisecond).Milliseconds()
+	committed := false
+	b := &pgx.Batch{}
+	b.Queue(s.sql.begin)
+	b.Queue(s.sql.limits, strconv.FormatInt(max(limit, 1), 10), r.relied)
+	r.within(b)
+	b.Queue(commit).Exec(func(tag pgconnTag) error {
+		if committed = tag.String() == commit; !committed {
+			return fmt.Errorf("the transaction ended with %s", tag)
+		}
+		return nil
+	})
+	if r.after != nil {
+		r.after(b)
+	}
+	err := conn.SendBatch(ctx, b).Close()
+	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
+		if _, failed := conn.Exec(ctx, "ROLLBACK"); failed != nil {
+			_ = conn.Conn().Close(ctx)
+		}
+	}
+	switch {
+	case err != nil && !committed:
+		return meaning(err)
+	case conn.Conn().PgConn().CustomData()[warned] != nil && r.relied:
+		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.Conn().PgConn().CustomData()[warned]))}
+	}
+	return nil
+}

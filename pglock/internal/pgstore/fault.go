@@ -1,0 +1,60 @@
+package pgstore
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+type pgconnTag = pgconn.CommandTag
+
+// unsent is the meaning of an error without which the request would have been sent: no connection could be had.
+func unsent(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && denied(refused.Code) {
+		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Denied: true, Err: err}
+	}
+	return &store.Failure{Fault: store.FaultTransient, Answered: refused != nil, Err: err}
+}
+
+// meaning is what an error says of the request that it answers, or that it left without an answer.
+//
+// What PostgreSQL answers to a statement ends the transaction, so nothing was done. That it ends the connection
+// (57P01: an operator, a shutdown) may come while a commit waits for its standbys, when it stands already. A connection
+// that broke proves nothing.
+func meaning(err error) error {
+	var refused *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &refused):
+		if pgconn.SafeToRetry(err) {
+			return &store.Failure{Fault: store.FaultTransient, Err: err}
+		}
+		return &store.Failure{Fault: store.FaultAmbiguous, Err: err}
+	case denied(refused.Code):
+		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Denied: true, Err: err}
+	}
+	fault := store.FaultDefinite
+	switch code := refused.Code; {
+	case code == "57P01" || code == "57P02" || strings.HasPrefix(code, "08"): // the connection ends
+		fault = store.FaultAmbiguous
+	case passes(code):
+		fault = store.FaultTransient
+	}
+	return &store.Failure{Fault: fault, Answered: true, Err: err}
+}
+
+// denied reports that the server refuses this user: a right is missing, or the credentials are wrong.
+func denied(code string) bool { return code == "42501" || strings.HasPrefix(code, "28") }
+
+// passes reports a refusal that may be over the next time: a conflict with another transaction (40), a lock that was
+// not to be had in time (55P03), too few resources (53), a server that starts or stops (57), an object that is being
+// changed (55), a standby, on which nothing can be written (25006, and 0A000 for a transaction that wants to).
+func passes(code string) bool {
+	return strings.HasPrefix(code, "40") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "55") ||
+		strings.HasPrefix(code, "57") || code == "25006" || code == "0A000"
+}

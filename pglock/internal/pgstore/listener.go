@@ -1,0 +1,154 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// listener is the connection that hears of releases: one for all names, made when the first caller has to wait.
+//
+// A pooler in transaction mode accepts LISTEN and delivers nothing. So each connection first has to hear a message that
+// is sent to it by another one. If it does not, waiters poll, and the log says why; after a minute it is tried again.
+type listener struct {
+	store   *Store
+	running sync.WaitGroup
+	probes  int // that run sent
+
+	deaf atomic.Bool // the last connection heard nothing
+}
+
+const (
+	probeLimit = 2 * time.Second  // until a probe must have been heard
+	deafFor    = time.Minute      // until a connection is tried again after one that was deaf
+	pingEvery  = 10 * time.Second // without a message the connection is asked whether it still lives
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+var errDeaf = errors.New("LISTEN was accepted, but a message that was sent to the channel did not arrive")
+
+// errEnded is that of a listener whose store ends.
+var errEnded = errors.New("the store ends")
+
+func newListener(s *Store) *listener { return &listener{store: s} }
+
+// start is called once.
+func (l *listener) start() { l.running.Go(l.run) }
+
+func (l *listener) join() {
+	l.store.end()
+	l.running.Wait()
+}
+
+// run connects and listens, until the store ends.
+func (l *listener) run() {
+	pause := firstPause
+	for l.store.ends.Err() == nil {
+		began := time.Now()
+		err := l.listen(l.store.ends)
+		l.store.hub.broke()
+		switch {
+		case errors.Is(err, errDeaf):
+			if !l.deaf.Swap(true) {
+				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: waiters "+
+					"in other processes notice a release only when they poll", "poll", l.store.poll.String())
+			}
+			pause = deafFor
+		case time.Since(began) > pingEvery:
+			pause = firstPause
+		}
+		select {
+		case <-l.store.ends.Done():
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// listen hears messages by one connection, until it breaks.
+func (l *listener) listen(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), probeLimit+l.store.host.Limit)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(limited, l.store.conns.listening.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.PgConn().Conn().Close() }() // nothing is under way that needs a farewell
+	channel := pgx.Identifier{l.store.table.channel()}.Sanitize()
+	if _, err := conn.Exec(limited, "LISTEN "+channel); err != nil {
+		return err
+	}
+	if err := l.probe(limited, conn); err != nil {
+		return err
+	}
+	l.deaf.Store(false)
+	l.store.hub.stands()
+	for {
+		message, err := l.next(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if name, ok := strings.CutPrefix(message, "="); ok {
+			l.store.hub.message(name)
+		}
+	}
+}
+
+// probe sends a message by another connection, and waits for it.
+func (l *listener) probe(ctx context.Context, conn *pgx.Conn) error {
+	l.probes++
+	token := fmt.Sprintf("?%s %d", l.store.host.Client, l.probes)
+	err := l.store.send(l.store.Within(ctx, l.store.host.Limit), l.store.conns.traffic, request{
+		name: "probe", calls: 1,
+		within: func(b *pgx.Batch) { b.Queue("SELECT pg_notify($1::text, $2::text)", l.store.table.channel(), token) },
+	})
+	if err != nil {
+		return err
+	}
+	waits, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(waits)
+		switch {
+		case err == nil && n.Payload == token:
+			return nil
+		case err == nil:
+		case l.store.ends.Err() != nil:
+			return errEnded
+		case waits.Err() != nil:
+			return errDeaf
+		default:
+			return err
+		}
+	}
+}
+
+// next waits for a message. A connection that is silent is asked whether it lives: one that half died would never say.
+func (l *listener) next(ctx context.Context, conn *pgx.Conn) (string, error) {
+	for {
+		waits, cancel := context.WithTimeout(ctx, pingEvery)
+		n, err := conn.WaitForNotification(waits)
+		cancel()
+		switch {
+		case err == nil:
+			return n.Payload, nil
+		case ctx.Err() != nil:
+			return "", errEnded
+		case waits.Err() == nil:
+			return "", err
+		}
+		limited, cancel := context.WithTimeout(ctx, l.store.host.Limit)
+		err = conn.Ping(limited)
+		cancel()
+		if err != nil {
+			return "", fmt.Errorf("the connection that listens does not answer: %w", err)
+		}
+	}
+}

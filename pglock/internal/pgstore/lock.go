@@ -1,0 +1,346 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-go/holdfast/internal/serverclock"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Lock is the protocol of the reentrant lock of one name. It is constant.
+type Lock struct {
+	store *Store
+	name  string
+
+	// Of a hold that is released before its MinHold is over: until when the lock is retained, in µs of the server's
+	// clock, and as which id.
+	until int64
+	as    string
+}
+
+var (
+	_ store.Protocol = (*Lock)(nil)
+	_ store.Noter    = (*Lock)(nil)
+)
+
+// Lock returns the protocol of a name, which must be one that PostgreSQL can store.
+func (s *Store) Lock(name string) *Lock { return &Lock{store: s, name: name} }
+
+// Name implements [store.Rules].
+func (l *Lock) Name() string { return l.name }
+
+// Key implements [store.Rules].
+func (l *Lock) Key() string { return l.name }
+
+// Mode implements [store.Rules].
+func (l *Lock) Mode() string { return "" }
+
+// Channel implements [store.Rules]. All names share a channel of PostgreSQL, whose messages name the lock.
+func (l *Lock) Channel() string { return l.name }
+
+// Excludes implements [store.Rules].
+func (l *Lock) Excludes(string) bool { return true }
+
+// Follows implements [store.Rules].
+func (l *Lock) Follows(string) bool { return true }
+
+// Inherits implements [store.Rules].
+func (l *Lock) Inherits(string) bool { return true }
+
+// Traits implements [store.Rules].
+func (l *Lock) Traits() *store.Traits { return &traits }
+
+// The store is not told how many levels a hold has: each would cost a commit, and nothing depends on it.
+var traits = store.Traits{Kind: string(lock.KindLock), Passes: true, InSets: true, MinHold: true, Notes: true}
+
+// errUnsupported is never seen: package pglock does not offer what this store lacks.
+var errUnsupported = errors.New("PostgreSQL keeps no such thing")
+
+// Levels implements [store.Protocol]. It is not called: see traits.
+func (l *Lock) Levels(context.Context, string, int64, int64) (int64, error) {
+	return 0, &store.Refused{Err: errUnsupported}
+}
+
+// Change implements [store.Protocol]. There is no number.
+func (l *Lock) Change(context.Context, store.Change, store.Ask) (store.ChangeReply, store.Receipt, error) {
+	return store.ChangeReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
+}
+
+// Enqueue implements [store.Protocol]. There is no queue.
+func (l *Lock) Enqueue(context.Context, []store.Ask) (store.EnqueueReply, store.Receipt, error) {
+	return store.EnqueueReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
+}
+
+// Settled implements [store.Protocol]. No request is remembered by its id.
+func (l *Lock) Settled(string, store.Late) {}
+
+// Serving implements [store.Protocol].
+func (l *Lock) Serving([]string) store.Protocol { return l }
+
+// Retaining implements [store.Protocol].
+func (l *Lock) Retaining(until int64, as string) store.Protocol {
+	return &Lock{store: l.store, name: l.name, until: until, as: as}
+}
+
+// stands is what look.sql returns of a name.
+type stands struct {
+	name     string
+	mine     bool
+	free     bool
+	left     time.Duration
+	fence    int64
+	micros   int64
+	timeline string
+}
+
+func scanStands(rows pgx.Rows) (all []stands, err error) {
+	for rows.Next() {
+		var one stands
+		var left int64
+		var ignored *string
+		err := rows.Scan(&one.name, &one.mine, &one.free, &left, &one.fence, &one.micros, &one.timeline, &ignored)
+		if err != nil {
+			return nil, err
+		}
+		one.left = time.Duration(left) * time.Millisecond
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// attempt is one transaction that takes something, and what it found.
+type attempt struct {
+	take    func(b *pgx.Batch, notAfter int64) // queues what takes
+	names   []string                           // in order
+	id      string
+	waits   bool // somebody waits if the answer is "busy"
+	insists bool // a name without a row gets one, and what is free is asked for again
+
+	found []stands
+}
+
+// timed sends attempts, not later than the ask allows. A row that is missing is made, and one that became free in
+// between is asked for again: nobody would tell that it is.
+func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken func() bool) (store.Receipt, error) {
+	r := serverclock.Request{Node: node, When: when}
+	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
+		for range 3 {
+			sent := s.host.Clock.Now()
+			if err := s.send(s.Within(ctx, when.Within), s.conns.traffic, a.request(s, within.NotAfter)); err != nil {
+				return serverclock.Answer{}, err
+			}
+			if a.insists && len(a.found) < len(a.names) {
+				if err := s.insert(s.Within(ctx, when.Within), a.names); err != nil {
+					return serverclock.Answer{}, err
+				}
+				continue
+			}
+			if len(a.found) == 0 {
+				break
+			}
+			now := a.found[0].micros
+			s.observe(sent, now, a.found[0].timeline)
+			switch {
+			case taken(), a.decided():
+				return serverclock.Answer{Now: now}, nil
+			case now > within.NotAfter:
+				return serverclock.Answer{TooLate: true, Now: now}, nil
+			case !a.insists:
+				return serverclock.Answer{Now: now}, nil
+			}
+		}
+		return serverclock.Answer{}, nil
+	})
+}
+
+// request is the transaction: to take, to note that this client listens for what others have, to look.
+func (a *attempt) request(s *Store, notAfter int64) request {
+	return request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
+		a.take(b, notAfter)
+		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
+			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
+		}
+		b.Queue(s.sql.look, a.names, a.id).Query(func(rows pgx.Rows) (err error) {
+			a.found, err = scanStands(rows)
+			return err
+		})
+	}}
+}
+
+// decided reports that an earlier copy of the request has something, or that others have what it wants, so that it did
+// not matter whether it came too late. To take a hold over that others see is another matter: it may stand.
+func (a *attempt) decided() bool {
+	for _, one := range a.found {
+		if one.mine || a.insists && !one.free {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Store) insert(ctx context.Context, names []string) error {
+	return s.send(ctx, s.conns.traffic, request{name: "insert", calls: len(names), within: func(b *pgx.Batch) {
+		b.Queue(s.sql.insert, names)
+	}})
+}
+
+// lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an
+// attempt of another client, or by a transaction of Tx whose hold is over. Nobody tells when that ends.
+const lockedFor = 50 * time.Millisecond
+
+// Acquire implements [store.Protocol].
+func (l *Lock) Acquire(ctx context.Context, ask store.Ask) (store.AcquireReply, store.Receipt, error) {
+	var reply store.AcquireReply
+	s, lease := l.store, ask.Lease.Milliseconds()
+	a := &attempt{names: []string{l.name}, id: ask.ID, waits: !ask.Once, insists: ask.From == ""}
+	took := func(row pgx.Row) error {
+		reply = store.AcquireReply{}
+		err := row.Scan(&reply.Fence, &reply.Spare)
+		if err == nil {
+			reply.Status = store.Held
+		} else if errors.Is(err, pgx.ErrNoRows) {
+			err = nil
+		}
+		return err
+	}
+	a.take = func(b *pgx.Batch, notAfter int64) {
+		if ask.From != "" {
+			b.Queue(s.sql.adopt, l.name, ask.ID, lease, notAfter, ask.From).QueryRow(took)
+			return
+		}
+		b.Queue(s.sql.acquire, l.name, ask.ID, lease, notAfter).QueryRow(took)
+	}
+	receipt, err := s.timed(ctx, ask.Timing, a, func() bool { return reply.Status == store.Held })
+	if err != nil {
+		return store.AcquireReply{}, receipt, err
+	}
+	return l.answer(reply, a, ask), receipt, nil
+}
+
+// answer completes the answer of an attempt that took the lock, or did not.
+func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask store.Ask) store.AcquireReply {
+	var now stands
+	if len(a.found) > 0 {
+		now = a.found[0]
+	}
+	switch {
+	case reply.Status == store.Held && ask.From != "":
+		reply.Fence = 0
+	case reply.Status == store.Held:
+	case now.mine:
+		reply = store.AcquireReply{Status: store.Already, Fence: now.fence, PTTL: now.left}
+	case ask.From != "":
+		reply = store.AcquireReply{Status: store.Gone}
+	default:
+		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left, lockedFor)}
+	}
+	return reply
+}
+
+// AcquireAll implements [store.Store].
+func (s *Store) AcquireAll(
+	ctx context.Context, members []store.Member, id string, when store.Timing,
+) (reply store.AcquireAllReply, receipt store.Receipt, err error) {
+	names, leases := make([]string, len(members)), make([]int64, len(members))
+	for i, m := range members {
+		names[i], leases[i] = m.Proto.Key(), m.Lease.Milliseconds()
+	}
+	var taken int64
+	a := &attempt{names: names, id: id, waits: true, insists: true}
+	a.take = func(b *pgx.Batch, notAfter int64) {
+		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
+	}
+	if receipt, err = s.timed(ctx, when, a, func() bool { return taken > 0 }); err != nil {
+		return reply, receipt, err
+	}
+	at := make(map[string]stands, len(names))
+	for _, one := range a.found {
+		at[one.name] = one
+	}
+	reply = store.AcquireAllReply{Status: store.Already, Fences: make([]int64, len(names))}
+	if taken > 0 {
+		reply.Status = store.Held
+	}
+	for i, name := range names {
+		one := at[name]
+		if !one.mine {
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left, lockedFor)}, receipt, nil
+		}
+		reply.Fences[i] = one.fence
+	}
+	return reply, receipt, nil
+}
+
+// Inspect implements [store.Protocol].
+func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
+	reply := store.InspectReply{PTTL: -1, Subscribers: -1}
+	var id *string
+	var left *int64
+	var wanted bool
+	err := l.store.query(ctx, "inspect", l.store.sql.inspect, []any{l.name}, func(row pgx.Row) error {
+		err := row.Scan(&id, &left, &reply.Fence, &wanted)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return store.InspectReply{}, err
+	}
+	if id != nil {
+		reply.PTTL = time.Duration(*left) * time.Millisecond
+		reply.Holders = []store.Holder{{ID: *id, Count: 1}}
+	}
+	return reply, nil
+}
+
+// Note implements [store.Noter].
+func (l *Lock) Note(ctx context.Context, note store.Note, take bool) (status store.Status, err error) {
+	text := &note.Text
+	if take {
+		text = nil
+	}
+	err = l.store.query(ctx, "note", l.store.sql.note, []any{l.name, note.ID, note.Fence, text},
+		func(row pgx.Row) error {
+			var holds, newest bool
+			err := row.Scan(&holds, &newest)
+			switch {
+			case errors.Is(err, pgx.ErrNoRows), err == nil && !holds:
+				status, err = store.Gone, nil
+			case err == nil && !newest:
+				status = store.Busy
+			case err == nil:
+				status = store.Done
+			}
+			return err
+		})
+	return status, err
+}
+
+// Noted implements [store.Noter].
+func (l *Lock) Noted(ctx context.Context) (note store.Note, err error) {
+	err = l.store.query(ctx, "noted", l.store.sql.noted, []any{l.name}, func(row pgx.Row) error {
+		err := row.Scan(&note.ID, &note.Fence, &note.Since, &note.Text)
+		if errors.Is(err, pgx.ErrNoRows) {
+			note, err = store.Note{}, nil
+		}
+		return err
+	})
+	return note, err
+}
+
+// Stands reports, in a transaction of the user, whether the lock has that id. If so, nobody takes it before the
+// transaction is over.
+func (l *Lock) Stands(ctx context.Context, tx pgx.Tx, id string) (bool, error) {
+	var one int
+	err := tx.QueryRow(ctx, l.store.sql.tx, pgx.QueryExecModeExec, l.name, id).Scan(&one)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,19 @@
+-- Renews holds. A row that is locked is skipped, so that one does not hold the others up. A hold whose lease is over is
+-- gone, and is not revived.
+--
+-- $1: names, $2: ids, $3: leases in ms
+-- returns, for each in its order: it was renewed; it stands; the clock in microseconds; the timeline
+WITH due AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS d (name, id, lease, nth)
+), locked AS MATERIALIZED (
+    SELECT name FROM {{table}} WHERE name = ANY ($1::text[]) ORDER BY name FOR NO KEY UPDATE SKIP LOCKED
+), renewed AS (
+    UPDATE {{table}} AS l
+    SET until = greatest(l.until, clock_timestamp() + due.lease * interval '1 millisecond')
+    FROM locked JOIN due USING (name)
+    WHERE l.name = locked.name AND l.id = due.id AND l.until > clock_timestamp()
+    RETURNING due.nth
+)
+SELECT r.nth IS NOT NULL, coalesce(l.id = due.id AND l.until > clock_timestamp(), false),
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+FROM due LEFT JOIN renewed AS r USING (nth) LEFT JOIN {{table}} AS l USING (name) ORDER BY due.nth

@@ -1,0 +1,13 @@
+-- Notes that this client listens for the release of locks that others have. It waits for a release that is under way,
+-- and then finds the row free and writes nothing: whoever sent this asks again. To look and to note are one step, so
+-- that no release comes between them unheard. A note that will last for half of the time is not written again.
+--
+-- $1: names, $2: id of the one that asks, $3: for how many ms
+WITH busy AS MATERIALIZED (
+    SELECT name FROM {{table}}
+    WHERE name = ANY ($1::text[]) AND until > clock_timestamp() AND id IS DISTINCT FROM $2::text
+        AND wanted < clock_timestamp() + $3::bigint * interval '0.5 millisecond'
+    ORDER BY name FOR NO KEY UPDATE
+)
+UPDATE {{table}} AS l SET wanted = clock_timestamp() + $3::bigint * interval '1 millisecond'
+FROM busy WHERE l.name = busy.name AND l.until > clock_timestamp()

@@ -1,0 +1,82 @@
+package pglock
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/client"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock/internal/pgstore"
+)
+
+// Options adjust a [Client]. The zero value of each means its default.
+type Options struct {
+	// Lease is for how long PostgreSQL keeps a hold that is not renewed: the time after which others get the lock of a
+	// process that died. It is renewed every third of that. Zero means 30 seconds; at least 100 ms. All clients that
+	// contend may have different ones.
+	Lease time.Duration
+
+	// MaxPoll is how often a waiter asks again that heard of no release. It bounds the wait behind a pooler that delivers
+	// no notifications. Zero means a second.
+	MaxPoll time.Duration
+
+	// MaxWait limits how long Lock waits, for handles without an option of their own. Zero means no limit.
+	MaxWait time.Duration
+
+	// ReleaseTimeout limits how long unlock and Close wait for PostgreSQL. Zero means 5 seconds.
+	ReleaseTimeout time.Duration
+
+	// Table is the table of locks, with or without its schema. All clients that contend use the same one. Zero means
+	// "holdfast_lock". [Migration] returns the statement that makes it. At most 63 bytes.
+	Table string
+
+	// MaxConns is how many connections the Client opens at most for what its callers wait for. Besides it opens up to two
+	// for renewals, and one that listens while callers wait. Zero means 4.
+	MaxConns int
+
+	// Observer receives events, for metrics and traces. Nil costs nothing.
+	Observer *lock.Observer
+
+	// Logger receives what an operator should know, as rlock.ClientOptions.Logger does. Nil means slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultTable = "holdfast_lock"
+	defaultConns = 4
+	mostConns    = 1000
+)
+
+// checked returns a checked copy with the defaults filled in, and the options that the clients of all stores have.
+func (o Options) checked() (Options, client.Options, error) {
+	general, err := client.Options{
+		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout, Observer: o.Observer,
+		Logger: o.Logger,
+	}.Checked()
+	if o.Table == "" {
+		o.Table = defaultTable
+	}
+	if problem := pgstore.Table(o.Table).Problem(); problem != "" && err == nil {
+		err = &lock.ArgumentError{Name: "Options.Table", Value: o.Table, Problem: problem}
+	}
+	switch {
+	case o.MaxConns == 0:
+		o.MaxConns = defaultConns
+	case (o.MaxConns < 0 || o.MaxConns > mostConns) && err == nil:
+		err = &lock.ArgumentError{Name: "Options.MaxConns", Value: o.MaxConns, Problem: "must be between 1 and 1000"}
+	}
+	return o, general, err
+}
+
+// Migration returns the statement that makes the table of locks, if it does not exist. Give it to the tool that
+// migrates your database, or execute it once. An empty name means the default. The user of the Client needs SELECT,
+// INSERT and UPDATE on the table, and nothing else.
+//
+// A name that [Options] would refuse is a *lock.ArgumentError.
+func Migration(table string) (string, error) {
+	o, _, err := Options{Table: table}.checked()
+	if err != nil {
+		return "", err
+	}
+	return pgstore.Schema(pgstore.Table(o.Table)), nil
+}
