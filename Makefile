@@ -15,18 +15,21 @@ help: ## list the targets
 demo: ## run the quickstart; needs nothing but Go
 	go run ./examples/quickstart
 
-test: ## run the tests that take no minutes, under the race detector, on a real server
+test: ## run the tests that take no minutes, under the race detector, on real servers
 	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
 	@scripts/setup-cc.sh
 	@scripts/test.sh fast
 
 test-all: ## run all others: histories, mutants, the fault matrix, topologies, Java, containers, other servers
 	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
 	@scripts/setup-cc.sh
 	@scripts/test.sh slow
 
 nightly: ## run what takes hours: the longest histories, and the tests of make test over and over
 	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
 	@scripts/setup-cc.sh
 	@scripts/nightly.sh
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs one thing with the system's package manager, if that works non-interactively:
 #
-#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium|postgresql|mariadb
+#	scripts/install.sh redis|cc|make|pip|jdk|jdk17|etcd|prometheus|chromium|postgresql|pgbouncer|mariadb
 #
 # Fails if it may not or cannot; the caller reports that to the user.
 set -eu
@@ -31,6 +31,7 @@ with_apt() {
 	etcd-server) service=etcd ;;
 	prometheus) service=prometheus ;;
 	postgresql) service=postgresql ;;
+	pgbouncer) service=pgbouncer ;;
 	mariadb-server) service=mariadb ;;
 	*) return 0 ;;
 	esac
@@ -86,6 +87,7 @@ dnf-chromium) install chromium-headless ;;
 apk-chromium) install chromium ;;
 apt-get-postgresql | apk-postgresql | brew-postgresql) install postgresql ;;
 dnf-postgresql) install postgresql-server ;;
+*-pgbouncer) install pgbouncer ;;
 apt-get-mariadb | dnf-mariadb) install mariadb-server ;;
 *-mariadb) install mariadb ;;
 # A JDK, the distribution's default or 17, and Maven.

@@ -131,7 +131,7 @@ func (l *ReplicatedClusterLab) takeOver(t testing.TB, node *Server, id string) {
 	})
 	Eventually(t, clusterLimit, func() bool {
 		for _, other := range l.Servers() {
-			if other.process.alive() && !l.serves(t, other, id) {
+			if other.process.Alive() && !l.serves(t, other, id) {
 				return false
 			}
 		}

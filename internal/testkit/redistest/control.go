@@ -12,7 +12,7 @@ import (
 // fails the test that started the server.
 func (s *Server) Kill() {
 	s.owner().Helper()
-	s.report("kill", s.process.kill())
+	s.report("kill", s.process.Kill())
 }
 
 // Restart starts a killed server again, on the same port, with the same arguments and in the
@@ -20,7 +20,7 @@ func (s *Server) Kill() {
 // disk.
 func (s *Server) Restart() {
 	s.owner().Helper()
-	if s.process.alive() {
+	if s.process.Alive() {
 		s.report("restart", errors.New("the server was not killed"))
 		return
 	}
@@ -31,13 +31,13 @@ func (s *Server) Restart() {
 // executed, and time goes on for the keys. It returns once the server stands still.
 func (s *Server) Stop() {
 	s.owner().Helper()
-	s.report("stop", s.process.freeze())
+	s.report("stop", s.process.Freeze())
 }
 
 // Continue lets a stopped server run again: it executes the requests that it received meanwhile.
 func (s *Server) Continue() {
 	s.owner().Helper()
-	s.report("continue", s.process.thaw())
+	s.report("continue", s.process.Thaw())
 }
 
 // owner returns the test that started the server, and may therefore disturb it.

@@ -6,11 +6,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/embedded"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
-
-// exampleServers are those that ServeExamples started. TestMain fills it before any test runs, and run empties it
-// after the last one, so it needs no mutex.
-var exampleServers []*embedded.Server
 
 // ServeExamples starts n servers inside this process for the examples of a package, and puts the address of the first
 // into the variable REDIS_ADDR of the environment, and all addresses into REDIS_NODES. A TestMain calls it before
@@ -26,7 +23,7 @@ func ServeExamples(n int) {
 			fmt.Fprintln(os.Stderr, "redistest:", err)
 			os.Exit(1)
 		}
-		exampleServers = append(exampleServers, server)
+		servers.AtEnd(func() error { server.Close(); return nil })
 		addrs = append(addrs, server.Addr())
 	}
 	for name, value := range map[string]string{"REDIS_ADDR": addrs[0], "REDIS_NODES": strings.Join(addrs, " ")} {
@@ -35,11 +32,4 @@ func ServeExamples(n int) {
 			os.Exit(1)
 		}
 	}
-}
-
-func stopExamples() {
-	for _, server := range exampleServers {
-		server.Close()
-	}
-	exampleServers = nil
 }

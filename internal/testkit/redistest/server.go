@@ -6,13 +6,19 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
+
+// busOffset is how far above its port a node of a cluster has another.
+const busOffset = 10000
 
 // startLimit bounds one start of a server.
 const startLimit = 30 * time.Second
@@ -20,11 +26,10 @@ const startLimit = 30 * time.Second
 // Server is a Redis server that belongs to a test.
 type Server struct {
 	t       testing.TB // the test that started it
-	port    int
-	claim   claim // of its port, if that was chosen for it
+	port    servers.Port
 	dir     string
 	ownDir  bool
-	process *process // nil: not made yet
+	process *servers.Process // nil: not made yet
 
 	mu           sync.Mutex // guards what follows
 	major, minor int
@@ -103,9 +108,13 @@ func launch(c config) (*Server, error) {
 }
 
 func launchOnce(c config) (s *Server, err error) {
-	s = &Server{port: c.port, dir: c.dir}
-	if s.port == 0 {
-		if s.port, s.claim, err = freePort(c.bus); err != nil {
+	s = &Server{port: servers.Port{Number: c.port}, dir: c.dir}
+	if c.port == 0 {
+		above := 0
+		if c.bus {
+			above = busOffset
+		}
+		if s.port, err = servers.ClaimPort(above); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +129,7 @@ func launchOnce(c config) (s *Server, err error) {
 		path, err = program()
 	}
 	if err == nil {
-		s.process = newProcess(path, s.dir, s.arguments(c))
+		s.process = &servers.Process{Path: path, Args: s.arguments(c), Log: filepath.Join(s.dir, "server.log")}
 		err = s.boot()
 	}
 	if err != nil {
@@ -136,28 +145,28 @@ func (s *Server) arguments(c config) []string {
 		args = []string{"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"}
 	}
 	args = append(args[:len(args):len(args)],
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port),
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.Number),
 		"--daemonize", "no", "--dir", s.dir)
 	return append(args, c.args...)
 }
 
 // boot starts the program and waits until it answers.
 func (s *Server) boot() error {
-	if err := s.process.start(); err != nil {
+	if err := s.process.Start(); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(startLimit)
 	var last error
-	for pause := newBackoff(); time.Now().Before(deadline); pause.sleep() {
-		if !s.process.alive() {
-			return fmt.Errorf("the server ended while starting: %s", s.process.output())
+	for pause := servers.NewBackoff(); time.Now().Before(deadline); pause.Sleep() {
+		if !s.process.Alive() {
+			return fmt.Errorf("the server ended while starting: %s", s.process.Output())
 		}
 		if last = s.greet(); last == nil {
 			return nil
 		}
 	}
 	return fmt.Errorf("the server did not answer on %s within %v: %w: %s",
-		s.Addr(), startLimit, last, s.process.output())
+		s.Addr(), startLimit, last, s.process.Output())
 }
 
 // greet checks that the server answers, and that it is ours: if two binaries raced for the
@@ -181,9 +190,9 @@ func (s *Server) greet() error {
 		return err
 	}
 	info := parseInfo(text)
-	pid := s.process.pid()
+	pid := s.process.Pid()
 	if got := info["process_id"]; got != strconv.Itoa(pid) {
-		return fmt.Errorf("port %d is served by process %s, not by %d", s.port, got, pid)
+		return fmt.Errorf("port %d is served by process %s, not by %d", s.port.Number, got, pid)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,10 +211,10 @@ func (s *Server) admin() *redis.Client {
 }
 
 // Addr returns the server's address, host and port.
-func (s *Server) Addr() string { return address(s.port) }
+func (s *Server) Addr() string { return s.port.Addr() }
 
 // Port returns the server's port.
-func (s *Server) Port() int { return s.port }
+func (s *Server) Port() int { return s.port.Number }
 
 // Dir returns the directory the server works in.
 func (s *Server) Dir() string { return s.dir }
@@ -232,11 +241,11 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 func (s *Server) close() error {
 	var errs []error
 	if s.process != nil {
-		errs = append(errs, s.process.kill())
+		errs = append(errs, s.process.Kill())
 	}
 	if s.ownDir {
 		errs = append(errs, os.RemoveAll(s.dir))
 	}
-	errs = append(errs, s.claim.release())
+	errs = append(errs, s.port.Release())
 	return errors.Join(errs...)
 }

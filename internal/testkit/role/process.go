@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 // patience bounds the wait for a line. Nothing is measured against it.
@@ -111,7 +111,7 @@ func (p *Process) Ended(limit time.Duration) error {
 // Freeze stops the process, and returns when it stands still.
 func (p *Process) Freeze() {
 	p.t.Helper()
-	require.NoError(p.t, redistest.Freeze(p.cmd.Process))
+	require.NoError(p.t, servers.Freeze(p.cmd.Process))
 }
 
 // Thaw has a stopped process go on.

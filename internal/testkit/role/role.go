@@ -13,7 +13,7 @@
 //
 //	func TestMain(m *testing.M) {
 //		role.Play()
-//		redistest.Main(m)
+//		servers.Main(m)
 //	}
 //
 // A test starts as many processes in a role as it needs:

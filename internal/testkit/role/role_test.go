@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 const patience = 30 * time.Second
@@ -32,7 +32,7 @@ var echo = role.New("echo", func(o orders) {
 
 func TestMain(m *testing.M) {
 	role.Play()
-	redistest.Main(m)
+	servers.Main(m)
 }
 
 func TestAConversation(t *testing.T) {

@@ -1,4 +1,4 @@
-package redistest
+package servers
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 func Eventually(t testing.TB, limit time.Duration, condition func() bool, message string) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
-	for pause := newBackoff(); ; pause.sleep() {
+	for pause := NewBackoff(); ; pause.Sleep() {
 		late := time.Now().After(deadline)
 		if condition() {
 			return
