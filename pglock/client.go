@@ -120,4 +120,3 @@ func (c *Client) opened() error {
 	}
 	return nil
 }
-

@@ -47,7 +47,7 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 // A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
 // roll back, or given up. What comes after the commit is best effort: the transaction stands, whatever becomes of it.
 func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
-	if ctx.Err() != nil || s.ends.Err() != nil {
+	if ctx.Err() != nil || s.conns.life.Err() != nil {
 		return store.ErrUnsent
 	}
 	at, ok := ctx.Deadline()
@@ -77,12 +77,12 @@ func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
 func (s *Store) connection(ctx context.Context, pool *pgxpool.Pool, at time.Time) (*pgxpool.Conn, error) {
 	waits, cancel := context.WithDeadline(context.WithValue(ctx, connecting{}, true), at)
 	defer cancel()
-	defer context.AfterFunc(s.ends, cancel)()
+	defer context.AfterFunc(s.conns.life, cancel)()
 	conn, err := pool.Acquire(waits)
 	switch {
 	case err == nil:
 		return conn, nil
-	case ctx.Err() != nil, s.ends.Err() != nil:
+	case ctx.Err() != nil, s.conns.life.Err() != nil:
 		return nil, store.ErrUnsent
 	}
 	return nil, unsent(err)

@@ -278,7 +278,7 @@ func (s *Store) AcquireAll(
 
 // Inspect implements [store.Protocol].
 func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
-	reply := store.InspectReply{PTTL: -1, Subscribers: -1}
+	reply := store.InspectReply{PTTL: -1}
 	var id *string
 	var left *int64
 	var wanted bool
@@ -291,6 +291,9 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	})
 	if err != nil {
 		return store.InspectReply{}, err
+	}
+	if wanted {
+		reply.Subscribers = 1 // at least: nobody is counted
 	}
 	if id != nil {
 		reply.PTTL = time.Duration(*left) * time.Millisecond

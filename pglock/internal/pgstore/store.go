@@ -102,7 +102,8 @@ func (s *Store) Others(_ string, receivers int64) int { return int(max(receivers
 // ListenWanted implements [store.Store]: no grant of this store is idle, so nobody has to tell that it is wanted.
 func (s *Store) ListenWanted() {}
 
-// End implements [store.Store].
+// End implements [store.Store]. No caller waits for an answer but where it would cost a connection to leave, so it ends
+// the listener alone.
 func (s *Store) End() { s.end() }
 
 // HangUp implements [store.Store].
