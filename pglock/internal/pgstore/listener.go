@@ -19,7 +19,7 @@ import (
 type listener struct {
 	store   *Store
 	running sync.WaitGroup
-	probes  int // that run sent
+	probes  atomic.Int64 // that were sent
 
 	deaf atomic.Bool // the last connection heard nothing
 }
@@ -32,7 +32,8 @@ const (
 	lastPause  = time.Second
 )
 
-var errDeaf = errors.New("LISTEN was accepted, but a message that was sent to the channel did not arrive")
+// ErrDeaf is the error of a connection that hears nothing.
+var ErrDeaf = errors.New("LISTEN was accepted, but a message that was sent to the channel did not arrive")
 
 // errEnded is that of a listener whose store ends.
 var errEnded = errors.New("the store ends")
@@ -55,7 +56,7 @@ func (l *listener) run() {
 		err := l.listen(l.store.ends)
 		l.store.hub.broke()
 		switch {
-		case errors.Is(err, errDeaf):
+		case errors.Is(err, ErrDeaf):
 			if !l.deaf.Swap(true) {
 				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: waiters "+
 					"in other processes notice a release only when they poll", "poll", l.store.poll.String())
@@ -74,24 +75,15 @@ func (l *listener) run() {
 
 // listen hears messages by one connection, until it breaks.
 func (l *listener) listen(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), probeLimit+l.store.host.Limit)
-	defer cancel()
-	conn, err := pgx.ConnectConfig(limited, l.store.conns.listening.Copy())
+	conn, err := l.connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.PgConn().Conn().Close() }() // nothing is under way that needs a farewell
-	channel := pgx.Identifier{l.store.table.channel()}.Sanitize()
-	if _, err := conn.Exec(limited, "LISTEN "+channel); err != nil {
-		return err
-	}
-	if err := l.probe(limited, conn); err != nil {
-		return err
-	}
+	defer conn.hangUp()
 	l.deaf.Store(false)
 	l.store.hub.stands()
 	for {
-		message, err := l.next(ctx, conn)
+		message, err := l.next(ctx, conn.Conn)
 		if err != nil {
 			return err
 		}
@@ -101,10 +93,43 @@ func (l *listener) listen(ctx context.Context) error {
 	}
 }
 
+// try connects, and leaves again.
+func (l *listener) try(ctx context.Context) error {
+	conn, err := l.connect(ctx)
+	if err == nil {
+		conn.hangUp()
+	}
+	return err
+}
+
+// ear is a connection that listens.
+type ear struct{ *pgx.Conn }
+
+// hangUp ends the connection. Nothing is under way on it that needs a farewell.
+func (e ear) hangUp() { _ = e.PgConn().Conn().Close() }
+
+// connect makes a connection that hears what is sent to the channel.
+func (l *listener) connect(ctx context.Context) (ear, error) {
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), probeLimit+l.store.host.Limit)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(limited, l.store.conns.listening.Copy())
+	if err != nil {
+		return ear{}, err
+	}
+	channel := pgx.Identifier{l.store.table.channel()}.Sanitize()
+	if _, err = conn.Exec(limited, "LISTEN "+channel); err == nil {
+		err = l.probe(limited, conn)
+	}
+	if err != nil {
+		ear{conn}.hangUp()
+		return ear{}, err
+	}
+	return ear{conn}, nil
+}
+
 // probe sends a message by another connection, and waits for it.
 func (l *listener) probe(ctx context.Context, conn *pgx.Conn) error {
-	l.probes++
-	token := fmt.Sprintf("?%s %d", l.store.host.Client, l.probes)
+	token := fmt.Sprintf("?%s %d", l.store.host.Client, l.probes.Add(1))
 	err := l.store.send(l.store.Within(ctx, l.store.host.Limit), l.store.conns.traffic, request{
 		name: "probe", calls: 1,
 		within: func(b *pgx.Batch) { b.Queue("SELECT pg_notify($1::text, $2::text)", l.store.table.channel(), token) },
@@ -123,7 +148,7 @@ func (l *listener) probe(ctx context.Context, conn *pgx.Conn) error {
 		case l.store.ends.Err() != nil:
 			return errEnded
 		case waits.Err() != nil:
-			return errDeaf
+			return ErrDeaf
 		default:
 			return err
 		}

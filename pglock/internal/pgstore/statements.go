@@ -15,7 +15,7 @@ var files embed.FS
 type statements struct {
 	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look string
 	release, releaseMany, notify, renew, inspect, note, noted            string
-	list, tx                                                             string
+	list, tx, server                                                     string
 }
 
 const commit = "COMMIT"
@@ -29,7 +29,7 @@ func statementsOf(table string) *statements {
 		release:     strings.ReplaceAll(of("release"), "{{skip}}", one),
 		releaseMany: strings.ReplaceAll(of("release"), "{{skip}}", many),
 		notify:      of("notify"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
-		list: of("list"), tx: of("tx"),
+		list: of("list"), tx: of("tx"), server: of("server"),
 	}
 }
 

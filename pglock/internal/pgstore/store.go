@@ -149,30 +149,6 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// Site is what is found of the server and the table.
-type Site struct {
-	Standby, Table, Permanent bool
-	Reads, Inserts, Updates   bool
-	Columns                   []string
-	micros                    int64
-	timeline                  string
-}
-
-// Site asks the server about itself and the table.
-func (s *Store) Site(ctx context.Context) (found Site, err error) {
-	at, _ := ctx.Deadline()
-	conn, err := s.connection(ctx, s.conns.traffic, at)
-	if err != nil {
-		return found, err
-	}
-	defer conn.Release()
-	within, cancel := context.WithDeadline(s.conns.life, at)
-	defer cancel()
-	err = conn.QueryRow(within, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
-		&found.Table, &found.Permanent, &found.Reads, &found.Inserts, &found.Updates, &found.Columns)
-	return found, meaning(err)
-}
-
 // query sends a transaction that reads one row of a statement.
 func (s *Store) query(
 	ctx context.Context, name, sql string, args []any, read func(pgx.Row) error,

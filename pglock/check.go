@@ -1,0 +1,167 @@
+package pglock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock/internal/pgstore"
+)
+
+const (
+	leastVersion  = 14_00_00
+	trialName     = "holdfast:check"
+	oldSnapshot   = 10 * time.Minute
+	oldestForHOT  = 10_000  // dead row versions, above which pruning does not keep up
+	largeForLocks = 8 << 20 // bytes of a table with so many dead versions
+)
+
+// Check finds out whether a PostgreSQL suits locks, and the Client the PostgreSQL: version, round trip and lease, the
+// table and the rights on it, notifications, durability, standbys, what keeps old row versions, and a trial lock. It
+// takes a lock of the name "holdfast:check" and changes nothing else. What this user may not see is a finding that says
+// so.
+func Check(ctx context.Context, c *Client) []lock.Finding {
+	if err := c.opened(); err != nil {
+		return []lock.Finding{{Name: "client", Level: lock.LevelFailure, Text: err.Error()}}
+	}
+	if ctx == nil {
+		return []lock.Finding{{Name: "client", Level: lock.LevelFailure, Text: "the context must not be nil"}}
+	}
+	began := time.Now()
+	site, err := c.store.Site(c.store.Within(ctx, c.limit()))
+	if err != nil {
+		return []lock.Finding{{Name: "connection", Level: lock.LevelFailure, Text: c.unanswered(ctx, err).Error()}}
+	}
+	all := []lock.Finding{c.roundTrip(time.Since(began)), c.tableFinding(&site)}
+	server, err := c.store.Server(c.store.Within(ctx, c.limit()))
+	if err != nil {
+		text := "the server did not say how it is set up: " + c.unanswered(ctx, err).Error()
+		all = append(all, lock.Finding{Name: "server", Level: lock.LevelWarning, Text: text})
+	} else {
+		all = append(all, version(&server), durability(&server), standbys(&server), bloat(&server))
+	}
+	if all[1].Level == lock.LevelFailure {
+		return all
+	}
+	return append(all, c.notifications(ctx), c.trial(ctx))
+}
+
+func (c *Client) unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return engine.ContextError(ctx)
+	}
+	kind, cause := words.Unanswered(err)
+	return fmt.Errorf("%w: %w", kind, cause)
+}
+
+func ok(name, format string, args ...any) lock.Finding {
+	return lock.Finding{Name: name, Text: fmt.Sprintf(format, args...)}
+}
+
+func warning(name, format string, args ...any) lock.Finding {
+	return lock.Finding{Name: name, Level: lock.LevelWarning, Text: fmt.Sprintf(format, args...)}
+}
+
+func failure(name, format string, args ...any) lock.Finding {
+	return lock.Finding{Name: name, Level: lock.LevelFailure, Text: fmt.Sprintf(format, args...)}
+}
+
+// roundTrip compares how long a first answer took, which includes a connection, with the time that a request has.
+func (c *Client) roundTrip(took time.Duration) lock.Finding {
+	if took > c.limit()/2 {
+		return warning("connection", "the first answer took %v, and a request has %v: use a longer Lease",
+			took.Round(time.Millisecond), c.limit())
+	}
+	return ok("connection", "the first answer took %v, the connection included", took.Round(time.Millisecond))
+}
+
+func (c *Client) tableFinding(site *pgstore.Site) lock.Finding {
+	if site.Standby {
+		return failure("table", "the server is a standby: let the pool connect to the primary "+
+			"(target_session_attrs=read-write)")
+	}
+	if problem, _ := site.Problem(); problem != "" {
+		return failure("table", "table %s %s", c.table, problem)
+	}
+	return ok("table", "table %s is there, and this user may use it", c.table)
+}
+
+func version(s *pgstore.Server) lock.Finding {
+	text := fmt.Sprintf("PostgreSQL %d.%d", s.Version/10000, s.Version%10000)
+	if s.Version < leastVersion {
+		return warning("version", "%s is older than 14, the oldest that is known to work", text)
+	}
+	return ok("version", "%s", text)
+}
+
+// durability says what a crash costs. That commits do not wait for the disk by default (synchronous_commit) does not
+// matter: those of acquisitions and renewals do, whatever the default.
+func durability(s *pgstore.Server) lock.Finding {
+	switch {
+	case !s.Fsync:
+		return failure("durability", "fsync is off: a crash of the machine may lose locks that are held, or the database")
+	case !s.FullPages:
+		return warning("durability", "full_page_writes is off: a crash of the machine may damage the table of locks")
+	}
+	return ok("durability", "what was granted is on the disk of the server before anybody holds it")
+}
+
+func standbys(s *pgstore.Server) lock.Finding {
+	switch {
+	case s.StandbyNames == "" && s.Standbys > 0:
+		return warning("standbys", "%d standbys follow, and none is synchronous: if one is promoted, locks that it had not "+
+			"received are free while they are held; set synchronous_standby_names", s.Standbys)
+	case s.StandbyNames != "" && s.Synchronous == 0:
+		return failure("standbys", "synchronous_standby_names is %q, and no such standby follows: nothing can be committed",
+			s.StandbyNames)
+	case s.StandbyNames != "":
+		return ok("standbys", "synchronous_standby_names is %q, and %d of %d standbys are waited for", s.StandbyNames,
+			s.Synchronous, s.Standbys)
+	}
+	return ok("standbys", "no standby follows, as far as this user may see")
+}
+
+// bloat says whether old versions of rows pile up, which makes each request read them all.
+func bloat(s *pgstore.Server) lock.Finding {
+	switch {
+	case s.OldestSnapshot > oldSnapshot:
+		return warning("bloat", "a transaction has been open for %v, and keeps old versions of rows from being removed: "+
+			"every request reads those of its lock; end it", s.OldestSnapshot.Round(time.Second))
+	case s.DeadVersions > oldestForHOT && s.SizeByte > largeForLocks:
+		return warning("bloat", "the table has %d dead row versions and %d MB: look for transactions, replication slots or "+
+			"prepared transactions that keep them", s.DeadVersions, s.SizeByte>>20)
+	}
+	return ok("bloat", "the table has %d dead row versions and %d kB", s.DeadVersions, s.SizeByte>>10)
+}
+
+func (c *Client) notifications(ctx context.Context) lock.Finding {
+	err := c.store.Hears(ctx)
+	switch {
+	case err == nil:
+		return ok("notifications", "a release is heard at once by those who wait in other processes")
+	case errors.Is(err, pgstore.ErrDeaf):
+		return warning("notifications", "%v, as behind a pooler in transaction mode: those who wait in other processes "+
+			"notice a release when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)
+	}
+	return warning("notifications", "it is not known whether releases are heard: %v", c.unanswered(ctx, err))
+}
+
+// trial takes a lock, looks at it, and releases it. Another Check that has it is waited for.
+func (c *Client) trial(ctx context.Context) lock.Finding {
+	began := time.Now()
+	l := c.Lock(trialName, lock.MaxWait(time.Minute))
+	err := l.Do(ctx, func(ctx context.Context) error {
+		info, err := l.Inspect(ctx)
+		if err == nil && info.Held != 1 {
+			err = errors.New("the lock that was taken is held by nobody")
+		}
+		return err
+	})
+	if err != nil {
+		return failure("trial", "a trial lock failed: %v", err)
+	}
+	return ok("trial", "a trial lock was taken, looked at and released in %v", time.Since(began).Round(time.Millisecond))
+}

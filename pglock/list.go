@@ -1,0 +1,90 @@
+package pglock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock/internal/pgstore"
+)
+
+// listPage is how many rows one statement of [List] reads.
+const listPage = 500
+
+// List tells the locks in the table whose names match a pattern of LIKE, in the order of their names: "order:%", or "%"
+// for all. An empty one is a *lock.ArgumentError. A name that was locked once stays in the table and is told, also if
+// nobody holds it: skip those that are [lock.Entry.Free]. What changes while List reads may be told as it was or as it
+// is. An error ends it.
+func List(ctx context.Context, c *Client, pattern string) iter.Seq2[lock.Entry, error] {
+	return func(yield func(lock.Entry, error) bool) {
+		err := c.opened()
+		if err == nil && pattern == "" {
+			err = &lock.ArgumentError{Name: "pattern", Problem: `must not be empty; "%" matches every name`}
+		}
+		if err == nil && ctx == nil {
+			err = &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+		}
+		for behind := ""; err == nil; {
+			var rows []pgstore.Row
+			if err = ctx.Err(); err == nil {
+				rows, err = c.store.List(c.store.Within(ctx, c.limit()), pattern, behind, listPage)
+			}
+			for _, row := range rows {
+				if !yield(c.entry(row), nil) {
+					return
+				}
+				behind = row.Name
+			}
+			if err == nil && len(rows) < listPage {
+				return
+			}
+		}
+		yield(lock.Entry{}, unlisted(ctx, err))
+	}
+}
+
+// limit is how long one statement may take.
+func (c *Client) limit() time.Duration { return request.CommandLimit(c.core.Lease) }
+
+func (c *Client) entry(row pgstore.Row) lock.Entry {
+	e := lock.Entry{Name: row.Name, Kind: lock.KindLock, Fence: row.Fence}
+	if row.Fence > 0 {
+		e.Since = time.UnixMicro(row.Fence)
+	}
+	if row.Wanted {
+		e.Waiters = 1
+	}
+	if row.ID != "" {
+		e.Held = 1
+		e.Holders = []lock.Holder{{
+			ID: row.ID, Count: 1, TTL: row.TTL, Fence: row.Fence, Mine: strings.HasPrefix(row.ID, c.core.ClientID+":"),
+		}}
+	}
+	return e
+}
+
+// words are the errors of this store.
+var words = vocabulary.Errors(pgstore.Name)
+
+// unlisted is the error of a call that reads what others have.
+func unlisted(ctx context.Context, err error) error {
+	var bad *lock.ArgumentError
+	switch {
+	case errors.As(err, &bad):
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("pglock: cannot list locks: %w", engine.ContextError(ctx))
+	case errors.Is(err, store.ErrUnsent):
+		return fmt.Errorf("pglock: cannot list locks: %w", lock.ErrClosed)
+	}
+	kind, cause := words.Unanswered(err)
+	return fmt.Errorf("pglock: cannot list locks: %w: %w", kind, cause)
+}
