@@ -100,6 +100,15 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
+// hangUp ends a connection without a farewell. One that is encrypted would wait until it has said one.
+func hangUp(conn *pgconn.PgConn) {
+	raw := conn.Conn()
+	if over, ok := raw.(interface{ NetConn() net.Conn }); ok {
+		raw = over.NetConn()
+	}
+	_ = raw.Close()
+}
+
 const (
 	// warning is the code of a warning without a code of its own. PostgreSQL has one for a commit whose wait for its
 	// synchronous standbys was ended by an operator: it stands here, and perhaps nowhere else.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -34,13 +35,20 @@ func (w *window) Deadline() (time.Time, bool) { return w.at, true }
 
 // Within implements [store.Store].
 func (s *Store) Within(ctx context.Context, limit time.Duration) context.Context {
-	return &window{ctx, time.Now().Add(limit)}
+	at := time.Now().Add(limit)
+	if all, ok := ctx.Value(withinAll{}).(time.Time); ok && all.Before(at) {
+		at = all
+	}
+	return &window{ctx, at}
 }
 
 // WithinAll implements [store.Store].
 func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context.Context {
-	return s.Within(ctx, min(limit, all))
+	return s.Within(context.WithValue(ctx, withinAll{}, time.Now().Add(all)), limit)
 }
+
+// withinAll is in the context of requests that end by an instant, whatever limit each has.
+type withinAll struct{}
 
 // send sends a request by a connection of a pool, and reads the answers.
 //
@@ -98,7 +106,7 @@ func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
 	b.Queue(s.sql.begin)
 	b.Queue(s.sql.limits, strconv.FormatInt(max(limit, 1), 10), r.relied)
 	r.within(b)
-	b.Queue(commit).Exec(func(tag pgconnTag) error {
+	b.Queue(commit).Exec(func(tag pgconn.CommandTag) error {
 		if committed = tag.String() == commit; !committed {
 			return fmt.Errorf("the transaction ended with %s", tag)
 		}
@@ -108,10 +116,8 @@ func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
 		r.after(b)
 	}
 	err := conn.SendBatch(ctx, b).Close()
-	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
-		if _, failed := conn.Exec(ctx, "ROLLBACK"); failed != nil {
-			_ = conn.Conn().Close(ctx)
-		}
+	if err != nil {
+		abort(ctx, conn.Conn().PgConn())
 	}
 	switch {
 	case err != nil && !committed:
@@ -120,4 +126,17 @@ func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
 		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.Conn().PgConn().CustomData()[warned]))}
 	}
 	return nil
+}
+
+// abort leaves nothing of a transaction that failed. A connection that is given up ends at once: the client library would
+// wait for what the server still has to say, and its place in the pool would be taken meanwhile.
+func abort(ctx context.Context, conn *pgconn.PgConn) {
+	if conn.TxStatus() == 'E' && !conn.IsClosed() {
+		if conn.Exec(ctx, "ROLLBACK").Close() == nil {
+			return
+		}
+	}
+	if conn.IsClosed() {
+		hangUp(conn)
+	}
 }

@@ -9,8 +9,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-type pgconnTag = pgconn.CommandTag
-
 // unsent is the meaning of an error without which the request would have been sent: no connection could be had.
 func unsent(err error) error {
 	var refused *pgconn.PgError

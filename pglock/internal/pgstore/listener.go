@@ -79,11 +79,11 @@ func (l *listener) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.hangUp()
+	defer hangUp(conn.PgConn())
 	l.deaf.Store(false)
 	l.store.hub.stands()
 	for {
-		message, err := l.next(ctx, conn.Conn)
+		message, err := l.next(ctx, conn)
 		if err != nil {
 			return err
 		}
@@ -97,34 +97,28 @@ func (l *listener) listen(ctx context.Context) error {
 func (l *listener) try(ctx context.Context) error {
 	conn, err := l.connect(ctx)
 	if err == nil {
-		conn.hangUp()
+		hangUp(conn.PgConn())
 	}
 	return err
 }
 
-// ear is a connection that listens.
-type ear struct{ *pgx.Conn }
-
-// hangUp ends the connection. Nothing is under way on it that needs a farewell.
-func (e ear) hangUp() { _ = e.PgConn().Conn().Close() }
-
 // connect makes a connection that hears what is sent to the channel.
-func (l *listener) connect(ctx context.Context) (ear, error) {
+func (l *listener) connect(ctx context.Context) (*pgx.Conn, error) {
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), probeLimit+l.store.host.Limit)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(limited, l.store.conns.listening.Copy())
 	if err != nil {
-		return ear{}, err
+		return nil, err
 	}
 	channel := pgx.Identifier{l.store.table.channel()}.Sanitize()
 	if _, err = conn.Exec(limited, "LISTEN "+channel); err == nil {
 		err = l.probe(limited, conn)
 	}
 	if err != nil {
-		ear{conn}.hangUp()
-		return ear{}, err
+		hangUp(conn.PgConn())
+		return nil, err
 	}
-	return ear{conn}, nil
+	return conn, nil
 }
 
 // probe sends a message by another connection, and waits for it.
