@@ -75,6 +75,9 @@ func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
 	if s.host.OnCommand != nil {
 		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
 	}
+	if unusable(err) {
+		s.checked.Store(false) // the next call says what is wrong with it
+	}
 	if store.FaultOf(err) == store.FaultAmbiguous && time.Until(at) > 0 {
 		pool.Reset() // the connection broke, and others to the same server may have done so too
 	}

@@ -47,7 +47,23 @@ func meaning(err error) error {
 }
 
 // denied reports that the server refuses this user: a right is missing, or the credentials are wrong.
-func denied(code string) bool { return code == "42501" || strings.HasPrefix(code, "28") }
+func denied(code string) bool { return code == noRight || strings.HasPrefix(code, "28") }
+
+// noRight is the code of a right that is missing.
+const noRight = "42501"
+
+// unusable reports that the table is not as it was found to be.
+func unusable(err error) bool {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case noRight, "42P01", "42703": // no such table, no such column
+		return true
+	}
+	return false
+}
 
 // passes reports a refusal that may be over the next time: a conflict with another transaction (40), a lock that was
 // not to be had in time (55P03), too few resources (53), a server that starts or stops (57), an object that is being

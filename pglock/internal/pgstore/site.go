@@ -2,15 +2,18 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Site is what is found of the table, by the user of the store, and of the server's clock.
 type Site struct {
 	Standby, Table, Permanent bool
 	Reads, Inserts, Updates   bool
+	Hidden                    string // why this user may not even look for the table; "": it may
 	Columns                   []string
 	micros                    int64
 	timeline                  string
@@ -19,8 +22,13 @@ type Site struct {
 // Site asks the server about itself and the table.
 func (s *Store) Site(ctx context.Context) (found Site, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
+		err := conn.QueryRow(ctx, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
 			&found.Table, &found.Permanent, &found.Reads, &found.Inserts, &found.Updates, &found.Columns)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == noRight {
+			found, err = Site{Hidden: refused.Message}, nil
+		}
+		return err
 	})
 	return found, err
 }
