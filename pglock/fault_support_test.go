@@ -82,6 +82,12 @@ func isFree(t testing.TB, of, name string) {
 	}, "the lock is free")
 }
 
+// psql runs statements in a database.
+func psql(t testing.TB, of, statements string) string {
+	t.Helper()
+	return pgtest.Run(t, of, statements)
+}
+
 func eventually(t testing.TB, condition func() bool, what string) {
 	t.Helper()
 	pgtest.Eventually(t, condition, what)
@@ -97,11 +103,12 @@ func proxied(t testing.TB, opts pglock.Options, adapt ...func(*pgxpool.Config)) 
 	return proxy, url, client(t, pool(t, proxy.To(url), adapt...), opts)
 }
 
-// warm has a client make its connections and learn the server's clock.
-func warm(t testing.TB, c *pglock.Client) {
+// warm has a client make connections, learn the server's clock, and make the rows of locks.
+func warm(t testing.TB, c *pglock.Client, names ...string) {
 	t.Helper()
-	_, unlock := take(t, within(t), c.Lock("warm"))
-	require.NoError(t, unlock())
+	for _, name := range append(names, "warm") {
+		taken(t, c.Lock(name))
+	}
 }
 
 // taken takes a lock and gives it back.
