@@ -64,6 +64,8 @@ func (s *ShortfallError) Short() bool {
 func (s *ShortfallError) Error() string {
 	text := fmt.Sprintf("%d of %d replicas confirmed the write in time", s.Got, s.Want)
 	switch {
+	case !s.Fsync && s.Want == 0:
+		text = "the write is not confirmed"
 	case s.Fsync && !s.Primary:
 		text = "the primary did not confirm in time that the write is on its disk"
 	case s.Fsync:
