@@ -154,6 +154,12 @@ const (
 	warned  = "holdfast: warning"
 )
 
+// reset closes connections as soon as nobody uses them.
+func (c *conns) reset() {
+	c.traffic.Reset()
+	c.renewal.Reset()
+}
+
 // close closes all connections, and returns when they are.
 func (c *conns) close() {
 	c.hangUp()

@@ -116,7 +116,8 @@ func (s *Store) Wait() {
 }
 
 // observe takes in what an answer told of the server: its clock, and its timeline, which changes when a standby is
-// promoted. Those who hold something then find out at once whether the new primary knows of it.
+// promoted. Connections to the old primary, which may be there still, are then left, and those who hold something find
+// out at once whether the new one knows of it.
 func (s *Store) observe(sent time.Duration, micros int64, timeline string) {
 	s.clocks.Observe(node, sent, s.host.Clock.Now(), micros)
 	if timeline == "" {
@@ -127,6 +128,7 @@ func (s *Store) observe(sent time.Duration, micros int64, timeline string) {
 	s.timeline = timeline
 	s.mu.Unlock()
 	if replaced {
+		s.conns.reset()
 		s.host.Replaced()
 	}
 }
