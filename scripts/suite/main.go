@@ -51,7 +51,7 @@ func rank(path string) int {
 // partOf returns the part of a package of a module.
 func partOf(of string) part {
 	switch of {
-	case module:
+	case module, module + "/pglock":
 		return fast
 	case module + "/integration":
 		return slow

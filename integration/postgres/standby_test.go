@@ -1,4 +1,4 @@
-package faulttest_test
+package postgres_test
 
 import (
 	"context"
