@@ -33,11 +33,11 @@ import (
 // From Tx on, the transaction has the row of the lock locked (FOR KEY SHARE). Renewals and unlock pass that; other
 // clients are told that the lock is busy until the transaction is over, also after unlock, MaxHold, Break or the end of
 // the lease have ended the hold, and Export waits for it. The hold does not pass to another caller of this process
-// without a request any more. So end the transaction soon. It may be committed after the hold has ended, too, under a
-// context that has not: nobody else has had the lock before that. A process that stops in the middle of a transaction
-// keeps the lock from others for as long as PostgreSQL keeps the transaction, whatever the lease is: set
-// idle_in_transaction_session_timeout. A savepoint in which Tx was called, and that is rolled back, takes the row's
-// lock with it.
+// without a request any more. So end the transaction soon; nobody is told of its end, and who waits asks again every 50
+// ms. It may be committed after the hold has ended, too, under a context that has not: nobody else has had the lock
+// before that. A process that stops in the middle of a transaction keeps the lock from others for as long as PostgreSQL
+// keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. A savepoint in which Tx was
+// called, and that is rolled back, takes the row's lock with it.
 //
 // Roll back after any error. It is that of Held if ctx carries no live hold: lock.ErrNotHeld, or a *lock.LostError. If
 // PostgreSQL says that the hold is gone, it is a *lock.LostError, and the context of the hold ends. It is a

@@ -297,7 +297,7 @@ func TestAHoldThatEndsWhileTxWaits(t *testing.T) {
 	require.NoError(t, err)
 	tx, result, released := a.begin(t, pgx.TxOptions{}), make(chan error, 1), make(chan error, 1)
 	go func() { result <- pglock.Tx(held, tx, l) }()
-	a.waiting(t, "1")
+	waiting(t, a, result)
 	go func() { released <- unlock() }()
 	require.ErrorIs(t, await(t, result, "Tx"), lock.ErrNotHeld)
 	require.NoError(t, inTheWay.Rollback(within(t)))

@@ -75,13 +75,14 @@ func (a arena) begin(t testing.TB, opts pgx.TxOptions) pgx.Tx {
 // end ends the leases of all holds at the server, as its clock would. No client knows of it.
 func (a arena) end(t testing.TB) { pgtest.Run(t, a.own, "UPDATE holdfast_lock SET until = 'epoch'") }
 
-// waiting waits until so many sessions of the database wait for a row.
-func (a arena) waiting(t testing.TB, sessions string) {
+// waiting waits until a session of the database waits for a row, and fails the test if what it does is done before.
+func waiting[T any](t testing.TB, a arena, done <-chan T) {
 	t.Helper()
 	pgtest.Eventually(t, func() bool {
-		return sessions == pgtest.Run(t, a.own, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "+
-			"AND datname = current_database()")
-	}, "they wait")
+		return len(done) > 0 || "1" == pgtest.Run(t, a.own, "SELECT count(*) FROM pg_stat_activity "+
+			"WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	}, "it waits")
+	require.Empty(t, done, "it should wait for the row")
 }
 
 // asking is a client that counts the requests by which it asked for locks, and which were answered.
@@ -111,12 +112,12 @@ type taken struct {
 // lockLater locks in a goroutine, and returns when the caller has to wait.
 func (c asking) lockLater(t testing.TB, name string) <-chan taken {
 	t.Helper()
-	result, ctx := make(chan taken, 1), within(t)
+	result, ctx, before := make(chan taken, 1), within(t), c.Stats().Waiters
 	go func() {
 		held, unlock, err := c.Lock(name).Lock(ctx)
 		result <- taken{held, unlock, err}
 	}()
-	pgtest.Eventually(t, func() bool { return c.Stats().Waiters == 1 }, "it waits")
+	pgtest.Eventually(t, func() bool { return c.Stats().Waiters == before+1 }, "it waits")
 	return result
 }
 
@@ -126,6 +127,22 @@ func (c asking) asksInVain(t testing.TB, result <-chan taken) {
 	since := c.asked.Load()
 	pgtest.Eventually(t, func() bool { return c.asked.Load() >= since+5 || len(result) > 0 }, "it asks")
 	require.Empty(t, result, "nobody else has the lock before the transaction is over")
+}
+
+// inTurn has two callers lock, one after the other, and returns what the first one has and the second one waits for. If
+// they are of one process, both have waited for another one: then the hold would pass between them in memory.
+func inTurn(t testing.TB, before, first, second asking) (mine taken, result <-chan taken) {
+	t.Helper()
+	if first != second {
+		held, unlock := take(t, within(t), first.Lock("n"))
+		return taken{held: held, unlock: unlock}, second.lockLater(t, "n")
+	}
+	_, unlock := take(t, within(t), before.Lock("n"))
+	waits, result := first.lockLater(t, "n"), second.lockLater(t, "n")
+	require.NoError(t, unlock())
+	mine = await(t, waits, "the first turn")
+	require.NoError(t, mine.err)
+	return mine, result
 }
 
 func busy(t testing.TB, c *pglock.Client, name string) {
@@ -178,11 +195,10 @@ func TestTheNextComesAfterTheCommit(t *testing.T) {
 						second = a.client(t)
 					}
 					l := first.Lock("n")
-					held, unlock := take(t, within(t), l)
-					tx := a.work(t, held, l, "first")
-					result := second.lockLater(t, "n")
+					mine, result := inTurn(t, third, first, second)
+					tx := a.work(t, mine.held, l, "first")
 
-					end(t, a, first.Client, held, unlock)
+					end(t, a, first.Client, mine.held, mine.unlock)
 					second.asksInVain(t, result)
 					busy(t, third.Client, "n")
 					require.NoError(t, tx.Commit(within(t)))
@@ -258,10 +274,10 @@ func TestTxInNestedLevels(t *testing.T) {
 	a := ways["directly"](t)
 	c := a.client(t)
 	l := c.Lock("n")
-	outer, unlockOuter := take(t, within(t), l)
+	mine, result := inTurn(t, a.client(t), c, c)
+	outer, unlockOuter := mine.held, mine.unlock
 	inner, unlockInner := take(t, outer, l)
 	tx := a.work(t, inner, l, "first")
-	result := c.lockLater(t, "n")
 	require.NoError(t, unlockInner())
 	require.ErrorIs(t, pglock.Tx(inner, tx, l), context.Canceled, "nothing is sent under a context that has ended")
 	require.NoError(t, pglock.Tx(context.WithoutCancel(inner), tx, l), "which carries the outer level, as for Held")
@@ -292,7 +308,7 @@ func TestExportWaitsForTheCommit(t *testing.T) {
 		token <- text
 	}()
 	require.ErrorIs(t, ended(t, held), lock.ErrReleased)
-	a.waiting(t, "1")
+	waiting(t, a, token)
 	require.ErrorIs(t, pglock.Tx(held, tx, l), lock.ErrNotHeld)
 	require.NoError(t, tx.Commit(within(t)))
 	text := await(t, token, "Export")
