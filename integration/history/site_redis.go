@@ -4,61 +4,71 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// ground is the site of a run: its servers and their admin clients.
-type ground struct {
+// redisGround are the servers of a run on Redis, and their admin clients.
+type redisGround struct {
+	t        testing.TB
 	servers  []*redistest.Server // the servers that hold keys
 	admins   []*redis.Client     // straight to each of them
 	cluster  *redistest.ClusterLab
 	sentinel *redistest.SentinelLab
 }
 
-// build starts the servers of a run, and the seats of its clients.
-func (r *run) build(lab *lenient) {
+// buildRedis starts the servers of a run on Redis, and makes the paths to them.
+func (r *run) buildRedis(lab *lenient) ground {
+	g := &redisGround{t: r.t}
+	r.redis = g
 	addr := ""
 	switch r.cfg.Site {
 	case Cluster:
-		r.cluster = redistest.Cluster(lab, 3)
-		addr = strings.Join(r.cluster.Addrs(), ",")
-		for i := range r.cluster.Len() {
-			r.servers = append(r.servers, r.cluster.Node(i))
+		g.cluster = redistest.Cluster(lab, 3)
+		addr = strings.Join(g.cluster.Addrs(), ",")
+		for i := range g.cluster.Len() {
+			g.servers = append(g.servers, g.cluster.Node(i))
 		}
 	case Sentinel:
-		r.sentinel = redistest.Sentinel(lab)
-		opts := r.sentinel.Options()
+		g.sentinel = redistest.Sentinel(lab)
+		opts := g.sentinel.Options()
 		addr = opts.MasterName + "," + strings.Join(opts.SentinelAddrs, ",")
-		r.servers = r.sentinel.Servers()
+		g.servers = g.sentinel.Servers()
 		r.calm(opts.MasterName)
 	default:
-		r.servers = []*redistest.Server{redistest.Start(lab)}
+		g.servers = []*redistest.Server{redistest.Start(lab)}
 	}
-	for _, s := range r.servers {
+	for _, s := range g.servers {
 		admin := redis.NewClient(&redis.Options{Addr: s.Addr(), ReadTimeout: 30 * time.Second, MaxRetries: 3})
 		r.t.Cleanup(func() { _ = admin.Close() })
-		r.admins = append(r.admins, admin)
+		g.admins = append(g.admins, admin)
 	}
-	for i := range r.cfg.Clients {
-		s := &seat{number: i, addr: addr}
+	for _, s := range r.seats {
+		s.addr = addr
 		if r.cfg.Site == Single {
-			s.proxy = faultproxy.Start(lab, r.servers[0].Addr())
+			s.proxy = faultproxy.Start(lab, g.servers[0].Addr())
 			s.addr = s.proxy.Addr()
 		}
-		r.seats = append(r.seats, s)
 	}
+	return g
 }
 
 // calm keeps the Sentinels from considering a slow primary dead: an unprepared failover would forget what
 // the replica has not received.
 func (r *run) calm(primary string) {
-	for _, s := range r.sentinel.Sentinels() {
+	for _, s := range r.redis.sentinel.Sentinels() {
 		rdb := redis.NewClient(&redis.Options{Addr: s.Addr()})
 		err := rdb.Do(context.Background(), "sentinel", "set", primary, "down-after-milliseconds", 60_000).Err()
 		if err := errors.Join(err, rdb.Close()); err != nil {
@@ -67,45 +77,69 @@ func (r *run) calm(primary string) {
 	}
 }
 
-// dial makes the client with which a process of the run locks. Servers without a proxy accept connections
+// dialRedis makes the client with which a process of the run locks on Redis. Servers without a proxy accept connections
 // only from the usual address, because they have no password.
-func dial(site Site, addr string, number int) (redis.UniversalClient, error) {
-	addrs := strings.Split(addr, ",")
-	switch site {
+func dialRedis(o orders) (lock.Provider, func() error, error) {
+	var rdb redis.UniversalClient
+	switch addrs := strings.Split(o.Addr, ","); o.Site {
 	case Single:
-		return redis.NewClient(&redis.Options{Addr: addr, Dialer: dialFrom(number)}), nil
+		rdb = redis.NewClient(&redis.Options{Addr: o.Addr, Dialer: dialFrom(o.Number)})
 	case Cluster:
-		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs}), nil
+		rdb = redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 	case Sentinel:
-		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: addrs[0], SentinelAddrs: addrs[1:]}), nil
+		rdb = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: addrs[0], SentinelAddrs: addrs[1:]})
+	default:
+		return nil, nil, fmt.Errorf("unknown site %q", o.Site)
 	}
-	return nil, fmt.Errorf("unknown site %q", site)
+	c, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: o.Lease, MaxPoll: o.Lease / 3, ReleaseTimeout: 2 * o.Lease, Logger: slog.New(slog.DiscardHandler),
+	})
+	return c, func() error { return errors.Join(c.Close(), rdb.Close()) }, err
+}
+
+// dialFrom gives every client its own address, so that connections can be attributed to clients. Only Linux
+// has all of 127/8.
+func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: time.Second}
+	if runtime.GOOS == "linux" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+number))}
+	}
+	return dialer.DialContext
+}
+
+// held implements [ground]: only tokens are left if nothing is.
+func (g *redisGround) held() ([]string, error) { return Leftovers(g.keys(), isToken), nil }
+
+// isToken reports whether a key is that of a fencing token, which outlives the holds of its name.
+func isToken(key string) bool {
+	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
+	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
 }
 
 // keys lists the keys of all servers.
-func (r *run) keys() (all []string) {
-	for _, s := range r.servers {
-		all = append(all, s.Keys(r.t)...)
+func (g *redisGround) keys() (all []string) {
+	for _, s := range g.servers {
+		all = append(all, s.Keys(g.t)...)
 	}
 	return all
 }
 
-// channels lists the channels that have subscribers besides the Sentinels.
-func (r *run) channels() (all []string) {
-	for _, s := range r.servers {
-		for _, c := range s.PubSubChannels(r.t) {
+// listened implements [ground]. The Sentinels have a channel of their own.
+func (g *redisGround) listened() (all []string, err error) {
+	for _, s := range g.servers {
+		for _, c := range s.PubSubChannels(g.t) {
 			if c != "__sentinel__:hello" {
 				all = append(all, c)
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
-// connections lists those connections that are neither this run's own nor the servers' among themselves.
-func (r *run) connections() (others []string, err error) {
+// connections implements [ground]. They are neither this run's own nor the servers' among themselves.
+func (g *redisGround) connections() (others []string, err error) {
 	ctx := context.Background()
-	for _, admin := range r.admins {
+	for _, admin := range g.admins {
 		id, err := admin.ClientID(ctx).Result()
 		list, listErr := admin.ClientList(ctx).Result()
 		if err := errors.Join(err, listErr); err != nil {

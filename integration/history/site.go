@@ -1,0 +1,30 @@
+package history
+
+import "github.com/holdfast-go/holdfast/lock"
+
+// ground is the site of a run: its servers, and what can be seen there of the clients.
+type ground interface {
+	held() ([]string, error)        // what is left of holds
+	listened() ([]string, error)    // where somebody waits for messages
+	connections() ([]string, error) // of clients
+}
+
+// build starts the servers of a run, and makes the seats of its clients.
+func (r *run) build(lab *lenient) {
+	for i := range r.cfg.Clients {
+		r.seats = append(r.seats, &seat{number: i})
+	}
+	if r.cfg.Site.postgres() {
+		r.ground = r.buildPostgres(lab)
+		return
+	}
+	r.ground = r.buildRedis(lab)
+}
+
+// dial makes the client with which a process of the run locks. Nothing else of the process knows its store.
+func dial(o orders) (store lock.Provider, hangUp func() error, err error) {
+	if o.Site.postgres() {
+		return dialPostgres(o)
+	}
+	return dialRedis(o)
+}
