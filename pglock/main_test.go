@@ -18,7 +18,14 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	statement, err := pglock.Migration("")
+	if err != nil {
+		panic(err)
+	}
+	pgtest.ServeExamples(statement)
+	pgtest.Main(m)
+}
 
 // patience bounds every wait for something that must happen. Nothing is measured against it.
 const patience = time.Minute
