@@ -1,4 +1,5 @@
--- What an operator should know of the server.
+-- What an operator should know of the server. A transaction keeps old row versions by its snapshot, or, once it has
+-- written something, by its id: in other databases, too, because every snapshot goes back to the oldest id.
 --
 -- $1: the table's name
 -- returns: the version's number; fsync; full_page_writes; the standbys that follow; how many of them are waited for (0 if
@@ -10,6 +11,6 @@ SELECT current_setting('server_version_num')::int, current_setting('fsync') = 'o
     current_setting('synchronous_standby_names'),
     coalesce((
         SELECT extract(epoch FROM max(clock_timestamp() - xact_start))::bigint FROM pg_stat_activity
-        WHERE backend_xmin IS NOT NULL
+        WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL
     ), 0),
     coalesce(pg_stat_get_dead_tuples(to_regclass($1::text)), 0), coalesce(pg_relation_size(to_regclass($1::text)), 0)
