@@ -80,8 +80,7 @@ func (c *Client) roundTrip(took time.Duration) lock.Finding {
 
 func (c *Client) tableFinding(site *pgstore.Site) lock.Finding {
 	if site.Standby {
-		return failure("table", "the server is a standby: let the pool connect to the primary "+
-			"(target_session_attrs=read-write)")
+		return failure("table", pgstore.StandbyProblem)
 	}
 	if problem, _ := site.Problem(); problem != "" {
 		return failure("table", "table %s %s", c.table, problem)

@@ -20,14 +20,14 @@ import (
 const listPage = 500
 
 // List tells the locks in the table whose names match a pattern of LIKE, in the order of their names: "order:%", or "%"
-// for all. An empty one is a *lock.ArgumentError. A name that was locked once stays in the table and is told, also if
-// nobody holds it: skip those that are [lock.Entry.Free]. What changes while List reads may be told as it was or as it
-// is. An error ends it.
+// for all. One that is empty, or that LIKE does not take, is a *lock.ArgumentError. A name that was locked once stays in
+// the table and is told, also if nobody holds it: skip those that are [lock.Entry.Free]. What changes while List reads
+// may be told as it was or as it is. An error ends it.
 func List(ctx context.Context, c *Client, pattern string) iter.Seq2[lock.Entry, error] {
 	return func(yield func(lock.Entry, error) bool) {
 		err := c.opened()
-		if err == nil && pattern == "" {
-			err = &lock.ArgumentError{Name: "pattern", Problem: `must not be empty; "%" matches every name`}
+		if problem := badPattern(pattern); err == nil && problem != "" {
+			err = &lock.ArgumentError{Name: "pattern", Value: fmt.Sprintf("%q", pattern), Problem: problem}
 		}
 		if err == nil && ctx == nil {
 			err = &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
@@ -49,6 +49,20 @@ func List(ctx context.Context, c *Client, pattern string) iter.Seq2[lock.Entry, 
 		}
 		yield(lock.Entry{}, unlisted(ctx, err))
 	}
+}
+
+// badPattern is what is wrong with a pattern of LIKE; "": nothing.
+func badPattern(pattern string) string {
+	escapes := len(pattern) - len(strings.TrimRight(pattern, `\`))
+	switch {
+	case pattern == "":
+		return `must not be empty; "%" matches every name`
+	case !storable(pattern):
+		return "must be UTF-8 without a zero byte, as PostgreSQL's text is"
+	case escapes%2 == 1:
+		return `must not end with the escape character of LIKE, \`
+	}
+	return ""
 }
 
 // limit is how long one statement may take.

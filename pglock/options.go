@@ -1,7 +1,9 @@
 package pglock
 
 import (
+	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/client"
@@ -53,6 +55,7 @@ func (o Options) checked() (Options, client.Options, error) {
 		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout, Observer: o.Observer,
 		Logger: o.Logger,
 	}.Checked()
+	err = named(err)
 	if o.Table == "" {
 		o.Table = defaultTable
 	}
@@ -66,6 +69,17 @@ func (o Options) checked() (Options, client.Options, error) {
 		err = &lock.ArgumentError{Name: "Options.MaxConns", Value: o.MaxConns, Problem: "must be between 1 and 1000"}
 	}
 	return o, general, err
+}
+
+// named is an error about an option that the clients of all stores have, with the name that it has here.
+func named(err error) error {
+	var bad *lock.ArgumentError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return &lock.ArgumentError{
+		Name: "Options" + strings.TrimPrefix(bad.Name, "ClientOptions"), Value: bad.Value, Problem: bad.Problem,
+	}
 }
 
 // Migration returns the statement that makes the table of locks, if it does not exist. Give it to the tool that

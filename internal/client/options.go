@@ -70,7 +70,7 @@ func CheckTimes(o handle.Options, req engine.Request, lease time.Duration) error
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed, Problem: "must not be given with FixedLease"}
 	case o.Renewed > 0 && o.Renewed < lease/3:
 		return &lock.ArgumentError{Name: "Lease", Value: o.Renewed,
-			Problem: fmt.Sprintf("must be at least a third of ClientOptions.Lease, which is %v", lease)}
+			Problem: fmt.Sprintf("must be at least a third of the client's Lease, which is %v", lease)}
 	case !req.Renewed && req.MinHold > req.Lease:
 		return &lock.ArgumentError{Name: "MinHold", Value: req.MinHold,
 			Problem: fmt.Sprintf("must not be longer than FixedLease, which is %v", req.Lease)}

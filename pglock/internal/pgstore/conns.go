@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -20,7 +21,7 @@ import (
 // this package asked for are dialled.
 type conns struct {
 	traffic, renewal *pgxpool.Pool
-	listening        *pgx.ConnConfig
+	listening        *pgxpool.Config
 
 	life   context.Context // until HangUp
 	hangUp context.CancelFunc
@@ -29,6 +30,11 @@ type conns struct {
 const (
 	renewals = 2               // connections
 	idle     = 5 * time.Minute // after which a connection is closed that nobody uses
+
+	// connectLimit is for how long a host may keep a connection waiting that is being made: as long as the longest
+	// request. By default the pool would wait for two minutes, and the connection's place be taken; of several hosts, the
+	// one that took over would be asked after that.
+	connectLimit = 3 * time.Second
 )
 
 // newConns makes the pools of the configuration of another one, which the application uses. What that does to its
@@ -43,6 +49,9 @@ func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
 		config.MaxConnIdleTime, config.HealthCheckPeriod = idle, time.Minute
 		config.PrepareConn, config.BeforeAcquire, config.AfterRelease, config.BeforeClose = nil, nil, nil, nil //nolint:staticcheck // BeforeAcquire is deprecated and may be set
 		config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+		if given := config.ConnConfig.ConnectTimeout; given <= 0 || given > connectLimit {
+			config.ConnConfig.ConnectTimeout = connectLimit
+		}
 		c.adapt(config.ConnConfig)
 		return config
 	}
@@ -54,8 +63,30 @@ func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
 		c.traffic.Close()
 		return nil, err
 	}
-	c.listening = of(1).ConnConfig
+	c.listening = of(1)
+	c.listening.ConnConfig.OnNotification = nil // they are waited for
 	return c, nil
+}
+
+// listener makes the connection that listens, as a pool would do it.
+func (c *conns) listener(ctx context.Context) (*pgx.Conn, error) {
+	config := c.listening.ConnConfig.Copy()
+	if before := c.listening.BeforeConnect; before != nil {
+		if err := before(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if after := c.listening.AfterConnect; after != nil {
+		if err := after(ctx, conn); err != nil {
+			hangUp(conn.PgConn())
+			return nil, err
+		}
+	}
+	return conn, nil
 }
 
 // connecting is in the context of a request that may make a connection.
@@ -63,8 +94,15 @@ type connecting struct{}
 
 var errNoCancel = errors.New("a request that was given up is not cancelled at the server")
 
+// adapt makes a connection one of ours. What the application does when a context ends, or a notification comes, is for
+// its own.
 func (c *conns) adapt(config *pgx.ConnConfig) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+	}
+	// Behind a pooler, the notifications of another client's LISTEN may come. The client library would keep them.
+	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) {}
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
 	dial, notice := config.DialFunc, config.OnNotice
 	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {

@@ -55,6 +55,25 @@ type withinAll struct{}
 // A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
 // roll back, or given up. What comes after the commit is best effort: the transaction stands, whatever becomes of it.
 func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
+	return s.by(ctx, pool, func(conn *pgx.Conn, at time.Time) error {
+		began := s.host.Clock.Now()
+		err := s.sendOn(conn, at, r)
+		if s.host.OnCommand != nil {
+			s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
+		}
+		if unusable(err) {
+			s.checked.Store(false) // the next call says what is wrong with it
+		}
+		return err
+	})
+}
+
+// by has something asked by a connection of a pool, until an instant.
+//
+// A connection that broke, or was given up, is closed here and now. The client library would wait for what the server
+// still says, for 15 s, and the connection's place in the pool is taken until then: with a server that is frozen or
+// gone, a few requests would take all of them.
+func (s *Store) by(ctx context.Context, pool *pgxpool.Pool, ask func(conn *pgx.Conn, at time.Time) error) error {
 	if ctx.Err() != nil || s.conns.life.Err() != nil {
 		return store.ErrUnsent
 	}
@@ -70,10 +89,9 @@ func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
 		return err
 	}
 	defer conn.Release()
-	began := s.host.Clock.Now()
-	err = s.sendOn(conn, at, r)
-	if s.host.OnCommand != nil {
-		s.host.OnCommand(store.Command{Script: r.name, Calls: r.calls, Took: s.host.Clock.Now() - began, Err: err})
+	err = ask(conn.Conn(), at)
+	if conn.Conn().IsClosed() {
+		hangUp(conn.Conn().PgConn())
 	}
 	if store.FaultOf(err) == store.FaultAmbiguous && time.Until(at) > 0 {
 		pool.Reset() // the connection broke, and others to the same server may have done so too
@@ -96,10 +114,10 @@ func (s *Store) connection(ctx context.Context, pool *pgxpool.Pool, at time.Time
 	return nil, unsent(err)
 }
 
-func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
+func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
 	ctx, cancel := context.WithDeadline(s.conns.life, at)
 	defer cancel()
-	delete(conn.Conn().PgConn().CustomData(), warned)
+	delete(conn.PgConn().CustomData(), warned)
 	limit := max(time.Until(at), time.Millisecond).Milliseconds()
 	committed := false
 	b := &pgx.Batch{}
@@ -116,27 +134,14 @@ func (s *Store) sendOn(conn *pgxpool.Conn, at time.Time, r request) error {
 		r.after(b)
 	}
 	err := conn.SendBatch(ctx, b).Close()
-	if err != nil {
-		abort(ctx, conn.Conn().PgConn())
+	if err != nil && conn.PgConn().TxStatus() == 'E' && !conn.IsClosed() {
+		_, _ = conn.Exec(ctx, "ROLLBACK") // the pool keeps no connection whose transaction is open
 	}
 	switch {
 	case err != nil && !committed:
 		return meaning(err)
-	case conn.Conn().PgConn().CustomData()[warned] != nil && r.relied:
-		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.Conn().PgConn().CustomData()[warned]))}
+	case conn.PgConn().CustomData()[warned] != nil && r.relied:
+		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.PgConn().CustomData()[warned]))}
 	}
 	return nil
-}
-
-// abort leaves nothing of a transaction that failed. A connection that is given up ends at once: the client library would
-// wait for what the server still has to say, and its place in the pool would be taken meanwhile.
-func abort(ctx context.Context, conn *pgconn.PgConn) {
-	if conn.TxStatus() == 'E' && !conn.IsClosed() {
-		if conn.Exec(ctx, "ROLLBACK").Close() == nil {
-			return
-		}
-	}
-	if conn.IsClosed() {
-		hangUp(conn)
-	}
 }

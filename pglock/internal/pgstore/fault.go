@@ -20,34 +20,50 @@ func unsent(err error) error {
 
 // meaning is what an error says of the request that it answers, or that it left without an answer.
 //
-// What PostgreSQL answers to a statement ends the transaction, so nothing was done. That it ends the connection
-// (57P01: an operator, a shutdown) may come while a commit waits for its standbys, when it stands already. A connection
-// that broke proves nothing.
+// What PostgreSQL answers to a statement ends the transaction, so nothing was done. That it ends the connection (an
+// operator, a shutdown, a session that was idle for too long) may come while a commit waits for its standbys, when it
+// stands already; and it may have come before, to a connection that nobody used. A connection that broke proves nothing.
+//
+// The client library says of some errors that they are "safe to retry". It is not asked: it says so also where a
+// connection breaks as an answer is read.
 func meaning(err error) error {
 	var refused *pgconn.PgError
 	switch {
 	case err == nil:
 		return nil
 	case !errors.As(err, &refused):
-		if pgconn.SafeToRetry(err) {
-			return &store.Failure{Fault: store.FaultTransient, Err: err}
-		}
 		return &store.Failure{Fault: store.FaultAmbiguous, Err: err}
 	case denied(refused.Code):
 		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Denied: true, Err: err}
 	}
 	fault := store.FaultDefinite
-	switch code := refused.Code; {
-	case code == "57P01" || code == "57P02" || strings.HasPrefix(code, "08"): // the connection ends
+	switch {
+	case refused.SeverityUnlocalized != "ERROR", strings.HasPrefix(refused.Code, "08"): // the connection ends
 		fault = store.FaultAmbiguous
-	case passes(code):
+	case passes(refused.Code):
 		fault = store.FaultTransient
 	}
 	return &store.Failure{Fault: fault, Answered: true, Err: err}
 }
 
 // denied reports that the server refuses this user: a right is missing, or the credentials are wrong.
-func denied(code string) bool { return code == "42501" || strings.HasPrefix(code, "28") }
+func denied(code string) bool { return code == noRight || strings.HasPrefix(code, "28") }
+
+// noRight is the code of a right that is missing.
+const noRight = "42501"
+
+// unusable reports that the table is not as it was found to be.
+func unusable(err error) bool {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code {
+	case noRight, "42P01", "42703": // no such table, no such column
+		return true
+	}
+	return false
+}
 
 // passes reports a refusal that may be over the next time: a conflict with another transaction (40), a lock that was
 // not to be had in time (55P03), too few resources (53), a server that starts or stops (57), an object that is being
@@ -55,4 +71,11 @@ func denied(code string) bool { return code == "42501" || strings.HasPrefix(code
 func passes(code string) bool {
 	return strings.HasPrefix(code, "40") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "55") ||
 		strings.HasPrefix(code, "57") || code == "25006" || code == "0A000"
+}
+
+// refused reports that the server does not let this client in, or not to what it wants, whatever the client does: that
+// is no server which starts or stops.
+func refused(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && !strings.HasPrefix(answer.Code, "57")
 }

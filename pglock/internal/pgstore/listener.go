@@ -21,7 +21,8 @@ type listener struct {
 	running sync.WaitGroup
 	probes  atomic.Int64 // that were sent
 
-	deaf atomic.Bool // the last connection heard nothing
+	deaf    atomic.Bool // the last connection heard nothing
+	refused atomic.Bool // the server did not let the last one in
 }
 
 const (
@@ -62,6 +63,11 @@ func (l *listener) run() {
 					"in other processes notice a release only when they poll", "poll", l.store.poll.String())
 			}
 			pause = deafFor
+		case refused(err):
+			if !l.refused.Swap(true) {
+				l.store.host.Warn("this client cannot listen for releases: waiters in other processes notice them only when "+
+					"they poll", "poll", l.store.poll.String(), "error", err)
+			}
 		case time.Since(began) > pingEvery:
 			pause = firstPause
 		}
@@ -81,6 +87,7 @@ func (l *listener) listen(ctx context.Context) error {
 	}
 	defer hangUp(conn.PgConn())
 	l.deaf.Store(false)
+	l.refused.Store(false)
 	l.store.hub.stands()
 	for {
 		message, err := l.next(ctx, conn)
@@ -106,7 +113,7 @@ func (l *listener) try(ctx context.Context) error {
 func (l *listener) connect(ctx context.Context) (*pgx.Conn, error) {
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, connecting{}, true), probeLimit+l.store.host.Limit)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(limited, l.store.conns.listening.Copy())
+	conn, err := l.store.conns.listener(limited)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,11 @@ type SchemaError struct {
 // Error implements error.
 func (e *SchemaError) Error() string { return fmt.Sprintf("table %s %s", e.Table, e.Problem) }
 
-var errStandby = errors.New("the server is a standby, on which no lock can be taken")
+var errStandby = errors.New(StandbyProblem)
+
+// StandbyProblem is what is wrong with a standby.
+const StandbyProblem = "the server is a standby, on which no lock can be taken: let the pool connect to the primary " +
+	"(target_session_attrs=read-write)"
 
 // problem is the error of the first request, if the table cannot be used.
 func (found *Site) problem(table Table) error {
@@ -50,6 +54,8 @@ func (found *Site) Problem() (text string, right bool) {
 	}
 	slices.Sort(rights)
 	switch {
+	case found.Hidden != "":
+		return "may not be looked for by this user (" + found.Hidden + "): GRANT USAGE on its schema", true
 	case !found.Table:
 		return "does not exist, or is in a schema that this user may not use: create it with the statement that " +
 			"pglock.Migration returns", false
@@ -57,8 +63,8 @@ func (found *Site) Problem() (text string, right bool) {
 		return "is not the table of this version: it has no column " + strings.Join(lacks, ", ") + "; pglock.Migration " +
 			"returns the statement that makes it", false
 	case !found.Permanent:
-		return "is UNLOGGED or temporary, so that a crash of the server would forget who holds what: make it permanent",
-			false
+		return "is UNLOGGED or temporary, so that a crash of the server would forget who holds what: make it permanent, " +
+			"by ALTER TABLE ... SET LOGGED", false
 	case len(rights) > 0:
 		return "may not be used by this user: GRANT " + strings.Join(rights, ", ") + " on it", true
 	}

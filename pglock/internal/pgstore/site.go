@@ -2,15 +2,20 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/holdfast-go/holdfast/internal/store"
 )
 
 // Site is what is found of the table, by the user of the store, and of the server's clock.
 type Site struct {
 	Standby, Table, Permanent bool
 	Reads, Inserts, Updates   bool
+	Hidden                    string // why this user may not even look for the table; "": it may
 	Columns                   []string
 	micros                    int64
 	timeline                  string
@@ -19,8 +24,13 @@ type Site struct {
 // Site asks the server about itself and the table.
 func (s *Store) Site(ctx context.Context) (found Site, err error) {
 	err = s.alone(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
+		err := conn.QueryRow(ctx, s.sql.ready, s.table.quoted()).Scan(&found.Standby, &found.micros, &found.timeline,
 			&found.Table, &found.Permanent, &found.Reads, &found.Inserts, &found.Updates, &found.Columns)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == noRight {
+			found, err = Site{Hidden: refused.Message}, nil
+		}
+		return err
 	})
 	return found, err
 }
@@ -46,20 +56,21 @@ func (s *Store) Server(ctx context.Context) (found Server, err error) {
 	return found, err
 }
 
-// alone sends what only reads, and may be asked of a standby: a statement without a transaction around it.
+// alone sends what only reads, and may be asked of a standby: a statement without a transaction around it. It is sent
+// once more if the first connection broke.
 func (s *Store) alone(ctx context.Context, ask func(ctx context.Context, conn *pgx.Conn) error) error {
-	at, ok := ctx.Deadline()
-	if !ok {
-		at = time.Now().Add(s.host.Limit)
+	once := func() error {
+		return s.by(ctx, s.conns.traffic, func(conn *pgx.Conn, at time.Time) error {
+			within, cancel := context.WithDeadline(s.conns.life, at)
+			defer cancel()
+			return meaning(ask(within, conn))
+		})
 	}
-	conn, err := s.connection(ctx, s.conns.traffic, at)
-	if err != nil {
-		return err
+	err := once()
+	if store.FaultOf(err) == store.FaultAmbiguous {
+		err = once()
 	}
-	defer conn.Release()
-	within, cancel := context.WithDeadline(s.conns.life, at)
-	defer cancel()
-	return meaning(ask(within, conn.Conn()))
+	return err
 }
 
 // Row is what the table shows of one name.

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -17,8 +18,8 @@ func (t Table) Problem() string {
 		return "must be a table, or a schema and a table"
 	case len(t) > maxChannel:
 		return "must be at most 63 bytes long"
-	case strings.ContainsRune(string(t), 0):
-		return "must not contain a zero byte"
+	case strings.ContainsRune(string(t), 0), !utf8.ValidString(string(t)):
+		return "must be UTF-8 without a zero byte"
 	}
 	for _, part := range parts {
 		if part == "" {
