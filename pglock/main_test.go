@@ -21,6 +21,11 @@ import (
 
 func TestMain(m *testing.M) {
 	role.Play()
+	statement, err := pglock.Migration("")
+	if err != nil {
+		panic(err)
+	}
+	pgtest.ServeExamples(statement)
 	pgtest.Main(m)
 }
 
