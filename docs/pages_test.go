@@ -78,7 +78,7 @@ var _ *rlock.Lock
 `
 
 // A block of Go is a whole program or whole functions. Each compiles in a module of its own that has nothing but this
-// one, as it does for a user who pastes it.
+// one and pglock, as it does for a user who pastes it.
 func TestGoOnThePagesCompiles(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
@@ -107,20 +107,35 @@ func TestGoOnThePagesCompiles(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
-// consumer makes dir a module that requires this one, in the versions that this one has.
+// consumer makes dir a module that requires this one and pglock, in the versions that these have.
 func consumer(t *testing.T, dir string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
-	mod, err := os.ReadFile("../go.mod")
-	require.NoError(t, err)
-	sum, err := os.ReadFile("../go.sum")
-	require.NoError(t, err)
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		return string(text)
+	}
 	const module = "github.com/holdfast-go/holdfast"
-	text := strings.Replace(string(mod), "module "+module, "module example.com/shop", 1) +
-		"\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + root + "\n"
+	text := strings.Replace(read("go.mod"), "module "+module, "module example.com/shop", 1)
+	for _, inside := range []string{"", "/pglock"} {
+		text += "\nrequire " + module + inside + " v0.0.0\n\nreplace " + module + inside + " => " + root + inside + "\n"
+	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o666))
+	sums := read("go.sum") + read("pglock/go.sum")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sums), 0o666))
+}
+
+// The statement that makes the table of locks stands on a page for those who copy it: it is the one of pglock.Migration.
+func TestThePageHasTheTableOfLocks(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../pglock/internal/pgstore/sql/schema.sql")
+	require.NoError(t, err)
+	_, create, found := strings.Cut(string(text), "CREATE TABLE")
+	require.True(t, found)
+	statement := "CREATE TABLE" + strings.ReplaceAll(create, "{{table}}", "holdfast_lock")
+	require.Contains(t, pages(t)["docs/guide.md"], "```sql\n"+strings.TrimSpace(statement)+"\n```")
 }
 
 var (

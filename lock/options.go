@@ -117,11 +117,11 @@ func NonReentrant() Option {
 // Close releases all. That a kept lock is lost while nobody holds it is told to nobody.
 //
 // d must be at least 1 ms, and at most a second and the lease. Keep cannot be combined with FixedLease, MinHold or
-// MaxHold. Only the reentrant lock has it. In a set of package multilock it has no effect.
+// MaxHold. Only the reentrant lock of package rlock has it. In a set of package multilock it has no effect.
 func Keep(d time.Duration) Option {
 	return func(o *handle.Options) { set(o, "Keep", &o.Keep, d, time.Millisecond) }
 }
 
-// Yields lets the holder learn that others wait: see Lock.Wanted. Only the reentrant lock has it. In a set of package
-// multilock it has no effect.
+// Yields lets the holder learn that others wait: see Lock.Wanted. Only the reentrant lock of package rlock has it. In a
+// set of package multilock it has no effect.
 func Yields() Option { return func(o *handle.Options) { o.Yields = true } }

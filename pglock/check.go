@@ -113,9 +113,12 @@ func standbys(s *pgstore.Server) lock.Finding {
 	case s.StandbyNames == "" && s.Standbys > 0:
 		return warning("standbys", "%d standbys follow, and none is synchronous: if one is promoted, locks that it had not "+
 			"received are free while they are held; set synchronous_standby_names", s.Standbys)
-	case s.StandbyNames != "" && s.Synchronous == 0:
-		return failure("standbys", "synchronous_standby_names is %q, and no such standby follows: nothing can be committed",
+	case s.StandbyNames != "" && s.Standbys == 0:
+		return failure("standbys", "synchronous_standby_names is %q, and no standby follows: nothing can be committed",
 			s.StandbyNames)
+	case s.StandbyNames != "" && s.Synchronous == 0:
+		return warning("standbys", "synchronous_standby_names is %q, and this user sees none of %d standbys that is waited "+
+			"for: if there is none, nothing can be committed; members of pg_monitor see it", s.StandbyNames, s.Standbys)
 	case s.StandbyNames != "":
 		return ok("standbys", "synchronous_standby_names is %q, and %d of %d standbys are waited for", s.StandbyNames,
 			s.Synchronous, s.Standbys)
@@ -133,7 +136,8 @@ func bloat(s *pgstore.Server) lock.Finding {
 		return warning("bloat", "the table has %d dead row versions and %d MB: look for transactions, replication slots or "+
 			"prepared transactions that keep them", s.DeadVersions, s.SizeByte>>20)
 	}
-	return ok("bloat", "the table has %d dead row versions and %d kB", s.DeadVersions, s.SizeByte>>10)
+	return ok("bloat", "the table has %d dead row versions and %d kB, and no transaction that this user may see is old",
+		s.DeadVersions, s.SizeByte>>10)
 }
 
 func (c *Client) notifications(ctx context.Context) lock.Finding {

@@ -55,7 +55,7 @@
 // To take the lock is to lock the row FOR UPDATE, and then to compare: the lease, and the time until when the request
 // may be carried out, with clock_timestamp(). (now() is the beginning of the transaction, and a WHERE that was true
 // before a wait for the row is not looked at again if the row has not changed.) A row that somebody has locked is
-// busy. So no connection ever queues for a row.
+// busy. So no acquisition queues for a row.
 //
 // A release locks the row before it compares the id, and the row stays when the lock is free. So the release of an id
 // whose acquisition is still under way waits for that, and cannot pass it by. The row of a new name is made by a
@@ -70,8 +70,11 @@
 // and the waiter finds the lock free, or it comes after, and finds that somebody listens.
 //
 // [Tx] locks the row FOR KEY SHARE in the user's transaction, if the row has the hold's id. Renewals and the release
-// change no key and pass that lock; FOR UPDATE does not. The turns of a process have one id, so a hold for which Tx was
-// called passes to nobody in memory: its unlock gives the row back, and the next turn takes it over like any stranger.
+// change no key and pass that lock; FOR UPDATE does not. So each change of the id to that of another holder locks FOR
+// UPDATE first, in the same transaction: PostgreSQL then counts the update as one of the key, and a transaction that
+// reads as of an earlier time cannot lock the row any more. The turns of a process have one id, so a hold for which Tx
+// was called passes to nobody in memory: its unlock gives the row back, and the next turn takes it over like any
+// stranger.
 //
 // A request that is given up closes its connection, and sends no CancelRequest: while a commit waits for a synchronous
 // standby, that would make it visible though the standby lacks it, and look like a success.

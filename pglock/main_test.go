@@ -14,11 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	role.Play()
+	statement, err := pglock.Migration("")
+	if err != nil {
+		panic(err)
+	}
+	pgtest.ServeExamples(statement)
+	pgtest.Main(m)
+}
 
 // patience bounds every wait for something that must happen. Nothing is measured against it.
 const patience = time.Minute

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-go/holdfast/internal/handle"
 	"github.com/holdfast-go/holdfast/lock"
@@ -28,16 +27,26 @@ import (
 //		})
 //	})
 //
-// The transaction must be of the database that has the table of locks. Call Tx as its first statement: what the
-// transaction read before may have been written by another holder since. From Tx on, the transaction has the row of the
-// lock locked (FOR KEY SHARE). Renewals and unlock pass that; other clients are told that the lock is busy until the
-// transaction is over, also after unlock, MaxHold or Break have ended the hold. So end it soon. The hold does not pass
-// to another caller of this process without a request any more.
+// Call Tx as the first statement: what the transaction read before may have been written by another holder since. The
+// transaction must be of the Client's database, and its user needs SELECT and UPDATE on the table of locks.
 //
-// The error is that of Held if ctx carries no live hold: lock.ErrNotHeld, or a *lock.LostError. If PostgreSQL says that
-// the hold is gone, it is a *lock.LostError, and the context of the hold ends. Under REPEATABLE READ and SERIALIZABLE a
-// lock that was taken over since the transaction's first statement is told by the error 40001 of PostgreSQL instead. In
-// each case, roll back.
+// From Tx on, the transaction has the row of the lock locked (FOR KEY SHARE). Renewals and unlock pass that; other
+// clients are told that the lock is busy until the transaction is over, also after unlock, MaxHold, Break or the end of
+// the lease have ended the hold, and Export waits for it. The hold does not pass to another caller of this process
+// without a request any more. So end the transaction soon; nobody is told of its end, and who waits asks again every 50
+// ms. It may be committed after the hold has ended, too, under a context that has not: nobody else has had the lock
+// before that. A process that stops in the middle of a transaction keeps the lock from others for as long as PostgreSQL
+// keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. A savepoint in which Tx was
+// called, and that is rolled back, takes the row's lock with it.
+//
+// Roll back after any error. It is that of Held if ctx carries no live hold: lock.ErrNotHeld, or a *lock.LostError. If
+// PostgreSQL says that the hold is gone, it is a *lock.LostError, and the context of the hold ends. It is a
+// *lock.ArgumentError if the hold stands, and the transaction does not see it: that is of another database, or reads as
+// of a time before the hold. Otherwise it is what PostgreSQL or the connection said, and the hold is what it was.
+//
+// Under REPEATABLE READ and SERIALIZABLE a transaction reads as of its first statement, so begin it after Lock. A
+// renewal since does not matter to Tx. If another one has had the lock since, Tx returns PostgreSQL's error 40001.
+// Retry the transaction as you do after any such error: Tx says then that the hold is lost.
 //
 // Not excluded is what the transaction does elsewhere: messages that it sends, files, other databases.
 func Tx(ctx context.Context, tx pgx.Tx, l *lock.Lock) error {
@@ -60,11 +69,22 @@ func Tx(ctx context.Context, tx pgx.Tx, l *lock.Lock) error {
 	if !ok {
 		return &lock.ArgumentError{Name: "lock", Problem: "must come from a Client of package pglock"}
 	}
-	err := parts.Engine.Pin(ctx, of, func(id string) (bool, error) { return of.Stands(ctx, tx, id) })
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return fmt.Errorf("holdfast: whether the hold of lock %q stands cannot be told in this transaction, which must be "+
-			"rolled back: %w", l.Name(), err)
+	return parts.Engine.Pin(ctx, of, func(id string) (bool, error) {
+		stands, err := of.Stands(ctx, tx, id)
+		return stands, untold(l, err)
+	})
+}
+
+// untold is the error of a transaction that does not tell whether a hold stands.
+func untold(l *lock.Lock, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgstore.ErrUnseen):
+		return &lock.ArgumentError{Name: "tx", Problem: fmt.Sprintf("does not see the hold of lock %q, which stands: it "+
+			"must be of the Client's database and see its table, and begin after Lock if it is REPEATABLE READ or "+
+			"SERIALIZABLE", l.Name())}
 	}
-	return err
+	return fmt.Errorf("holdfast: whether the hold of lock %q stands cannot be told in this transaction, which must be "+
+		"rolled back: %w", l.Name(), err)
 }

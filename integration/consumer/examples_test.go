@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
 
@@ -19,6 +20,8 @@ type example struct {
 	ownServers bool
 	// anySite: it runs on a cluster and behind a Sentinel, too.
 	anySite bool
+	// stores are the values of its flag -store by which it uses a server; nil: it has no such flag, and always does.
+	stores []string
 	// says is what it prints, and how often; 0 stands for once or more.
 	says map[string]int
 }
@@ -49,6 +52,10 @@ var examples = map[string]example{
 	"quickstart": {anySite: true, says: map[string]int{"Everything was as it should be": 0}},
 	"redlock":    {ownServers: true, says: map[string]int{"Everything was as it should be": 0}},
 	"reports":    {says: map[string]int{"Everything was as it should be": 0, "turned away": 0}},
+	"stores": {stores: []string{"redis", "postgres"}, says: map[string]int{
+		"is billed, under token":        4,
+		"Every account was billed once": 1,
+	}},
 	"tickets": {says: map[string]int{
 		"Fay has seat 4\neverybody who stayed was served in the order of arrival": 0,
 	}},
@@ -87,19 +94,29 @@ func TestExamplesCanBeCopied(t *testing.T) {
 			u.must("go", "build", "-ldflags=-w", "-o", "example", ".")
 			for site, url := range urls {
 				if url == "" || !e.ownServers {
-					t.Run(site, func(t *testing.T) { e.run(t, u, url) })
+					t.Run(site, func(t *testing.T) { e.run(t, u, url, "") })
 				}
 			}
 			if e.anySite {
 				for site, url := range anywhere {
-					t.Run(site, func(t *testing.T) { e.run(t, u, url) })
+					t.Run(site, func(t *testing.T) { e.run(t, u, url, "") })
 				}
+			}
+			database := ""
+			if e.stores != nil {
+				database = pgtest.Start(t).URL()
+			}
+			for _, store := range e.stores {
+				t.Run(store+" found", func(t *testing.T) {
+					e.run(t, u, urls["redis"], database, "-store", store)
+				})
+				t.Run(store+" started", func(t *testing.T) { e.run(t, u, "", "", "-store", store) })
 			}
 		})
 	}
 }
 
-// copied is a module with the Go files of an example.
+// copied is a module with the Go files of an example, without those tests that use our test kit.
 func copied(t *testing.T, name string) user {
 	t.Helper()
 	from := filepath.Join(root, "examples", name)
@@ -114,15 +131,18 @@ func copied(t *testing.T, name string) user {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
+		if strings.HasSuffix(file, "_test.go") && strings.Contains(string(text), holdfast+"/internal/testkit/") {
+			continue
+		}
 		u.write(filepath.Base(file), string(text))
 	}
 	return u
 }
 
-func (e example) run(t *testing.T, u user, url string) {
+func (e example) run(t *testing.T, u user, redis, database string, flags ...string) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(u.dir, "example"))
-	cmd.Env = append(cmd.Environ(), "REDIS_URL="+url)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(u.dir, "example"), flags...)
+	cmd.Env = append(cmd.Environ(), "REDIS_URL="+redis, "DATABASE_URL="+database)
 	out, err := cmd.CombinedOutput()
 	said := string(out)
 	require.NoError(t, err, said)
@@ -154,15 +174,30 @@ func TestNoExampleTellsAPassword(t *testing.T) {
 					if special == "#" && part == "7391402" {
 						continue // it parses, as another server's
 					}
-					cmd := exec.CommandContext(t.Context(), program)
-					cmd.Env = append(cmd.Environ(), "REDIS_URL=redis://:"+part+special+"correcthorse@127.0.0.1:1/0")
-					said, err := cmd.CombinedOutput()
-					require.Error(t, err)
-					assert.Contains(t, string(said), "%XX", "%q", special)
-					assert.NotContains(t, string(said), part, "%q", special)
-					assert.NotContains(t, string(said), "correct", "%q", special)
+					e.tellsNoPassword(t, program, part+special+"correcthorse", part)
 				}
 			}
 		})
+	}
+}
+
+func (e example) tellsNoPassword(t *testing.T, program, password, part string) {
+	t.Helper()
+	var runs [][]string
+	for _, store := range e.stores {
+		runs = append(runs, []string{"-store", store})
+	}
+	if runs == nil {
+		runs = [][]string{nil}
+	}
+	for _, flags := range runs {
+		cmd := exec.CommandContext(t.Context(), program, flags...)
+		at := ":" + password + "@127.0.0.1:1/0"
+		cmd.Env = append(cmd.Environ(), "REDIS_URL=redis://"+at, "DATABASE_URL=postgres://postgres"+at)
+		said, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		assert.Regexp(t, "%XX|dial error", string(said), "%q: its URL is refused, or understood", password)
+		assert.NotContains(t, string(said), part, "%q", password)
+		assert.NotContains(t, string(said), "correct", "%q", password)
 	}
 }

@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,22 +26,14 @@ func (r *run) paused(limit time.Duration) error {
 	return nil
 }
 
-// emptied waits until only tokens are left in Redis: a hold that nobody released ends with its lease.
+// emptied waits until nothing is left of holds: one that nobody released ends with its lease.
 func (r *run) emptied() error {
-	left, err := r.gone(r.cfg.Lease+settle, func() ([]string, error) {
-		return Leftovers(r.keys(), isToken), nil
-	})
-	r.report.Keys = len(left)
-	return within(err, "keys", left)
+	left, err := r.gone(r.cfg.Lease+settle, r.ground.held)
+	r.report.Held = len(left)
+	return within(err, "holds", left)
 }
 
-// isToken reports whether a key is that of a fencing token, which outlives the holds of its name.
-func isToken(key string) bool {
-	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
-	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
-}
-
-// audit closes the clients and checks that nothing is left of them, in themselves and in Redis.
+// audit closes the clients and checks that nothing is left of them, in themselves and in the store.
 func (r *run) audit() error {
 	if err := r.sayAll(sayClose); err != nil {
 		return err
@@ -65,11 +56,11 @@ func (r *run) audit() error {
 	if err := r.emptied(); err != nil {
 		return err
 	}
-	left, err := r.gone(settle, func() ([]string, error) { return r.channels(), nil })
+	left, err := r.gone(settle, r.ground.listened)
 	if err := within(err, "subscriptions", left); err != nil {
 		return err
 	}
-	left, err = r.gone(settle, r.connections)
+	left, err = r.gone(settle, r.ground.connections)
 	return within(err, "connections", left)
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Loss is a moment at which Redis forgot holds.
+// Loss is a moment at which the store forgot holds.
 type Loss struct {
 	Name        string        // whose holds; "" for all
 	From, Until time.Duration // at some time from one to the other
@@ -16,7 +16,7 @@ type Loss struct {
 
 func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
 
-// Bounds say what may follow when Redis forgets. The zero value is for runs in which it does not.
+// Bounds say what may follow when the store forgets. The zero value is for runs in which it does not.
 type Bounds struct {
 	Losses  []Loss
 	Reply   time.Duration // how long a grant may be on its way to its holder

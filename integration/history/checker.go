@@ -23,7 +23,7 @@ type Hold struct {
 	From    string        // the id of the exported hold that it continues; "" if none
 	Stalled time.Duration // how long its goroutine was stopped meanwhile, in all
 
-	// Of the first turn of its grant: a lock that is passed on inside a process is one hold for Redis, and Redis
+	// Of the first turn of its grant: a lock that is passed on inside a process is one hold for the store, which
 	// is not asked whether it still exists. Set by granted.
 	grantCalled, grantStart time.Duration
 }

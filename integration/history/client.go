@@ -1,12 +1,9 @@
 package history
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
-	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -15,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // orders are what a client process is told.
@@ -30,7 +26,7 @@ type orders struct {
 	Seed    uint64
 	Workers int
 	Site    Site
-	Forgets bool
+	Forgets bool // the store may forget holds
 	Linger  bool
 }
 
@@ -56,12 +52,11 @@ const (
 
 // client is a client process.
 type client struct {
-	rdb     redis.UniversalClient
-	rlock   *rlock.Client
-	lease   time.Duration
-	own     string // a name of its own
-	forgets bool   // Redis may forget holds
-	linger  bool
+	orders
+	store   lock.Provider
+	hangUp  func() error // closes it, and what it is reached by
+	own     string       // a name of its own
+	may     []operation
 	workers []*worker
 	before  int           // goroutines
 	known   goleak.Option // those
@@ -78,32 +73,17 @@ type passage struct{ name, id, token string }
 
 func newClient(o orders, out io.Writer) (*client, error) {
 	c := &client{
-		out: out, own: ownName(o.Number), imports: make(chan passage, 64), lease: o.Lease,
-		forgets: o.Forgets, linger: o.Linger, before: runtime.NumGoroutine(), known: goleak.IgnoreCurrent(),
+		orders: o, out: out, own: ownName(o.Number), may: o.operations(), imports: make(chan passage, 64),
+		before: runtime.NumGoroutine(), known: goleak.IgnoreCurrent(),
 	}
 	var err error
-	c.rdb, err = dial(o.Site, o.Addr, o.Number)
-	if err != nil {
+	if c.store, c.hangUp, err = dial(o); err != nil {
 		return nil, err
 	}
-	c.rlock, err = rlock.NewClient(c.rdb, &rlock.ClientOptions{
-		Lease: c.lease, MaxPoll: c.lease / 3, ReleaseTimeout: 2 * c.lease,
-		Logger: slog.New(slog.DiscardHandler),
-	})
 	for i := range o.Workers {
 		c.workers = append(c.workers, newWorker(c, strconv.Itoa(i), rand.New(rand.NewPCG(o.Seed, uint64(i)))))
 	}
-	return c, err
-}
-
-// dialFrom gives every client its own address, so that connections can be attributed to clients. Only Linux
-// has all of 127/8.
-func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: time.Second}
-	if runtime.GOOS == "linux" {
-		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+number))}
-	}
-	return dialer.DialContext
+	return c, nil
 }
 
 // runClient follows commands until it is told to close.
@@ -167,14 +147,11 @@ func (c *client) start(work func(*worker)) {
 
 // close closes the client and reports how many goroutines are left, and what they do.
 func (c *client) close() error {
-	if err := c.rlock.Close(); err != nil {
+	if err := c.hangUp(); err != nil {
 		return err // which would name locks that were not unlocked
 	}
-	if err := c.rdb.Close(); err != nil {
-		return err
-	}
 	var leaks error
-	// go-redis's dials outlive its clients by up to a second.
+	// The clients of the stores leave some that end by themselves: go-redis's dials take up to a second.
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		if leaks = goleak.Find(c.known); leaks == nil {
 			break

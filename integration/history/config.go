@@ -10,13 +10,17 @@ import (
 // Site is the kind of servers that hold the locks.
 type Site string
 
-// The sites. Only a single server has a proxy in front of it for every client: the nodes of the others
-// give clients their own addresses.
+// The sites. The first three are Redis's, of which only a single server has a proxy in front of it for every client: the
+// nodes of the others give clients their own addresses. On PostgreSQL each client has a path of its own to each server.
 const (
 	Single   Site = "single"
-	Cluster  Site = "cluster"  // three primaries
-	Sentinel Site = "sentinel" // a primary, its replica, and three Sentinels
+	Cluster  Site = "cluster"   // three primaries
+	Sentinel Site = "sentinel"  // a primary, its replica, and three Sentinels
+	Postgres Site = "postgres"  // PostgreSQL and its standby, which is synchronous unless the store forgets
+	Bouncer  Site = "pgbouncer" // PostgreSQL behind a pooler in transaction mode
 )
+
+func (s Site) postgres() bool { return s == Postgres || s == Bouncer }
 
 // Config configures a run. The seed decides everything except what the machine's scheduler decides, so a
 // seed repeats the faults but not the history.
@@ -31,8 +35,8 @@ type Config struct {
 	Log          func(format string, args ...any)
 
 	Site    Site     // Single by default
-	Forgets bool     // Redis is made to forget, and no other fault happens; on a single server
-	Linger  bool     // workers stay inside for long; always so where Redis forgets
+	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, and on PostgreSQL
+	Linger  bool     // workers stay inside for long; always so where the store forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
 }
 
@@ -47,7 +51,7 @@ const (
 // holder left behind, a poll, and what a loaded machine takes for a queue of holders.
 func (c Config) bound() time.Duration { return 2*c.Lease + 13*time.Second }
 
-// telling is how long after Redis forgot a hold its holder may treat it as live: a renewal period and a
+// telling is how long after the store forgot a hold its holder may treat it as live: a renewal period and a
 // command's limit, and that limit once more, because the renewal may meet a server that has only just come
 // back, or a machine that is busy.
 func (c Config) telling() time.Duration { return c.Lease/3 + 2*(c.Lease/6) }
@@ -56,7 +60,7 @@ func (c Config) telling() time.Duration { return c.Lease/3 + 2*(c.Lease/6) }
 func (c Config) kinds() []fault {
 	all := siteKinds[c.Site]
 	if c.Forgets {
-		all = losses
+		all = lossKinds[c.Site]
 	}
 	if c.Kinds == nil {
 		return all
@@ -94,10 +98,10 @@ func (c Config) fill() (Config, error) {
 	}
 	c.Linger = c.Linger || c.Forgets
 	switch n := len(c.kinds()); {
+	case c.Forgets && lossKinds[c.Site] == nil:
+		return c, fmt.Errorf("history: the site %s is not made to forget", c.Site)
 	case n == 0 || c.Kinds != nil && n != len(c.Kinds):
-		return c, fmt.Errorf("history: there are no such faults on a %s: %q", c.Site, c.Kinds)
-	case c.Forgets && c.Site != Single:
-		return c, errors.New("history: only a single server is made to forget")
+		return c, fmt.Errorf("history: there are no such faults on the site %s: %q", c.Site, c.Kinds)
 	case c.Faults < n:
 		return c, errors.New("history: fewer faults than kinds of them")
 	case c.Acquisitions <= 0:

@@ -5,24 +5,28 @@
 // try, re-enter, let MaxHold end their holds, export holds that another process imports, and break locks. A
 // seeded schedule injects faults. There are two classes of runs.
 //
-// In the first, Redis keeps all its data, so the live intervals of a name must never overlap at all. On a
-// single server every process has its own path, through a fault proxy, on which requests and replies are
+// In the first, the store keeps all its data, so the live intervals of a name must never overlap at all. On a
+// single Redis every process has its own path, through a fault proxy, on which requests and replies are
 // lost, delayed, duplicated and cut; clients and Redis are frozen and killed, connections and scripts
-// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over.
+// dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over. On PostgreSQL paths
+// lose everything or let it arrive late; connections are ended, also while their commits wait for the
+// standby; strangers lock rows and the table; the server is frozen, crashes, and comes back; its synchronous
+// standby takes over.
 //
-// In the second, Redis forgets: locks and tokens are deleted, all keys flushed or evicted, the server
-// restarted without data, and locks broken by other processes. Then two holds may overlap, if there was such
-// a loss before the second began, and for no longer than it takes to learn of one: a renewal period and a
-// command's limit, and that limit once more for a server that has only just come back. Tokens must still be
-// in order.
+// In the second, the store forgets. In Redis locks and tokens are deleted, all keys flushed or evicted, the
+// server restarted without data, and locks broken by other processes. In PostgreSQL rows are deleted and
+// edited, the table is truncated, and a standby takes over that lacks the last commits. Then two holds may
+// overlap, if there was such a loss before the second began, and for no longer than it takes to learn of one: a
+// renewal period and a command's limit, and that limit once more for a server that has only just come
+// back. Tokens must still be in order.
 //
 // A run has five phases, and each can fail it:
 //
 //	warm-up   without faults; a run that does not get going proves nothing
 //	faults    errors are allowed, overlaps are not; every kind of fault must happen
-//	heal      every call under way returns within a bound; every lock's key is gone after the leases
+//	heal      every call under way returns within a bound; nobody has a lock after the leases
 //	liveness  every operation succeeds within a bound
-//	audit     no overlap, tokens in order; no key but tokens, no subscription, no goroutine left
+//	audit     no overlap, tokens in order; no hold, subscription, connection or goroutine left
 //
 // Stamps are readings of CLOCK_MONOTONIC, which all processes of a machine share. They are taken inside the
 // interval that they delimit: late at its start and early at its end. So every overlap that is found is real,

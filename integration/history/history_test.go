@@ -49,7 +49,12 @@ func TestMain(m *testing.M) {
 // G1, G2, G3, G4, G5, G6, G13: under every kind of fault that leaves Redis its data, no two holds are live
 // together, tokens grow, and once the faults are over every caller gets the lock and nothing is left.
 func TestHistoryUnderFaults(t *testing.T) {
-	report := run(t, history.Config{Acquisitions: 5000, Faults: 25})
+	everything(t, run(t, history.Config{Acquisitions: 5000, Faults: 25}))
+}
+
+// everything requires that every kind of call succeeded in a run.
+func everything(t *testing.T, report *history.Report) {
+	t.Helper()
 	if *short != "" {
 		return
 	}
@@ -77,6 +82,26 @@ func TestHistoryOnOtherSites(t *testing.T) {
 			run(t, history.Config{Acquisitions: 1000, Faults: 14, Site: site})
 		})
 	}
+}
+
+// The same on PostgreSQL, whose synchronous standby takes over with all that was confirmed.
+func TestHistoryOnPostgreSQL(t *testing.T) {
+	everything(t, run(t, history.Config{Acquisitions: 5000, Faults: 25, Site: history.Postgres}))
+}
+
+// The same as where Redis forgets, on PostgreSQL: rows are edited by hand, and an asynchronous standby takes over that
+// lacks the last commits.
+func TestHistoryWherePostgreSQLForgets(t *testing.T) {
+	report := run(t, history.Config{
+		Acquisitions: 200, Faults: 24, Lease: 1200 * time.Millisecond, Forgets: true, Site: history.Postgres,
+	})
+	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
+	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
+}
+
+// The same as on PostgreSQL, by way of a pooler that delivers no notifications.
+func TestHistoryBehindAPooler(t *testing.T) {
+	run(t, history.Config{Acquisitions: 1000, Faults: 15, Site: history.Bouncer})
 }
 
 // A run without every kind of fault, or without acquisitions, is refused: it would prove little.

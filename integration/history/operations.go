@@ -3,12 +3,13 @@ package history
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // operation is what a worker does with a lock.
@@ -52,24 +53,31 @@ var operations = []operation{
 	{"break", 3, (*worker).breakIn},
 }
 
-// choose picks an operation. Where Redis forgets there is no fixed lease: it is not renewed, so its holder
-// would not learn of a loss. Where it does not, no worker takes a lock from another process, which would
-// learn of that too late to avoid an overlap.
-func (w *worker) choose() operation {
-	skipped, total := "break", 0
-	if w.client.forgets {
-		skipped = "fixed-lease"
-	}
-	for _, o := range operations {
-		if o.name != skipped {
-			total += o.weight
+// operations are those of a client. Where the store forgets there is no fixed lease: it is not renewed, so its holder
+// would not learn of a loss. Where it does not, no worker takes a lock from another process, which would learn of that
+// too late to avoid an overlap. PostgreSQL keeps no lock that nobody holds.
+func (o orders) operations() []operation {
+	return slices.DeleteFunc(slices.Clone(operations), func(op operation) bool {
+		switch op.name {
+		case "fixed-lease":
+			return o.Forgets
+		case "break":
+			return !o.Forgets
+		case "keep":
+			return o.Site.postgres()
 		}
+		return false
+	})
+}
+
+// choose picks an operation.
+func (w *worker) choose() operation {
+	total := 0
+	for _, o := range w.client.may {
+		total += o.weight
 	}
 	n := w.random.IntN(total)
-	for _, o := range operations {
-		if o.name == skipped {
-			continue
-		}
+	for _, o := range w.client.may {
 		if n -= o.weight; n < 0 {
 			return o
 		}
@@ -92,11 +100,11 @@ func (w *worker) roam() {
 // live does one operation that must succeed.
 func (w *worker) live() {
 	on := w.locks[names[w.random.IntN(len(names))]]
-	lock := on.plain
+	l := on.plain
 	if w.random.IntN(4) == 0 {
-		lock = on.fixed
+		l = on.fixed
 	}
-	w.enter(context.Background(), "live", lock, lock.Lock, time.Duration(w.random.IntN(2000))*time.Microsecond)
+	w.enter(context.Background(), "live", l, l.Lock, time.Duration(w.random.IntN(2000))*time.Microsecond)
 }
 
 // within takes the lock by Do.
@@ -142,10 +150,10 @@ func (w *worker) export(op string, on locks) {
 
 // take takes over a hold that another process exported.
 func (w *worker) take(p passage) {
-	lock := w.locks[p.name].plain
+	l := w.locks[p.name].plain
 	c := Call{Client: w.name, Op: "import", Called: stamp.Now()}
-	held, unlock, err := lock.Import(context.Background(), p.token)
-	if s := w.arrive(c, lock, held, err); s != nil {
+	held, unlock, err := l.Import(context.Background(), p.token)
+	if s := w.arrive(c, l, held, err); s != nil {
 		s.From = p.id
 		begun := s.visit(w.span(), true)
 		w.left(s, begun, unlock())
@@ -155,21 +163,21 @@ func (w *worker) take(p passage) {
 // own takes a lock that no other process wants, and now and then another worker of this process breaks it
 // meanwhile. That ends the hold here before another worker can get the lock, so no two may overlap.
 func (w *worker) own(op string, _ locks) {
-	lock := w.locks[w.client.own].plain
+	l := w.locks[w.client.own].plain
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
-	held, unlock, err := lock.Lock(context.Background())
-	s := w.arrive(c, lock, held, err)
+	held, unlock, err := l.Lock(context.Background())
+	s := w.arrive(c, l, held, err)
 	if s == nil {
 		return
 	}
 	var breaker sync.WaitGroup
 	broken := false
 	if w.random.IntN(3) == 0 {
-		breaker.Go(func() { broken = w.takeAway(lock) })
+		breaker.Go(func() { broken = w.takeAway(l) })
 	}
 	begun := s.visit(w.span(), true)
 	breaker.Wait()
-	if _, err := lock.Held(held); broken && err == nil {
+	if _, err := l.Held(held); broken && err == nil {
 		w.bad("a lock was broken here, and is held all the same")
 	}
 	w.left(s, begun, unlock())
@@ -178,12 +186,12 @@ func (w *worker) own(op string, _ locks) {
 // breakIn takes a lock from its holder, which is a loss like the others.
 func (w *worker) breakIn(_ string, on locks) { w.takeAway(on.plain) }
 
-func (w *worker) takeAway(lock *rlock.Lock) bool {
+func (w *worker) takeAway(l *lock.Lock) bool {
 	c := Call{Client: w.name, Op: "break", Called: stamp.Now()}
-	err := lock.Break(context.Background())
+	err := l.Break(context.Background())
 	c.Returned, c.Outcome = stamp.Now(), w.outcome(c.Op, err)
 	w.client.tell(callLine(c))
-	w.client.tell(breakLine(lock.Name(), c))
+	w.client.tell(breakLine(l.Name(), c))
 	return err == nil
 }
 
@@ -193,18 +201,18 @@ func (w *worker) bad(format string, args ...any) {
 }
 
 // locks are the handles of one name.
-type locks struct{ plain, short, fixed, capped, kept *rlock.Lock }
+type locks struct{ plain, short, fixed, capped, kept *lock.Lock }
 
 // maxHold is what those handles that have a MaxHold are given.
-func (c *client) maxHold() time.Duration { return c.lease / 12 }
+func (c *client) maxHold() time.Duration { return c.Lease / 12 }
 
 func (c *client) locks(name string) locks {
 	return locks{
-		plain: rlock.New(c.rlock, name),
-		short: rlock.New(c.rlock, name, rlock.MaxWait(c.lease/8)),
-		fixed: rlock.New(c.rlock, name, rlock.FixedLease(c.lease/2)),
+		plain: c.store.Lock(name),
+		short: c.store.Lock(name, lock.MaxWait(c.Lease/8)),
+		fixed: c.store.Lock(name, lock.FixedLease(c.Lease/2)),
 
-		capped: rlock.New(c.rlock, name, rlock.MaxHold(c.maxHold())),
-		kept:   rlock.New(c.rlock, name, rlock.Keep(min(c.lease, time.Second))),
+		capped: c.store.Lock(name, lock.MaxHold(c.maxHold())),
+		kept:   c.store.Lock(name, lock.Keep(min(c.Lease, time.Second))),
 	}
 }

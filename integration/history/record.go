@@ -86,7 +86,7 @@ func (r *record) take(p *process, line string) {
 	}
 }
 
-// lost records that Redis forgot something.
+// lost records that the store forgot something.
 func (r *record) lost(l Loss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

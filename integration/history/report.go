@@ -21,13 +21,13 @@ type Report struct {
 	Undelivered  int            // late requests that another fault prevented
 	Overlaps     int
 	Stale        int           // overlaps with a holder that had lost the lock, within bounds
-	Lost         int           // live holds that Redis forgot
+	Lost         int           // live holds that the store forgot
 	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call
 	LongestLive  time.Duration // of a call in the liveness phase
-	Keys         int           // left besides tokens
+	Held         int           // what is left of holds
 	Goroutines   int           // left in the clients
 }
 
@@ -81,7 +81,7 @@ func (r *Report) Print(to io.Writer) error {
 	}
 	row("longest wait after heal", r.LongestWait.Round(time.Millisecond))
 	row("longest wait in liveness", r.LongestLive.Round(time.Millisecond))
-	row("keys left", r.Keys)
+	row("holds left", r.Held)
 	row("goroutines left", r.Goroutines)
 	row("faults", r.Injected())
 	for _, k := range r.Config.kinds() {

@@ -16,7 +16,9 @@ import (
 
 // run is one run under way.
 type run struct {
-	ground
+	ground  ground
+	redis   *redisGround    // where faults are injected, on its sites
+	servers *postgresGround // the same for PostgreSQL's
 	cfg     Config
 	seats   []*seat
 	record  *record

@@ -7,13 +7,15 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
+	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
 )
 
-// seat is the place of one client process: a number, a path to Redis, and one process after the other.
+// seat is the place of one client process: a number, a path to the store, and one process after the other.
 type seat struct {
 	number int
 	addr   string            // what the process dials
-	proxy  *faultproxy.Proxy // in front of the server; nil where the site has none
+	proxy  *faultproxy.Proxy // in front of Redis; nil where the site has none
+	paths  []*tcpproxy.Proxy // to the servers of PostgreSQL
 
 	mu         sync.Mutex // guards all below
 	process    *process

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // stay is the time that a worker spends inside a lock.
@@ -14,7 +14,7 @@ type stay struct {
 	Hold
 	worker     *worker
 	op         string
-	lock       *rlock.Lock
+	lock       *lock.Lock
 	held       context.Context
 	validUntil time.Duration // the hold goes on at least until then unless it is unlocked, as far as was reported
 	looked     time.Duration // when it was last seen to exist
@@ -49,7 +49,7 @@ const wheelTick = 10 * time.Millisecond
 
 // learn records how long the hold is certain to go on. The clock is read before the remaining time, so
 // that a pause in between brings the end forward.
-func (s *stay) learn(hold rlock.Hold) {
+func (s *stay) learn(hold lock.Hold) {
 	now := stamp.Now()
 	s.validUntil = now + time.Until(hold.ValidUntil) - wheelTick
 }
@@ -75,21 +75,21 @@ func (s *stay) look() {
 		return
 	}
 	s.lost = true
-	var lost *rlock.LostError
+	var lost *lock.LostError
 	switch {
 	case !errors.As(err, &lost):
 		s.worker.bad("a hold that was not unlocked is not held: %v", err)
-	case lost.Reason == rlock.LossExpired:
+	case lost.Reason == lock.LossExpired:
 		s.End = max(s.End, min(now, s.validUntil))
-	case lost.Reason == rlock.LossMaxHold && s.op == "max-hold":
-	case lost.Reason == rlock.LossGone && (s.worker.client.forgets || s.Name == s.worker.client.own):
+	case lost.Reason == lock.LossMaxHold && s.op == "max-hold":
+	case lost.Reason == lock.LossGone && (s.worker.client.Forgets || s.Name == s.worker.client.own):
 	default:
 		s.worker.bad("nobody took it away, and yet: %v", err)
 	}
 }
 
 // same checks that a hold is the one that was begun, and has count levels.
-func (s *stay) same(hold rlock.Hold, count int) {
+func (s *stay) same(hold lock.Hold, count int) {
 	if hold.ID != s.ID || hold.Fence != s.Fence || hold.Count != count {
 		s.worker.bad("hold %s with token %d became %+v at depth %d", s.ID, s.Fence, hold, count)
 	}

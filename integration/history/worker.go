@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // tick is how often a holder checks that it still holds: the precision of an interval that ends with a loss.
@@ -34,8 +34,8 @@ func newWorker(c *client, name string, random *rand.Rand) *worker {
 // span is how long to stay inside: mostly a moment, now and then beyond a renewal, rarely longer than the lease. A
 // lingering worker stays longer more often.
 func (w *worker) span() time.Duration {
-	lease, kind := w.client.lease, w.random.IntN(1000)
-	if w.client.linger {
+	lease, kind := w.client.Lease, w.random.IntN(1000)
+	if w.client.Linger {
 		switch {
 		case kind < 250:
 			return time.Duration(w.random.Int64N(int64(3 * lease)))
@@ -60,10 +60,10 @@ func (w *worker) span() time.Duration {
 type lockFunc func(context.Context) (context.Context, func() error, error)
 
 // enter takes the lock, stays inside for a while, leaves, and reports all of it.
-func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lockFunc, span time.Duration) {
+func (w *worker) enter(ctx context.Context, op string, l *lock.Lock, take lockFunc, span time.Duration) {
 	c := Call{Client: w.name, Op: op, Called: stamp.Now()}
 	held, unlock, err := take(ctx)
-	if s := w.arrive(c, lock, held, err); s != nil {
+	if s := w.arrive(c, l, held, err); s != nil {
 		begun := s.visit(span, op != "live" || w.random.IntN(2) == 0)
 		w.left(s, begun, unlock())
 	}
@@ -71,22 +71,22 @@ func (w *worker) enter(ctx context.Context, op string, lock *rlock.Lock, take lo
 
 // arrive reports a call that has returned, or has called the function that it was given. Without an error it begins a
 // stay.
-func (w *worker) arrive(c Call, lock *rlock.Lock, held context.Context, err error) *stay {
+func (w *worker) arrive(c Call, l *lock.Lock, held context.Context, err error) *stay {
 	c.Returned = stamp.Now()
 	c.Outcome = w.outcome(c.Op, err)
 	w.client.tell(callLine(c))
 	if err != nil {
 		return nil
 	}
-	return &stay{worker: w, op: c.Op, lock: lock, held: held, Hold: Hold{
-		Client: w.name, Name: lock.Name(), Called: c.Called, Start: c.Returned,
+	return &stay{worker: w, op: c.Op, lock: l, held: held, Hold: Hold{
+		Client: w.name, Name: l.Name(), Called: c.Called, Start: c.Returned,
 	}}
 }
 
 // left reports how a stay was unlocked.
 func (w *worker) left(s *stay, begun bool, err error) {
 	outcome := w.outcome("unlock", err)
-	if s.op == "live" && outcome == outcomeLost && stamp.Now()-s.Start > w.client.lease/4 {
+	if s.op == "live" && outcome == outcomeLost && stamp.Now()-s.Start > w.client.Lease/4 {
 		outcome = "lost-by-a-stalled-machine" // it came back from a moment's stay that much later
 	}
 	w.client.tell(fmt.Sprintln(lineUnlock, s.op+":"+outcome))
@@ -122,13 +122,13 @@ func (w *worker) outcome(op string, err error) string {
 	switch {
 	case err == nil:
 		return outcomeOK
-	case errors.Is(err, rlock.ErrLost):
+	case errors.Is(err, lock.ErrLost):
 		word = outcomeLost
-	case errors.Is(err, rlock.ErrUnavailable), errors.Is(err, rlock.ErrUnconfirmed):
+	case errors.Is(err, lock.ErrUnavailable), errors.Is(err, lock.ErrUnconfirmed):
 		word = outcomeUnavailable
-	case errors.Is(err, rlock.ErrBusy):
+	case errors.Is(err, lock.ErrBusy):
 		word = outcomeBusy
-	case errors.Is(err, rlock.ErrNotHeld):
+	case errors.Is(err, lock.ErrNotHeld):
 		word = outcomeNotHeld
 	case errors.Is(err, context.DeadlineExceeded):
 		word = outcomeOver

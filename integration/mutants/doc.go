@@ -2,5 +2,5 @@
 // requires that a test named in advance fails.
 //
 // Nothing in the tree is changed. A mutant is built with the go command's overlay, which replaces a file for one
-// build, embedded scripts included.
+// build, embedded scripts and statements included.
 package mutants

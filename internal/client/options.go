@@ -103,9 +103,9 @@ func checkKeep(o handle.Options, req engine.Request) error {
 	return &lock.ArgumentError{Name: "Keep", Value: req.Keep, Problem: problem}
 }
 
-// NoKeep is the error of a kind that has neither Keep nor Yields; nil if a request has neither.
+// NoKeep is the error of a lock that has neither Keep nor Yields; nil if a request has neither.
 func NoKeep(req engine.Request) error {
-	const problem = "must not be given: only the reentrant lock has it"
+	const problem = "must not be given: only the reentrant lock of package rlock has it"
 	switch {
 	case req.Keep > 0:
 		return &lock.ArgumentError{Name: "Keep", Value: req.Keep, Problem: problem}

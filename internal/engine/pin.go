@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/holdfast-go/holdfast/internal/hold"
@@ -12,7 +13,10 @@ import (
 // does not stand, the hold is lost.
 //
 // The grant does not pass to another caller of this process afterwards: one that unlocks before its transaction is over
-// would otherwise commit in the turn of the next, which has the same id in the store.
+// would otherwise commit in the turn of the next, which has the same id in the store. It is marked before the store is
+// asked: an unlock that comes in between finds the mark, and one that came before has ended the Hold.
+//
+// If the Hold ended while the store was asked, its end is the error: it may be what ended the request.
 func (e *Engine) Pin(
 	ctx context.Context, p store.Protocol, check func(id string) (stands bool, err error),
 ) error {
@@ -24,14 +28,16 @@ func (e *Engine) Pin(
 	if err != nil {
 		return err
 	}
-	h := l.Hold()
-	if !h.MarkSingle() {
-		return overCause(h)
+	if !l.Hold().MarkSingle() {
+		return cmp.Or(g.standing(l), g.notHeld())
 	}
 	stands, err := check(g.id)
-	if err == nil && !stands {
-		g.lose(hold.Gone, nil)
-		return overCause(h)
+	if stands {
+		return nil
 	}
-	return err
+	if err == nil {
+		g.lose(hold.Gone, nil)
+		err = g.notHeld()
+	}
+	return cmp.Or(g.standing(l), err)
 }

@@ -1,7 +1,8 @@
 // Package store is the engine's interface to a database, free of any one database's terms: which holds exclude each
-// other, the requests that take, change, renew and release a hold, and the messages that announce a release. Redis is
-// one store (package redisstore); a store in memory is another. The engine asks by ids and durations. It knows no clock
-// but its client's: what a store's own clock shows, and what follows from it, is the store's matter.
+// other, the requests that take, change, renew and release a hold, and the messages that announce a release. Stores are
+// Redis (package redisstore), PostgreSQL (pgstore, in module pglock), and one in memory (memstore). The engine asks by
+// ids and durations. It knows no clock but its client's: what a store's own clock shows, and what follows from it, is
+// the store's matter.
 //
 // # What a store must guarantee
 //
@@ -21,41 +22,45 @@
 // An error says what its request may have done: see [Fault]. An error that does not say counts as [FaultAmbiguous],
 // which is always safe: the request is sent again under the same id, or its id is released until no copy can arrive.
 //
-// # How other databases would answer
+// # How other databases answer
 //
-// The interface is kept such that a relational database and a consensus service fit. How PostgreSQL and etcd would
-// answer each request was tried before the interface was cut; what bends is named at the end.
+// The interface is kept such that a relational database and a consensus service fit. PostgreSQL's column is what package
+// pgstore does. How etcd would answer was tried before the interface was cut; what bends is named at the end.
 //
 //	request           PostgreSQL                                etcd
 //	---------------   ---------------------------------------   ----------------------------------------------
-//	Start, Wait       a pool, and one connection that listens   a client, its watches and its keep-alives
-//	Node              system id and timeline                    cluster id
-//	Ready             no recovery, the table is there           the client's lease is granted and lives
+//	Start, Wait       two pools, one of them for renewals, and  a client, its watches and its keep-alives
+//	                  one connection that listens
+//	Node              one name; answers have the timeline       cluster id
+//	Ready             no recovery; the table is there, and may  the client's lease is granted and lives
+//	                  be used
 //	Direct            no: a call that is left costs its         yes
 //	                  connection
 //	Replaceable       yes: the timeline changes                 no, but for a snapshot that was restored
 //	Slot              one                                       one, 128 operations at most
 //	Listen, Heard     one channel for all names, the key is     a watch from the revision of the answer; the end
 //	                  in the message                            of a lease is heard too
-//	Others            unknown: one, as on a cluster that        the keys behind one's own: exact
-//	                  cannot count
+//	Others            one, if the row says that another client  the keys behind one's own: exact
+//	                  listens
 //	Acquire           lock the row, then compare a not-after    put under the client's lease if the key is new,
 //	                  and the lease with clock_timestamp()      else read who stands before
 //	Receipt           the sending, and the not-after            the sending of the keep-alive that was answered,
 //	                                                            and 1: a copy may come
 //	Late, Again       an estimate of the server's clock         until the id is sealed
-//	Busy              the rest of the lease                     any time: the end of the lease is heard
-//	Release, Parting  update where the id stands, and keep      delete if the create revision is one's own
-//	                  the row
+//	Busy              the rest of the lease; soon, if another   any time: the end of the lease is heard
+//	                  transaction has locked the row
+//	Release, Parting  lock the row, update it where the id      delete if the create revision is one's own
+//	                  stands, and keep it
 //	Renew             one update of many rows, skipping those   one keep-alive for all, and a read that says
 //	                  that are locked, which are not gone       which keys stand
 //	AcquireAll        rows locked in the order of their keys    one transaction, where nobody queues
-//	Levels, Note      columns                                   not kept; the key's value
+//	Levels, Note      not kept; columns                         not kept; the key's value
 //	Acquire from      yes                                       only under a lease of its own: Traits.Stays
 //	Retaining         an end of its own                         a key under a lease of what is left
 //	Inspect           select                                    range
-//	Enqueue, Serving  a second table                            not needed: the order is the store's
-//	Change            a row, and a table of request ids         compare and swap
+//	Enqueue, Serving  not there yet: a second table would do    not needed: the order is the store's
+//	Change            not there yet: a row, and a table of      compare and swap
+//	                  request ids would do
 //
 // What bends:
 //

@@ -49,6 +49,12 @@ func (l *alone) Errorf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }
 
+// Failed implements testing.TB.
+func (l *alone) Failed() bool { return l.failed.Load() }
+
+// Logf implements testing.TB.
+func (l *alone) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
 // Fatalf implements testing.TB.
 func (l *alone) Fatalf(format string, args ...any) {
 	l.Errorf(format, args...)

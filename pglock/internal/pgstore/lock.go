@@ -352,14 +352,3 @@ func (l *Lock) Noted(ctx context.Context) (note store.Note, err error) {
 	})
 	return note, err
 }
-
-// Stands reports, in a transaction of the user, whether the lock has that id. If so, nobody takes it before the
-// transaction is over.
-func (l *Lock) Stands(ctx context.Context, tx pgx.Tx, id string) (bool, error) {
-	var one int
-	err := tx.QueryRow(ctx, l.store.sql.tx, pgx.QueryExecModeExec, l.name, id).Scan(&one)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}

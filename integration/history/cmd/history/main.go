@@ -4,6 +4,7 @@
 //	go run ./integration/history/cmd/history -acquisitions 100000 -faults 500 -seed 1
 //	go run ./integration/history/cmd/history -acquisitions 2000 -faults 300 -lease 1200ms -forgets
 //	go run ./integration/history/cmd/history -acquisitions 5000 -faults 50 -site cluster
+//	go run ./integration/history/cmd/history -acquisitions 20000 -faults 200 -site postgres
 package main
 
 import (
@@ -28,11 +29,11 @@ func main() {
 	flag.Uint64Var(&cfg.Seed, "seed", uint64(time.Now().UnixNano()), "decides the faults")
 	flag.DurationVar(&cfg.Lease, "lease", 900*time.Millisecond, "of every hold")
 	flag.DurationVar(&cfg.Limit, "limit", 15*time.Minute, "for the acquisitions and faults")
-	flag.Func("site", "single, cluster or sentinel (single)", func(site string) error {
+	flag.Func("site", "single, cluster, sentinel, postgres or pgbouncer (single)", func(site string) error {
 		cfg.Site = history.Site(site)
 		return nil
 	})
-	flag.BoolVar(&cfg.Forgets, "forgets", false, "Redis is made to forget, and nothing else happens to it")
+	flag.BoolVar(&cfg.Forgets, "forgets", false, "the store is made to forget, and nothing else happens to it")
 	flag.BoolVar(&cfg.Linger, "linger", false, "holders stay for long")
 	flag.Parse()
 	os.Exit(run(cfg))

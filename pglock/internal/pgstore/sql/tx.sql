@@ -1,5 +1,5 @@
 -- Makes sure, within a transaction of the user, that a hold stands, and that nobody else takes the lock before the
--- transaction is over: to take it is to lock the row FOR UPDATE, which waits for this lock. Renewals and the release
+-- transaction is over: to take it is to lock the row FOR UPDATE, which conflicts with this lock. Renewals and the release
 -- change no column of the key, and pass it. The lease is not compared: as long as the row has the id, nobody else has
 -- had the lock.
 --

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// The whole program, which checks itself, in each store: on a server that it finds, and on one that it starts. The test
+// kit comes first, and installs the servers' programs if they are missing.
+func TestStores(t *testing.T) {
+	found := map[string]string{
+		"REDIS_URL":    "redis://" + redistest.Start(t).Addr(),
+		"DATABASE_URL": pgtest.Shared(t).Database(t),
+	}
+	for _, store := range []string{"memory", "redis", "postgres"} {
+		t.Run(store+" found", func(t *testing.T) {
+			for name, url := range found {
+				t.Setenv(name, url)
+			}
+			require.NoError(t, run(t.Context(), store))
+		})
+		t.Run(store+" started", func(t *testing.T) {
+			for name := range found {
+				t.Setenv(name, "")
+			}
+			require.NoError(t, run(t.Context(), store))
+		})
+	}
+}
+
+// A user without a server is told what to do.
+func TestNoServer(t *testing.T) {
+	for _, name := range []string{"PATH", "REDIS_URL", "DATABASE_URL", "HOLDFAST_REDIS_SERVER"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("HOLDFAST_POSTGRES_BIN", t.TempDir())
+	require.EqualError(t, run(t.Context(), "redis"), "there is no Redis: set REDIS_URL to one, or install redis-server or "+
+		"valkey-server, or name its program in HOLDFAST_REDIS_SERVER")
+	require.EqualError(t, run(t.Context(), "postgres"), "there is no PostgreSQL: set DATABASE_URL to one, or install its "+
+		"server, or name the folder of its programs in HOLDFAST_POSTGRES_BIN")
+	require.EqualError(t, run(t.Context(), "etcd"), "-store etcd: there are memory, redis and postgres")
+}

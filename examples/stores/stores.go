@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// client is what the client of every store is for this program.
+type client interface {
+	lock.Provider
+	Close() error
+}
+
+// site is a store that runs.
+type site struct {
+	what   string
+	client func() (client, error) // one for each process
+	close  func() error
+}
+
+// open finds or starts a store. This is the one place that knows which stores there are.
+func open(ctx context.Context, store string) (*site, error) {
+	switch store {
+	case "memory":
+		return memory()
+	case "redis":
+		return onRedis(ctx)
+	case "postgres":
+		return onPostgres(ctx)
+	}
+	return nil, fmt.Errorf("-store %s: there are memory, redis and postgres", store)
+}
+
+// memory is a Redis-compatible server in this process, for which nothing has to be installed.
+func memory() (*site, error) {
+	s, err := miniredis.Run()
+	if err != nil {
+		return nil, err
+	}
+	s.ClockTTL(true) // otherwise no key expires unless a test says so
+	return redisSite("this process", "redis://"+s.Addr(), func() error { s.Close(); return nil })
+}
+
+func onRedis(ctx context.Context) (*site, error) {
+	if url := os.Getenv("REDIS_URL"); url != "" {
+		return redisSite("the Redis of REDIS_URL", url, nothing)
+	}
+	s, err := startRedis(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return redisSite("a Redis that this program has started", "redis://"+s.addr, s.stop)
+}
+
+func redisSite(what, url string, stop func() error) (*site, error) {
+	o, err := redis.ParseURL(url)
+	if err != nil { // its text has the password
+		return nil, errors.Join(errors.New("REDIS_URL is no URL: special characters of a password are written %XX"), stop())
+	}
+	rdb := redis.NewClient(o)
+	return &site{
+		what:   what,
+		client: func() (client, error) { return rlock.NewClient(rdb, nil) },
+		close:  func() error { return errors.Join(rdb.Close(), stop()) },
+	}, nil
+}
+
+func onPostgres(ctx context.Context) (*site, error) {
+	if url := os.Getenv("DATABASE_URL"); url != "" {
+		return postgresSite(ctx, "the PostgreSQL of DATABASE_URL", url, nothing)
+	}
+	s, err := startPostgres(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return postgresSite(ctx, "a PostgreSQL that this program has started", s.url(), s.stop)
+}
+
+func postgresSite(ctx context.Context, what, url string, stop func() error) (*site, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil { // its text may have the password
+		return nil, errors.Join(errors.New("DATABASE_URL is no URL of a PostgreSQL: special characters of a password are "+
+			"written %XX"), stop())
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err == nil {
+		err = migrate(ctx, pool)
+	}
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return &site{
+		what:   what,
+		client: func() (client, error) { return pglock.NewClient(pool, nil) },
+		close: func() error {
+			pool.Close()
+			return stop()
+		},
+	}, nil
+}
+
+// migrate makes the table of locks. A program of yours leaves that to the tool that makes its other tables.
+func migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	statement, err := pglock.Migration("")
+	if err != nil {
+		return err
+	}
+	_, err = pool.Exec(ctx, statement)
+	return err
+}
+
+func nothing() error { return nil }

@@ -1,0 +1,230 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
+)
+
+// pipeKinds are faults of a client's path to PostgreSQL.
+var pipeKinds = []fault{
+	{"client blackholed", onPaths(3, 20, (*tcpproxy.Proxy).Blackhole)},
+	{"requests late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Requests, on) })},
+	{"replies late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Replies, on) })},
+	{"path slow", slowPaths},
+	{"paths cut", cutPaths},
+}
+
+// backendKinds are faults at the server, of its connections and of the table.
+var backendKinds = []fault{
+	{"connections killed", killBackends(ofClients)},
+	{"row locked by a stranger", lockRow},
+	{"table locked by a stranger", lockTable},
+}
+
+// primaryKinds are faults of a server that is not replaced.
+var primaryKinds = []fault{
+	{"server stopped briefly", stopPrimary(3, 7)},
+	{"server stopped for long", stopPrimary(11, 16)},
+	{"server crashed", crashPrimary},
+}
+
+// standbyKinds are faults for which there is a standby that has everything.
+var standbyKinds = []fault{
+	{"listeners killed", killBackends(listening)},
+	{"standby stopped", stopStandby},
+	{"failover", failOverTo(func(*run, *rand.Rand) int { return 1 })},
+	{"failover past killed commits", failOverTo(killCommits)},
+}
+
+// onPaths switches a state of one client's paths on, and later off.
+func onPaths(from, to int, set func(p *tcpproxy.Proxy, on bool)) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		s := r.seats[random.IntN(len(r.seats))]
+		all := func(on bool) {
+			for _, p := range s.paths {
+				set(p, on)
+			}
+		}
+		all(true)
+		r.lasting(random, from, to, func() { all(false) })
+		return 1
+	}
+}
+
+// slowPaths delays everything that one client sends or receives, by less than the limit of a request, or by more.
+func slowPaths(r *run, random *rand.Rand) int {
+	latency := r.between(random, 0, 2) / 2
+	return onPaths(2, 10, func(p *tcpproxy.Proxy, on bool) {
+		if !on {
+			latency = 0
+		}
+		p.Latency(latency)
+	})(r, random)
+}
+
+// cutPaths cuts the connections of one client, a few times.
+func cutPaths(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	for range 1 + random.IntN(4) {
+		for _, p := range s.paths {
+			p.CutAll()
+		}
+		time.Sleep(r.between(random, 0, 1))
+	}
+	return 1
+}
+
+// killBackends ends connections at the server, a few times.
+func killBackends(which string) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		killed := 0
+		for range 1 + random.IntN(4) {
+			killed += r.servers.kill(r, which)
+			time.Sleep(r.between(random, 0, 1))
+		}
+		return min(killed, 1)
+	}
+}
+
+// kill ends connections at the primary, and returns how many.
+func (g *postgresGround) kill(r *run, which string) int {
+	list, err := g.ask(g.servers[g.primary].URL(),
+		"SELECT pid::text FROM pg_stat_activity WHERE "+which+" AND pg_terminate_backend(pid)")
+	if err != nil {
+		r.fail(fmt.Errorf("pg_terminate_backend: %w", err))
+	}
+	return len(list)
+}
+
+// lockRow locks the row of a name for a while, as a backup, an administrator or a transaction of pglock.Tx may do.
+func lockRow(r *run, random *rand.Rand) int {
+	strength := []string{"UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"}[random.IntN(4)]
+	return stranger(3, 20, fmt.Sprintf("SELECT FROM holdfast_lock WHERE name = '%s' FOR %s",
+		names[random.IntN(len(names))], strength))(r, random)
+}
+
+func lockTable(r *run, random *rand.Rand) int {
+	return stranger(1, 8, "LOCK TABLE holdfast_lock IN ACCESS EXCLUSIVE MODE")(r, random)
+}
+
+// stranger executes a statement in a transaction, and leaves it open for a while.
+func stranger(from, to int, sql string) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		ctx := context.Background()
+		conn, err := pgx.Connect(ctx, r.servers.servers[r.servers.primary].URL())
+		if err != nil {
+			r.fail(err)
+			return 0
+		}
+		_, err = conn.Exec(ctx, "BEGIN")
+		if err == nil {
+			_, err = conn.Exec(ctx, sql)
+		}
+		if err != nil {
+			r.fail(errors.Join(err, conn.Close(ctx)))
+			return 0
+		}
+		r.lasting(random, from, to, func() { _ = conn.Close(ctx) }) // the server may have ended it meanwhile
+		return 1
+	}
+}
+
+// stopPrimary stops the server for from to to tenths of a lease. It executes what it received meanwhile when it runs
+// again.
+func stopPrimary(from, to int) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		server := r.servers.servers[r.servers.primary]
+		server.Freeze()
+		time.Sleep(r.between(random, from, to)) // the fault itself
+		server.Thaw()
+		return 1
+	}
+}
+
+// crashPrimary kills the server and starts it again. What it wrote is there: the machine goes on.
+func crashPrimary(r *run, random *rand.Rand) int {
+	server := r.servers.servers[r.servers.primary]
+	server.Crash()
+	time.Sleep(r.between(random, 0, 5)) // the fault itself
+	server.Restart()
+	return 1
+}
+
+// stopStandby stops the standby, so that commits wait for it.
+func stopStandby(r *run, random *rand.Rand) int {
+	standby := r.servers.standby()
+	standby.Freeze()
+	time.Sleep(r.between(random, 3, 16)) // the fault itself
+	standby.Thaw()
+	return 1
+}
+
+// failOverTo promotes the standby, which has every commit that anybody relies on. The old primary is stopped for good
+// first, and the new one gets a standby. What precedes that returns whether it happened.
+func failOverTo(before func(*run, *rand.Rand) int) func(*run, *rand.Rand) int {
+	return func(r *run, random *rand.Rand) int {
+		happened := before(r, random)
+		old := r.servers.servers[r.servers.primary]
+		if random.IntN(2) == 0 {
+			old.Crash()
+		} else {
+			old.Shutdown()
+		}
+		r.servers.promote()
+		r.servers.attach(r, true)
+		return happened
+	}
+}
+
+// killCommits cuts the standby off, and ends connections whose commits wait for it. Each of these is visible at the
+// primary from then on, and will be gone.
+func killCommits(r *run, random *rand.Rand) int {
+	r.servers.leaveBehind(r)
+	killed := 0
+	for end := time.Now().Add(r.between(random, 5, 20)); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		killed += r.servers.kill(r, ofClients+" AND wait_event = 'SyncRep'")
+	}
+	return min(killed, 1)
+}
+
+func (g *postgresGround) standby() *pgtest.Server { return g.servers[1-g.primary] }
+
+// leaveBehind has the standby receive nothing more. To stop it would not be enough: when it goes on, it finds what was
+// sent to it meanwhile.
+func (g *postgresGround) leaveBehind(r *run) {
+	standby := g.standby().URL()
+	_, err := g.ask(standby, "ALTER SYSTEM SET primary_conninfo = ''")
+	if err == nil {
+		_, err = g.ask(standby, "SELECT pg_reload_conf()::text")
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	pgtest.Eventually(g.lab, func() bool {
+		list, err := g.ask(standby, "SELECT pid::text FROM pg_stat_wal_receiver")
+		return err == nil && len(list) == 0
+	}, "the standby receives nothing more")
+}
+
+// promote has the standby take over.
+func (g *postgresGround) promote() {
+	g.standby().Promote(g.lab)
+	g.primary = 1 - g.primary
+}
+
+// attach gives the primary a new standby, in the place of the server that was stopped for good.
+func (g *postgresGround) attach(r *run, synchronous bool) {
+	host := 1 - g.primary
+	g.servers[host] = g.servers[g.primary].Standby(g.lab, synchronous)
+	for _, s := range r.seats {
+		s.paths[host].Target(g.servers[host].Addr())
+	}
+}

@@ -1,0 +1,158 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
+	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/rlock"
+)
+
+// redisGround are the servers of a run on Redis, and their admin clients.
+type redisGround struct {
+	t        testing.TB
+	servers  []*redistest.Server // the servers that hold keys
+	admins   []*redis.Client     // straight to each of them
+	cluster  *redistest.ClusterLab
+	sentinel *redistest.SentinelLab
+}
+
+// buildRedis starts the servers of a run on Redis, and makes the paths to them.
+func (r *run) buildRedis(lab *lenient) ground {
+	g := &redisGround{t: r.t}
+	r.redis = g
+	addr := ""
+	switch r.cfg.Site {
+	case Cluster:
+		g.cluster = redistest.Cluster(lab, 3)
+		addr = strings.Join(g.cluster.Addrs(), ",")
+		for i := range g.cluster.Len() {
+			g.servers = append(g.servers, g.cluster.Node(i))
+		}
+	case Sentinel:
+		g.sentinel = redistest.Sentinel(lab)
+		opts := g.sentinel.Options()
+		addr = opts.MasterName + "," + strings.Join(opts.SentinelAddrs, ",")
+		g.servers = g.sentinel.Servers()
+		r.calm(opts.MasterName)
+	default:
+		g.servers = []*redistest.Server{redistest.Start(lab)}
+	}
+	for _, s := range g.servers {
+		admin := redis.NewClient(&redis.Options{Addr: s.Addr(), ReadTimeout: 30 * time.Second, MaxRetries: 3})
+		r.t.Cleanup(func() { _ = admin.Close() })
+		g.admins = append(g.admins, admin)
+	}
+	for _, s := range r.seats {
+		s.addr = addr
+		if r.cfg.Site == Single {
+			s.proxy = faultproxy.Start(lab, g.servers[0].Addr())
+			s.addr = s.proxy.Addr()
+		}
+	}
+	return g
+}
+
+// calm keeps the Sentinels from considering a slow primary dead: an unprepared failover would forget what
+// the replica has not received.
+func (r *run) calm(primary string) {
+	for _, s := range r.redis.sentinel.Sentinels() {
+		rdb := redis.NewClient(&redis.Options{Addr: s.Addr()})
+		err := rdb.Do(context.Background(), "sentinel", "set", primary, "down-after-milliseconds", 60_000).Err()
+		if err := errors.Join(err, rdb.Close()); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+// dialRedis makes the client with which a process of the run locks on Redis. Servers without a proxy accept connections
+// only from the usual address, because they have no password.
+func dialRedis(o orders) (lock.Provider, func() error, error) {
+	var rdb redis.UniversalClient
+	switch addrs := strings.Split(o.Addr, ","); o.Site {
+	case Single:
+		rdb = redis.NewClient(&redis.Options{Addr: o.Addr, Dialer: dialFrom(o.Number)})
+	case Cluster:
+		rdb = redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	case Sentinel:
+		rdb = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: addrs[0], SentinelAddrs: addrs[1:]})
+	default:
+		return nil, nil, fmt.Errorf("unknown site %q", o.Site)
+	}
+	c, err := rlock.NewClient(rdb, &rlock.ClientOptions{
+		Lease: o.Lease, MaxPoll: o.Lease / 3, ReleaseTimeout: 2 * o.Lease, Logger: slog.New(slog.DiscardHandler),
+	})
+	return c, func() error { return errors.Join(c.Close(), rdb.Close()) }, err
+}
+
+// dialFrom gives every client its own address, so that connections can be attributed to clients. Only Linux
+// has all of 127/8.
+func dialFrom(number int) func(context.Context, string, string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: time.Second}
+	if runtime.GOOS == "linux" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+number))}
+	}
+	return dialer.DialContext
+}
+
+// held implements [ground]: only tokens are left if nothing is.
+func (g *redisGround) held() ([]string, error) { return Leftovers(g.keys(), isToken), nil }
+
+// isToken reports whether a key is that of a fencing token, which outlives the holds of its name.
+func isToken(key string) bool {
+	name, is := strings.CutPrefix(key, "redisson_lock_token:{")
+	return is && (strings.HasPrefix(name, "history-own-") || slices.Contains(names, strings.TrimSuffix(name, "}")))
+}
+
+// keys lists the keys of all servers.
+func (g *redisGround) keys() (all []string) {
+	for _, s := range g.servers {
+		all = append(all, s.Keys(g.t)...)
+	}
+	return all
+}
+
+// listened implements [ground]. The Sentinels have a channel of their own.
+func (g *redisGround) listened() (all []string, err error) {
+	for _, s := range g.servers {
+		for _, c := range s.PubSubChannels(g.t) {
+			if c != "__sentinel__:hello" {
+				all = append(all, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+// connections implements [ground]. They are neither this run's own nor the servers' among themselves.
+func (g *redisGround) connections() (others []string, err error) {
+	ctx := context.Background()
+	for _, admin := range g.admins {
+		id, err := admin.ClientID(ctx).Result()
+		list, listErr := admin.ClientList(ctx).Result()
+		if err := errors.Join(err, listErr); err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(list) {
+			own := strings.HasPrefix(line, fmt.Sprintf("id=%d ", id))
+			servers := strings.Contains(line, " name=sentinel-") || strings.Contains(line, " flags=S ") ||
+				strings.Contains(line, " flags=M ")
+			if !own && !servers {
+				others = append(others, strings.TrimSpace(line))
+			}
+		}
+	}
+	return others, nil
+}

@@ -1,0 +1,177 @@
+package mutants
+
+const (
+	pgstore    = "pglock/internal/pgstore"
+	statements = pgstore + "/sql/"
+	underLock  = "FOR UPDATE SKIP LOCKED"
+	weaker     = "FOR NO KEY UPDATE SKIP LOCKED"
+	notAfter   = "AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint <= $4::bigint"
+	unread     = "AND $4::bigint IS NOT NULL"
+	minted     = "greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+	byClock    = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+)
+
+// Mutants of the lock on PostgreSQL.
+func init() {
+	table = append(table, []mutant{
+		{
+			name: "PostgreSQL: a lock is taken without locking its row first",
+			file: statements + "acquire.sql", old: underLock, new: "",
+			in: pgstore, by: "^TestALockedRowIsBusy$",
+		}, {
+			name: "PostgreSQL: several locks are taken without locking their rows first",
+			file: statements + "acquire_all.sql", old: underLock, new: "",
+			in: pgstore, by: "^TestALockedRowIsBusy$",
+		}, {
+			name: "PostgreSQL: a lock is taken as late as it likes",
+			file: statements + "acquire.sql", old: notAfter, new: unread,
+			in: pgstore, by: "^TestNothingIsTakenTooLate$",
+		}, {
+			name: "PostgreSQL: a lock is taken by the time at which its transaction began",
+			file: statements + "acquire.sql",
+			old:  notAfter,
+			new:  "AND (extract(epoch FROM now()) * 1000000)::bigint <= $4::bigint",
+			in:   pgstore, by: "^TestNothingIsTakenTooLate$",
+		}, {
+			name: "PostgreSQL: several locks are taken as late as it likes",
+			file: statements + "acquire_all.sql", old: notAfter, new: unread,
+			in: pgstore, by: "^TestNothingIsTakenTooLate$",
+		}, {
+			name: "PostgreSQL: a hold is adopted as late as it likes",
+			file: statements + "adopt.sql", old: notAfter, new: unread,
+			in: pgstore, by: "^TestNothingIsTakenTooLate$",
+		}, {
+			name: "PostgreSQL: a lock is taken under a transaction that relies on it",
+			file: statements + "acquire.sql", old: underLock, new: weaker,
+			in: "pglock", by: "^TestTheNextComesAfterTheCommit$/^directly,_unlock,_another_process$",
+		}, {
+			name: "PostgreSQL: a lock is taken unseen by a transaction with an older snapshot",
+			file: statements + "acquire.sql", old: underLock, new: weaker,
+			in: "pglock", by: "^TestTxSeesWhatItsTransactionSees$/^another_one_has_the_lock,_REPEATABLE_READ$",
+		}, {
+			name: "PostgreSQL: several locks are taken under a transaction that relies on one",
+			file: statements + "acquire_all.sql", old: underLock, new: weaker,
+			in: pgstore, by: "^TestWhatATransactionReliesOn$",
+		}, {
+			name: "PostgreSQL: a hold is exported under a transaction that relies on it",
+			file: statements + "adopt.sql", old: "FOR UPDATE", new: "FOR NO KEY UPDATE",
+			in: "pglock", by: "^TestExportWaitsForTheCommit$",
+		}, {
+			name: "PostgreSQL: Tx does not keep the row",
+			file: statements + "tx.sql", old: "FOR KEY SHARE", new: "",
+			in: "pglock", by: "^TestTheNextComesAfterTheCommit$/^directly,_unlock,_another_process$",
+		}, {
+			name: "PostgreSQL: Tx does not ask whose the lock is",
+			file: statements + "tx.sql", old: "id = $2::text", new: "$2::text IS NOT NULL",
+			in: "pglock", by: "^TestAStaleHolderCannotCommit$",
+		}, {
+			name: "PostgreSQL: a hold that a transaction relies on passes in memory",
+			file: "internal/engine/pin.go", old: "!l.Hold().MarkSingle()", new: "!l.Hold().Live()",
+			in: "pglock", by: "^TestTheNextComesAfterTheCommit$/^directly,_unlock,_the_same_process$",
+		}, {
+			name: "PostgreSQL: a hold that a transaction finds gone lives on",
+			file: "internal/engine/pin.go", old: "g.lose(hold.Gone, nil)", new: "_ = hold.Gone",
+			in: "pglock", by: "^TestAStaleHolderCannotCommit$",
+		}, {
+			name: "PostgreSQL: a transaction that sees nothing ends the hold",
+			file: pgstore + "/tx.go", old: "h.ID == id", new: "h.ID == \"\"",
+			in: "pglock", by: "^TestTransactionsThatDoNotSuit$",
+		}, {
+			name: "PostgreSQL: a release overtakes the acquisition",
+			file: statements + "release.sql",
+			old:  "WHERE name = ANY ($1::text[]) ORDER BY name FOR",
+			new:  "WHERE name = ANY ($1::text[]) AND id = ANY ($2::text[]) ORDER BY name FOR",
+			in:   pgstore, by: "^TestAReleaseWaitsForAnAcquisition$",
+		}, {
+			name: "PostgreSQL: a release frees the lock of whoever holds it",
+			file: statements + "release.sql", old: "AND locked.id = p.id", new: "",
+			in: pgstore, by: "^TestAReleaseNamesItsHold$",
+		}, {
+			name: "PostgreSQL: the id of a hold is indexed, so that no version of a row stays in its page",
+			file: statements + "schema.sql",
+			old:  "id         text COLLATE \"C\",",
+			new:  "id         text COLLATE \"C\" UNIQUE,",
+			in:   pgstore, by: "^TestAHotNameKeepsTheTableSmall$",
+		}, {
+			name: "PostgreSQL: a row that is locked holds up a batch of releases",
+			file: pgstore + "/statements.go", old: "one, many := \"\", \"SKIP LOCKED\"", new: "one, many := \"\", \"\"",
+			in: pgstore, by: "^TestOneLockedRowHoldsNobodyUp$",
+		}, {
+			name: "PostgreSQL: a release that could not look says that the hold is gone",
+			file: pgstore + "/release.go", old: "case !r.looked[i]:", new: "case r.looked == nil:",
+			in: pgstore, by: "^TestALockedRowIsNotGone$",
+		}, {
+			name: "PostgreSQL: an id is not released again although a copy may come",
+			file: pgstore + "/release.go",
+			old:  "one.Again = serverclock.Again(one.Late, r.micros)",
+			new:  "one.Again = serverclock.Again(0, r.micros)",
+			in:   pgstore, by: "^TestACopyAfterTheRelease$",
+		}, {
+			name: "PostgreSQL: a row that is locked holds up a batch of renewals",
+			file: statements + "renew.sql", old: weaker, new: "FOR NO KEY UPDATE",
+			in: pgstore, by: "^TestOneLockedRowHoldsNobodyUp$",
+		}, {
+			name: "PostgreSQL: a hold whose row is locked is gone",
+			file: pgstore + "/renew.go", old: "case holds[i]:", new: "case holds == nil:",
+			in: pgstore, by: "^TestALockedRowIsNotGone$",
+		}, {
+			name: "PostgreSQL: a renewal revives a lease that is over",
+			file: statements + "renew.sql",
+			old:  "WHERE l.name = locked.name AND l.id = due.id AND l.until > clock_timestamp()",
+			new:  "WHERE l.name = locked.name AND l.id = due.id",
+			in:   pgstore, by: "^TestARenewalRevivesNothing$",
+		}, {
+			name: "PostgreSQL: a renewal prolongs whatever stands",
+			file: statements + "renew.sql",
+			old:  "WHERE l.name = locked.name AND l.id = due.id AND l.until > clock_timestamp()",
+			new:  "WHERE l.name = locked.name AND l.until > clock_timestamp()",
+			in:   pgstore, by: "^TestARenewalRevivesNothing$",
+		}, {
+			name: "PostgreSQL: a release wakes nobody",
+			file: statements + "notify.sql", old: "count(pg_notify($1::text, '=' || name))", new: "count($1::text || name)",
+			in: pgstore, by: "^TestAReleaseTellsThoseWhoWait$",
+		}, {
+			name: "PostgreSQL: a release is told although nobody waits",
+			file: statements + "notify.sql", old: "AND wanted > clock_timestamp()", new: "",
+			in: pgstore, by: "^TestAReleaseTellsThoseWhoWait$",
+		}, {
+			name: "PostgreSQL: a waiter's mark does not wait for the release beside it",
+			file: statements + "want.sql", old: "FOR NO KEY UPDATE", new: weaker,
+			in: pgstore, by: "^TestAReleaseBesideTheMarkOfAWaiter$",
+		}, {
+			name: "PostgreSQL: a waiter is marked before it hears anything",
+			file: pgstore + "/hub.go",
+			old:  "if h.sub == 0 {\n\t\treturn nil\n\t}\n\tfor _, name := range names {",
+			new:  "for _, name := range names {",
+			in:   pgstore, by: "^TestNobodyIsMarkedWhoHearsNothing$",
+		}, {
+			name: "PostgreSQL: a waiter does not look again when it hears",
+			file: pgstore + "/hub.go", old: "l.messages = 0\n\t\tl.wakeLocked()", new: "l.messages = 0",
+			in: pgstore, by: "^TestNobodyIsMarkedWhoHearsNothing$",
+		}, {
+			name: "PostgreSQL: tokens fall when the clock is set back",
+			file: statements + "acquire.sql", old: minted, new: byClock,
+			in: pgstore, by: "^TestTokensGrow$",
+		}, {
+			name: "PostgreSQL: tokens of several locks fall when the clock is set back",
+			file: statements + "acquire_all.sql", old: minted, new: byClock,
+			in: pgstore, by: "^TestTokensGrow$",
+		}, {
+			name: "PostgreSQL: tokens begin anew with the row",
+			file: statements + "acquire.sql", old: minted, new: "l.fence + 1024",
+			in: pgstore, by: "^TestTokensGrow$",
+		}, {
+			name: "PostgreSQL: a copy of an acquisition is told that another has the lock",
+			file: statements + "look.sql",
+			old:  "id IS NOT DISTINCT FROM $2::text AND until > clock_timestamp()",
+			new:  "id IS NULL AND $2::text IS NULL",
+			in:   pgstore, by: "^TestACopyIsAnswered$",
+		}, {
+			name: "PostgreSQL: a server of another timeline is the same",
+			file: pgstore + "/store.go",
+			old:  "replaced := s.timeline != \"\" && s.timeline != timeline",
+			new:  "replaced := false",
+			in:   pgstore, by: "^TestAnotherTimelineIsAnotherServer$",
+		},
+	}...)
+}
