@@ -58,7 +58,7 @@ func TestATableThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of := database(t)
-			user, to := role(t, of, "")
+			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, c.spoil+quotedIf(c.spoil, user))
 			user2 := client(t, pool(t, to), pglock.Options{})
 			l := user2.Lock("a")
@@ -104,7 +104,7 @@ func TestASchemaThatMayNotBeUsed(t *testing.T) {
 	statement, err := pglock.Migration("locks.mine")
 	require.NoError(t, err)
 	pgtest.Run(t, of, "CREATE SCHEMA locks; "+statement)
-	user, to := role(t, of, "")
+	user, to := newRole(t, of, "")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON locks.mine TO "+user)
 	c := client(t, pool(t, to), pglock.Options{Table: "locks.mine"})
 	_, _, err = c.Lock("a").Lock(within(t))
@@ -151,7 +151,7 @@ func TestAWrongPassword(t *testing.T) {
 	server := withPasswords(t)
 	of := server.Database(t)
 	migrate(t, of)
-	user, _ := role(t, of, "PASSWORD '"+secret+"'")
+	user, _ := newRole(t, of, "PASSWORD '"+secret+"'")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 
 	right := client(t, pool(t, as(t, of, url.UserPassword(user, secret))), pglock.Options{})

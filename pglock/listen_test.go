@@ -159,7 +159,7 @@ func TestAPoolerInStatementMode(t *testing.T) {
 func TestAListenerWhoseSessionMayNotBeIdle(t *testing.T) {
 	t.Parallel()
 	of := database(t)
-	user, to := role(t, of, "")
+	user, to := newRole(t, of, "")
 	psql(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user+"; ALTER ROLE "+user+
 		" SET idle_session_timeout = '200ms'")
 	of2 := pool(t, to, func(c *pgxpool.Config) { c.MaxConns = 1 })

@@ -175,7 +175,7 @@ func TestTheRolesDefaults(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			of := database(t)
-			user, to := role(t, of, "")
+			user, to := newRole(t, of, "")
 			psql(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user+
 				"; ALTER ROLE "+user+" SET "+setting+" = '"+value+"'")
 			opts := pglock.Options{Lease: 3 * time.Second, MaxPoll: 10 * patience, Table: "public.holdfast_lock"}

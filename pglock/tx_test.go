@@ -102,27 +102,27 @@ func (a arena) client(t testing.TB) asking {
 	return asking{c, asked}
 }
 
-// taken is what a Lock returned.
-type taken struct {
+// grabbed is what a Lock returned.
+type grabbed struct {
 	held   context.Context
 	unlock func() error
 	err    error
 }
 
 // lockLater locks in a goroutine, and returns when the caller has to wait.
-func (c asking) lockLater(t testing.TB, name string) <-chan taken {
+func (c asking) lockLater(t testing.TB, name string) <-chan grabbed {
 	t.Helper()
-	result, ctx, before := make(chan taken, 1), within(t), c.Stats().Waiters
+	result, ctx, before := make(chan grabbed, 1), within(t), c.Stats().Waiters
 	go func() {
 		held, unlock, err := c.Lock(name).Lock(ctx)
-		result <- taken{held, unlock, err}
+		result <- grabbed{held, unlock, err}
 	}()
 	pgtest.Eventually(t, func() bool { return c.Stats().Waiters == before+1 }, "it waits")
 	return result
 }
 
 // asksInVain waits until the client has been told several times that the lock is busy.
-func (c asking) asksInVain(t testing.TB, result <-chan taken) {
+func (c asking) asksInVain(t testing.TB, result <-chan grabbed) {
 	t.Helper()
 	since := c.asked.Load()
 	pgtest.Eventually(t, func() bool { return c.asked.Load() >= since+5 || len(result) > 0 }, "it asks")
@@ -131,11 +131,11 @@ func (c asking) asksInVain(t testing.TB, result <-chan taken) {
 
 // inTurn has two callers lock, one after the other, and returns what the first one has and the second one waits for. If
 // they are of one process, both have waited for another one: then the hold would pass between them in memory.
-func inTurn(t testing.TB, before, first, second asking) (mine taken, result <-chan taken) {
+func inTurn(t testing.TB, before, first, second asking) (mine grabbed, result <-chan grabbed) {
 	t.Helper()
 	if first != second {
 		held, unlock := take(t, within(t), first.Lock("n"))
-		return taken{held: held, unlock: unlock}, second.lockLater(t, "n")
+		return grabbed{held: held, unlock: unlock}, second.lockLater(t, "n")
 	}
 	_, unlock := take(t, within(t), before.Lock("n"))
 	waits, result := first.lockLater(t, "n"), second.lockLater(t, "n")

@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -147,11 +146,7 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 			now := a.found[0].micros
 			s.observe(sent, now, a.found[0].timeline)
 			switch {
-			case taken():
-				return serverclock.Answer{Now: now}, nil
-			case a.mine():
-				return serverclock.Answer{Now: now}, s.confirm(s.Within(ctx, when.Within), a)
-			case a.decided():
+			case taken(), a.decided():
 				return serverclock.Answer{Now: now}, nil
 			case now > within.NotAfter:
 				return serverclock.Answer{TooLate: true, Now: now}, nil
@@ -177,26 +172,15 @@ func (a *attempt) request(s *Store, notAfter int64) request {
 	}}
 }
 
-// mine reports that an earlier copy of the request has something, so that it did not matter whether this one came too
-// late.
-func (a *attempt) mine() bool {
-	return slices.ContainsFunc(a.found, func(one stands) bool { return one.mine })
-}
-
-// decided reports the same of others, who have what the request wants. To take a hold over that others see is another
-// matter: it may stand.
+// decided reports that an earlier copy of the request has something, or that others have what it wants, so that it did
+// not matter whether it came too late. To take a hold over that others see is another matter: it may stand.
 func (a *attempt) decided() bool {
-	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free })
-}
-
-// confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
-// this server, be it that nobody waits for the standby any more: an operator, or the end of the connection, ends that
-// wait.
-func (s *Store) confirm(ctx context.Context, a *attempt) error {
-	return s.send(ctx, s.conns.traffic, request{
-		name: "confirm", calls: len(a.names), relied: true,
-		within: func(b *pgx.Batch) { b.Queue(s.sql.confirm, a.names, a.id) },
-	})
+	for _, one := range a.found {
+		if one.mine || a.insists && !one.free {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Store) insert(ctx context.Context, names []string) error {

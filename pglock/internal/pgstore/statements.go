@@ -13,9 +13,9 @@ var files embed.FS
 
 // statements are those of one table.
 type statements struct {
-	begin, limits, ready, insert, acquire, adopt, acquireAll, confirm, want, look string
-	release, releaseMany, notify, renew, inspect, note, noted                     string
-	list, tx, server                                                              string
+	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look string
+	release, releaseMany, notify, renew, inspect, note, noted            string
+	list, tx, server                                                     string
 }
 
 const commit = "COMMIT"
@@ -25,7 +25,7 @@ func statementsOf(table string) *statements {
 	one, many := "", "SKIP LOCKED"
 	return &statements{
 		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
-		adopt: of("adopt"), acquireAll: of("acquire_all"), confirm: of("confirm"), want: of("want"), look: of("look"),
+		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"),
 		release:     strings.ReplaceAll(of("release"), "{{skip}}", one),
 		releaseMany: strings.ReplaceAll(of("release"), "{{skip}}", many),
 		notify:      of("notify"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
