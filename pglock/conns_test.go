@@ -66,7 +66,7 @@ func TestIdleConnectionsThatDied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of := database(t)
-			user, to := role(t, of, "")
+			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 			if name == "timed out" {
 				pgtest.Run(t, of, "ALTER ROLE "+user+" SET idle_session_timeout = '100ms'")
@@ -104,7 +104,7 @@ func TestIdleConnectionsThatDied(t *testing.T) {
 					return nil
 				},
 			} {
-				busy(t, c)
+				besideOneAnother(t, c)
 				kill(t, proxy, of)
 				require.NoError(t, call(), what)
 			}
@@ -115,8 +115,8 @@ func TestIdleConnectionsThatDied(t *testing.T) {
 	}
 }
 
-// busy has a client make all of its connections.
-func busy(t *testing.T, c *pglock.Client) {
+// besideOneAnother has a client make all of its connections.
+func besideOneAnother(t *testing.T, c *pglock.Client) {
 	t.Helper()
 	done := make(chan error)
 	for _, name := range []string{"b1", "b2", "b3", "b4"} {
@@ -135,7 +135,7 @@ func busy(t *testing.T, c *pglock.Client) {
 func TestTheApplicationsHooks(t *testing.T) {
 	t.Parallel()
 	of := database(t)
-	user, _ := role(t, of, "")
+	user, _ := newRole(t, of, "")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 	proxy := pgproxy.Start(t, pgtest.Shared(t).Addr())
 	var heard, prepared atomic.Int64
@@ -174,7 +174,7 @@ func TestTheApplicationsHooks(t *testing.T) {
 func TestAListenerThatIsRefused(t *testing.T) {
 	t.Parallel()
 	of := database(t)
-	user, to := role(t, of, "CONNECTION LIMIT 1")
+	user, to := newRole(t, of, "CONNECTION LIMIT 1")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 	var said logged
 	opts := pglock.Options{MaxPoll: 50 * time.Millisecond, MaxConns: 1, Logger: said.logger()}

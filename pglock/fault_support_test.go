@@ -49,8 +49,8 @@ func (l *logged) String() string {
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(io.MultiWriter(l), nil)) }
 
-// role makes a user of a database, with its attributes, and returns the connection string of that user.
-func role(t testing.TB, of, attributes string) (name, to string) {
+// newRole makes a user of a database, with its attributes, and returns the connection string of that user.
+func newRole(t testing.TB, of, attributes string) (name, to string) {
 	t.Helper()
 	name = fmt.Sprintf("role_%016x", rand.Uint64())
 	pgtest.Run(t, of, fmt.Sprintf("CREATE ROLE %s LOGIN %s", name, attributes))

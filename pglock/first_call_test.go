@@ -40,25 +40,25 @@ func TestATableThatCannotBeUsed(t *testing.T) {
 		},
 		"without SELECT": {
 			spoil: "GRANT INSERT, UPDATE ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT SELECT on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT SELECT on it", denied: true,
 		},
 		"without INSERT": {
 			spoil: "GRANT SELECT, UPDATE ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT INSERT on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT INSERT on it", denied: true,
 		},
 		"without UPDATE": {
 			spoil: "GRANT SELECT, INSERT ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT UPDATE on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT UPDATE on it", denied: true,
 		},
 		"without any right": {
 			spoil: "SELECT ", mend: all,
-			says: "may not be used by this user", does: "GRANT INSERT, SELECT, UPDATE on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT INSERT, SELECT, UPDATE on it", denied: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of := database(t)
-			user, to := role(t, of, "")
+			user, to := newRole(t, of, "")
 			pgtest.Run(t, of, c.spoil+quotedIf(c.spoil, user))
 			user2 := client(t, pool(t, to), pglock.Options{})
 			l := user2.Lock("a")
@@ -104,7 +104,7 @@ func TestASchemaThatMayNotBeUsed(t *testing.T) {
 	statement, err := pglock.Migration("locks.mine")
 	require.NoError(t, err)
 	pgtest.Run(t, of, "CREATE SCHEMA locks; "+statement)
-	user, to := role(t, of, "")
+	user, to := newRole(t, of, "")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON locks.mine TO "+user)
 	c := client(t, pool(t, to), pglock.Options{Table: "locks.mine"})
 	_, _, err = c.Lock("a").Lock(within(t))
@@ -151,7 +151,7 @@ func TestAWrongPassword(t *testing.T) {
 	server := withPasswords(t)
 	of := server.Database(t)
 	migrate(t, of)
-	user, _ := role(t, of, "PASSWORD '"+secret+"'")
+	user, _ := newRole(t, of, "PASSWORD '"+secret+"'")
 	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
 
 	right := client(t, pool(t, as(t, of, url.UserPassword(user, secret))), pglock.Options{})
@@ -209,7 +209,7 @@ func TestAServerThatIsAbsent(t *testing.T) {
 	isFree(t, of, "a")
 }
 
-// On a standby no lock can be taken. When it is promoted, the client that was told so takes one.
+// On a standby no lock can be taken. When it is promoted, the client that was refused takes one.
 func TestAStandbyIsNoPlaceToLock(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t)

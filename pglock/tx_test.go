@@ -101,27 +101,27 @@ func (a arena) client(t testing.TB) asking {
 	return asking{c, asked}
 }
 
-// taken is what a Lock returned.
-type taken struct {
+// lockReturn is what a Lock returned.
+type lockReturn struct {
 	held   context.Context
 	unlock func() error
 	err    error
 }
 
 // lockLater locks in a goroutine, and returns when the caller has to wait.
-func (c asking) lockLater(t testing.TB, name string) <-chan taken {
+func (c asking) lockLater(t testing.TB, name string) <-chan lockReturn {
 	t.Helper()
-	result, ctx := make(chan taken, 1), within(t)
+	result, ctx := make(chan lockReturn, 1), within(t)
 	go func() {
 		held, unlock, err := c.Lock(name).Lock(ctx)
-		result <- taken{held, unlock, err}
+		result <- lockReturn{held, unlock, err}
 	}()
 	pgtest.Eventually(t, func() bool { return c.Stats().Waiters == 1 }, "it waits")
 	return result
 }
 
 // asksInVain waits until the client has been told several times that the lock is busy.
-func (c asking) asksInVain(t testing.TB, result <-chan taken) {
+func (c asking) asksInVain(t testing.TB, result <-chan lockReturn) {
 	t.Helper()
 	since := c.asked.Load()
 	pgtest.Eventually(t, func() bool { return c.asked.Load() >= since+5 || len(result) > 0 }, "it asks")

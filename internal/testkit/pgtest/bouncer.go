@@ -64,7 +64,7 @@ func newBouncer(server *Server, mode string, settings []string) (b *Bouncer, err
 		"auth_type=any", "pool_mode=" + mode, "max_client_conn=1000", "server_login_retry=1",
 	}, settings...)
 	file := filepath.Join(b.dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil { //nolint:gosec // no secret
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil { //nolint:gosec // public
 		return nil, errors.Join(err, b.close())
 	}
 	b.process = &servers.Process{Path: path, Args: []string{file}, Log: filepath.Join(b.dir, "log"), As: server.as}

@@ -41,7 +41,7 @@ func (p *Process) Start() error {
 	cmd.SysProcAttr = dieWithParent()
 	cmd.SysProcAttr.Credential = p.As
 	if p.As != nil {
-		cmd.Dir = "/" // the account may not be allowed to see the present one
+		cmd.Dir = "/" // the present one might be closed to the account
 	}
 	c := &child{cmd: cmd, gone: make(chan struct{})}
 	started := make(chan error, 1)
