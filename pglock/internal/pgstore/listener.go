@@ -59,14 +59,14 @@ func (l *listener) run() {
 		switch {
 		case errors.Is(err, ErrDeaf):
 			if !l.deaf.Swap(true) {
-				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: waiters "+
-					"in other processes notice a release only when they poll", "poll", l.store.poll.String())
+				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: "+
+					"waiters notice releases of other processes only when they poll", "poll", l.store.poll.String())
 			}
 			pause = deafFor
 		case refused(err):
 			if !l.refused.Swap(true) {
-				l.store.host.Warn("this client cannot listen for releases: waiters in other processes notice them only when "+
-					"they poll", "poll", l.store.poll.String(), "error", err)
+				l.store.host.Warn("this client cannot listen for releases: waiters notice those of other processes "+
+					"only when they poll", "poll", l.store.poll.String(), "error", err)
 			}
 		case time.Since(began) > pingEvery:
 			pause = firstPause

@@ -189,8 +189,8 @@ func (s *Store) insert(ctx context.Context, names []string) error {
 	}})
 }
 
-// lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an
-// attempt of another client, or by a transaction of Tx whose hold is over. Nobody tells when that ends.
+// lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,
+// or by a transaction of Tx whose hold is over. No message tells when that ends.
 const lockedFor = 50 * time.Millisecond
 
 // Acquire implements [store.Protocol].
@@ -253,7 +253,9 @@ func (s *Store) AcquireAll(
 	var taken int64
 	a := &attempt{names: names, id: id, waits: true, insists: true}
 	a.take = func(b *pgx.Batch, notAfter int64) {
-		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
+		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&taken)
+		})
 	}
 	if receipt, err = s.timed(ctx, when, a, func() bool { return taken > 0 }); err != nil {
 		return reply, receipt, err
