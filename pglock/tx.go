@@ -81,8 +81,8 @@ func untold(l *lock.Lock, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, pgstore.ErrUnseen):
-		return &lock.ArgumentError{Name: "tx", Problem: fmt.Sprintf("does not see the hold of lock %q, which stands: it "+
-			"must be of the Client's database and see its table, and begin after Lock if it is REPEATABLE READ or "+
+		return &lock.ArgumentError{Name: "tx", Problem: fmt.Sprintf("does not see the hold of lock %q, which stands: "+
+			"it must be of the Client's database and see its table, and begin after Lock if it is REPEATABLE READ or "+
 			"SERIALIZABLE", l.Name())}
 	}
 	return fmt.Errorf("holdfast: whether the hold of lock %q stands cannot be told in this transaction, which must be "+

@@ -131,7 +131,7 @@ func isRefused(t *testing.T, err error, code string) {
 	require.ErrorContains(t, err, "must be rolled back")
 }
 
-// A transaction that does not see the hold, or may not lock it, fails, and the hold stands.
+// A transaction that does not see the hold, or cannot lock its row, fails, and the hold stands.
 func TestTransactionsThatDoNotSuit(t *testing.T) {
 	t.Parallel()
 	unseen := func(t *testing.T, err error) {
@@ -257,8 +257,9 @@ func TestTxRefusesArguments(t *testing.T) {
 	l := c.Lock("n")
 	held, unlock := take(t, within(t), l)
 	tx := a.begin(t, pgx.TxOptions{})
+	var none context.Context
 	bad := map[string]error{
-		"ctx":  pglock.Tx(nil, tx, l), //nolint:staticcheck // that is what is tried
+		"ctx":  pglock.Tx(none, tx, l),
 		"tx":   pglock.Tx(held, nil, l),
 		"lock": pglock.Tx(held, tx, nil),
 		"name": pglock.Tx(held, tx, c.Lock("")),
