@@ -13,6 +13,8 @@ const linger = time.Second
 
 // hub knows who waits here for messages of which name, and counts what was heard. All names share one subscription.
 type hub struct {
+	me string // this client, as messages call it
+
 	mu    sync.Mutex // guards what is below, and the lines
 	lines map[string]*line
 	left  []leaving // lines that were left, the earliest first
@@ -28,6 +30,39 @@ type line struct {
 	tickets   map[*ticket]struct{}
 	messages  uint64
 	left      time.Time // when the last ticket left
+	rivals
+}
+
+// rivals are the other clients that had the lock lately. PostgreSQL counts nobody who hears a message, so the messages
+// say by whom they were sent.
+type rivals struct {
+	last map[string]uint64 // the number of each one's last message
+	mine [2]uint64         // those of this client's last two
+}
+
+func (r *rivals) hear(from, me string, number uint64) {
+	if from == me {
+		r.mine = [2]uint64{r.mine[1], number}
+		return
+	}
+	if r.last == nil {
+		r.last = make(map[string]uint64)
+	}
+	r.last[from] = number
+}
+
+// count is how many there are, as seen from a release of this client whose message may be the last that was heard, or be
+// under way: those who had the lock since the one before it, or since the one before that. Where all take turns these are
+// all who want it.
+func (r *rivals) count() (n int) {
+	for from, number := range r.last {
+		if number > r.mine[0] {
+			n++
+		} else {
+			delete(r.last, from)
+		}
+	}
+	return n
 }
 
 type leaving struct {
@@ -88,6 +123,16 @@ func (h *hub) heardLocked(l *line) store.Heard {
 	return store.Heard{Subscription: h.sub, Messages: l.messages}
 }
 
+// rivals is how many other clients had a lock lately, as far as was heard.
+func (h *hub) rivals(name string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.lines[name]; l != nil {
+		return l.count()
+	}
+	return 0
+}
+
 // listening is those of names that somebody waits for, if messages arrive.
 func (h *hub) listening(names []string) (some []string) {
 	h.mu.Lock()
@@ -111,7 +156,7 @@ func (h *hub) stands() {
 	h.sub = h.made
 	close(h.ready)
 	for _, l := range h.lines {
-		l.messages = 0
+		l.messages, l.rivals = 0, rivals{}
 		l.wakeLocked()
 	}
 }
@@ -125,13 +170,14 @@ func (h *hub) broke() {
 	}
 }
 
-// message takes in that a lock was released.
-func (h *hub) message(name string) {
+// message takes in that a client released a lock.
+func (h *hub) message(from, name string) {
 	h.mu.Lock()
 	l := h.lines[name]
 	key := ""
 	if l != nil && h.sub != 0 {
 		l.messages++
+		l.hear(from, h.me, l.messages)
 		l.wakeLocked()
 		key = l.key
 	}

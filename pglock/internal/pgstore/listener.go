@@ -94,10 +94,18 @@ func (l *listener) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if name, ok := strings.CutPrefix(message, "="); ok {
-			l.store.hub.message(name)
+		if from, name, ok := released(message); ok {
+			l.store.hub.message(from, name)
 		}
 	}
+}
+
+// released reads the message of a release: by which client, and of which name.
+func released(message string) (from, name string, ok bool) {
+	if message, ok = strings.CutPrefix(message, "="); !ok {
+		return "", "", false
+	}
+	return strings.Cut(message, " ")
 }
 
 // try connects, and leaves again.

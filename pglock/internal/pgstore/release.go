@@ -49,7 +49,7 @@ func (s *Store) release(ctx context.Context, r *releases, sql string) error {
 			})
 		},
 		after: func(b *pgx.Batch) {
-			b.Queue(s.sql.notify, s.table.channel(), r.names).QueryRow(func(row pgx.Row) error {
+			b.Queue(s.sql.notify, s.table.channel(), r.names, s.host.Client).QueryRow(func(row pgx.Row) error {
 				var off *string
 				var told int64
 				return row.Scan(&r.micros, &r.timeline, &off, &told)

@@ -60,7 +60,7 @@ func New(theirs *pgxpool.Config, most int32, table Table, poll time.Duration) (*
 }
 
 // Start implements [store.Store].
-func (s *Store) Start(host store.Host) { s.host, s.hub.heed = host, host.Heard }
+func (s *Store) Start(host store.Host) { s.host, s.hub.heed, s.hub.me = host, host.Heard, host.Client }
 
 // Name implements [store.Store].
 func (s *Store) Name() string { return Name }
@@ -96,8 +96,14 @@ func (s *Store) Listen(channel, key string) store.Ticket {
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.heard(channel) }
 
-// Others implements [store.Store]. PostgreSQL counts no receivers: a lock is wanted by another client, or it is not.
-func (s *Store) Others(_ string, receivers int64) int { return int(max(receivers, 0)) }
+// Others implements [store.Store]. PostgreSQL counts no receivers: a lock is wanted by another client, or it is not. How
+// many there are is what those who had the lock lately add up to.
+func (s *Store) Others(channel string, receivers int64) int {
+	if receivers <= 0 {
+		return 0
+	}
+	return max(s.hub.rivals(channel), 1)
+}
 
 // ListenWanted implements [store.Store]: no grant of this store is idle, so nobody has to tell that it is wanted.
 func (s *Store) ListenWanted() {}

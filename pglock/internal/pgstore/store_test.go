@@ -169,7 +169,7 @@ func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	p, other, s := r.open(t, "c"), r.open(t, "d"), r.session(t)
 	ticket, last := other.listen("n"), other.listen("last")
 	messages := func() uint64 {
-		s.exec("SELECT pg_notify($1, '=last')", tableName.channel()) // messages come in the order of the commits
+		s.exec("SELECT pg_notify($1, '=c last')", tableName.channel()) // messages come in the order of the commits
 		await(t, last.C())
 		return ticket.Heard().Messages
 	}

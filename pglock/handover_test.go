@@ -1,0 +1,76 @@
+package pglock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/turns"
+	"github.com/holdfast-go/holdfast/lock"
+	"github.com/holdfast-go/holdfast/pglock"
+)
+
+// A hundred times and more a lock goes from one client to another. Nobody polls, and no lease ends: one wake-up that is
+// lost, as where a waiter looks and then says that it listens in two steps, and the rest of the turns is never had.
+func TestNoWakeUpIsLost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ clients, goroutines int }{{2, 1}, {4, 1}, {2, 8}, {4, 8}} {
+		t.Run(fmt.Sprintf("%d clients of %d", c.clients, c.goroutines), func(t *testing.T) {
+			t.Parallel()
+			of, ctx, r := database(t), within(t), new(relay)
+			var all sync.WaitGroup
+			for who := range c.clients {
+				l := forLong(client(t, pool(t, of), unpolled), "a")
+				for range c.goroutines {
+					all.Go(func() {
+						for r.handovers.Load() < 150 && !t.Failed() {
+							if err := r.turn(ctx, l, int64(who+1)); err != nil {
+								t.Errorf("after %d turns and %d hand-overs: %v", r.turns.Load(), r.handovers.Load(), err)
+							}
+						}
+					})
+				}
+			}
+			all.Wait()
+			t.Logf("%d of %d turns came from another client", r.handovers.Load(), r.turns.Load())
+		})
+	}
+}
+
+// relay is a lock that clients hand to one another.
+type relay struct {
+	inside, last, fence atomic.Int64
+	turns, handovers    atomic.Int64
+}
+
+// turn takes the lock, looks, and gives it back.
+func (r *relay) turn(ctx context.Context, l *lock.Lock, who int64) error {
+	held, unlock, err := l.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	if r.inside.Add(1) != 1 {
+		err = errors.New("two are inside")
+	}
+	r.turns.Add(1)
+	if r.last.Swap(who) != who {
+		r.handovers.Add(1)
+	}
+	hold, lost := l.Held(held)
+	if before := r.fence.Swap(hold.Fence); before >= hold.Fence {
+		err = fmt.Errorf("token %d after %d", hold.Fence, before)
+	}
+	r.inside.Add(-1)
+	return errors.Join(err, lost, unlock())
+}
+
+// One goroutine per process is the usual pod: each has a fair share, and none waits for long.
+func TestClientsShare(t *testing.T) {
+	of := database(t)
+	turns.Shared(t, 2, 4, func(t *testing.T, name string) lock.Locker {
+		return client(t, pool(t, of), pglock.Options{}).Lock(name)
+	})
+}
