@@ -60,8 +60,8 @@ func init() {
 		}, {
 			name: "an idle lock is in the way of a waiter of its own process",
 			file: "internal/engine/waiter.go",
-			old:  `if g := k.unusedLocked(w.req.Proto); g != nil {`,
-			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && tryOnly {`,
+			old:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() {`,
+			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() && tryOnly {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "a name that others want is kept again at once",

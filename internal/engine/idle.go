@@ -31,6 +31,7 @@ type kept struct {
 	since   time.Duration // when it became idle
 	wanted  bool          // another client waits for the lock
 	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
+	gone    chan struct{} // closed when it was let go; nil: nobody has begun to
 
 	at *list.Element // among the idle ones; nil: it is not there
 }
@@ -102,20 +103,36 @@ func (g *Grant) idleFor() {
 	}
 }
 
-// letGo releases an idle grant. A call may have it by now, and then nothing is done.
+// letGo releases an idle grant, or waits until another goroutine has released it. A call may have it by now, and then
+// nothing is done.
 func (g *Grant) letGo() {
-	if e := g.engine(); g.retire(hold.Unused) {
+	g.key.mu.Lock()
+	mine, gone := g.UnusedLocked(), g.kept.gone
+	if mine {
+		gone = make(chan struct{})
+		g.kept.gone = gone
+	}
+	g.key.mu.Unlock()
+	switch {
+	case mine:
+		defer close(gone)
 		defer g.sweep()
+		g.retired()
+		e := g.engine()
 		_ = e.sendRelease(g, g.since, e.releaseEnd(), true, false)
+	case gone != nil:
+		<-gone
 	}
 }
 
-// unusedLocked is an idle grant that is in the way of a request; nil: there is none.
+// unusedLocked is a grant that nobody has and that is in the way of a request: one that is idle, or that is being let
+// go; nil: there is none.
 func (k *Key) unusedLocked(p store.Protocol) *Grant {
-	if g := k.grant; g != nil && g.IsIdleLocked() && p.Excludes(g.proto.Mode()) {
-		return g
+	g := k.grant
+	if g == nil || g.kept == nil || !p.Excludes(g.proto.Mode()) || !g.IsIdleLocked() && g.kept.gone == nil {
+		return nil
 	}
-	return nil
+	return g
 }
 
 // resume gives a request the idle grant of its process, if there is one that it may have as it is; nil: it has to ask.
@@ -151,8 +168,8 @@ func (t *table) resume(req Request) *hold.Hold {
 	return h
 }
 
-// clear releases an idle grant that is in the way of a call which does not wait for its turn, and waits for that:
-// nobody holds the lock.
+// clear has a grant released that is in the way of a call which does not wait for its turn, and waits for that: nobody
+// holds the lock.
 func (e *Engine) clear(ctx context.Context, p store.Protocol) {
 	if e.keeper.idles() == 0 {
 		return

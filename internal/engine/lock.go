@@ -104,7 +104,7 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	if l := e.resume(ctx, req); l != nil {
 		return l, nil
 	}
-	if e.clear(ctx, req.Proto); ctx.Err() != nil { // nobody holds it, and the store has not said so
+	if e.clear(ctx, req.Proto); ctx.Err() != nil || e.sender.Closed() { // the store has not said that it is busy
 		return nil, e.gaveUp(ctx, ctx, req.Proto, nil, nil)
 	}
 	w := e.newWaiter(req, e.clock.Now(), under)
