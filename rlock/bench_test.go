@@ -63,6 +63,27 @@ func BenchmarkKept(b *testing.B) {
 	}
 }
 
+// BenchmarkKeptBy64 is 64 goroutines with a kept name each. The processor's time is told as well, since it is what ends
+// their growth.
+func BenchmarkKeptBy64(b *testing.B) {
+	client, _ := benchClient(b, rlock.ClientOptions{})
+	names := make(chan *rlock.Lock, 1024)
+	for i := range cap(names) {
+		names <- rlock.New(client, "order:"+strconv.Itoa(i), rlock.Keep(time.Second))
+	}
+	b.ReportAllocs()
+	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	used := benchCPU()
+	ctx := b.Context()
+	b.RunParallel(func(pb *testing.PB) {
+		lock := <-names
+		for pb.Next() {
+			benchPair(b, ctx, lock)
+		}
+	})
+	b.ReportMetric(float64(benchCPU()-used)/float64(b.N), "cpu-ns/op")
+}
+
 // BenchmarkReentry is one more level of a hold, and back.
 func BenchmarkReentry(b *testing.B) {
 	client, _ := benchClient(b, rlock.ClientOptions{})

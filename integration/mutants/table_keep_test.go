@@ -36,8 +36,8 @@ func init() {
 		}, {
 			name: "an idle lock is kept for ever",
 			file: "internal/engine/idle.go",
-			old:  "g.kept.armed = false\n\t\te.sender.Spawn(g.letGo)",
-			new:  "g.kept.armed = false",
+			old:  "return g.IsIdleLocked()\n}",
+			new:  "return false\n}",
 			in:   "rlock", by: "^TestAKeptLockIsReleasedInTime$",
 		}, {
 			name: "a lock is kept although the store's word on it is old",

@@ -86,21 +86,25 @@ func (g *Grant) freshLocked(now time.Duration) bool {
 // idleUntilLocked is until when an idle grant stays so.
 func (g *Grant) idleUntilLocked() time.Duration { return min(g.kept.since+g.Keep(), g.since+KeepMost) }
 
-// idleFor is called by the wheel, which rounds down. The timer is armed once, and looks again if the grant was used
-// meanwhile, so that a turn sets no timer.
+// idleFor is called by the wheel.
 func (g *Grant) idleFor() {
+	if g.isOverdue() {
+		g.engine().sender.Spawn(g.letGo) // refused when Close is at work, which ends it
+	}
+}
+
+// isOverdue reports to the wheel, which rounds down, that the grant has been idle for as long as it may. The timer is
+// armed once, and looks again if the grant was used meanwhile, so that a turn sets no timer.
+func (g *Grant) isOverdue() bool {
 	g.key.mu.Lock()
 	defer g.key.mu.Unlock()
 	at, e := g.idleUntilLocked(), g.engine()
-	switch {
-	case !g.IsIdleLocked(): // it is armed when it is idle again
-		g.kept.armed = false
-	case at > e.clock.Now()+hold.Tick:
+	if g.IsIdleLocked() && at > e.clock.Now()+hold.Tick {
 		e.wheel.Schedule(&g.kept.timer, at)
-	default:
-		g.kept.armed = false
-		e.sender.Spawn(g.letGo)
+		return false
 	}
+	g.kept.armed = false // and again when it is idle again
+	return g.IsIdleLocked()
 }
 
 // letGo releases an idle grant, or waits until another goroutine has released it. A call may have it by now, and then

@@ -61,12 +61,11 @@ func plots() map[string]plot {
 		"close and readers":  {breeds: []breed{joiner}, calls: 2, closes: true},
 		"wanted":             {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, late: true},
 		"wanted, and plain":  {breeds: []breed{keeper, writer}, calls: 2, kept: true, wanted: true},
-		"wanted, and tries":  {breeds: []breed{keeper, keptTry, try}, calls: 2, kept: true, wanted: true},
+		"wanted, and tries":  {breeds: []breed{keptTry, try}, calls: 2, kept: true, wanted: true},
 		"wanted in silence":  {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, silent: true},
 		"wanted and closed":  {breeds: []breed{keeper, try}, calls: 2, kept: true, wanted: true, closes: true},
 		"kept for long":      {breeds: []breed{keeper}, calls: 2, kept: true, old: true, heard: true},
 		"kept and lost":      {breeds: []breed{keeper}, calls: 2, kept: true, lost: true},
-		"kept by turns":      {breeds: []breed{keeper}, calls: 3, kept: true},
 	}
 }
 

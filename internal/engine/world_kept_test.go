@@ -15,7 +15,7 @@ import (
 type aside struct {
 	want    string          // the id of which a message is on its way to the client, which may be over by then
 	told    map[string]bool // those that the client was told of
-	letting []*Grant        // that were idle when they were wanted: a goroutine is about to release them
+	letting []*Grant        // that were idle: a goroutine is about to let them go
 	aged    bool            // a second has passed
 	old     *Grant          // that was there before
 }
@@ -104,7 +104,7 @@ func (s *world) movesOfKept(add func(name string, ends bool, do func() error)) {
 func (s *world) movesOfTime(add func(name string, ends bool, do func() error)) {
 	for _, g := range s.grants() {
 		if g.kept != nil && g.kept.armed {
-			add("the time for which it may be idle is over", true, func() error { s.unused(g); return nil })
+			add("the time for which it may be idle is over", true, func() error { return s.unused(g) })
 		}
 		if s.plot.old && !s.aged && !g.Over() {
 			add("a second passes", true, func() error { s.ages(g); return nil })
@@ -137,19 +137,31 @@ func (s *world) wanted(isHere bool) error {
 		return nil
 	}
 	defer k.mu.Unlock()
-	if g := k.wantedLocked(id); g != nil && !slices.Contains(s.letting, g) {
-		s.letting = append(slices.Clone(s.letting), g)
+	if g := k.wantedLocked(id); g != nil {
+		s.lets(g)
 	}
 	return nil
 }
 
+// lets begins a goroutine that lets an idle grant go.
+func (s *world) lets(g *Grant) {
+	if !slices.Contains(s.letting, g) {
+		s.letting = append(slices.Clone(s.letting), g)
+	}
+}
+
 // unused has the wheel come to a grant, which was idle for long if it is idle.
-func (s *world) unused(g *Grant) {
+func (s *world) unused(g *Grant) error {
 	g.key.mu.Lock()
 	g.kept.since -= g.Keep()
 	g.key.mu.Unlock()
-	s.engine.wheel.Cancel(&g.kept.timer)
-	g.idleFor()
+	if !s.engine.wheel.Cancel(&g.kept.timer) {
+		return errors.New("a timer is noted as armed that is not")
+	}
+	if g.isOverdue() {
+		s.lets(g)
+	}
+	return nil
 }
 
 // ages makes a grant a second older.
@@ -253,13 +265,13 @@ func (s *world) brokenKept() error {
 		}
 	}
 	g := s.idle()
-	if g == nil {
+	if g == nil || slices.Contains(s.letting, g) {
 		return nil
 	}
 	switch n := s.engine.keeper.idles(); {
 	case n != 1:
 		return fmt.Errorf("%d grants are noted as idle where one is", n)
-	case s.told[g.id] && !slices.Contains(s.letting, g):
+	case s.told[g.id]:
 		return errors.New("a grant stays that another process is known to want")
 	case s.engine.Closed():
 		return errors.New("a grant stays with a client that is closed")
