@@ -54,8 +54,8 @@ func init() {
 		}, {
 			name: "an idle lock is in the way of a try of its own process",
 			file: "internal/engine/idle.go",
-			old:  `if e.keeper.idles() == 0 {`,
-			new:  `if e.keeper.idles() >= 0 {`,
+			old:  `if e.keeper.isEmpty() {`,
+			new:  `if !e.keeper.isEmpty() {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "an idle lock is in the way of a waiter of its own process",

@@ -33,7 +33,7 @@ type kept struct {
 	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
 	gone    chan struct{} // closed when it was let go; nil: nobody has begun to
 
-	at *list.Element // among the idle ones; nil: it is not there
+	at *list.Element // among those that were idle; nil: it was not
 }
 
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
@@ -71,7 +71,7 @@ func (k *Key) rest(g *Grant) bool {
 		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
 		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	}
-	if oldest := e.keeper.add(g); oldest != nil {
+	if oldest := e.keeper.rests(g); oldest != nil {
 		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
 	return true
@@ -167,7 +167,6 @@ func (t *table) resume(req Request) *hold.Hold {
 	h := g.PassToLocked(req.want(), now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
-		t.engine.keeper.remove(g)
 	}
 	return h
 }
@@ -175,7 +174,7 @@ func (t *table) resume(req Request) *hold.Hold {
 // clear has a grant released that is in the way of a call which does not wait for its turn, and waits for that: nobody
 // holds the lock.
 func (e *Engine) clear(ctx context.Context, p store.Protocol) {
-	if e.keeper.idles() == 0 {
+	if e.keeper.isEmpty() {
 		return
 	}
 	k := e.table.peek(p.Key())

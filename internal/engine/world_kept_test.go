@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -184,7 +183,6 @@ func (s *world) comesToKept(a *actor) error {
 	if a.breed.keep {
 		a.req.Keep = KeepMost
 	}
-	a.req = s.engine.keeps(a.req)
 	h := s.engine.table.resume(a.req)
 	if h == nil {
 		return s.asksKept(a)
@@ -203,6 +201,7 @@ func (s *world) comesToKept(a *actor) error {
 
 // asksKept is the way of a call that no idle grant is for. A try waits until one is released that is in its way.
 func (s *world) asksKept(a *actor) error {
+	a.req = s.engine.keeps(a.req)
 	if a.phase = entering; a.breed.once {
 		a.phase, a.clear = clearing, make(chan struct{})
 		go func() {
@@ -222,16 +221,16 @@ func (s *world) beginsKept(a *actor) error {
 	return s.holds(a, l)
 }
 
-// keeps is the end of passOn where the grant may become idle.
+// keeps is the beginning of passOn where the grant may become idle.
 func (s *world) keeps(a *actor) error {
 	g := grantOf(a.hold)
 	if !g.key.rest(g) {
-		return s.releases(a)
+		a.phase = passing
+		return nil
 	}
-	if s.engine.Closed() {
+	if a.phase = gone; s.engine.Closed() {
 		g.disown()
 	}
-	a.phase = gone
 	return nil
 }
 
@@ -260,17 +259,21 @@ func (s *world) meets() {
 // brokenKept is what must not be of what is idle.
 func (s *world) brokenKept() error {
 	for _, g := range s.grants() {
+		if h := g.CurrentLocked(); s.plot.kept && h != nil && h.Fence != g.fence {
+			return errors.New("a grant has not the token of its newest Hold")
+		}
 		if g.kept != nil && g.kept.wanted && !s.told[g.id] && s.has(g) {
 			return errors.New("a want of another grant was taken for its own")
 		}
 	}
 	g := s.idle()
-	if g == nil || slices.Contains(s.letting, g) {
+	switch {
+	case len(s.grants()) == 0 && !s.engine.keeper.isEmpty():
+		return errors.New("a grant is noted as idle that is over")
+	case g == nil || slices.Contains(s.letting, g):
 		return nil
-	}
-	switch n := s.engine.keeper.idles(); {
-	case n != 1:
-		return fmt.Errorf("%d grants are noted as idle where one is", n)
+	case g.kept.at == nil:
+		return errors.New("a grant is not noted as idle")
 	case s.told[g.id]:
 		return errors.New("a grant stays that another process is known to want")
 	case s.engine.Closed():

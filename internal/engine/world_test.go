@@ -161,7 +161,8 @@ const (
 	bringing               // it has its Hold, and others waited for the answer
 	holding                // the Hold is its
 	between                // its Hold is over, and the grant is to be passed on or released
-	resting                // nobody had it passed on, and it may become idle
+	resting                // it may become idle
+	passing                // it did not, and is to be passed on or released
 	parting                // its release is under way
 	parted                 // it was carried out, and the answer is on its way
 	gone
@@ -333,6 +334,8 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 		add("gives it on", false, func() error { return s.givesOn(a) })
 	case resting:
 		add("keeps it", false, func() error { return s.keeps(a) })
+	case passing:
+		add("passes it on", false, func() error { return s.passes(a) })
 	case parting:
 		add("its release is carried out", false, func() error {
 			a.missed = s.store.release(grantOf(a.hold).id) == store.Gone
@@ -580,20 +583,27 @@ func (s *world) unlocks(a *actor) error {
 
 // givesOn is passOn, up to the release.
 func (s *world) givesOn(a *actor) error {
-	g, e := grantOf(a.hold), s.engine
-	a.phase = gone
-	if !e.Closed() {
-		next, runOver := g.key.pass(g)
-		if next != nil {
-			return nil
-		}
-		a.runEnd = runOver
-		if g.kept != nil {
-			a.phase = resting
-			return nil
-		}
+	switch {
+	case s.engine.Closed():
+		return s.releases(a)
+	case grantOf(a.hold).kept == nil:
+		return s.passes(a)
 	}
-	return s.releases(a)
+	a.phase = resting
+	return nil
+}
+
+func (s *world) passes(a *actor) error {
+	g := grantOf(a.hold)
+	next, runOver := g.key.pass(g)
+	if next == nil {
+		a.runEnd = runOver
+		return s.releases(a)
+	}
+	if a.phase = gone; s.engine.Closed() {
+		g.disown()
+	}
+	return nil
 }
 
 func (s *world) releases(a *actor) error {
