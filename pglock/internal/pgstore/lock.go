@@ -3,9 +3,11 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -87,33 +89,37 @@ func (l *Lock) Retaining(until int64, as string) store.Protocol {
 	return &Lock{store: l.store, name: l.name, until: until, as: as}
 }
 
-// stands is what look.sql returns of a name.
+// stands is what look.sql returns of a name. Times are in µs of the server's clock.
 type stands struct {
-	name     string
-	mine     bool
-	free     bool
-	left     time.Duration
-	fence    int64
-	micros   int64
-	timeline string
+	name, id   string
+	until, now int64
+	fence      int64
+	timeline   string
+}
+
+// of reports that the hold of this id stands.
+func (one *stands) of(id string) bool { return one.id == id && !one.free() }
+
+func (one *stands) free() bool { return one.until <= one.now }
+
+// left is the rest of the lease, in whole milliseconds.
+func (one *stands) left() time.Duration {
+	left := time.Duration(one.until-one.now) * time.Microsecond
+	return (left + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 func scanStands(rows pgx.Rows) (all []stands, err error) {
 	for rows.Next() {
 		var one stands
-		var left int64
-		var ignored *string
-		err := rows.Scan(&one.name, &one.mine, &one.free, &left, &one.fence, &one.micros, &one.timeline, &ignored)
-		if err != nil {
+		if err := rows.Scan(&one.name, &one.id, &one.until, &one.fence, &one.now, &one.timeline); err != nil {
 			return nil, err
 		}
-		one.left = time.Duration(left) * time.Millisecond
 		all = append(all, one)
 	}
 	return all, rows.Err()
 }
 
-// attempt is one transaction that takes something, and what it found.
+// attempt is one request that takes something, and what it found.
 type attempt struct {
 	take    func(b *pgx.Batch, notAfter int64) // queues what takes
 	names   []string                           // in order
@@ -121,7 +127,10 @@ type attempt struct {
 	waits   bool // somebody waits if the answer is "busy"
 	insists bool // a name without a row gets one, and what is free is asked for again
 
-	found []stands
+	found  []stands
+	makes  bool // a row was missing
+	copied bool // an earlier copy of the request has something,
+	relied bool // and its commit was waited for once more
 }
 
 // timed sends attempts, not later than the ask allows. A row that is missing is made, and one that became free in
@@ -129,64 +138,71 @@ type attempt struct {
 func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken func() bool) (store.Receipt, error) {
 	r := serverclock.Request{Node: node, When: when}
 	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
-		for range 3 {
+		for tries := 3; tries > 0; {
 			sent := s.host.Clock.Now()
 			if err := s.send(s.Within(ctx, when.Within), s.conns.traffic, a.request(s, within.NotAfter)); err != nil {
 				return serverclock.Answer{}, err
 			}
-			if a.insists && len(a.found) < len(a.names) {
-				if err := s.insert(s.Within(ctx, when.Within), a.names); err != nil {
-					return serverclock.Answer{}, err
-				}
-				continue
+			now := int64(0)
+			if len(a.found) > 0 {
+				now = a.found[0].now
+				s.observe(sent, now, a.found[0].timeline)
 			}
-			if len(a.found) == 0 {
-				break
-			}
-			now := a.found[0].micros
-			s.observe(sent, now, a.found[0].timeline)
 			switch {
-			case taken(), a.decided():
+			case taken():
+				return serverclock.Answer{Now: now}, nil
+			case a.insists && len(a.found) < len(a.names):
+				a.makes = true
+			case a.has() && !a.relied:
+				a.copied = true
+				continue
+			case a.decided():
 				return serverclock.Answer{Now: now}, nil
 			case now > within.NotAfter:
 				return serverclock.Answer{TooLate: true, Now: now}, nil
 			case !a.insists:
 				return serverclock.Answer{Now: now}, nil
 			}
+			tries--
 		}
 		return serverclock.Answer{}, nil
 	})
 }
 
-// request is the transaction: to take, to note that this client listens for what others have, to look.
+// request is the transaction: to take, to note that this client listens for what others have, to look. The one before it
+// makes rows.
 func (a *attempt) request(s *Store, notAfter int64) request {
-	return request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
+	r := request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
 		a.take(b, notAfter)
 		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
 			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
 		}
-		b.Queue(s.sql.look, a.names, a.id).Query(func(rows pgx.Rows) (err error) {
+		if a.copied {
+			b.Queue(s.sql.rely, a.names, a.id).Exec(func(tag pgconn.CommandTag) error {
+				a.relied = tag.RowsAffected() > 0
+				return nil
+			})
+		}
+		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
 			return err
 		})
 	}}
+	if a.makes {
+		r.before = func(b *pgx.Batch) { b.Queue(s.sql.insert, a.names) }
+	}
+	return r
+}
+
+// has reports that an earlier copy of the request has something.
+func (a *attempt) has() bool {
+	return slices.ContainsFunc(a.found, func(one stands) bool { return one.of(a.id) })
 }
 
 // decided reports that an earlier copy of the request has something, or that others have what it wants, so that it did
 // not matter whether it came too late. To take a hold over that others see is another matter: it may stand.
 func (a *attempt) decided() bool {
-	for _, one := range a.found {
-		if one.mine || a.insists && !one.free {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Store) insert(ctx context.Context, names []string) error {
-	return s.send(ctx, s.conns.traffic, request{name: "insert", calls: len(names), within: func(b *pgx.Batch) {
-		b.Queue(s.sql.insert, names)
-	}})
+	return a.has() || a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
 }
 
 // lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an
@@ -232,12 +248,12 @@ func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask store.Ask) store
 	case reply.Status == store.Held && ask.From != "":
 		reply.Fence = 0
 	case reply.Status == store.Held:
-	case now.mine:
-		reply = store.AcquireReply{Status: store.Already, Fence: now.fence, PTTL: now.left}
+	case now.of(ask.ID):
+		reply = store.AcquireReply{Status: store.Already, Fence: now.fence, PTTL: now.left()}
 	case ask.From != "":
 		reply = store.AcquireReply{Status: store.Gone}
 	default:
-		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left, lockedFor)}
+		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left(), lockedFor)}
 	}
 	return reply
 }
@@ -268,8 +284,8 @@ func (s *Store) AcquireAll(
 	}
 	for i, name := range names {
 		one := at[name]
-		if !one.mine {
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left, lockedFor)}, receipt, nil
+		if !one.of(id) {
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left(), lockedFor)}, receipt, nil
 		}
 		reply.Fences[i] = one.fence
 	}
