@@ -23,6 +23,7 @@ import (
 const (
 	ours     = contender.Ours
 	pooled   = contender.Ours + ", behind a pooler"
+	wide     = contender.Ours + ", 64 connections" // as many as the peer may use
 	peer     = "cirello.io/pglock"
 	advisory = "floor: advisory lock"
 )
@@ -41,7 +42,11 @@ func open(ctx context.Context, name string, t target) (contender.Client, error) 
 	case advisory:
 		return &advisoryClient{target: t}, nil
 	}
-	return openOurs(ctx, t)
+	opts := pglock.Options{Lease: t.lease, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	if name == wide {
+		opts.MaxConns = 64
+	}
+	return openOurs(ctx, t, opts)
 }
 
 type oursClient struct {
@@ -49,7 +54,7 @@ type oursClient struct {
 	client *pglock.Client
 }
 
-func openOurs(ctx context.Context, t target) (contender.Client, error) {
+func openOurs(ctx context.Context, t target, opts pglock.Options) (contender.Client, error) {
 	config, err := pgxpool.ParseConfig(t.url)
 	if err != nil {
 		return nil, err
@@ -59,9 +64,7 @@ func openOurs(ctx context.Context, t target) (contender.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := pglock.NewClient(pool, &pglock.Options{
-		Lease: t.lease, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	client, err := pglock.NewClient(pool, &opts)
 	if err != nil {
 		pool.Close()
 		return nil, err

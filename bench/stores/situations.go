@@ -44,8 +44,11 @@ func situations(scale scenario.Scale) []situation {
 	}
 	of := func(id, title string, columns []scenario.Column, goals []scenario.Goal, l load) situation {
 		contenders := all
-		if l.fresh { // each would be another connection
+		switch {
+		case l.fresh: // each would be another connection
 			contenders = []string{ours, peer}
+		case l.clients == 1 && l.goroutines > 1 && l.name == "":
+			contenders = []string{ours, wide, peer, advisory}
 		}
 		return situation{
 			scenario.Scenario{ID: id, Title: title, Contenders: contenders, Columns: columns, Goals: goals},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast-go/holdfast/internal/serverclock"
 	"github.com/holdfast-go/holdfast/internal/store"
@@ -127,10 +126,8 @@ type attempt struct {
 	waits   bool // somebody waits if the answer is "busy"
 	insists bool // a name without a row gets one, and what is free is asked for again
 
-	found  []stands
-	makes  bool // a row was missing
-	copied bool // an earlier copy of the request has something,
-	relied bool // and its commit was waited for once more
+	found []stands
+	makes bool // a row was missing
 }
 
 // timed sends attempts, not later than the ask allows. A row that is missing is made, and one that became free in
@@ -138,24 +135,25 @@ type attempt struct {
 func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken func() bool) (store.Receipt, error) {
 	r := serverclock.Request{Node: node, When: when}
 	return s.clocks.Send(ctx, s.host.Clock.Now, r, func(within serverclock.Window) (serverclock.Answer, error) {
-		for tries := 3; tries > 0; {
+		for range 3 {
 			sent := s.host.Clock.Now()
 			if err := s.send(s.Within(ctx, when.Within), s.conns.traffic, a.request(s, within.NotAfter)); err != nil {
 				return serverclock.Answer{}, err
 			}
-			now := int64(0)
-			if len(a.found) > 0 {
-				now = a.found[0].now
-				s.observe(sent, now, a.found[0].timeline)
+			if a.insists && len(a.found) < len(a.names) {
+				a.makes = true
+				continue
 			}
+			if len(a.found) == 0 {
+				break
+			}
+			now := a.found[0].now
+			s.observe(sent, now, a.found[0].timeline)
 			switch {
 			case taken():
 				return serverclock.Answer{Now: now}, nil
-			case a.insists && len(a.found) < len(a.names):
-				a.makes = true
-			case a.has() && !a.relied:
-				a.copied = true
-				continue
+			case a.mine():
+				return serverclock.Answer{Now: now}, s.confirm(s.Within(ctx, when.Within), a)
 			case a.decided():
 				return serverclock.Answer{Now: now}, nil
 			case now > within.NotAfter:
@@ -163,7 +161,6 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 			case !a.insists:
 				return serverclock.Answer{Now: now}, nil
 			}
-			tries--
 		}
 		return serverclock.Answer{}, nil
 	})
@@ -177,12 +174,6 @@ func (a *attempt) request(s *Store, notAfter int64) request {
 		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
 			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
 		}
-		if a.copied {
-			b.Queue(s.sql.rely, a.names, a.id).Exec(func(tag pgconn.CommandTag) error {
-				a.relied = tag.RowsAffected() > 0
-				return nil
-			})
-		}
 		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
 			return err
@@ -194,15 +185,26 @@ func (a *attempt) request(s *Store, notAfter int64) request {
 	return r
 }
 
-// has reports that an earlier copy of the request has something.
-func (a *attempt) has() bool {
+// mine reports that an earlier copy of the request has something, so that it did not matter whether this one came too
+// late.
+func (a *attempt) mine() bool {
 	return slices.ContainsFunc(a.found, func(one stands) bool { return one.of(a.id) })
 }
 
-// decided reports that an earlier copy of the request has something, or that others have what it wants, so that it did
-// not matter whether it came too late. To take a hold over that others see is another matter: it may stand.
+// decided reports the same of others, who have what the request wants. To take a hold over that others see is another
+// matter: it may stand.
 func (a *attempt) decided() bool {
-	return a.has() || a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
+	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
+}
+
+// confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
+// this server, be it that nobody waits for the standby any more: an operator, or the end of the connection, ends that
+// wait.
+func (s *Store) confirm(ctx context.Context, a *attempt) error {
+	return s.send(ctx, s.conns.traffic, request{
+		name: "confirm", calls: len(a.names), relied: true,
+		within: func(b *pgx.Batch) { b.Queue(s.sql.confirm, a.names, a.id) },
+	})
 }
 
 // lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an

@@ -8,13 +8,9 @@
 --
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel
 -- returns: whether somebody listens; nothing if the lock does not have the id
-WITH locked AS MATERIALIZED (
-    SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE
-)
 UPDATE {{table}} AS l
 SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
     until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()
         THEN to_timestamp($3::bigint / 1000000.0) ELSE 'epoch' END
-FROM locked
-WHERE l.name = $1::text AND locked.id = $2::text
+WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
 RETURNING CASE WHEN l.wanted > clock_timestamp() THEN pg_notify($5::text, '=' || l.name) IS NOT NULL ELSE false END
