@@ -131,7 +131,7 @@ func isRefused(t *testing.T, err error, code string) {
 	require.ErrorContains(t, err, "must be rolled back")
 }
 
-// A transaction that does not see the hold, or may not lock it, fails, and the hold stands.
+// A transaction that does not see the hold, or has no right to lock it, fails, and the hold stands.
 func TestTransactionsThatDoNotSuit(t *testing.T) {
 	t.Parallel()
 	unseen := func(t *testing.T, err error) {

@@ -20,6 +20,7 @@ var pipeKinds = []fault{
 	{"replies late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Replies, on) })},
 	{"path slow", slowPaths},
 	{"paths cut", cutPaths},
+	{"answers lost with their connections", loseAnswers},
 }
 
 // backendKinds are faults at the server, of its connections and of the table.
@@ -79,6 +80,27 @@ func cutPaths(r *run, random *rand.Rand) int {
 		}
 		time.Sleep(r.between(random, 0, 1))
 	}
+	return 1
+}
+
+// loseAnswers cuts the connections of one client when requests may have been carried out whose answers it has not, and
+// refuses it new ones for a while.
+func loseAnswers(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	for _, p := range s.paths {
+		p.Hold(tcpproxy.Replies, true)
+	}
+	time.Sleep(r.between(random, 0, 2) / 2) // the fault itself, which must not be longer than a request may take
+	for _, p := range s.paths {
+		p.Refuse(true)
+		p.CutAll()
+		p.Hold(tcpproxy.Replies, false)
+	}
+	r.lasting(random, 0, 8, func() {
+		for _, p := range s.paths {
+			p.Refuse(false)
+		}
+	})
 	return 1
 }
 

@@ -24,8 +24,8 @@
 //
 // # How other databases answer
 //
-// The interface is kept such that a relational database and a consensus service fit. PostgreSQL's column is what package
-// pgstore does. How etcd would answer was tried before the interface was cut; what bends is named at the end.
+// The interface is kept such that a relational database and a consensus service fit. PostgreSQL's column is what
+// package pgstore does. How etcd would answer was tried before the interface was cut; what bends is named at the end.
 //
 //	request           PostgreSQL                                etcd
 //	---------------   ---------------------------------------   ----------------------------------------------

@@ -34,7 +34,7 @@ type line struct {
 }
 
 // rivals are the other clients that had the lock lately. PostgreSQL counts nobody who hears a message, so the messages
-// say by whom they were sent.
+// say who had the lock.
 type rivals struct {
 	last map[string]uint64 // the number of each one's last message
 	mine [2]uint64         // those of this client's last two

@@ -76,14 +76,14 @@ func TestRivalsOfAnotherSubscription(t *testing.T) {
 func TestMessagesOfReleases(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string][2]string{
-		"=c n": {"c", "n"}, "=c ": {"c", ""}, "=c a b": {"c", "a b"}, "=c =": {"c", "="},
+		"=c:1 n": {"c", "n"}, "=c:1 ": {"c", ""}, "=c:d:1 a b": {"c:d", "a b"}, "=c:1 =:": {"c", "=:"}, "=c n": {"", "n"},
 	} {
-		from, name, ok := released(message)
+		from, name, ok := readRelease(message)
 		require.True(t, ok, message)
 		require.Equal(t, want, [2]string{from, name})
 	}
 	for _, message := range []string{"", "=", "=n", "?c 1", "n"} {
-		_, _, ok := released(message)
+		_, _, ok := readRelease(message)
 		require.False(t, ok, message)
 	}
 }

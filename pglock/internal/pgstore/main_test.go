@@ -43,8 +43,8 @@ func (r rows) run(t testing.TB, sql string) string {
 // far is after all tests, and is when nothing comes too late.
 const far = int64(1) << 60
 
-// session is a connection as the store has them. A statement on it that waits for a row longer than a moment fails: most
-// must not wait at all.
+// session is a connection as the store has them. A statement on it that waits for a row longer than a moment fails:
+// most must not wait at all.
 type session struct {
 	testing.TB
 	*pgx.Conn

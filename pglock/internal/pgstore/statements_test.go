@@ -81,8 +81,8 @@ func TestALockedRowIsBusy(t *testing.T) {
 	}
 }
 
-// Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the transaction
-// began.
+// Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the
+// transaction began.
 func TestALeaseKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)

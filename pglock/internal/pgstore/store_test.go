@@ -184,8 +184,8 @@ func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	require.Len(t, ticket.C(), 1)
 }
 
-// Who asks for a lock that is being released waits for that, and has it then: the release, which has not seen anybody
-// wait, tells nobody.
+// A caller that asks for a lock while it is released waits for the release, and has the lock then: the release has seen
+// no waiter, and sends nothing.
 func TestAReleaseBesideTheMarkOfAWaiter(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
