@@ -173,6 +173,9 @@ func (a *attempt) request(s *Store, notAfter int64) request {
 		a.take(b, notAfter)
 		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
 			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
+			if anew := s.hub.announces(listens); len(anew) > 0 {
+				b.Queue(s.sql.announce, s.table.channel(), a.id, anew)
+			}
 		}
 		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)

@@ -15,7 +15,7 @@ var files embed.FS
 type statements struct {
 	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm string
 	release, releaseAll, releaseMany, renew, inspect, note, noted                 string
-	list, tx, server                                                              string
+	list, tx, server, announce                                                    string
 }
 
 const commit = "COMMIT"
@@ -27,7 +27,7 @@ func statementsOf(table string) *statements {
 		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"), confirm: of("confirm"),
 		release: of("release"), releaseAll: strings.ReplaceAll(of("release_all"), "{{skip}}", ""),
 		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"),
-		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"), list: of("list"), tx: of("tx"), server: of("server"),
+		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"), list: of("list"), tx: of("tx"), server: of("server"), announce: of("announce"),
 	}
 }
 
