@@ -36,8 +36,8 @@ func init() {
 		}, {
 			name: "an idle lock is kept for ever",
 			file: "internal/engine/idle.go",
-			old:  "g.kept.armed = false\n\t\te.sender.Spawn(g.letGo)",
-			new:  "g.kept.armed = false",
+			old:  "return g.IsIdleLocked()\n}",
+			new:  "return false\n}",
 			in:   "rlock", by: "^TestAKeptLockIsReleasedInTime$",
 		}, {
 			name: "a lock is kept although the store's word on it is old",
@@ -54,14 +54,14 @@ func init() {
 		}, {
 			name: "an idle lock is in the way of a try of its own process",
 			file: "internal/engine/idle.go",
-			old:  `if e.keeper.idles() == 0 {`,
-			new:  `if e.keeper.idles() >= 0 {`,
+			old:  `if e.keeper.isEmpty() {`,
+			new:  `if !e.keeper.isEmpty() {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "an idle lock is in the way of a waiter of its own process",
 			file: "internal/engine/waiter.go",
-			old:  `if g := k.unusedLocked(w.req.Proto); g != nil {`,
-			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && tryOnly {`,
+			old:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() {`,
+			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() && tryOnly {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "a name that others want is kept again at once",
