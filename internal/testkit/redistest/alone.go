@@ -1,68 +1,10 @@
 package redistest
 
 import (
-	"fmt"
-	"os"
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
-// Alone runs fn outside of any test, for programs that need servers. The argument of fn stands in for a test: it owns
-// servers and proxies, which end with it. Alone reports whether all went well, and prints what did not.
-func Alone(fn func(t testing.TB)) (ok bool) {
-	l := &alone{}
-	done := make(chan struct{})
-	go func() { // a failure ends it, as it would end a test's
-		defer close(done)
-		defer l.clean()
-		fn(l)
-	}()
-	<-done
-	return !l.failed.Load()
-}
-
-// alone stands in for a test. The embedded interface is nil: only the methods below may be called.
-type alone struct {
-	testing.TB
-	failed atomic.Bool
-
-	mu       sync.Mutex // guards cleanups
-	cleanups []func()
-}
-
-// Helper implements testing.TB.
-func (l *alone) Helper() {}
-
-// Cleanup implements testing.TB.
-func (l *alone) Cleanup(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.cleanups = append(l.cleanups, f)
-}
-
-// Errorf implements testing.TB.
-func (l *alone) Errorf(format string, args ...any) {
-	l.failed.Store(true)
-	fmt.Fprintf(os.Stderr, format+"\n", args...)
-}
-
-// Failed implements testing.TB.
-func (l *alone) Failed() bool { return l.failed.Load() }
-
-// Logf implements testing.TB.
-func (l *alone) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-
-// Fatalf implements testing.TB.
-func (l *alone) Fatalf(format string, args ...any) {
-	l.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (l *alone) clean() {
-	for _, f := range slices.Backward(l.cleanups) {
-		f()
-	}
-}
+// Alone runs fn outside of any test, for programs that need servers: see [servers.Alone].
+func Alone(fn func(t testing.TB)) (ok bool) { return servers.Alone(fn) }

@@ -94,18 +94,26 @@ func (l *listener) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if from, name, ok := released(message); ok {
+		switch kind, from, name := read(message); kind {
+		case '=':
 			l.store.hub.message(from, name)
+		case '+':
+			l.store.hub.announced(from, name)
 		}
 	}
 }
 
-// released reads the message of a release: by which client, and of which name.
-func released(message string) (from, name string, ok bool) {
-	if message, ok = strings.CutPrefix(message, "="); !ok {
-		return "", "", false
+// read reads a message: of a release ('=') or of one who waits ('+'), of which client, and the name of the lock. All
+// other messages are of no kind.
+func read(message string) (kind byte, from, name string) {
+	if message == "" || message[0] != '=' && message[0] != '+' {
+		return 0, "", ""
 	}
-	return strings.Cut(message, " ")
+	id, name, ok := strings.Cut(message[1:], " ")
+	if !ok {
+		return 0, "", ""
+	}
+	return message[0], id[:max(strings.LastIndexByte(id, ':'), 0)], name
 }
 
 // try connects, and leaves again.

@@ -9,4 +9,4 @@ SELECT set_config('lock_timeout', $1::text, true), set_config('synchronous_commi
     WHEN NOT $2::bool THEN 'off'
     WHEN current_setting('synchronous_commit') = 'remote_apply' THEN 'remote_apply'
     ELSE 'on' END, true),
-    set_config('statement_timeout', '0', true)
+    set_config('statement_timeout', '0', true), set_config('client_min_messages', 'warning', true)
