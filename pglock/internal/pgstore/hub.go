@@ -51,9 +51,9 @@ func (r *rivals) hear(from, me string, number uint64) {
 	r.last[from] = number
 }
 
-// count is how many there are, as seen from a release of this client whose message may be the last that was heard, or be
-// under way: those who had the lock since the one before it, or since the one before that. Where all take turns these are
-// all who want it.
+// count is how many there are, as seen from a release of this client whose message may be the last that was heard, or
+// be under way: those who had the lock since the one before it, or since the one before that. Where all take turns
+// these are all who want it.
 func (r *rivals) count() (n int) {
 	for from, number := range r.last {
 		if number > r.mine[0] {
