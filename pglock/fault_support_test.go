@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -117,5 +116,3 @@ func taken(t testing.TB, l *lock.Lock) {
 	_, unlock := take(t, within(t), l)
 	require.NoError(t, unlock())
 }
-
-const long = time.Minute // as a poll interval, or a lease that does not end during a test
