@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
-	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
-	ok := err == nil && pgtest.Alone(func(t testing.TB) {
+	ok := err == nil && servers.Alone(func(t testing.TB) {
 		if err = run(ctx, t, s, os.Stdout, os.Stderr); err != nil {
 			t.Errorf("%v", err)
 		}

@@ -14,8 +14,9 @@ import (
 
 // The names of figures that others do not have.
 const (
-	statements = "statements" // that the server carried out, those that begin and end transactions included
-	logBytes   = "log_bytes"  // of the write-ahead log
+	statements = "statements"         // that the server carried out, those that begin and end transactions included
+	working    = "working_statements" // the same without those
+	logBytes   = "log_bytes"          // of the write-ahead log
 	planning   = "planning_us"
 	running    = "running_us"
 
