@@ -24,9 +24,12 @@ type Raw struct {
 	Go      string            `json:"go"`
 	System  string            `json:"system"`
 	Cores   int               `json:"cores"`
-	Redis   string            `json:"redis"`
+	Redis   string            `json:"redis,omitempty"`
+	Note    string            `json:"note,omitempty"`   // what else is to be known of the machine
 	Relays  []string          `json:"relays,omitempty"` // what each really adds
 	Modules map[string]string `json:"modules"`
+
+	PostgreSQL string `json:"postgresql,omitempty"`
 
 	Scenarios []Result    `json:"scenarios"`
 	Trips     []trips.Row `json:"trips,omitempty"`
@@ -58,9 +61,19 @@ func NewRaw(command, redis string) Raw {
 
 // Provenance is what has to stand beside a figure: the command, and where it was run with what.
 func (r Raw) Provenance() string {
-	text := fmt.Sprintf("`cd bench && %s`, %s, %s: %s, %s, %d cores, Redis %s",
-		r.Command, r.At.Format(time.DateOnly), r.Took, r.Go, r.System, r.Cores, r.Redis)
-	for _, module := range peerModules {
+	text := fmt.Sprintf("`cd bench && %s`, %s, %s: %s, %s, %d cores",
+		r.Command, r.At.Format(time.DateOnly), r.Took, r.Go, r.System, r.Cores)
+	if r.Note != "" {
+		text += ", " + r.Note
+	}
+	if r.Redis != "" {
+		return text + ", Redis " + r.Redis + r.versions(redisModules)
+	}
+	return text + ", PostgreSQL " + r.PostgreSQL + r.versions(postgresModules)
+}
+
+func (r Raw) versions(modules []string) (text string) {
+	for _, module := range modules {
 		if version := r.Modules[module]; version != "" {
 			text += ", " + shortName(module) + " " + version
 		}
@@ -74,10 +87,12 @@ const (
 	Etcd     = "etcd"
 )
 
-var peerModules = []string{
+var redisModules = []string{
 	"github.com/bsm/redislock", "github.com/go-redsync/redsync/v4", "github.com/redis/rueidis",
 	"github.com/redis/go-redis/v9", Redisson, "go.etcd.io/etcd/client/v3", Etcd,
 }
+
+var postgresModules = []string{"cirello.io/pglock", "github.com/lib/pq", "github.com/jackc/pgx/v5"}
 
 // shortName is the last part of a module's path that is no version.
 func shortName(module string) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
@@ -121,28 +122,37 @@ func Run(ctx context.Context, s Scenario, set Setting, progress io.Writer) (samp
 			return nil, err
 		}
 	}
+	return s.Compare(rounds, set.Distance, progress, func(turn int) (measure.Figures, error) {
+		if err := at.empty(ctx); err != nil {
+			return nil, err
+		}
+		figures, err := subjects[turn].Measure(ctx)
+		if errors.Is(err, errNeverWoken) && !contender.IsOurs(s.Contenders[turn]) {
+			fmt.Fprintf(progress, "%s: %s: %v\n", s.ID, s.Contenders[turn], err)
+			_ = subjects[turn].Close() // its waiter may be there still
+			figures = measure.Figures{measure.Stuck: 1}
+			subjects[turn], err = s.subject(turn, at, set)
+		}
+		if err == nil && at.relay != nil {
+			figures[measure.Late] = micros(at.relay.Late())
+		}
+		return figures, err
+	})
+}
+
+// Compare measures each contender, by its number, once in every round, in an order that rotates.
+func (s Scenario) Compare(
+	rounds int, d time.Duration, progress io.Writer, one func(contender int) (measure.Figures, error),
+) (samples []Sample, err error) {
 	for round := range rounds {
-		fmt.Fprintf(progress, "%s, %s: round %d of %d\n", s.ID, distance.Name(set.Distance), round+1, rounds)
-		for i := range subjects {
-			turn := (i + round) % len(subjects)
-			if err := at.empty(ctx); err != nil {
-				return nil, err
-			}
-			name := s.Contenders[turn]
-			figures, err := subjects[turn].Measure(ctx)
-			if errors.Is(err, errNeverWoken) && !contender.IsOurs(name) {
-				fmt.Fprintf(progress, "%s: %s: %v\n", s.ID, name, err)
-				_ = subjects[turn].Close() // its waiter may be there still
-				figures = measure.Figures{measure.Stuck: 1}
-				subjects[turn], err = s.subject(turn, at, set)
-			}
+		fmt.Fprintf(progress, "%s, %s: round %d of %d\n", s.ID, distance.Name(d), round+1, rounds)
+		for i := range s.Contenders {
+			turn := (i + round) % len(s.Contenders)
+			figures, err := one(turn)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
+				return nil, fmt.Errorf("%s: %s: %w", s.ID, s.Contenders[turn], err)
 			}
-			if at.relay != nil {
-				figures[measure.Late] = micros(at.relay.Late())
-			}
-			samples = append(samples, Sample{s.ID, name, round, figures})
+			samples = append(samples, Sample{s.ID, s.Contenders[turn], round, figures})
 		}
 	}
 	return samples, nil

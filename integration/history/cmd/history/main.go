@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
-	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/holdfast-go/holdfast/bench/internal/contender"
+	"github.com/holdfast-go/holdfast/bench/internal/measure"
+	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/bench/internal/stats"
+)
+
+const (
+	handoverP50 = "handover_p50_us"
+	handoverP99 = "handover_p99_us"
+
+	poll = time.Second // the default of MaxPoll
+)
+
+// handovers are the time from the release by one client to the acquisition by another one that waits: where it is told
+// of the release, and where it polls.
+func handovers(scale scenario.Scale) []situation {
+	columns := []scenario.Column{
+		{Figure: handoverP50, Head: "p50 µs"}, {Figure: handoverP99, Head: "p99 µs"},
+		{Figure: measure.Sends, Head: "sends"}, {Figure: statements, Head: "statements"},
+		{Figure: logBytes, Head: "log bytes"},
+	}
+	goal := func(of string, most time.Duration) []scenario.Goal {
+		return []scenario.Goal{{Figure: handoverP50, Of: of, AtMost: micros(most)}}
+	}
+	turns := func(contender string) (turns int, within time.Duration) {
+		const settling = 50 * time.Millisecond
+		switch {
+		case scale.Quick:
+			return 2, settling
+		case contender == pooled:
+			return 12, poll
+		case contender == peer:
+			return 6, peerLease
+		}
+		return 40, settling
+	}
+	open := func(ctx context.Context, lab *lab) (scenario.Subject, error) {
+		n, within := turns(lab.contender)
+		return openHandover(ctx, lab, n, within)
+	}
+	return []situation{{
+		scenario.Scenario{
+			ID: "handover", Title: "From unlock by one client to Lock by another, which waits", Rounds: 3,
+			Contenders: []string{ours, peer, advisory}, Columns: columns, Goals: goal(ours, 20*time.Millisecond),
+		}, open,
+	}, {
+		scenario.Scenario{
+			ID: "handover-poll", Title: fmt.Sprintf("The same behind a pooler in transaction mode, which delivers no "+
+				"messages; a poll every %v", poll), Rounds: 2,
+			Contenders: []string{pooled}, Columns: columns, Goals: goal(pooled, poll),
+		}, open,
+	}}
+}
+
+type handover struct {
+	lab    *lab
+	turns  int
+	within time.Duration // of a random part of this a release comes: as long as the time between two questions of the waiter
+	opened []contender.Client
+	locks  []contender.Lock
+}
+
+func openHandover(ctx context.Context, lab *lab, turns int, within time.Duration) (scenario.Subject, error) {
+	h := &handover{lab: lab, turns: turns, within: within}
+	for range 2 {
+		c, err := lab.client(ctx, 0)
+		if err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+		h.opened, h.locks = append(h.opened, c), append(h.locks, c.Lock("baton"))
+	}
+	return h, nil
+}
+
+// Measure passes the lock to and fro.
+func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
+	took := make([]time.Duration, 0, h.turns)
+	mark, err := h.lab.mark(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.locks[0].Lock(ctx); err != nil {
+		return nil, err
+	}
+	for turn := range h.turns {
+		one, err := h.pass(ctx, h.locks[turn%2], h.locks[(turn+1)%2])
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, one)
+	}
+	if err := h.locks[h.turns%2].Unlock(); err != nil {
+		return nil, err
+	}
+	figures, err := mark.per(ctx, h.turns)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(took)
+	figures[handoverP50], figures[handoverP99] = micros(stats.Percentile(took, 0.5)), micros(stats.Percentile(took, 0.99))
+	return figures, nil
+}
+
+// settling is how long the next one is given to get into its wait: to connect, to ask, and to listen.
+const settling = 50 * time.Millisecond
+
+func (h *handover) pass(ctx context.Context, from, to contender.Lock) (time.Duration, error) {
+	type arrival struct {
+		at  time.Time
+		err error
+	}
+	got := make(chan arrival, 1)
+	go func() {
+		err := to.Lock(ctx)
+		got <- arrival{time.Now(), err}
+	}()
+	time.Sleep(settling + 20*h.lab.distance + rand.N(h.within))
+	start := time.Now()
+	if err := from.Unlock(); err != nil {
+		return 0, err
+	}
+	next := <-got
+	return next.at.Sub(start), next.err
+}
+
+// Close closes the clients.
+func (h *handover) Close() error {
+	var errs []error
+	for _, c := range h.opened {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
