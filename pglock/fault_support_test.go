@@ -23,7 +23,7 @@ import (
 // Texts by which a proxy knows the requests of a store.
 const (
 	acquiring = "greatest(l.fence + 1"
-	releasing = "WITH parting"
+	releasing = "ELSE 'epoch' END"
 	renewing  = "WITH due"
 	wanting   = "SET wanted"
 	readying  = "pg_is_in_recovery"

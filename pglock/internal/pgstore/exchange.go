@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// request is one transaction, and what follows it, which are sent together.
+// request is a transaction, and perhaps another one before it, on which nobody relies. They are sent together.
 type request struct {
 	name   string // for those who observe commands
 	calls  int    // how many locks it is for
-	relied bool   // somebody relies on what it writes
+	relied bool   // somebody relies on what the transaction writes
 
-	within func(b *pgx.Batch) // queues the statements of the transaction
-	after  func(b *pgx.Batch) // queues those after its commit; nil: there are none
+	before func(b *pgx.Batch) // queues the statements of the one before; nil: there is none
+	within func(b *pgx.Batch) // queues those of the transaction
 }
 
 // window is a context for a request: it is sent before the parent ends, and then has until an instant to be answered,
@@ -53,7 +53,7 @@ type withinAll struct{}
 // send sends a request by a connection of a pool, and reads the answers.
 //
 // A statement that fails ends the transaction, and what follows is not carried out. The connection is then asked to
-// roll back, or given up. What comes after the commit is best effort: the transaction stands, whatever becomes of it.
+// roll back, or given up.
 func (s *Store) send(ctx context.Context, pool *pgxpool.Pool, r request) error {
 	return s.by(ctx, pool, func(conn *pgx.Conn, at time.Time) error {
 		began := s.host.Clock.Now()
@@ -118,11 +118,15 @@ func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
 	ctx, cancel := context.WithDeadline(s.conns.life, at)
 	defer cancel()
 	delete(conn.PgConn().CustomData(), warned)
-	limit := max(time.Until(at), time.Millisecond).Milliseconds()
+	limit := max(time.Until(at), time.Millisecond)
 	committed := false
 	b := &pgx.Batch{}
-	b.Queue(s.sql.begin)
-	b.Queue(s.sql.limits, strconv.FormatInt(max(limit, 1), 10), r.relied)
+	if r.before != nil {
+		s.begin(b, limit, false)
+		r.before(b)
+		b.Queue(commit)
+	}
+	s.begin(b, limit, r.relied)
 	r.within(b)
 	b.Queue(commit).Exec(func(tag pgconn.CommandTag) error {
 		if committed = tag.String() == commit; !committed {
@@ -130,9 +134,6 @@ func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
 		}
 		return nil
 	})
-	if r.after != nil {
-		r.after(b)
-	}
 	err := conn.SendBatch(ctx, b).Close()
 	if err != nil && conn.PgConn().TxStatus() == 'E' && !conn.IsClosed() {
 		_, _ = conn.Exec(ctx, "ROLLBACK") // the pool keeps no connection whose transaction is open
@@ -144,4 +145,10 @@ func (s *Store) sendOn(conn *pgx.Conn, at time.Time, r request) error {
 		return &store.ShortfallError{Err: errors.New(fmt.Sprint(conn.PgConn().CustomData()[warned]))}
 	}
 	return nil
+}
+
+// begin queues what begins a transaction, which waits for no lock for longer than the limit.
+func (s *Store) begin(b *pgx.Batch, limit time.Duration, relied bool) {
+	b.Queue(s.sql.begin)
+	b.Queue(s.sql.limits, strconv.FormatInt(limit.Milliseconds(), 10), relied)
 }

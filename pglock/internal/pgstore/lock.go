@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -87,33 +88,37 @@ func (l *Lock) Retaining(until int64, as string) store.Protocol {
 	return &Lock{store: l.store, name: l.name, until: until, as: as}
 }
 
-// stands is what look.sql returns of a name.
+// stands is what look.sql returns of a name. Times are in µs of the server's clock.
 type stands struct {
-	name     string
-	mine     bool
-	free     bool
-	left     time.Duration
-	fence    int64
-	micros   int64
-	timeline string
+	name, id   string
+	until, now int64
+	fence      int64
+	timeline   string
+}
+
+// of reports that the hold of this id stands.
+func (one *stands) of(id string) bool { return one.id == id && !one.free() }
+
+func (one *stands) free() bool { return one.until <= one.now }
+
+// left is the rest of the lease, in whole milliseconds.
+func (one *stands) left() time.Duration {
+	left := time.Duration(one.until-one.now) * time.Microsecond
+	return (left + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 func scanStands(rows pgx.Rows) (all []stands, err error) {
 	for rows.Next() {
 		var one stands
-		var left int64
-		var ignored *string
-		err := rows.Scan(&one.name, &one.mine, &one.free, &left, &one.fence, &one.micros, &one.timeline, &ignored)
-		if err != nil {
+		if err := rows.Scan(&one.name, &one.id, &one.until, &one.fence, &one.now, &one.timeline); err != nil {
 			return nil, err
 		}
-		one.left = time.Duration(left) * time.Millisecond
 		all = append(all, one)
 	}
 	return all, rows.Err()
 }
 
-// attempt is one transaction that takes something, and what it found.
+// attempt is one request that takes something, and what it found.
 type attempt struct {
 	take    func(b *pgx.Batch, notAfter int64) // queues what takes
 	names   []string                           // in order
@@ -122,6 +127,7 @@ type attempt struct {
 	insists bool // a name without a row gets one, and what is free is asked for again
 
 	found []stands
+	makes bool // a row was missing
 }
 
 // timed sends attempts, not later than the ask allows. A row that is missing is made, and one that became free in
@@ -135,18 +141,20 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 				return serverclock.Answer{}, err
 			}
 			if a.insists && len(a.found) < len(a.names) {
-				if err := s.insert(s.Within(ctx, when.Within), a.names); err != nil {
-					return serverclock.Answer{}, err
-				}
+				a.makes = true
 				continue
 			}
 			if len(a.found) == 0 {
 				break
 			}
-			now := a.found[0].micros
+			now := a.found[0].now
 			s.observe(sent, now, a.found[0].timeline)
 			switch {
-			case taken(), a.decided():
+			case taken():
+				return serverclock.Answer{Now: now}, nil
+			case a.mine():
+				return serverclock.Answer{Now: now}, s.confirm(s.Within(ctx, when.Within), a)
+			case a.decided():
 				return serverclock.Answer{Now: now}, nil
 			case now > within.NotAfter:
 				return serverclock.Answer{TooLate: true, Now: now}, nil
@@ -158,35 +166,45 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 	})
 }
 
-// request is the transaction: to take, to note that this client listens for what others have, to look.
+// request is the transaction: to take, to note that this client listens for what others have, to look. The one before it
+// makes rows.
 func (a *attempt) request(s *Store, notAfter int64) request {
-	return request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
+	r := request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
 		a.take(b, notAfter)
 		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
 			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
 		}
-		b.Queue(s.sql.look, a.names, a.id).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
 			return err
 		})
 	}}
-}
-
-// decided reports that an earlier copy of the request has something, or that others have what it wants, so that it did
-// not matter whether it came too late. To take a hold over that others see is another matter: it may stand.
-func (a *attempt) decided() bool {
-	for _, one := range a.found {
-		if one.mine || a.insists && !one.free {
-			return true
-		}
+	if a.makes {
+		r.before = func(b *pgx.Batch) { b.Queue(s.sql.insert, a.names) }
 	}
-	return false
+	return r
 }
 
-func (s *Store) insert(ctx context.Context, names []string) error {
-	return s.send(ctx, s.conns.traffic, request{name: "insert", calls: len(names), within: func(b *pgx.Batch) {
-		b.Queue(s.sql.insert, names)
-	}})
+// mine reports that an earlier copy of the request has something, so that it did not matter whether this one came too
+// late.
+func (a *attempt) mine() bool {
+	return slices.ContainsFunc(a.found, func(one stands) bool { return one.of(a.id) })
+}
+
+// decided reports the same of others, who have what the request wants. To take a hold over that others see is another
+// matter: it may stand.
+func (a *attempt) decided() bool {
+	return a.insists && slices.ContainsFunc(a.found, func(one stands) bool { return !one.free() })
+}
+
+// confirm makes sure that what an earlier copy took is where it must be. It is seen as soon as its commit stands on
+// this server, be it that nobody waits for the standby any more: an operator, or the end of the connection, ends that
+// wait.
+func (s *Store) confirm(ctx context.Context, a *attempt) error {
+	return s.send(ctx, s.conns.traffic, request{
+		name: "confirm", calls: len(a.names), relied: true,
+		within: func(b *pgx.Batch) { b.Queue(s.sql.confirm, a.names, a.id) },
+	})
 }
 
 // lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an
@@ -232,12 +250,12 @@ func (l *Lock) answer(reply store.AcquireReply, a *attempt, ask store.Ask) store
 	case reply.Status == store.Held && ask.From != "":
 		reply.Fence = 0
 	case reply.Status == store.Held:
-	case now.mine:
-		reply = store.AcquireReply{Status: store.Already, Fence: now.fence, PTTL: now.left}
+	case now.of(ask.ID):
+		reply = store.AcquireReply{Status: store.Already, Fence: now.fence, PTTL: now.left()}
 	case ask.From != "":
 		reply = store.AcquireReply{Status: store.Gone}
 	default:
-		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left, lockedFor)}
+		reply = store.AcquireReply{Status: store.Busy, PTTL: max(now.left(), lockedFor)}
 	}
 	return reply
 }
@@ -268,8 +286,8 @@ func (s *Store) AcquireAll(
 	}
 	for i, name := range names {
 		one := at[name]
-		if !one.mine {
-			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left, lockedFor)}, receipt, nil
+		if !one.of(id) {
+			return store.AcquireAllReply{Status: store.Busy, Which: i, PTTL: max(one.left(), lockedFor)}, receipt, nil
 		}
 		reply.Fences[i] = one.fence
 	}

@@ -14,78 +14,53 @@ var errLocked = &store.Failure{
 	Fault: store.FaultTransient, Answered: true, Err: errors.New("another transaction has locked the row"),
 }
 
-// releases is a request that frees locks, and what it was answered.
-type releases struct {
-	names, ids, as []string
-	until          []int64
-
-	released, looked, heard []bool
-	micros                  int64 // of the server's clock, after the transaction; 0: it is not known
-	timeline                string
+// release sends what frees locks. Nobody relies on a release but those who wait for it: if a crash of the server forgets
+// it, the hold ends with its lease. So its commit waits for no disk.
+func (s *Store) release(ctx context.Context, calls int, within func(b *pgx.Batch)) error {
+	return s.send(ctx, s.conns.traffic, request{name: "release", calls: calls, within: within})
 }
 
-func (r *releases) add(l *Lock, id string) {
-	r.names, r.ids = append(r.names, l.name), append(r.ids, id)
-	r.until, r.as = append(r.until, l.until), append(r.as, l.as)
-}
-
-// release sends it. Nobody relies on a release but those who wait for it: if a crash of the server forgets it, the hold
-// ends with its lease. So its commit waits for no disk.
-func (s *Store) release(ctx context.Context, r *releases, sql string) error {
-	sent := s.host.Clock.Now()
-	err := s.send(ctx, s.conns.traffic, request{
-		name: "release", calls: len(r.names),
-		within: func(b *pgx.Batch) {
-			b.Queue(sql, r.names, r.ids, r.until, r.as).Query(func(rows pgx.Rows) error {
-				for rows.Next() {
-					var released, looked, heard bool
-					if err := rows.Scan(&released, &looked, &heard); err != nil {
-						return err
-					}
-					r.released, r.looked, r.heard = append(r.released, released), append(r.looked, looked),
-						append(r.heard, heard)
-				}
-				return rows.Err()
-			})
-		},
-		after: func(b *pgx.Batch) {
-			b.Queue(s.sql.notify, s.table.channel(), r.names, s.host.Client).QueryRow(func(row pgx.Row) error {
-				var off *string
-				var told int64
-				return row.Scan(&r.micros, &r.timeline, &off, &told)
-			})
-		},
-	})
-	if err == nil && r.micros > 0 {
-		s.observe(sent, r.micros, r.timeline)
-	}
-	return err
-}
-
-func (r *releases) reply(i int) store.ReleaseReply {
-	reply := store.ReleaseReply{Status: store.Gone}
-	if r.released[i] {
+func replied(done, heard bool) (reply store.ReleaseReply) {
+	switch {
+	case !done:
+		reply.Status = store.Gone
+	case heard:
+		reply.Status, reply.Receivers = store.Done, 1
+	default:
 		reply.Status = store.Done
-		if r.heard[i] {
-			reply.Receivers = 1
-		}
 	}
 	return reply
 }
 
 // Release implements [store.Protocol].
-func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
-	var r releases
-	r.add(l, id)
-	if err := l.store.release(ctx, &r, l.store.sql.release); err != nil {
+func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply, err error) {
+	s := l.store
+	var micros int64
+	var timeline string
+	sent := s.host.Clock.Now()
+	err = s.release(ctx, 1, func(b *pgx.Batch) {
+		b.Queue(s.sql.release, l.name, id, l.until, l.as, s.table.channel(), s.host.Client).QueryRow(func(row pgx.Row) error {
+			var heard bool
+			err := row.Scan(&heard, &micros, &timeline)
+			reply = replied(err == nil, heard)
+			if errors.Is(err, pgx.ErrNoRows) {
+				err = nil
+			}
+			return err
+		})
+	})
+	switch {
+	case err != nil:
 		return store.ReleaseReply{}, err
+	case reply.Status == store.Done:
+		s.observe(sent, micros, timeline)
 	}
-	return r.reply(0), nil
+	return reply, nil
 }
 
 // ReleaseAll implements [store.Store].
 func (s *Store) ReleaseAll(ctx context.Context, all []*store.Parting) error {
-	return s.releaseAll(ctx, all, s.sql.release)
+	return s.releaseAll(ctx, all, s.sql.releaseAll)
 }
 
 // ReleaseEach implements [store.Store]. Rows that are locked are left for the next time: one must not hold up the
@@ -99,21 +74,43 @@ func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	}
 }
 
+// farewell is what release_all.sql returns of a name.
+type farewell struct{ done, looked, heard bool }
+
 func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string) error {
-	var r releases
+	var names, ids, as []string
+	var until []int64
 	for _, one := range all {
-		r.add(one.Proto.(*Lock), one.ID)
+		l := one.Proto.(*Lock)
+		names, ids, until, as = append(names, l.name), append(ids, one.ID), append(until, l.until), append(as, l.as)
 	}
-	if err := s.release(ctx, &r, sql); err != nil {
+	var found []farewell
+	var micros int64
+	var timeline string
+	sent := s.host.Clock.Now()
+	err := s.release(ctx, len(all), func(b *pgx.Batch) {
+		b.Queue(sql, names, ids, until, as, s.table.channel(), s.host.Client).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var one farewell
+				if err := rows.Scan(&one.done, &one.looked, &one.heard, &micros, &timeline); err != nil {
+					return err
+				}
+				found = append(found, one)
+			}
+			return rows.Err()
+		})
+	})
+	if err != nil {
 		return err
 	}
+	s.observe(sent, micros, timeline)
 	for i, one := range all {
-		one.Reply, one.Err, one.Again = r.reply(i), nil, 0
+		one.Reply, one.Err, one.Again = replied(found[i].done, found[i].heard), nil, 0
 		switch {
-		case !r.looked[i]:
+		case !found[i].looked:
 			one.Err = errLocked
-		case one.Late > 0: // without the clock, that of the last answer is as good as late
-			one.Again = serverclock.Again(one.Late, r.micros)
+		case one.Late > 0:
+			one.Again = serverclock.Again(one.Late, micros)
 		}
 	}
 	return nil

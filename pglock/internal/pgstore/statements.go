@@ -13,22 +13,21 @@ var files embed.FS
 
 // statements are those of one table.
 type statements struct {
-	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look string
-	release, releaseMany, notify, renew, inspect, note, noted            string
-	list, tx, server                                                     string
+	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm string
+	release, releaseAll, releaseMany, renew, inspect, note, noted                 string
+	list, tx, server                                                              string
 }
 
 const commit = "COMMIT"
 
 func statementsOf(table string) *statements {
 	of := func(name string) string { return statement(name, table) }
-	one, many := "", "SKIP LOCKED"
 	return &statements{
 		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
 		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"),
-		release:     strings.ReplaceAll(of("release"), "{{skip}}", one),
-		releaseMany: strings.ReplaceAll(of("release"), "{{skip}}", many),
-		notify:      of("notify"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
+		confirm: of("confirm"),
+		release: of("release"), releaseAll: strings.ReplaceAll(of("release_all"), "{{skip}}", ""),
+		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
 		list: of("list"), tx: of("tx"), server: of("server"),
 	}
 }

@@ -5,12 +5,12 @@
 -- $1: name, $2: id, $3: lease in ms, $4: not after this time, in microseconds
 -- returns: the token, and how many numbers below it nobody had; nothing if it was not taken
 WITH free AS MATERIALIZED (
-    SELECT name, fence FROM {{table}} WHERE name = $1::text AND until <= clock_timestamp() FOR UPDATE SKIP LOCKED
+    SELECT fence FROM {{table}} WHERE name = $1::text AND until <= clock_timestamp() FOR UPDATE SKIP LOCKED
 )
 UPDATE {{table}} AS l
 SET id = $2::text, until = clock_timestamp() + $3::bigint * interval '1 millisecond',
     fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
 FROM free
-WHERE l.name = free.name AND l.until <= clock_timestamp()
+WHERE l.name = $1::text AND l.until <= clock_timestamp()
     AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint <= $4::bigint
 RETURNING l.fence, least(l.fence - free.fence - 1, 1023)

@@ -1,24 +1,19 @@
--- Frees locks that have their ids, or retains them for somebody who does not exist. A row is locked whatever its id:
--- an acquisition that is under way has not shown its id yet, and the release of that id comes after it. A row that is
--- locked is skipped where one request releases many, and is then no answer.
+-- Frees a lock that has this id, or retains it for somebody who does not exist, and wakes those who wait for it. The
+-- row is locked whatever its id: an acquisition that is under way has not shown its id yet, and the release of that id
+-- comes after it.
 --
--- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id
--- returns, for each name in its order: it was released; the row could be looked at; somebody listens
-WITH parting AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY
-        AS p (name, id, retain, as_id, nth)
-), locked AS MATERIALIZED (
-    SELECT name, id FROM {{table}} WHERE name = ANY ($1::text[]) ORDER BY name FOR NO KEY UPDATE {{skip}}
-), released AS (
-    UPDATE {{table}} AS l
-    SET id = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp() THEN p.as_id END,
-        until = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp()
-            THEN to_timestamp(p.retain / 1000000.0) ELSE 'epoch' END
-    FROM locked JOIN parting AS p USING (name)
-    WHERE l.name = locked.name AND locked.id = p.id
-    RETURNING p.nth, l.wanted > clock_timestamp() AS heard
-)
-SELECT r.nth IS NOT NULL,
-    EXISTS (SELECT FROM locked WHERE locked.name = p.name) OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),
-    coalesce(r.heard, false)
-FROM parting AS p LEFT JOIN released AS r USING (nth) ORDER BY p.nth
+-- The message is part of the transaction, so it comes if the release stands, whatever becomes of this client. To commit
+-- a message takes a lock of the whole database, which is held until the commit is over: that of a release waits for no
+-- disk. Nothing is sent for a lock that nobody listens for.
+--
+-- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel,
+-- $6: the client that sends this
+-- returns: whether somebody listens; the clock in microseconds; the timeline; nothing if the lock does not have the id
+UPDATE {{table}} AS l
+SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
+    until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()
+        THEN to_timestamp($3::bigint / 1000000.0) ELSE 'epoch' END
+WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
+RETURNING CASE WHEN l.wanted > clock_timestamp() THEN pg_notify($5::text, '=' || $6::text || ' ' || l.name) IS NOT NULL
+    ELSE false END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    left(pg_walfile_name(pg_current_wal_lsn()), 8)

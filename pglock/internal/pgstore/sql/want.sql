@@ -1,6 +1,7 @@
 -- Notes that this client listens for the release of locks that others have. It waits for a release that is under way,
 -- and then finds the row free and writes nothing: whoever sent this asks again. To look and to note are one step, so
--- that no release comes between them unheard. A note that will last for half of the time is not written again.
+-- that no release comes between them unheard. A note that will last for half of the time is not written again. Who notes
+-- something has taken nothing, so that the commit need not wait for the disk.
 --
 -- $1: names, $2: id of the one that asks, $3: for how many ms
 WITH busy AS MATERIALIZED (
@@ -11,3 +12,4 @@ WITH busy AS MATERIALIZED (
 )
 UPDATE {{table}} AS l SET wanted = clock_timestamp() + $3::bigint * interval '1 millisecond'
 FROM busy WHERE l.name = busy.name AND l.until > clock_timestamp()
+RETURNING set_config('synchronous_commit', 'off', true)

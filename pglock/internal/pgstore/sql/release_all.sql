@@ -1,0 +1,28 @@
+-- Does for several locks what release.sql does for one. Where one request releases many for which nobody waits here, a
+-- row that is locked is skipped, which is no answer.
+--
+-- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel,
+-- $6: the client that sends this
+-- returns, for each name in its order: it was released; the row could be looked at; somebody listens; the clock in
+-- microseconds; the timeline
+WITH parting AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY
+        AS p (name, id, retain, as_id, nth)
+), locked AS MATERIALIZED (
+    SELECT name, id FROM {{table}} WHERE name = ANY ($1::text[]) ORDER BY name FOR NO KEY UPDATE {{skip}}
+), released AS (
+    UPDATE {{table}} AS l
+    SET id = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp() THEN p.as_id END,
+        until = CASE WHEN to_timestamp(p.retain / 1000000.0) > clock_timestamp()
+            THEN to_timestamp(p.retain / 1000000.0) ELSE 'epoch' END
+    FROM locked JOIN parting AS p USING (name)
+    WHERE l.name = locked.name AND locked.id = p.id
+    RETURNING p.nth,
+        CASE WHEN l.wanted > clock_timestamp() THEN pg_notify($5::text, '=' || $6::text || ' ' || l.name) IS NOT NULL
+        ELSE false END AS heard
+)
+SELECT r.nth IS NOT NULL,
+    EXISTS (SELECT FROM locked WHERE locked.name = p.name) OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),
+    coalesce(r.heard, false), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    left(pg_walfile_name(pg_current_wal_lsn()), 8)
+FROM parting AS p LEFT JOIN released AS r USING (nth) ORDER BY p.nth
