@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 )
 
@@ -40,7 +40,7 @@ func main() {
 }
 
 func run(cfg history.Config) (code int) {
-	ok := redistest.Alone(func(t testing.TB) {
+	ok := servers.Alone(func(t testing.TB) {
 		report, err := history.Run(t, cfg)
 		if printErr := report.Print(os.Stdout); printErr != nil {
 			t.Errorf("%v", printErr)
