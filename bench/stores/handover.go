@@ -65,7 +65,7 @@ func handovers(scale scenario.Scale) []situation {
 type handover struct {
 	lab    *lab
 	turns  int
-	within time.Duration // of a random part of this a release comes: as long as the time between two questions of the waiter
+	within time.Duration // after a random part of it a release comes: the time between two questions of a waiter
 	opened []contender.Client
 	locks  []contender.Lock
 }
@@ -107,7 +107,8 @@ func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
 		return nil, err
 	}
 	slices.Sort(took)
-	figures[handoverP50], figures[handoverP99] = micros(stats.Percentile(took, 0.5)), micros(stats.Percentile(took, 0.99))
+	figures[handoverP50] = micros(stats.Percentile(took, 0.5))
+	figures[handoverP99] = micros(stats.Percentile(took, 0.99))
 	return figures, nil
 }
 

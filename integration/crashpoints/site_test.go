@@ -29,7 +29,7 @@ func (s site) points() []crash.Point {
 type server interface {
 	addr() string // for dial
 
-	empty(gone func())   // it forgets all its data; gone is called when it has, and may not be back yet
+	empty(gone func())   // it forgets all its data; gone is called when it has, and might not be back yet
 	restart(gone func()) // it is killed, and comes back with its data
 	deafen() int         // all connections that listen are cut; so many were
 	forget()             // what a server may forget at any time: scripts, connections
