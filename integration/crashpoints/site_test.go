@@ -14,7 +14,7 @@ type site struct {
 	start func(t *testing.T, a action) server
 	dial  func(addr string) (*dialled, error)
 	lacks []crash.Point // that nothing reaches there
-	pace  time.Duration // leases are so many times as long as on Redis: a connection to it costs a process
+	pace  time.Duration // leases and time limits are so many times as long as on Redis
 	lazy  bool          // a server that is killed forgets releases of the last moment, whose leases have to end then
 }
 
