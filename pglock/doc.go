@@ -37,7 +37,7 @@
 // # What it costs
 //
 // A free lock takes one round trip to lock, with a commit that waits for the disk, and one to unlock, with a commit
-// that does not. A nested Lock takes none. Inside a process waiters queue, first in, first out, and the lock passes
+// that does not. The first Lock of a name takes one more, which makes its row. A nested Lock takes none. Inside a process waiters queue, first in, first out, and the lock passes
 // among them without a request, each turn with a token of its own, for some milliseconds; then the process releases it
 // so that others get it. So a hot row has one new version per run of turns instead of one per turn. Hundreds of holds
 // are renewed by one statement, every third of a lease.
@@ -50,7 +50,7 @@
 // # Why it is safe
 //
 // A lock is a row with the id of the grant that has it, and the end of its lease. Each request is one transaction under
-// READ COMMITTED.
+// READ COMMITTED; a row that is missing is made by a transaction before it.
 //
 // To take the lock is to lock the row FOR UPDATE, and then to compare: the lease, and the time until when the request
 // may be carried out, with clock_timestamp(). (now() is the beginning of the transaction, and a WHERE that was true
@@ -67,7 +67,8 @@
 // client waits for the answer.
 //
 // A waiter says in the row that it listens, under the row's lock, and tries first: either the release comes before,
-// and the waiter finds the lock free, or it comes after, and finds that somebody listens.
+// and the waiter finds the lock free, or it comes after, and finds that somebody listens. The message is part of the
+// release's transaction.
 //
 // [Tx] locks the row FOR KEY SHARE in the user's transaction, if the row has the hold's id. Renewals and the release
 // change no key and pass that lock; FOR UPDATE does not. So each change of the id to that of another holder locks FOR
