@@ -17,8 +17,8 @@ type Locker interface {
 	Do(ctx context.Context, fn func(ctx context.Context) error) error
 }
 
-// Provider makes handles on locks by their names. The client of every store is one: *rlock.Client and *redlock.Client on
-// Redis, *pglock.Client on PostgreSQL. So a program chooses its store where it makes the client, and the rest of it
+// Provider makes handles on locks by their names. The client of every store is one: *rlock.Client and *redlock.Client
+// on Redis, *pglock.Client on PostgreSQL. So a program chooses its store where it makes the client, and the rest of it
 // knows names and this interface. What a store lacks, its client's Lock refuses by an *ArgumentError of the first call.
 type Provider interface {
 	Lock(name string, opts ...Option) *Lock

@@ -19,10 +19,10 @@ const (
 	largeForLocks = 8 << 20 // bytes of a table with so many dead versions
 )
 
-// Check finds out whether a PostgreSQL suits locks, and the Client the PostgreSQL: version, round trip and lease, the
-// table and the rights on it, notifications, durability, standbys, what keeps old row versions, and a trial lock. It
-// takes a lock of the name "holdfast:check" and changes nothing else. What this user may not see is a finding that says
-// so.
+// Check finds out whether a server suits locks, and the Client the server. It looks at the version, the round trip and
+// the lease, the table and the rights on it, notifications, durability, standbys, and what keeps old row versions, and
+// tries a lock of the name "holdfast:check". It changes nothing else. A finding says so if this user cannot see what it
+// is about.
 func Check(ctx context.Context, c *Client) []lock.Finding {
 	if err := c.opened(); err != nil {
 		return []lock.Finding{{Name: "client", Level: lock.LevelFailure, Text: err.Error()}}
@@ -69,7 +69,8 @@ func failure(name, format string, args ...any) lock.Finding {
 	return lock.Finding{Name: name, Level: lock.LevelFailure, Text: fmt.Sprintf(format, args...)}
 }
 
-// roundTrip compares how long a first answer took, which includes a connection, with the time that a request has.
+// roundTrip compares how long a first answer took, with the connection that was made for it, with the time that a
+// request has.
 func (c *Client) roundTrip(took time.Duration) lock.Finding {
 	if took > c.limit()/2 {
 		return warning("connection", "the first answer took %v, and a request has %v: use a longer Lease",
@@ -101,7 +102,7 @@ func version(s *pgstore.Server) lock.Finding {
 func durability(s *pgstore.Server) lock.Finding {
 	switch {
 	case !s.Fsync:
-		return failure("durability", "fsync is off: a crash of the machine may lose locks that are held, or the database")
+		return failure("durability", "fsync is off: a crash of the machine may lose held locks, or the database")
 	case !s.FullPages:
 		return warning("durability", "full_page_writes is off: a crash of the machine may damage the table of locks")
 	}
@@ -111,14 +112,15 @@ func durability(s *pgstore.Server) lock.Finding {
 func standbys(s *pgstore.Server) lock.Finding {
 	switch {
 	case s.StandbyNames == "" && s.Standbys > 0:
-		return warning("standbys", "%d standbys follow, and none is synchronous: if one is promoted, locks that it had not "+
-			"received are free while they are held; set synchronous_standby_names", s.Standbys)
+		return warning("standbys", "%d standbys follow, and none is synchronous: if one is promoted, held locks that "+
+			"it has not received are free there; set synchronous_standby_names", s.Standbys)
 	case s.StandbyNames != "" && s.Standbys == 0:
 		return failure("standbys", "synchronous_standby_names is %q, and no standby follows: nothing can be committed",
 			s.StandbyNames)
 	case s.StandbyNames != "" && s.Synchronous == 0:
-		return warning("standbys", "synchronous_standby_names is %q, and this user sees none of %d standbys that is waited "+
-			"for: if there is none, nothing can be committed; members of pg_monitor see it", s.StandbyNames, s.Standbys)
+		return warning("standbys", "synchronous_standby_names is %q, and this user cannot see that any of %d standbys "+
+			"is waited for: if none is, nothing can be committed; members of pg_monitor see it",
+			s.StandbyNames, s.Standbys)
 	case s.StandbyNames != "":
 		return ok("standbys", "synchronous_standby_names is %q, and %d of %d standbys are waited for", s.StandbyNames,
 			s.Synchronous, s.Standbys)
@@ -130,11 +132,11 @@ func standbys(s *pgstore.Server) lock.Finding {
 func bloat(s *pgstore.Server) lock.Finding {
 	switch {
 	case s.OldestSnapshot > oldSnapshot:
-		return warning("bloat", "a transaction has been open for %v, and keeps old versions of rows from being removed: "+
-			"every request reads those of its lock; end it", s.OldestSnapshot.Round(time.Second))
+		return warning("bloat", "a transaction has been open for %v, and keeps old versions of rows from being "+
+			"removed: every request reads those of its lock; end it", s.OldestSnapshot.Round(time.Second))
 	case s.DeadVersions > oldestForHOT && s.SizeByte > largeForLocks:
-		return warning("bloat", "the table has %d dead row versions and %d MB: look for transactions, replication slots or "+
-			"prepared transactions that keep them", s.DeadVersions, s.SizeByte>>20)
+		return warning("bloat", "the table has %d dead row versions and %d MB: look for transactions, replication "+
+			"slots or prepared transactions that keep them", s.DeadVersions, s.SizeByte>>20)
 	}
 	return ok("bloat", "the table has %d dead row versions and %d kB, and no transaction that this user may see is old",
 		s.DeadVersions, s.SizeByte>>10)
@@ -144,27 +146,28 @@ func (c *Client) notifications(ctx context.Context) lock.Finding {
 	err := c.store.Hears(ctx)
 	switch {
 	case err == nil:
-		return ok("notifications", "a release is heard at once by those who wait in other processes")
+		return ok("notifications", "waiters hear of the releases of other processes at once")
 	case errors.Is(err, pgstore.ErrDeaf):
-		return warning("notifications", "%v, as behind a pooler in transaction mode: those who wait in other processes "+
-			"notice a release when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)
+		return warning("notifications", "%v, as behind a pooler in transaction mode: waiters notice "+
+			"the releases of other processes when they poll, every %v (MaxPoll)", err, c.core.MaxPoll)
 	}
 	return warning("notifications", "it is not known whether releases are heard: %v", c.unanswered(ctx, err))
 }
 
-// trial takes a lock, looks at it, and releases it. Another Check that has it is waited for.
+// trial takes a lock, looks at it, and releases it. It waits for another Check that has the lock.
 func (c *Client) trial(ctx context.Context) lock.Finding {
 	began := time.Now()
 	l := c.Lock(trialName, lock.MaxWait(time.Minute))
 	err := l.Do(ctx, func(ctx context.Context) error {
 		info, err := l.Inspect(ctx)
 		if err == nil && info.Held != 1 {
-			err = errors.New("the lock that was taken is held by nobody")
+			err = errors.New("the lock was taken, and the table shows no holder")
 		}
 		return err
 	})
 	if err != nil {
 		return failure("trial", "a trial lock failed: %v", err)
 	}
-	return ok("trial", "a trial lock was taken, looked at and released in %v", time.Since(began).Round(time.Millisecond))
+	return ok("trial", "a trial lock was taken, looked at and released in %v",
+		time.Since(began).Round(time.Millisecond))
 }

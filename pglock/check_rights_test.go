@@ -32,7 +32,7 @@ func TestCheckByAUserWithoutRights(t *testing.T) {
 	unseen := findings("app")
 	require.Equal(t, lock.LevelWarning, unseen["standbys"].Level, unseen["standbys"].Text)
 	require.Contains(t, unseen["standbys"].Text, "members of pg_monitor see it")
-	for _, name := range []string{"connection", "table", "version", "bloat", "notifications", "trial"} {
+	for _, name := range []string{"table", "version", "bloat", "trial"} {
 		require.Equal(t, lock.LevelOK, unseen[name].Level, unseen[name].Text)
 	}
 }

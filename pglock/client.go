@@ -13,8 +13,8 @@ import (
 )
 
 // Client is one process's participant in the contention for locks: its identity, its connections, and the watchdog that
-// renews its holds. One per process is enough; its callers wait for one another without asking PostgreSQL. All methods
-// are safe for concurrent use.
+// renews its holds. One per process is enough: its callers wait for one another without a request. All methods are safe
+// for concurrent use.
 type Client struct {
 	core  client.Client
 	store *pgstore.Store
@@ -23,8 +23,8 @@ type Client struct {
 
 var _ lock.Provider = (*Client)(nil)
 
-// NewClient makes a Client from the application's pool: a pool of the server that can be written to, directly or
-// through a pooler. The Client copies its configuration, and opens connections of its own when it needs them, so
+// NewClient makes a Client from the application's pool, which connects to the server that takes writes, directly or
+// through a pooler. The Client copies the pool's configuration, and opens connections of its own when it needs them, so
 // renewals never wait for the application's work; [Options.MaxConns] says how many. NewClient sends nothing, and the
 // pool may be closed afterwards.
 //
@@ -74,7 +74,8 @@ func (c *Client) check(name string) error {
 	}
 	if !storable(name) {
 		return &lock.ArgumentError{
-			Name: "name", Value: fmt.Sprintf("%q", name), Problem: "must be UTF-8 without a zero byte, as PostgreSQL's text is",
+			Name: "name", Value: fmt.Sprintf("%q", name),
+			Problem: "must be UTF-8 without a zero byte, as PostgreSQL's text is",
 		}
 	}
 	return nil
@@ -89,8 +90,8 @@ func storable(name string) bool {
 	return utf8.ValidString(name)
 }
 
-// Stats returns what the Client does at this moment. It sends nothing. Of a Client that did not come from NewClient
-// they are zero.
+// Stats returns what the Client does at this moment. It sends nothing. For a Client that did not come from NewClient
+// the result is zero.
 func (c *Client) Stats() lock.Stats {
 	if c == nil || c.core.Engine == nil {
 		return lock.Stats{}
@@ -100,8 +101,8 @@ func (c *Client) Stats() lock.Stats {
 
 // Close ends the Client. New calls and waiting ones return lock.ErrClosed, the contexts of all holds end with it, the
 // holds are released, and every goroutine and connection of the Client ends. It takes [Options.ReleaseTimeout] at most,
-// and half of that more if PostgreSQL does not answer. If locks were still held, its error names them. Further calls do
-// nothing and return nil.
+// and half as much again if PostgreSQL does not answer. If locks were still held, its error names them. Further calls
+// do nothing and return nil.
 func (c *Client) Close() error {
 	if c == nil || c.core.Engine == nil {
 		return client.NotNew()
@@ -109,8 +110,8 @@ func (c *Client) Close() error {
 	return c.core.Close()
 }
 
-// SchemaError says that the table of locks is missing, is not as this version needs it, or may not be used by the user
-// of the pool. The first call returns it, in an error that matches lock.ErrUnavailable: use errors.As.
+// SchemaError says that the table of locks is missing, is not as this version needs it, or is closed to the user of the
+// pool. The first call returns it, in an error that matches lock.ErrUnavailable: use errors.As.
 type SchemaError = pgstore.SchemaError
 
 // opened is what a function that takes a Client needs.

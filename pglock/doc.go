@@ -1,5 +1,5 @@
-// Package pglock is a reentrant distributed lock on PostgreSQL that tells a holder in time when its hold is lost, and
-// keeps a holder that was not told from committing.
+// Package pglock is a reentrant distributed lock on PostgreSQL. A holder that loses its lock is told before another
+// caller can have it, and a holder that could not be told cannot commit.
 //
 //	client, err := pglock.NewClient(pool, nil) // one per process; pool is a *pgxpool.Pool
 //	defer client.Close()
@@ -14,80 +14,83 @@
 //		})
 //	})
 //
-// The table of locks is made once, by the statement that [Migration] returns. A lock is the *lock.Lock that package
-// rlock has on Redis, with its rules: see packages lock and rlock. It works with packages multilock and leader too. A
+// The table of locks is made once, by the statement that [Migration] returns. A lock is a *lock.Lock, as in package
+// rlock, and the rules of packages lock and rlock hold for it. Packages multilock and leader work on it, too. A
 // [Client] is a [lock.Provider], so a program can choose its store by configuration.
 //
 // # What is promised, and what is not
 //
-// At most one holder treats its hold as live at any time, provided that PostgreSQL keeps what it committed and clocks
-// run at nearly the same rate. A holder's context ends before others can have the lock: its validity counts from the
-// sending of the last request that was confirmed.
+// At most one holder treats its hold as live at any time, provided that PostgreSQL keeps what it committed and that
+// clocks run at nearly the same rate. A holder's context ends before others can have the lock: the validity of a hold
+// counts from the sending of the last request that was confirmed.
 //
 // A process that is stopped cannot be told anything. [Tx] makes that harmless for what is written in the same database:
-// the transaction of a stale holder fails. For all else there is the fencing token, Hold.Fence, which grows with every
-// acquisition of a name, and is comparable with those of package rlock.
+// the transaction of a stale holder fails. For all else there is the fencing token, Hold.Fence. It grows with every
+// acquisition of a name, and is comparable with the tokens of package rlock.
 //
 // A server that forgets what it committed forgets locks: an asynchronous standby that is promoted, a backup that is
-// restored, fsync = off. A client notices that another server answers, by its timeline, and asks at once whether its
-// holds are known there. With synchronous_standby_names nothing is granted that such a standby has not on its disk.
+// restored, a crash with fsync = off. A client recognises another server by its timeline, and asks at once whether its
+// holds are known there. With synchronous_standby_names, a grant counts only when such a standby has it on its disk.
 //
 // Across processes no order is promised. Leases run by the server's clock: if that is set ahead, they end early.
 //
 // # What it costs
 //
-// A free lock takes one round trip to lock, with a commit that waits for the disk, and one to unlock, with a commit
-// that does not. The first Lock of a name takes one more, which makes its row. A nested Lock takes none. Inside a process waiters queue, first in, first out, and the lock passes
-// among them without a request, each turn with a token of its own, for some milliseconds; then the process releases it
-// so that others get it. So a hot row has one new version per run of turns instead of one per turn. Hundreds of holds
-// are renewed by one statement, every third of a lease.
+// A free lock costs one round trip to lock, with a commit that waits for the disk, and one to unlock, with a commit
+// that does not. The first Lock of a name costs one more, which makes its row. A nested Lock costs none. Inside a
+// process, waiters queue, first in, first out. The lock passes among them without a request for some milliseconds, each
+// turn with a token of its own; then the process releases it, so that other processes get it. A contended row has one
+// new version for each run of turns, not for each turn. One statement renews hundreds of holds, every third of a lease.
 //
-// A waiter is woken by a notification: a process whose callers wait has one connection that listens, and the row says
-// until when somebody listens, so that a release of a lock which nobody waits for sends nothing. Behind a pooler in
-// transaction mode notifications do not arrive. That is found out when the connection is made, is logged once, and
-// waiters poll every [Options.MaxPoll].
+// A notification wakes a waiter. Each process has one connection that listens, from its first waiter on, and the row
+// says until when another process listens: the release of a lock that no process waits for sends nothing. A process that
+// comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in transaction mode
+// notifications do not arrive. The client finds that out when it connects, logs it once, and its waiters poll every
+// [Options.MaxPoll].
 //
 // # Why it is safe
 //
 // A lock is a row with the id of the grant that has it, and the end of its lease. Each request is one transaction under
 // READ COMMITTED; a row that is missing is made by a transaction before it.
 //
-// To take the lock is to lock the row FOR UPDATE, and then to compare: the lease, and the time until when the request
-// may be carried out, with clock_timestamp(). (now() is the beginning of the transaction, and a WHERE that was true
-// before a wait for the row is not looked at again if the row has not changed.) A row that somebody has locked is
-// busy. So no acquisition queues for a row.
+// To take the lock is to lock the row FOR UPDATE, and only then to compare two times with clock_timestamp(): the end of
+// the lease, and the time after which the request must do nothing. now() would be the beginning of the transaction. A
+// WHERE that was true before a wait for the row would not be looked at again, unless the row has changed. A row that
+// another transaction has locked counts as busy, so no acquisition queues for a row.
 //
-// A release locks the row before it compares the id, and the row stays when the lock is free. So the release of an id
-// whose acquisition is still under way waits for that, and cannot pass it by. The row of a new name is made by a
-// transaction of its own, for the same reason. Every request may arrive late or twice: an acquisition has an id that is
-// never used again and a time after which it does nothing, and the id is released until that time has passed.
+// A release locks the row before it compares the id, and leaves the row in the table. So the release of an id whose
+// acquisition is still under way waits for that acquisition, and cannot overtake it. For the same reason a transaction
+// of its own makes the row of a new name. Every request may arrive late or twice. An acquisition has an id that is
+// never used again, and a time after which it does nothing; the id is released until that time has passed. One that
+// finds its id in the row, because the answer to an earlier copy was lost, locks the row again: a commit of what was
+// only read waits for no disk and no standby.
 //
-// A renewal prolongs the lease of an id that stands, and never creates one. Rows that are locked are skipped and tried
-// again, so that one of them does not hold up the others; none of these statements waits longer for a lock than its
-// client waits for the answer.
+// A renewal prolongs the lease of an id that stands, and never creates one. It skips rows that are locked, so that one
+// row does not hold up the others, and tries these again. No statement waits longer for a lock than its client waits
+// for the answer.
 //
-// A waiter says in the row that it listens, under the row's lock, and tries first: either the release comes before,
-// and the waiter finds the lock free, or it comes after, and finds that somebody listens. The message is part of the
-// release's transaction.
+// A waiter notes in the row that it listens. To look at the row and to note that are one step, under the row's lock. If
+// the release comes before it, the waiter finds the lock free; if it comes after, the release finds the note, and its
+// message is part of its transaction.
 //
 // [Tx] locks the row FOR KEY SHARE in the user's transaction, if the row has the hold's id. Renewals and the release
-// change no key and pass that lock; FOR UPDATE does not. So each change of the id to that of another holder locks FOR
-// UPDATE first, in the same transaction: PostgreSQL then counts the update as one of the key, and a transaction that
-// reads as of an earlier time cannot lock the row any more. The turns of a process have one id, so a hold for which Tx
-// was called passes to nobody in memory: its unlock gives the row back, and the next turn takes it over like any
-// stranger.
+// change no key, so they pass that lock; FOR UPDATE does not. Each statement that gives the row to another holder locks
+// it FOR UPDATE first, in the same transaction: PostgreSQL then counts the update as one of the key, and a transaction
+// that reads as of an earlier time cannot lock the row any more. All turns of a run have one id. So a hold for which Tx
+// was called passes to no other caller in memory: its unlock gives the row back, and the next turn takes it as another
+// process would.
 //
-// A request that is given up closes its connection, and sends no CancelRequest: while a commit waits for a synchronous
-// standby, that would make it visible though the standby lacks it, and look like a success.
+// A request that is given up closes its connection, and sends no CancelRequest. If that hit a commit in its wait for a
+// synchronous standby, the commit would become visible without the standby, and look like a success.
 //
 // # Servers
 //
-// PostgreSQL 14 and newer, directly or behind a pooler; the statements use nothing that a session keeps. Names that are
-// not used any more stay in the table as free rows. If a program makes up names without end, delete old ones now and
+// PostgreSQL 14 and newer, directly or behind a pooler; the statements use nothing that a session keeps. A name that is
+// not used any more stays in the table as a free row. If a program makes up names without end, delete free rows now and
 // then, which is safe at any time:
 //
 //	DELETE FROM holdfast_lock WHERE until < now() - interval '1 day'
 //
-// Databases that speak PostgreSQL's protocol and are none (CockroachDB, YugabyteDB, Aurora's and other variants of its
-// storage) lock rows differently, and were not tried.
+// Databases that only speak PostgreSQL's protocol (CockroachDB, YugabyteDB) lock rows in other ways, and are not
+// supported. PostgreSQL on another storage (Aurora and its like) was not tried.
 package pglock

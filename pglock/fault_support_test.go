@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -23,7 +22,7 @@ import (
 // Texts by which a proxy knows the requests of a store.
 const (
 	acquiring = "greatest(l.fence + 1"
-	releasing = "ELSE 'epoch' END"
+	releasing = "pg_notify($5"
 	renewing  = "WITH due"
 	wanting   = "SET wanted"
 	readying  = "pg_is_in_recovery"
@@ -117,5 +116,3 @@ func taken(t testing.TB, l *lock.Lock) {
 	_, unlock := take(t, within(t), l)
 	require.NoError(t, unlock())
 }
-
-const long = time.Minute // as a poll interval, or a lease that does not end during a test

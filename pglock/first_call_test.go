@@ -40,19 +40,19 @@ func TestATableThatCannotBeUsed(t *testing.T) {
 		},
 		"without SELECT": {
 			spoil: "GRANT INSERT, UPDATE ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT SELECT on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT SELECT on it", denied: true,
 		},
 		"without INSERT": {
 			spoil: "GRANT SELECT, UPDATE ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT INSERT on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT INSERT on it", denied: true,
 		},
 		"without UPDATE": {
 			spoil: "GRANT SELECT, INSERT ON holdfast_lock TO ", mend: all,
-			says: "may not be used by this user", does: "GRANT UPDATE on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT UPDATE on it", denied: true,
 		},
 		"without any right": {
 			spoil: "SELECT ", mend: all,
-			says: "may not be used by this user", does: "GRANT INSERT, SELECT, UPDATE on it", denied: true,
+			says: "cannot be used by this user", does: "GRANT INSERT, SELECT, UPDATE on it", denied: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestAServerThatIsAbsent(t *testing.T) {
 	isFree(t, of, "a")
 }
 
-// On a standby no lock can be taken. When it is promoted, the client that was told so takes one.
+// On a standby no lock can be taken. When it is promoted, the client that was refused takes one.
 func TestAStandbyIsNoPlaceToLock(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.Start(t)

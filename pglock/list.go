@@ -19,10 +19,10 @@ import (
 // listPage is how many rows one statement of [List] reads.
 const listPage = 500
 
-// List tells the locks in the table whose names match a pattern of LIKE, in the order of their names: "order:%", or "%"
-// for all. One that is empty, or that LIKE does not take, is a *lock.ArgumentError. A name that was locked once stays in
-// the table and is told, also if nobody holds it: skip those that are [lock.Entry.Free]. What changes while List reads
-// may be told as it was or as it is. An error ends it.
+// List yields the locks whose names match a pattern of LIKE, in the order of their names: "order:%", or "%" for all. A
+// pattern that is empty, or that LIKE refuses, is a *lock.ArgumentError. A name that was locked once stays in the
+// table, so free locks are listed, too: skip those with [lock.Entry.Free]. A lock that changes while List reads is
+// listed as it was or as it is. An error ends the list.
 func List(ctx context.Context, c *Client, pattern string) iter.Seq2[lock.Entry, error] {
 	return func(yield func(lock.Entry, error) bool) {
 		err := c.opened()

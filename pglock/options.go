@@ -13,13 +13,13 @@ import (
 
 // Options adjust a [Client]. The zero value of each means its default.
 type Options struct {
-	// Lease is for how long PostgreSQL keeps a hold that is not renewed: the time after which others get the lock of a
-	// process that died. It is renewed every third of that. Zero means 30 seconds; at least 100 ms. All clients that
-	// contend may have different ones.
+	// Lease is how long PostgreSQL keeps a hold that is not renewed, and so how long others wait after a process has
+	// died. A hold is renewed every third of it. At least 100 ms; zero means 30 seconds. Clients that contend may have
+	// different leases.
 	Lease time.Duration
 
-	// MaxPoll is how often a waiter asks again that heard of no release. It bounds the wait behind a pooler that delivers
-	// no notifications. Zero means a second.
+	// MaxPoll is how long a waiter relies on notifications before it asks again: behind a pooler that delivers none, it
+	// is how often a waiter asks. Zero means a second.
 	MaxPoll time.Duration
 
 	// MaxWait limits how long Lock waits, for handles without an option of their own. Zero means no limit.
@@ -28,12 +28,12 @@ type Options struct {
 	// ReleaseTimeout limits how long unlock and Close wait for PostgreSQL. Zero means 5 seconds.
 	ReleaseTimeout time.Duration
 
-	// Table is the table of locks, with or without its schema. All clients that contend use the same one. Zero means
-	// "holdfast_lock". [Migration] returns the statement that makes it. At most 63 bytes.
+	// Table is the table of locks, with or without its schema; at most 63 bytes. [Migration] returns the statement that
+	// makes it. All clients that contend use the same table. "" means "holdfast_lock".
 	Table string
 
-	// MaxConns is how many connections the Client opens at most for what its callers wait for. Besides it opens up to two
-	// for renewals, and one that listens while callers wait. Zero means 4.
+	// MaxConns is how many connections the Client opens at most for the requests of its callers. Besides, it opens up
+	// to two for renewals and, once a caller has to wait, one that listens. Zero means 4.
 	MaxConns int
 
 	// Observer receives events, for metrics and traces. Nil costs nothing.
@@ -83,8 +83,8 @@ func named(err error) error {
 }
 
 // Migration returns the statement that makes the table of locks, if it does not exist. Give it to the tool that
-// migrates your database, or execute it once. An empty name means the default. The user of the Client needs SELECT,
-// INSERT and UPDATE on the table, and nothing else.
+// migrates your database, or execute it once. "" means the table that [Options] has by default. The user of the Client
+// needs SELECT, INSERT and UPDATE on the table, and USAGE on its schema.
 //
 // A name that [Options] would refuse is a *lock.ArgumentError.
 func Migration(table string) (string, error) {

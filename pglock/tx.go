@@ -13,8 +13,8 @@ import (
 )
 
 // Tx makes sure, within a transaction of the application, that the hold of l which ctx carries still stands, and that
-// nobody else takes the lock before the transaction is over. What the transaction writes is then written under the
-// lock, or not at all: a holder that was stopped for longer than its lease, and whose lock another has taken meanwhile,
+// no other caller takes the lock before the transaction is over. What the transaction writes is then written under the
+// lock, or not at all. A holder that was stopped for longer than its lease, and whose lock another has taken meanwhile,
 // cannot commit.
 //
 //	err := l.Do(ctx, func(ctx context.Context) error {
@@ -27,28 +27,37 @@ import (
 //		})
 //	})
 //
-// Call Tx as the first statement: what the transaction read before may have been written by another holder since. The
-// transaction must be of the Client's database, and its user needs SELECT and UPDATE on the table of locks.
+// Call Tx as the first statement: what the transaction has read before, another holder may have overwritten since.
+// The transaction must be of the Client's database, and its user needs SELECT and UPDATE on the table of locks.
 //
-// From Tx on, the transaction has the row of the lock locked (FOR KEY SHARE). Renewals and unlock pass that; other
-// clients are told that the lock is busy until the transaction is over, also after unlock, MaxHold, Break or the end of
-// the lease have ended the hold, and Export waits for it. The hold does not pass to another caller of this process
-// without a request any more. So end the transaction soon; nobody is told of its end, and who waits asks again every 50
-// ms. It may be committed after the hold has ended, too, under a context that has not: nobody else has had the lock
-// before that. A process that stops in the middle of a transaction keeps the lock from others for as long as PostgreSQL
-// keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. A savepoint in which Tx was
-// called, and that is rolled back, takes the row's lock with it.
+// # Until the transaction is over
 //
-// Roll back after any error. It is that of Held if ctx carries no live hold: lock.ErrNotHeld, or a *lock.LostError. If
-// PostgreSQL says that the hold is gone, it is a *lock.LostError, and the context of the hold ends. It is a
-// *lock.ArgumentError if the hold stands, and the transaction does not see it: that is of another database, or reads as
-// of a time before the hold. Otherwise it is what PostgreSQL or the connection said, and the hold is what it was.
+// Tx locks the row of the lock (FOR KEY SHARE), and the transaction keeps that lock to its end. Renewals and unlock
+// pass it. Other clients find the lock busy until then, even if unlock, MaxHold, Break or the end of the lease has
+// ended the hold, and Export waits. The hold passes to no other caller of this process without a request. So end the
+// transaction soon: nobody is told of its end, and waiters ask again every 50 ms.
 //
-// Under REPEATABLE READ and SERIALIZABLE a transaction reads as of its first statement, so begin it after Lock. A
-// renewal since does not matter to Tx. If another one has had the lock since, Tx returns PostgreSQL's error 40001.
-// Retry the transaction as you do after any such error: Tx says then that the hold is lost.
+// The transaction may be committed after the hold has ended, under a context that has not: no other caller has had the
+// lock before that. A process that stops in the middle of a transaction keeps the lock from others for as long as
+// PostgreSQL keeps the transaction, whatever the lease is: set idle_in_transaction_session_timeout. If a savepoint is
+// rolled back in which Tx was called, the lock of the row goes with it.
 //
-// Not excluded is what the transaction does elsewhere: messages that it sends, files, other databases.
+// # Errors
+//
+// Roll back after any error.
+//   - If ctx carries no live hold, it is the error of Held: lock.ErrNotHeld, or a *lock.LostError.
+//   - If PostgreSQL says that the hold is gone, it is a *lock.LostError, and the context of the hold ends.
+//   - If the hold stands, and the transaction does not see it, it is a *lock.ArgumentError: the transaction is of
+//     another database, or reads as of a time before the hold.
+//   - Otherwise it is what PostgreSQL or the connection said, and the hold is what it was.
+//
+// Under REPEATABLE READ and SERIALIZABLE a transaction reads as of its first statement, so begin it after Lock. A later
+// renewal does not matter to Tx. If another caller has had the lock since, Tx returns PostgreSQL's error 40001. Retry
+// the transaction as you do after any such error: Tx then says that the hold is lost.
+//
+// # What is not excluded
+//
+// What the transaction does elsewhere: messages that it sends, files, other databases.
 func Tx(ctx context.Context, tx pgx.Tx, l *lock.Lock) error {
 	switch {
 	case ctx == nil:
@@ -81,8 +90,8 @@ func untold(l *lock.Lock, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, pgstore.ErrUnseen):
-		return &lock.ArgumentError{Name: "tx", Problem: fmt.Sprintf("does not see the hold of lock %q, which stands: it "+
-			"must be of the Client's database and see its table, and begin after Lock if it is REPEATABLE READ or "+
+		return &lock.ArgumentError{Name: "tx", Problem: fmt.Sprintf("does not see the hold of lock %q, which stands: "+
+			"it must be of the Client's database and see its table, and begin after Lock if it is REPEATABLE READ or "+
 			"SERIALIZABLE", l.Name())}
 	}
 	return fmt.Errorf("holdfast: whether the hold of lock %q stands cannot be told in this transaction, which must be "+

@@ -131,7 +131,7 @@ func isRefused(t *testing.T, err error, code string) {
 	require.ErrorContains(t, err, "must be rolled back")
 }
 
-// A transaction that does not see the hold, or may not lock it, fails, and the hold stands.
+// A transaction that does not see the hold, or has no right to lock it, fails, and the hold stands.
 func TestTransactionsThatDoNotSuit(t *testing.T) {
 	t.Parallel()
 	unseen := func(t *testing.T, err error) {
@@ -258,7 +258,7 @@ func TestTxRefusesArguments(t *testing.T) {
 	held, unlock := take(t, within(t), l)
 	tx := a.begin(t, pgx.TxOptions{})
 	bad := map[string]error{
-		"ctx":  pglock.Tx(nil, tx, l), //nolint:staticcheck // that is what is tried
+		"ctx":  pglock.Tx(noContext, tx, l),
 		"tx":   pglock.Tx(held, nil, l),
 		"lock": pglock.Tx(held, tx, nil),
 		"name": pglock.Tx(held, tx, c.Lock("")),

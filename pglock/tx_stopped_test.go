@@ -64,7 +64,7 @@ func step(ctx context.Context, what string, held context.Context, tx pgx.Tx, l *
 }
 
 // A lease long enough that a slow machine renews it, and short enough to wait for its end.
-const childLease = 3 * time.Second
+const childLease = 5 * time.Second
 
 // over waits until the lease is over by the server's clock.
 func (a arena) over(t testing.TB) {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -61,6 +62,23 @@ func BenchmarkKept(b *testing.B) {
 	for b.Loop() {
 		benchPair(b, b.Context(), lock)
 	}
+}
+
+// BenchmarkKeptBy64 is 64 goroutines with a kept name each, whose handle is made for every pair. The processor's time is
+// told as well, since that is what ends their growth.
+func BenchmarkKeptBy64(b *testing.B) {
+	client, _ := benchClient(b, rlock.ClientOptions{})
+	var names atomic.Int64
+	b.ReportAllocs()
+	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	used, ctx := benchCPU(), b.Context()
+	b.RunParallel(func(pb *testing.PB) {
+		name := "order:" + strconv.FormatInt(names.Add(1), 10)
+		for pb.Next() {
+			benchPair(b, ctx, rlock.New(client, name, rlock.Keep(time.Second)))
+		}
+	})
+	b.ReportMetric(float64(benchCPU()-used)/float64(b.N), "cpu-ns/op")
 }
 
 // BenchmarkReentry is one more level of a hold, and back.

@@ -446,3 +446,36 @@ func TestATryLeavesTheReleaseOfAnIdleLock(t *testing.T) {
 		require.NoError(t, timeLock(t, t.Context(), rlock.New(client, "n")).unlock())
 	})
 }
+
+// A try that comes while its process releases an idle lock waits for that: nobody holds the lock.
+func TestATryWaitsWhileAnIdleLockIsReleased(t *testing.T) {
+	t.Parallel()
+	for name, take := range map[string]func(context.Context, *rlock.Lock) (context.Context, func() error, error){
+		"TryLock": func(ctx context.Context, l *rlock.Lock) (context.Context, func() error, error) {
+			return l.TryLock(ctx)
+		},
+		"of a set": func(ctx context.Context, l *rlock.Lock) (context.Context, func() error, error) {
+			return multilock.New([]*rlock.Lock{l}).TryLock(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, sim *timeSim) {
+				_, lock := warmKept(t, sim, keepFor/9)
+				released := make(chan struct{})
+				var once sync.Once
+				sim.suffer(func(_ int, args []string) simredis.Verdict {
+					if timeScript(args) != "release" {
+						return simredis.Pass
+					}
+					once.Do(func() { close(released) })
+					return simredis.Delay(20 * time.Millisecond)
+				})
+				<-released
+				_, unlock, err := take(t.Context(), lock)
+				require.NoError(t, err)
+				require.NoError(t, unlock())
+			})
+		})
+	}
+}

@@ -5,8 +5,8 @@
 //	go run ./examples/stores -store redis    # on the Redis of REDIS_URL, or on one that it starts
 //	go run ./examples/stores -store postgres # on the PostgreSQL of DATABASE_URL, or on one that it starts
 //
-// Several billers, each with a client of its own as in a process of its own, bill the same accounts at the same time. It
-// exits non-zero if an account was billed twice or not at all, or if any other check fails.
+// Several billers, each with a client of its own as in a process of its own, bill the same accounts at the same time.
+// It exits non-zero if an account was billed twice or not at all, or if any other check fails.
 package main
 
 import (

@@ -110,8 +110,8 @@ func (s *server) url() string { return "postgres://postgres@" + s.addr + "/postg
 
 // postgresFolder returns where the programs of PostgreSQL are.
 func postgresFolder() (string, error) {
-	const missing = "there is no PostgreSQL: set DATABASE_URL to one, or install its server, or name the folder of its " +
-		"programs in HOLDFAST_POSTGRES_BIN"
+	const missing = "there is no PostgreSQL: set DATABASE_URL to one, or install its server, or name the folder of " +
+		"its programs in HOLDFAST_POSTGRES_BIN"
 	named := os.Getenv("HOLDFAST_POSTGRES_BIN")
 	folders := []string{named}
 	if named == "" {

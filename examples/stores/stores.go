@@ -65,7 +65,8 @@ func onRedis(ctx context.Context) (*site, error) {
 func redisSite(what, url string, stop func() error) (*site, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil { // its text has the password
-		return nil, errors.Join(errors.New("REDIS_URL is no URL: special characters of a password are written %XX"), stop())
+		err = errors.New("REDIS_URL is no URL: special characters of a password are written %XX")
+		return nil, errors.Join(err, stop())
 	}
 	rdb := redis.NewClient(o)
 	return &site{
@@ -89,8 +90,8 @@ func onPostgres(ctx context.Context) (*site, error) {
 func postgresSite(ctx context.Context, what, url string, stop func() error) (*site, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil { // its text may have the password
-		return nil, errors.Join(errors.New("DATABASE_URL is no URL of a PostgreSQL: special characters of a password are "+
-			"written %XX"), stop())
+		err = errors.New("DATABASE_URL is no URL of a PostgreSQL: special characters of a password are written %XX")
+		return nil, errors.Join(err, stop())
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err == nil {

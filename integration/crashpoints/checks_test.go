@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/keys"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/internal/testkit/witness"
@@ -19,9 +18,9 @@ import (
 type found struct {
 	fired   int
 	fresh   time.Duration // how long a fresh client waited after it
-	starved bool          // the subject got no processor, or Redis was down, for so long that a loss is expected
+	starved bool          // the subject got no processor, or the server was down, for so long that a loss is expected
 	words   []string      // of the calls that the table reports: those that failed
-	cut     int64
+	cut     int
 }
 
 // check compares all observations with the guarantees.
@@ -56,7 +55,7 @@ func shortLease(lease time.Duration) time.Duration {
 // fresh lets a new client take the lock, and returns how long that took.
 func (l *lab) fresh() time.Duration {
 	l.t.Helper()
-	fresh := newRival(l.t, "fresh", l.server.Options())
+	fresh := l.newRival("fresh")
 	start := stamp.Now()
 	st, err := fresh.enter(l.t.Context(), patience)
 	took := stamp.Now() - start
@@ -95,11 +94,11 @@ func (l *lab) stays() []stay {
 	return all
 }
 
-// forgiven is the time until which two stays may overlap: a Redis that came back without its data has
+// forgiven is the time until which two stays may overlap: a server that came back without its data has
 // forgotten holds, which the subject treats as live until the last confirmed lease has ended. The rival's
 // stay ends in a moment anyway.
 func (l *lab) forgiven() time.Duration {
-	if l.action == redisEmpty {
+	if l.action == empty {
 		return l.killed + l.lease
 	}
 	return 0
@@ -117,11 +116,11 @@ func (l *lab) checkCalls() (starved bool, words []string) {
 			assert.Fail(l.t, r.Kind, r.Text)
 		}
 	}
-	starved = max(stall, l.down) > l.lease/3
+	starved = max(stall, l.down) > l.lease/3 || l.action == restart && l.stood > releaseTimeout/2
 	if l.action == stop {
 		assert.Greater(l.t, stall, l.lease/2, "the subject was not stopped")
 	}
-	limit := 3*shortLease(l.lease) + releaseTimeout + l.patience()
+	limit := 3*shortLease(l.lease) + releaseTimeout + l.patience() + l.stood
 	for _, r := range l.reports {
 		if c := r.Call; c != nil {
 			assert.Less(l.t, c.Took, limit, c.Name)
@@ -159,7 +158,7 @@ func (l *lab) allowed(c *callReport, starved bool) []string {
 // checkProof requires evidence that an action had its intended effect, beyond having been carried out.
 func (l *lab) checkProof() {
 	l.t.Helper()
-	if l.action == pubsubKill && (l.point == crash.Subscribed || l.point == crash.Wake) {
+	if l.action == deafen && (l.point == crash.Subscribed || l.point == crash.Wake) {
 		assert.Positive(l.t, l.cut, "no subscription was cut")
 	}
 	for w := range l.rival.words {
@@ -168,17 +167,11 @@ func (l *lab) checkProof() {
 	}
 }
 
-// checkRemains waits until Redis has nothing but the token, and no subscriptions.
+// checkRemains waits until nothing is left of holds at the server, and nobody listens.
 func (l *lab) checkRemains() {
 	l.t.Helper()
-	token := keys.Prefix("redisson_lock_token", lockName)
-	var left []string
-	redistest.Eventually(l.t, l.patience(), func() bool {
-		left = slices.DeleteFunc(l.server.Keys(l.t), func(k string) bool { return k == token })
-		return len(left) == 0
-	}, "keys are left")
-	redistest.Eventually(l.t, slack, func() bool { return len(l.server.PubSubChannels(l.t)) == 0 },
-		"somebody is still subscribed")
+	redistest.Eventually(l.t, l.patience(), func() bool { return len(l.server.left()) == 0 }, "holds are left")
+	redistest.Eventually(l.t, slack, func() bool { return len(l.server.listened()) == 0 }, "somebody still listens")
 }
 
 // overlaps are all pairs of stays that overlap later than is forgiven.

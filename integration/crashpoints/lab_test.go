@@ -7,24 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
 
-// lab is one pair: its Redis, its subject, its rival, and what is known so far.
+// lab is one pair: its server, its subject, its rival, and what is known so far.
 type lab struct {
 	t      *testing.T
+	on     string // the site's name
 	point  crash.Point
 	action action
 	course course
 	lease  time.Duration // the subject's
-	server *redistest.Server
-	direct *redis.Client
+	site   site
+	server server
 	rival  *rival
 
 	subject *role.Process
@@ -32,23 +31,21 @@ type lab struct {
 	reports []report
 	passed  map[crash.Point]int
 	fired   int
-	killed  time.Duration // when Redis was killed
+	killed  time.Duration // when the server was
 	down    time.Duration // for how long it was away
+	stood   time.Duration // for how long the subject stood still until the parent had done its part
 	gone    time.Duration // when the subject had ended
-	cut     int64         // subscriptions that were cut
+	cut     int           // connections that listened
 }
 
-func newLab(t *testing.T, p crash.Point, a action) *lab {
+func newLab(t *testing.T, on string, p crash.Point, a action) *lab {
 	t.Helper()
-	l := &lab{t: t, point: p, action: a, course: courseTo(p), passed: make(map[crash.Point]int)}
-	l.lease = a.lease(l.course.scenario)
-	var args []redistest.Option
-	if a == redisAOF {
-		args = append(args, redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always"))
+	l := &lab{
+		t: t, on: on, site: sites[on], point: p, action: a, course: courseTo(p), passed: make(map[crash.Point]int),
 	}
-	l.server = redistest.Start(t, args...)
-	l.direct = l.server.Client(t)
-	l.rival = newRival(t, "rival", l.server.Options())
+	l.lease = a.lease(l.course.scenario, l.site)
+	l.server = l.site.start(t, a)
+	l.rival = l.newRival("rival")
 	return l
 }
 
@@ -62,7 +59,7 @@ func (l *lab) run() {
 		require.NotNil(l.t, l.rival.first)
 	}
 	l.subject = subjects.Start(l.t, orders{
-		Addr: l.server.Addr(), Point: l.point, Passing: l.course.passing, Action: l.action,
+		Site: l.on, Addr: l.server.addr(), Point: l.point, Passing: l.course.passing, Action: l.action,
 		Scenario: l.course.scenario, Lease: l.lease,
 	})
 	for end := time.Now().Add(patience); ; {
@@ -117,6 +114,7 @@ func (l *lab) hear(r report) {
 			l.release()
 			l.rival.contend()
 			l.strike()
+			l.stood = stamp.Now() - r.At
 		}
 	}
 }
@@ -135,18 +133,15 @@ func (l *lab) release() {
 func (l *lab) checkKey() {
 	l.t.Helper()
 	switch l.action {
-	case redisEmpty, redisAOF, pubsubKill, flush:
+	case empty, restart, deafen, forget:
 		held := l.point != crash.Acquire.Send && l.point != crash.Release.Reply && l.point != crash.Disowned.Reply
-		n, err := l.direct.Exists(l.t.Context(), lockName).Result()
-		require.NoError(l.t, err)
-		require.Equal(l.t, held, n == 1 || l.point == crash.Wake && l.rival.first == nil)
+		require.Equal(l.t, held, l.server.held() || l.point == crash.Wake && l.rival.first == nil)
 	}
 }
 
 // strike is the parent's part of an action.
 func (l *lab) strike() {
 	l.t.Helper()
-	ctx := l.t.Context()
 	switch l.action {
 	case stop:
 		time.Sleep(l.lease * 3 / 2) // the fault itself
@@ -154,20 +149,21 @@ func (l *lab) strike() {
 			l.subject.Thaw()
 			time.Sleep(5 * time.Millisecond)
 		}
-	case redisEmpty, redisAOF:
-		l.server.Kill()
-		l.killed = stamp.Now()
-		l.subject.Say("go")
-		time.Sleep(100 * time.Millisecond) // the fault itself: some calls find nobody
-		l.server.Restart()
+	case empty, restart:
+		back := l.server.restart
+		if l.action == empty {
+			back = l.server.empty
+		}
+		back(func() {
+			l.killed = stamp.Now()
+			l.subject.Say("go")
+		})
 		l.down = stamp.Now() - l.killed
-	case pubsubKill:
-		n, err := l.direct.ClientKillByFilter(ctx, "TYPE", "pubsub").Result()
-		require.NoError(l.t, err)
-		l.cut = n
+	case deafen:
+		l.cut = l.server.deafen()
 		l.subject.Say("go")
-	case flush:
-		require.NoError(l.t, l.direct.ScriptFlush(ctx).Err())
+	case forget:
+		l.server.forget()
 		l.subject.Say("go")
 	case kill:
 		return // no process is left to be told anything

@@ -10,30 +10,30 @@ import (
 type action string
 
 const (
-	fail       action = "error"       // the point returns an error, of the most harmless kind that is true
-	delay      action = "delay"       // two command limits pass
-	longDelay  action = "long-delay"  // two leases pass
-	cancel     action = "cancel"      // the context of the calls under way ends
-	kill       action = "kill"        // the process dies by SIGKILL
-	stop       action = "stop"        // the process is stopped for more than a lease, and continued
-	drop       action = "drop"        // silence: before sending nothing is sent, after it the reply is lost
-	redisEmpty action = "redis-empty" // Redis is killed, and comes back without its data
-	redisAOF   action = "redis-aof"   // Redis is killed, and comes back with its data
-	pubsubKill action = "pubsub-kill" // all subscriptions are cut
-	flush      action = "flush"       // Redis forgets all scripts
+	fail      action = "error"      // the point returns an error, of the most harmless kind that is true
+	delay     action = "delay"      // two command limits pass
+	longDelay action = "long-delay" // two leases pass
+	cancel    action = "cancel"     // the context of the calls under way ends
+	kill      action = "kill"       // the process dies by SIGKILL
+	stop      action = "stop"       // the process is stopped for more than a lease, and continued
+	drop      action = "drop"       // silence: before sending nothing is sent, after it the reply is lost
+	empty     action = "empty"      // the server is killed, and comes back without its data
+	restart   action = "restart"    // the server is killed, and comes back with its data
+	deafen    action = "deafen"     // all connections that listen are cut
+	forget    action = "forget"     // what a server may forget at any time: scripts, connections
 )
 
 func actions() []action {
 	return []action{
-		fail, delay, longDelay, cancel, kill, stop, drop, redisEmpty, redisAOF, pubsubKill, flush,
+		fail, delay, longDelay, cancel, kill, stop, drop, empty, restart, deafen, forget,
 	}
 }
 
-// transparent actions only cost time: every call must end as if nothing had happened. A Redis that comes
+// transparent actions only cost time: every call must end as if nothing had happened. A server that comes
 // back with its data in a fraction of a lease is among them.
 func (a action) transparent() bool {
 	switch a {
-	case fail, delay, drop, redisAOF, pubsubKill, flush:
+	case fail, delay, drop, restart, deafen, forget:
 		return true
 	}
 	return false
@@ -42,12 +42,13 @@ func (a action) transparent() bool {
 // lease is the subject's. Where a loss would be a failure it is longer, so that a loaded machine is not
 // mistaken for a bug; and where nothing may be left until the end of a lease, it is so long that this would
 // show.
-func (a action) lease(s scenario) time.Duration {
+func (a action) lease(s scenario, on site) time.Duration {
 	switch {
 	case !a.transparent() && a != cancel:
-		return 600 * time.Millisecond
-	case a == delay, s == renewal, s == transfer && a == cancel: // what is not imported stays for a lease
-		return 1800 * time.Millisecond
+		return on.pace * 600 * time.Millisecond
+	case a == delay, s == renewal, a == restart && on.lazy,
+		s == transfer && a == cancel: // what is not imported stays for a lease
+		return on.pace * 1800 * time.Millisecond
 	}
 	return 30 * time.Second
 }
@@ -79,7 +80,7 @@ type scenario string
 const (
 	plain     scenario = "plain"     // lock, unlock
 	second    scenario = "second"    // the same after a try, so that the server's clock is known
-	counted   scenario = "counted"   // lock, re-enter until Redis was told, leave, unlock
+	counted   scenario = "counted"   // lock, re-enter until the store was told, leave, unlock
 	waiting   scenario = "waiting"   // lock while the rival holds
 	line      scenario = "line"      // two wait behind a holder of the same client
 	renewal   scenario = "renewal"   // hold until long after a renewal
@@ -122,12 +123,13 @@ func courseTo(p crash.Point) course {
 	return course{}
 }
 
-// lockName is the lock of every pair: each has its own Redis.
+// lockName is the lock of every pair: each has its own server, or database.
 const lockName = "struck"
 
 const (
 	maxPoll        = time.Second
 	releaseTimeout = 2 * time.Second
-	slack          = 5 * time.Second // for a loaded machine, on top of what is promised
+	away           = 100 * time.Millisecond // for how long a server that is killed does not even start
+	slack          = 5 * time.Second        // for a loaded machine, on top of what is promised
 	patience       = 40 * time.Second
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/testkit/witness"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // report is a line that the subject writes: an event and its time.
@@ -58,9 +58,9 @@ func word(err error) string {
 		word string
 		is   error
 	}{
-		{"busy", rlock.ErrBusy}, {"unavailable", rlock.ErrUnavailable}, {"lost", rlock.ErrLost},
-		{"unconfirmed", rlock.ErrUnconfirmed},
-		{"not-held", rlock.ErrNotHeld}, {"closed", rlock.ErrClosed}, {"released", rlock.ErrReleased},
+		{"busy", lock.ErrBusy}, {"unavailable", lock.ErrUnavailable}, {"lost", lock.ErrLost},
+		{"unconfirmed", lock.ErrUnconfirmed},
+		{"not-held", lock.ErrNotHeld}, {"closed", lock.ErrClosed}, {"released", lock.ErrReleased},
 	} {
 		if errors.Is(err, w.is) {
 			said = w.word

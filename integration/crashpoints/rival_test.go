@@ -2,17 +2,12 @@ package crashpoints_test
 
 import (
 	"context"
-	"errors"
-	"io"
-	"log/slog"
 	"sync"
-	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // rivalLease is so long that its end does not wake a waiter behind the rival.
@@ -21,7 +16,7 @@ const rivalLease = 6 * time.Second
 // rival is another client, with connections of its own, that contends for the lock.
 type rival struct {
 	who    string
-	lock   *rlock.Lock
+	lock   *lock.Lock
 	first  *staying // of before the strike
 	finish chan struct{}
 	runner sync.WaitGroup
@@ -34,24 +29,23 @@ type rival struct {
 	last  time.Duration  // when it last got the lock
 }
 
-func newRival(t *testing.T, who string, options *redis.Options) *rival {
-	t.Helper()
-	rdb := redis.NewClient(options)
-	client, err := rlock.NewClient(rdb, &rlock.ClientOptions{
-		Lease: rivalLease, MaxPoll: maxPoll, ReleaseTimeout: releaseTimeout,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	require.NoError(t, err)
+func (l *lab) newRival(who string) *rival {
+	l.t.Helper()
+	store, err := l.site.dial(l.server.addr())
+	require.NoError(l.t, err)
+	client, err := store.client(rivalLease)
+	require.NoError(l.t, err)
 	r := &rival{
-		who: who, lock: rlock.New(client, lockName), finish: make(chan struct{}),
+		who: who, lock: client.Lock(lockName), finish: make(chan struct{}),
 		stays: make(map[int]stay), words: make(map[string]int),
 	}
 	r.close = sync.OnceValue(func() error {
 		close(r.finish)
 		r.runner.Wait()
-		return errors.Join(client.Close(), rdb.Close())
+		defer store.hangUp()
+		return client.Close()
 	})
-	t.Cleanup(func() { _ = r.close() })
+	l.t.Cleanup(func() { _ = r.close() })
 	return r
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // play runs the scenario. A step that fails ends it: the results of the rest are known.
@@ -28,7 +28,7 @@ func (s *subject) plain() {
 	}
 }
 
-// counted stays in an inner level until the request was struck that reports it to Redis. That request may go on
+// counted stays in an inner level until the request was struck that reports it to the store. That request may go on
 // while the levels are left.
 func (s *subject) counted() {
 	st := s.enter("lock", "nil", s.ctx, s.lock)
@@ -54,7 +54,7 @@ func (s *subject) counted() {
 // checked waits until the parent has checked where an action of its own happens.
 func (s *subject) checked() {
 	switch s.Action {
-	case redisEmpty, redisAOF, pubsubKill, flush:
+	case empty, restart, deafen, forget:
 		s.await(s.going)
 	}
 }
@@ -116,11 +116,11 @@ func (s *subject) second() {
 }
 
 // warm has a client learn the server's clock: it tries the lock, which the rival may have.
-func (s *subject) warm(client *rlock.Client) {
+func (s *subject) warm(of client) {
 	_ = s.call("warm", "nil", func() error {
-		_, unlock, err := rlock.New(client, lockName).TryLock(s.ctx)
+		_, unlock, err := of.Lock(lockName).TryLock(s.ctx)
 		switch {
-		case errors.Is(err, rlock.ErrBusy):
+		case errors.Is(err, lock.ErrBusy):
 			return nil
 		case err != nil:
 			return err
@@ -148,7 +148,7 @@ func (s *subject) transfer() {
 		_ = s.call("unlock", "nil", st.unlock)
 		return
 	}
-	moved := &staying{stay: stay{Moved: true}, lock: rlock.New(other, lockName)}
+	moved := &staying{stay: stay{Moved: true}, lock: other.Lock(lockName)}
 	err = s.call("import", "nil", func() (err error) {
 		moved.held, moved.unlock, err = moved.lock.Import(s.ctx, token)
 		return err
@@ -162,7 +162,7 @@ func (s *subject) transfer() {
 	}
 }
 
-// abandoned ends its context when Redis has granted the lock, and never receives the grant, so the hold has to
+// abandoned ends its context when the store has granted the lock, and never receives the grant, so the hold has to
 // be disowned.
 func (s *subject) abandoned() {
 	ctx, cancel := context.WithCancel(s.ctx)

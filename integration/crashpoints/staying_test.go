@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // staying is a stay in progress.
 type staying struct {
 	stay
 	tell   func(stay)
-	lock   *rlock.Lock
+	lock   *lock.Lock
 	held   context.Context
 	unlock func() error
 	end    chan struct{} // closed by leave
@@ -72,10 +72,10 @@ func (st *staying) leave() {
 }
 
 // enter locks and begins a stay.
-func (s *subject) enter(name, want string, ctx context.Context, lock *rlock.Lock) *staying {
-	st := &staying{lock: lock}
+func (s *subject) enter(name, want string, ctx context.Context, l *lock.Lock) *staying {
+	st := &staying{lock: l}
 	err := s.call(name, want, func() (err error) {
-		st.held, st.unlock, err = lock.Lock(ctx)
+		st.held, st.unlock, err = l.Lock(ctx)
 		return err
 	})
 	if err != nil {
@@ -103,10 +103,10 @@ func (s *subject) exit(name, want string, st *staying) {
 	_ = s.call(name, want, st.unlock)
 }
 
-// work is what the holder does: it stays a moment, or so long that it spans a restart of Redis.
+// work is what the holder does: it stays a moment, or so long that it spans a restart of the server.
 func (s *subject) work(st *staying) {
 	span := 20 * time.Millisecond
-	if s.Action == redisEmpty || s.Action == redisAOF {
+	if s.Action == empty || s.Action == restart {
 		span = 600 * time.Millisecond
 	}
 	s.workFor(st, span)

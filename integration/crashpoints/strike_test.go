@@ -9,16 +9,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 )
-
-// refusal is an error reply of Redis.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// RedisError makes it an error of go-redis.
-func (refusal) RedisError() {}
 
 // strike is called at every point. It does nothing, except at one passing of one of them.
 func (s *subject) strike(p crash.Point) error {
@@ -47,7 +40,7 @@ func (s *subject) fall(p crash.Point) error {
 	case fail:
 		switch {
 		case send:
-			return refusal("LOADING struck before it was sent")
+			return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errors.New("struck before it was sent")}
 		case reply:
 			return os.ErrDeadlineExceeded
 		}
@@ -74,7 +67,7 @@ func (s *subject) fall(p crash.Point) error {
 			}
 		}
 		s.tell(report{Kind: resumed})
-	default: // actions on Redis are the parent's part
+	default: // actions on the server are the parent's part
 		s.await(s.going)
 	}
 	return nil

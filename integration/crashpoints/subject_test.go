@@ -4,22 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/holdfast-go/holdfast/internal/crash"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // orders are a subject's task.
 type orders struct {
+	Site     string
 	Addr     string
 	Point    crash.Point
 	Passing  int
@@ -31,9 +30,9 @@ type orders struct {
 // subject is the process that is struck.
 type subject struct {
 	orders
-	rdb    *redis.Client
-	client *rlock.Client
-	lock   *rlock.Lock
+	store  *dialled
+	client client
+	lock   *lock.Lock
 	ctx    context.Context // of the scenario's calls
 	cancel context.CancelFunc
 	going  chan struct{} // closed when the parent has done its part of the strike
@@ -61,15 +60,17 @@ var subjects = role.New("subject", func(o orders) {
 	go s.beat()
 	leaks := goleak.IgnoreCurrent()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.rdb = redis.NewClient(&redis.Options{Addr: s.Addr})
+	var err error
+	s.store, err = sites[o.Site].dial(o.Addr)
+	role.Check(err)
 	s.client = s.newClient()
-	s.lock = rlock.New(s.client, lockName)
+	s.lock = s.client.Lock(lockName)
 	crash.Set(s.strike)
 	s.play()
 	s.after()
 	s.call("close", "nil", s.client.Close)
 	s.cancel()
-	_ = s.rdb.Close()
+	s.store.hangUp()
 	s.leaks(leaks)
 	s.mu.Lock()
 	s.tell(report{Kind: stalled, Text: s.stall.String()})
@@ -77,29 +78,24 @@ var subjects = role.New("subject", func(o orders) {
 	s.tell(report{Kind: done})
 })
 
-func (s *subject) newClient() *rlock.Client {
-	client, err := rlock.NewClient(s.rdb, &rlock.ClientOptions{
-		Lease: s.Lease, MaxPoll: maxPoll, ReleaseTimeout: releaseTimeout,
-		Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		panic(err)
-	}
-	return client
+func (s *subject) newClient() client {
+	made, err := s.store.client(s.Lease)
+	role.Check(err)
+	return made
 }
 
 // after checks that the same process can take the lock when the fault is over.
 func (s *subject) after() {
 	s.await(s.struck)
 	s.await(s.healed)
-	client := s.client
+	of := s.client
 	if s.Scenario == closing {
-		client = s.newClient()
-		defer func() { s.call("close again", "nil", client.Close) }()
+		of = s.newClient()
+		defer func() { s.call("close again", "nil", of.Close) }()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience/2)
 	defer cancel()
-	if st := s.enter("lock after", "nil", ctx, rlock.New(client, lockName)); st != nil {
+	if st := s.enter("lock after", "nil", ctx, of.Lock(lockName)); st != nil {
 		s.exit("unlock after", "nil", st)
 	}
 }

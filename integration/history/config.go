@@ -18,9 +18,13 @@ const (
 	Sentinel Site = "sentinel"  // a primary, its replica, and three Sentinels
 	Postgres Site = "postgres"  // PostgreSQL and its standby, which is synchronous unless the store forgets
 	Bouncer  Site = "pgbouncer" // PostgreSQL behind a pooler in transaction mode
+
+	// Deposed is PostgreSQL whose primary lives on when its synchronous standby was promoted. A process may be connected
+	// to both, and be told by one that it does not know the hold that the other has.
+	Deposed Site = "postgres-deposed"
 )
 
-func (s Site) postgres() bool { return s == Postgres || s == Bouncer }
+func (s Site) postgres() bool { return s == Postgres || s == Deposed || s == Bouncer }
 
 // Config configures a run. The seed decides everything except what the machine's scheduler decides, so a
 // seed repeats the faults but not the history.

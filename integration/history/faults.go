@@ -20,6 +20,7 @@ var siteKinds = map[Site][]fault{
 	Cluster:  slices.Concat([]fault{{"slot migrated", migrateSlot}}, connectionKinds, clientKinds, stops),
 	Sentinel: slices.Concat([]fault{{"failover", failOver}}, connectionKinds, clientKinds),
 	Postgres: slices.Concat(pipeKinds, backendKinds, primaryKinds, standbyKinds, clientKinds),
+	Deposed:  slices.Concat(deposedKinds, pipeKinds, backendKinds, clientKinds),
 	Bouncer:  slices.Concat(pipeKinds, backendKinds, primaryKinds, clientKinds),
 }
 

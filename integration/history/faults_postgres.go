@@ -20,6 +20,7 @@ var pipeKinds = []fault{
 	{"replies late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Replies, on) })},
 	{"path slow", slowPaths},
 	{"paths cut", cutPaths},
+	{"answers lost with their connections", loseAnswers},
 }
 
 // backendKinds are faults at the server, of its connections and of the table.
@@ -27,6 +28,7 @@ var backendKinds = []fault{
 	{"connections killed", killBackends(ofClients)},
 	{"row locked by a stranger", lockRow},
 	{"table locked by a stranger", lockTable},
+	{"free rows deleted", deleteFree},
 }
 
 // primaryKinds are faults of a server that is not replaced.
@@ -40,9 +42,12 @@ var primaryKinds = []fault{
 var standbyKinds = []fault{
 	{"listeners killed", killBackends(listening)},
 	{"standby stopped", stopStandby},
-	{"failover", failOverTo(func(*run, *rand.Rand) int { return 1 })},
-	{"failover past killed commits", failOverTo(killCommits)},
+	{"failover", takeOver},
+	{"failover past killed commits", failOverPastCommits},
 }
+
+// deposedKinds are those after which two servers take writes for a while.
+var deposedKinds = []fault{{"failover past a primary that lives on", failOverPastPrimary}}
 
 // onPaths switches a state of one client's paths on, and later off.
 func onPaths(from, to int, set func(p *tcpproxy.Proxy, on bool)) func(*run, *rand.Rand) int {
@@ -82,21 +87,42 @@ func cutPaths(r *run, random *rand.Rand) int {
 	return 1
 }
 
+// loseAnswers cuts the connections of one client when requests may have been carried out whose answers it has not, and
+// refuses it new ones for a while.
+func loseAnswers(r *run, random *rand.Rand) int {
+	s := r.seats[random.IntN(len(r.seats))]
+	for _, p := range s.paths {
+		p.Hold(tcpproxy.Replies, true)
+	}
+	time.Sleep(r.between(random, 0, 2) / 2) // the fault itself, which must not be longer than a request may take
+	for _, p := range s.paths {
+		p.Refuse(true)
+		p.CutAll()
+		p.Hold(tcpproxy.Replies, false)
+	}
+	r.lasting(random, 0, 8, func() {
+		for _, p := range s.paths {
+			p.Refuse(false)
+		}
+	})
+	return 1
+}
+
 // killBackends ends connections at the server, a few times.
 func killBackends(which string) func(*run, *rand.Rand) int {
 	return func(r *run, random *rand.Rand) int {
 		killed := 0
 		for range 1 + random.IntN(4) {
-			killed += r.servers.kill(r, which)
+			killed += r.servers.kill(r, r.servers.primary, which)
 			time.Sleep(r.between(random, 0, 1))
 		}
 		return min(killed, 1)
 	}
 }
 
-// kill ends connections at the primary, and returns how many.
-func (g *postgresGround) kill(r *run, which string) int {
-	list, err := g.ask(g.servers[g.primary].URL(),
+// kill ends connections at a server, and returns how many.
+func (g *postgresGround) kill(r *run, host int, which string) int {
+	list, err := g.ask(g.servers[host].URL(),
 		"SELECT pid::text FROM pg_stat_activity WHERE "+which+" AND pg_terminate_backend(pid)")
 	if err != nil {
 		r.fail(fmt.Errorf("pg_terminate_backend: %w", err))
@@ -137,6 +163,18 @@ func stranger(from, to int, sql string) func(*run, *rand.Rand) int {
 	}
 }
 
+// deleteFree deletes rows that nobody needs any more, as the documentation of package pglock says, a few times. A lock
+// that was released is one of them.
+func deleteFree(r *run, random *rand.Rand) int {
+	for range 1 + random.IntN(20) {
+		if err := r.servers.tell("DELETE FROM holdfast_lock WHERE until < now() - interval '1 day'"); err != nil {
+			r.fail(err)
+			return 0
+		}
+	}
+	return 1
+}
+
 // stopPrimary stops the server for from to to tenths of a lease. It executes what it received meanwhile when it runs
 // again.
 func stopPrimary(from, to int) func(*run, *rand.Rand) int {
@@ -167,32 +205,46 @@ func stopStandby(r *run, random *rand.Rand) int {
 	return 1
 }
 
-// failOverTo promotes the standby, which has every commit that anybody relies on. The old primary is stopped for good
-// first, and the new one gets a standby. What precedes that returns whether it happened.
-func failOverTo(before func(*run, *rand.Rand) int) func(*run, *rand.Rand) int {
-	return func(r *run, random *rand.Rand) int {
-		happened := before(r, random)
-		old := r.servers.servers[r.servers.primary]
-		if random.IntN(2) == 0 {
-			old.Crash()
-		} else {
-			old.Shutdown()
-		}
-		r.servers.promote()
-		r.servers.attach(r, true)
-		return happened
+// takeOver promotes the standby, which has every commit that anybody relies on. The old primary is stopped for good
+// first, and the new one gets a standby.
+func takeOver(r *run, random *rand.Rand) int {
+	old := r.servers.servers[r.servers.primary]
+	if random.IntN(2) == 0 {
+		old.Crash()
+	} else {
+		old.Shutdown()
 	}
+	r.servers.promote()
+	r.servers.attach(r, true)
+	return 1
 }
 
-// killCommits cuts the standby off, and ends connections whose commits wait for it. Each of these is visible at the
-// primary from then on, and will be gone.
-func killCommits(r *run, random *rand.Rand) int {
+// failOverPastCommits is a failover before which connections end whose commits wait for the standby. Each of these is
+// visible at the old primary from then on, and the new one lacks it.
+func failOverPastCommits(r *run, random *rand.Rand) int {
 	r.servers.leaveBehind(r)
-	killed := 0
-	for end := time.Now().Add(r.between(random, 5, 20)); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		killed += r.servers.kill(r, ofClients+" AND wait_event = 'SyncRep'")
-	}
+	killed := r.servers.killCommits(r, r.servers.primary, r.between(random, 5, 20))
+	takeOver(r, random)
 	return min(killed, 1)
+}
+
+// failOverPastPrimary is a failover after which the old primary lives on for a while, and clients stay with it. No commit
+// that waits for the standby returns there any more, unless its connection ends.
+func failOverPastPrimary(r *run, random *rand.Rand) int {
+	old := r.servers.primary
+	r.servers.promote()
+	killed := r.servers.killCommits(r, old, r.between(random, 5, 25))
+	r.servers.servers[old].Crash()
+	r.servers.attach(r, true)
+	return min(killed, 1)
+}
+
+// killCommits ends, for a while, connections whose commits wait for the standby.
+func (g *postgresGround) killCommits(r *run, host int, span time.Duration) (killed int) {
+	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		killed += g.kill(r, host, ofClients+" AND wait_event = 'SyncRep'")
+	}
+	return killed
 }
 
 func (g *postgresGround) standby() *pgtest.Server { return g.servers[1-g.primary] }

@@ -89,6 +89,11 @@ func TestHistoryOnPostgreSQL(t *testing.T) {
 	everything(t, run(t, history.Config{Acquisitions: 5000, Faults: 25, Site: history.Postgres}))
 }
 
+// The same, though the old primary lives on: nothing is granted there that the standby had not when it was promoted.
+func TestHistoryPastADeposedPrimary(t *testing.T) {
+	run(t, history.Config{Acquisitions: 1000, Faults: 16, Site: history.Deposed})
+}
+
 // The same as where Redis forgets, on PostgreSQL: rows are edited by hand, and an asynchronous standby takes over that
 // lacks the last commits.
 func TestHistoryWherePostgreSQLForgets(t *testing.T) {

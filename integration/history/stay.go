@@ -82,11 +82,14 @@ func (s *stay) look() {
 	case lost.Reason == lock.LossExpired:
 		s.End = max(s.End, min(now, s.validUntil))
 	case lost.Reason == lock.LossMaxHold && s.op == "max-hold":
-	case lost.Reason == lock.LossGone && (s.worker.client.Forgets || s.Name == s.worker.client.own):
+	case lost.Reason == lock.LossGone && s.worker.client.mayMiss(s.Name):
 	default:
 		s.worker.bad("nobody took it away, and yet: %v", err)
 	}
 }
+
+// mayMiss reports whether a server may not know a hold that the store granted.
+func (c *client) mayMiss(name string) bool { return c.Forgets || name == c.own || c.Site == Deposed }
 
 // same checks that a hold is the one that was begun, and has count levels.
 func (s *stay) same(hold lock.Hold, count int) {

@@ -10,6 +10,12 @@ var (
 
 	losses = briefly("-history.short=lock deleted,all keys flushed")
 	late   = briefly("-history.linger", "-history.short=release duplicated later")
+
+	postgresForgetful = "^TestHistoryWherePostgreSQLForgets$"
+	postgresFaulty    = "^TestHistoryOnPostgreSQL$"
+
+	postgresLosses = briefly("-history.short=row set free,all rows deleted")
+	postgresLate   = briefly("-history.linger", "-history.short=requests late")
 )
 
 // histories are mutants that the histories must catch: only their general checks may reveal the bug, not a test that
@@ -39,5 +45,24 @@ var histories = []mutant{
 		old:  `if ahead then`,
 		new:  `if true then`,
 		in:   "integration/history", by: forgetful, args: losses, says: "tokens out of order(: | +[1-9])",
+	}, {
+		name: "history of PostgreSQL: release does not look whose hold it is",
+		file: "pglock/internal/pgstore/sql/release.sql",
+		old:  `WHERE l.name = locked.name AND locked.id = p.id`,
+		new:  `WHERE l.name = locked.name`,
+		in:   "integration/history", by: postgresFaulty, args: postgresLate, says: "overlaps: |nobody took it away",
+	}, {
+		name: "history of PostgreSQL: renewal does not look whose hold it is",
+		file: "pglock/internal/pgstore/sql/renew.sql",
+		old:  `WHERE l.name = locked.name AND l.id = due.id AND l.until`,
+		new:  `WHERE l.name = locked.name AND l.until`,
+		in:   "integration/history", by: postgresForgetful, args: postgresLosses,
+		says: "overlaps: |losses told too late: ",
+	}, {
+		name: "history of PostgreSQL: a token is the last one's successor, whatever the clock says",
+		file: "pglock/internal/pgstore/sql/acquire.sql",
+		old:  `fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
+		new:  `fence = l.fence + 1`,
+		in:   "integration/history", by: postgresForgetful, args: postgresLosses, says: "tokens out of order(: | +[1-9])",
 	},
 }

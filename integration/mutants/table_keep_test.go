@@ -36,8 +36,8 @@ func init() {
 		}, {
 			name: "an idle lock is kept for ever",
 			file: "internal/engine/idle.go",
-			old:  "g.kept.armed = false\n\t\te.sender.Spawn(g.letGo)",
-			new:  "g.kept.armed = false",
+			old:  "return g.IsIdleLocked()\n}",
+			new:  "return false\n}",
 			in:   "rlock", by: "^TestAKeptLockIsReleasedInTime$",
 		}, {
 			name: "a lock is kept although the store's word on it is old",
@@ -54,14 +54,14 @@ func init() {
 		}, {
 			name: "an idle lock is in the way of a try of its own process",
 			file: "internal/engine/idle.go",
-			old:  `if e.keeper.idles() == 0 {`,
-			new:  `if e.keeper.idles() >= 0 {`,
+			old:  `if e.keeper.isEmpty() {`,
+			new:  `if !e.keeper.isEmpty() {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "an idle lock is in the way of a waiter of its own process",
 			file: "internal/engine/waiter.go",
-			old:  `if g := k.unusedLocked(w.req.Proto); g != nil {`,
-			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && tryOnly {`,
+			old:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() {`,
+			new:  `if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() && tryOnly {`,
 			in:   "rlock", by: "^TestAnIdleLockIsInNobodysWayHere$",
 		}, {
 			name: "a name that others want is kept again at once",
@@ -75,6 +75,42 @@ func init() {
 			old:  `r.receivers, r.others, r.asked = max(r.receivers, 1), max(r.others, 1), true`,
 			new:  `_ = r.receivers`,
 			in:   "rlock", by: "^TestTheOneThatAskedIsNext$",
+		}, {
+			name: "a lock becomes idle while a caller of its process waits",
+			file: "internal/engine/idle.go",
+			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
+			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted,_and_plain$", says: "nobody wakes",
+		}, {
+			name: "a lock that is in use again is let go",
+			file: "internal/hold/end.go",
+			old:  "if g.state != idle {\n\t\treturn false",
+			new:  "if g.state == over {\n\t\treturn false",
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "what the store does not have",
+		}, {
+			name: "a lock that becomes idle a second time stays for ever",
+			file: "internal/engine/idle.go",
+			old:  `g.kept.armed = false // and again when it is idle again`,
+			new:  `g.kept.armed = !g.IsIdleLocked()`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "armed that is not",
+		}, {
+			name: "a want of an older hold ends the present one",
+			file: "internal/engine/wanted.go",
+			old:  `if g.id != id || g.kept == nil {`,
+			new:  `if g.kept == nil {`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted$", says: "taken for its own",
+		}, {
+			name: "a try is refused while its process releases an idle lock",
+			file: "internal/engine/idle.go",
+			old:  `!g.IsIdleLocked() && g.kept.gone == nil {`,
+			new:  `!g.IsIdleLocked() {`,
+			in:   "rlock", by: "^TestATryWaitsWhileAnIdleLockIsReleased$",
+		}, {
+			name: "Close leaves an idle lock to its lease",
+			file: "internal/hold/end.go",
+			old:  `from == between && how == Closed,`,
+			new:  `(from == between || from == idle) && how == Closed,`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted_and_closed$",
 		}, {
 			name: "Close names what nobody holds",
 			file: "internal/engine/close.go",

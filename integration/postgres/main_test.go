@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 // patience bounds every wait for something that must happen. Nothing is measured against it.
 const patience = 2 * time.Minute
 
+var quiet = slog.New(slog.DiscardHandler)
+
 // unpolled is a poll interval that is longer than any test.
 const unpolled = 10 * patience
 
@@ -49,7 +51,7 @@ func client(t testing.TB, of string, opts pglock.Options) *pglock.Client {
 	pool, err := pgxpool.New(context.Background(), of)
 	require.NoError(t, err)
 	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
+		opts.Logger = quiet
 	}
 	c, err := pglock.NewClient(pool, &opts)
 	require.NoError(t, err)

@@ -31,8 +31,9 @@ type kept struct {
 	since   time.Duration // when it became idle
 	wanted  bool          // another client waits for the lock
 	channel chan struct{} // of Wanted, for the present Hold; nil: it has not asked for one
+	gone    chan struct{} // closed when it was let go; nil: nobody has begun to
 
-	at *list.Element // among the idle ones; nil: it is not there
+	at *list.Element // among those that were idle; nil: it was not
 }
 
 // KeepMost is how long after the request that brought it a grant is released when it is idle, however often it was
@@ -70,7 +71,7 @@ func (k *Key) rest(g *Grant) bool {
 		g.kept.timer.Init(func(arg any) { arg.(*Grant).idleFor() }, g)
 		e.wheel.Schedule(&g.kept.timer, g.idleUntilLocked())
 	}
-	if oldest := e.keeper.add(g); oldest != nil {
+	if oldest := e.keeper.rests(g); oldest != nil {
 		e.sender.Spawn(oldest.letGo) // refused when Close is at work, which ends it
 	}
 	return true
@@ -85,37 +86,57 @@ func (g *Grant) freshLocked(now time.Duration) bool {
 // idleUntilLocked is until when an idle grant stays so.
 func (g *Grant) idleUntilLocked() time.Duration { return min(g.kept.since+g.Keep(), g.since+KeepMost) }
 
-// idleFor is called by the wheel, which rounds down. The timer is armed once, and looks again if the grant was used
-// meanwhile, so that a turn sets no timer.
+// idleFor is called by the wheel.
 func (g *Grant) idleFor() {
+	if g.isOverdue() {
+		g.engine().sender.Spawn(g.letGo) // refused when Close is at work, which ends it
+	}
+}
+
+// isOverdue reports to the wheel, which rounds down, that the grant has been idle for as long as it may. The timer is
+// armed once, and looks again if the grant was used meanwhile, so that a turn sets no timer.
+func (g *Grant) isOverdue() bool {
 	g.key.mu.Lock()
 	defer g.key.mu.Unlock()
 	at, e := g.idleUntilLocked(), g.engine()
-	switch {
-	case !g.IsIdleLocked(): // it is armed when it is idle again
-		g.kept.armed = false
-	case at > e.clock.Now()+hold.Tick:
+	if g.IsIdleLocked() && at > e.clock.Now()+hold.Tick {
 		e.wheel.Schedule(&g.kept.timer, at)
-	default:
-		g.kept.armed = false
-		e.sender.Spawn(g.letGo)
+		return false
 	}
+	g.kept.armed = false // and again when it is idle again
+	return g.IsIdleLocked()
 }
 
-// letGo releases an idle grant. A call may have it by now, and then nothing is done.
+// letGo releases an idle grant, or waits until another goroutine has released it. A call may have it by now, and then
+// nothing is done.
 func (g *Grant) letGo() {
-	if e := g.engine(); g.retire(hold.Unused) {
+	g.key.mu.Lock()
+	mine, gone := g.UnusedLocked(), g.kept.gone
+	if mine {
+		gone = make(chan struct{})
+		g.kept.gone = gone
+	}
+	g.key.mu.Unlock()
+	switch {
+	case mine:
+		defer close(gone)
 		defer g.sweep()
+		g.retired()
+		e := g.engine()
 		_ = e.sendRelease(g, g.since, e.releaseEnd(), true, false)
+	case gone != nil:
+		<-gone
 	}
 }
 
-// unusedLocked is an idle grant that is in the way of a request; nil: there is none.
+// unusedLocked is a grant that nobody has and that is in the way of a request: one that is idle, or that is being let
+// go; nil: there is none.
 func (k *Key) unusedLocked(p store.Protocol) *Grant {
-	if g := k.grant; g != nil && g.IsIdleLocked() && p.Excludes(g.proto.Mode()) {
-		return g
+	g := k.grant
+	if g == nil || g.kept == nil || !p.Excludes(g.proto.Mode()) || !g.IsIdleLocked() && g.kept.gone == nil {
+		return nil
 	}
-	return nil
+	return g
 }
 
 // resume gives a request the idle grant of its process, if there is one that it may have as it is; nil: it has to ask.
@@ -146,15 +167,14 @@ func (t *table) resume(req Request) *hold.Hold {
 	h := g.PassToLocked(req.want(), now, g.fence+1, "")
 	if h != nil {
 		g.fence, g.spare = g.fence+1, g.spare-1
-		t.engine.keeper.remove(g)
 	}
 	return h
 }
 
-// clear releases an idle grant that is in the way of a call which does not wait for its turn, and waits for that:
-// nobody holds the lock.
+// clear has a grant released that is in the way of a call which does not wait for its turn, and waits for that: nobody
+// holds the lock.
 func (e *Engine) clear(ctx context.Context, p store.Protocol) {
-	if e.keeper.idles() == 0 {
+	if e.keeper.isEmpty() {
 		return
 	}
 	k := e.table.peek(p.Key())

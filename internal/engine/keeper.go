@@ -11,7 +11,7 @@ type keeper struct {
 	most int
 
 	mu     sync.Mutex // innermost; guards what is below
-	idle   list.List  // of *Grant, the longest unused first
+	idle   list.List  // of *Grant: the idle ones, and those that were and are in use again; the longest unused first
 	wanted map[string]backOff
 }
 
@@ -75,10 +75,15 @@ func (r *keeper) forgetLocked(now time.Duration) {
 	}
 }
 
-// add notes that a grant is idle. If there are too many, it takes the longest unused one off, and returns it.
-func (r *keeper) add(g *Grant) (over *Grant) {
+// rests notes that a grant is idle, from now on or again. If there are too many, it takes the longest unused one off,
+// and returns it: that may be in use.
+func (r *keeper) rests(g *Grant) (over *Grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if g.kept.at != nil {
+		r.idle.MoveToBack(g.kept.at)
+		return nil
+	}
 	g.kept.at = r.idle.PushBack(g)
 	if r.idle.Len() <= r.most {
 		return nil
@@ -88,7 +93,7 @@ func (r *keeper) add(g *Grant) (over *Grant) {
 	return over
 }
 
-// remove takes a grant off that is idle no more. It may be off already.
+// remove takes a grant off that is over. It may be off already.
 func (r *keeper) remove(g *Grant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,9 +107,9 @@ func (r *keeper) removeLocked(g *Grant) {
 	}
 }
 
-// idles is how many grants are idle.
-func (r *keeper) idles() int {
+// isEmpty reports that no grant is idle.
+func (r *keeper) isEmpty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.idle.Len()
+	return r.idle.Len() == 0
 }

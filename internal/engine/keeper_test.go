@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client keeps so many grants: when another one becomes idle, the longest unused goes.
+// A client keeps so many grants: when another one becomes idle, the one that did so first goes.
 func TestTheLongestUnusedIsLetGo(t *testing.T) {
 	r := keeper{most: 3}
 	idle := make([]*Grant, 5)
@@ -16,18 +16,18 @@ func TestTheLongestUnusedIsLetGo(t *testing.T) {
 		idle[i] = &Grant{id: fmt.Sprint(i), kept: &kept{}}
 	}
 	for i := range 3 {
-		require.Nil(t, r.add(idle[i]))
+		require.Nil(t, r.rests(idle[i]))
 	}
-	r.remove(idle[0]) // it is used, and idle again
-	r.remove(idle[0])
-	require.Nil(t, r.add(idle[0]))
-	require.Equal(t, "1", r.add(idle[3]).id)
-	require.Equal(t, "2", r.add(idle[4]).id)
-	require.Equal(t, 3, r.idles())
+	require.Nil(t, r.rests(idle[0])) // it was used, and is idle again
+	require.Equal(t, "1", r.rests(idle[3]).id)
+	require.Equal(t, "2", r.rests(idle[4]).id)
+	require.Equal(t, "0", r.rests(idle[1]).id)
+	require.False(t, r.isEmpty())
 	for _, one := range idle {
 		r.remove(one)
+		r.remove(one)
 	}
-	require.Zero(t, r.idles())
+	require.True(t, r.isEmpty())
 }
 
 // A name that others want is not kept for a while, for longer each time, and as at first when it was left alone.

@@ -39,10 +39,10 @@ func (e *Engine) lock(ctx context.Context, req Request, under outer) (*hold.Leve
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
 	}
-	req = e.keeps(req)
 	if l := e.resume(ctx, req); l != nil {
 		return l, nil
 	}
+	req = e.keeps(req)
 	limited, cancel := req.limited(ctx)
 	defer cancel()
 	start := e.clock.Now()
@@ -100,11 +100,11 @@ func (e *Engine) tryLock(ctx context.Context, req Request, under outer) (*hold.L
 	if l := e.join(ctx, req, under); l != nil {
 		return l, nil
 	}
-	req = e.keeps(req)
 	if l := e.resume(ctx, req); l != nil {
 		return l, nil
 	}
-	if e.clear(ctx, req.Proto); ctx.Err() != nil { // nobody holds it, and the store has not said so
+	req = e.keeps(req)
+	if e.clear(ctx, req.Proto); ctx.Err() != nil || e.sender.Closed() { // the store has not said that it is busy
 		return nil, e.gaveUp(ctx, ctx, req.Proto, nil, nil)
 	}
 	w := e.newWaiter(req, e.clock.Now(), under)

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/hold"
 )
 
-// passOn gives a grant whose last Hold is over to the next waiter of this process, keeps it for the next caller, or
+// passOn keeps a grant whose last Hold is over for the next caller, gives it to the next waiter of this process, or
 // releases it in the store.
 //
 // A grant that is passed costs no request. What the store knows stays what it is, id and lease, and the next caller has
@@ -16,9 +16,10 @@ func (e *Engine) passOn(g *Grant, last *hold.Hold, end time.Duration) error {
 	if e.sender.Closed() {
 		return e.releaseIn(g, last, end, false, true)
 	}
-	next, runOver := g.key.pass(g)
-	if next == nil && !g.key.rest(g) {
-		return e.releaseIn(g, last, end, runOver, true)
+	if !g.key.rest(g) {
+		if next, runOver := g.key.pass(g); next == nil {
+			return e.releaseIn(g, last, end, runOver, true)
+		}
 	}
 	if e.sender.Closed() {
 		g.disown() // Close may have looked at this grant when it was between two Holds

@@ -62,25 +62,30 @@ func (g *Grant) parting() store.Protocol {
 //
 // A grant that was lost since its last Hold ended is not released: what found that has cleaned up.
 func (e *Engine) releaseIn(g *Grant, last *hold.Hold, end time.Duration, runOver, certain bool) error {
-	if !g.retire(hold.Released) {
+	if !g.retire() {
 		return nil
 	}
 	defer g.sweep()
 	return e.sendRelease(g, last.Start(), end, runOver, certain)
 }
 
-// retire ends a grant that is to be released: its renewal, and what is known of its acquisition. If no copy of that can
-// come from now on, what one did is released by the release.
-func (g *Grant) retire(how hold.How) bool {
-	if _, ok := g.End(how, nil); !ok {
-		return false
+// retire ends a grant that is to be released.
+func (g *Grant) retire() bool {
+	_, ok := g.End(hold.Released, nil)
+	if ok {
+		g.retired()
 	}
+	return ok
+}
+
+// retired ends what goes on for a grant that is over and about to be released: its renewal, and what is known of its
+// acquisition. If no copy of that can come from now on, what one did is released by the release.
+func (g *Grant) retired() {
 	e := g.engine()
 	e.watchdog.Stop(&g.Lease)
 	if g.doubt > 0 && e.store.Late(g.proto.Key(), g.doubt) == 0 {
 		g.doubt = 0
 	}
-	return true
 }
 
 // sendRelease releases a grant that was retired, and whose last Hold began at an instant.

@@ -20,6 +20,7 @@ type breed struct {
 	mode string
 	once bool // it tries, and does not wait
 	join bool // it joins a grant of its process
+	keep bool // its grant may stay with the process
 }
 
 // plot is what may happen to a Key in a search.
@@ -32,12 +33,18 @@ type plot struct {
 	heard   bool // another process may publish a message, once
 	foreign bool // another process may have the lock, once
 	closes  bool // the client may be closed
+	kept    bool // the lock may stay with the process
+	wanted  bool // others may want what is kept
+	late    bool // a want takes time
+	old     bool // a second may pass, once
 }
 
 func plots() map[string]plot {
 	writer, reader := breed{name: "w", mode: "w"}, breed{name: "r", mode: "r"}
 	joiner := breed{name: "j", mode: "r", join: true}
 	try := breed{name: "try", mode: "w", once: true}
+	keeper := breed{name: "k", mode: "w", keep: true}
+	keptTry := breed{name: "ktry", mode: "w", keep: true, once: true}
 	return map[string]plot{
 		"passing":            {breeds: []breed{writer}, calls: 3},
 		"losses":             {breeds: []breed{writer}, calls: 2, lost: true},
@@ -52,12 +59,21 @@ func plots() map[string]plot {
 		"joining in silence": {breeds: []breed{joiner}, calls: 2, silent: true},
 		"close":              {breeds: []breed{writer}, calls: 2, closes: true},
 		"close and readers":  {breeds: []breed{joiner}, calls: 2, closes: true},
+		"wanted":             {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, late: true},
+		"wanted, and plain":  {breeds: []breed{keeper, writer}, calls: 2, kept: true, wanted: true},
+		"wanted, and tries":  {breeds: []breed{keptTry, try}, calls: 2, kept: true, wanted: true},
+		"wanted in silence":  {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, silent: true},
+		"wanted and closed":  {breeds: []breed{keeper, try}, calls: 2, kept: true, wanted: true, closes: true},
+		"kept for long":      {breeds: []breed{keeper}, calls: 2, kept: true, old: true, heard: true},
+		"kept and lost":      {breeds: []breed{keeper}, calls: 2, kept: true, lost: true},
 	}
 }
 
 // Every order of the steps of a few calls of one name is tried, on a Key with its grants, Holds, levels and contexts:
 // of coming, asking, each answer, no answer, passing on, joining, unlocking, releasing, losing, a message that may mean
 // a loss, contexts that end at any time, and Close. The steps are the functions of which Lock, Unlock and Close consist.
+// Where the lock may stay with the process there are also wants, which come early, late, twice or never, the recall
+// and its release, and the time for which a grant may be idle (see world_kept_test.go).
 //
 // In every state no two contexts that exclude one another say that they hold, tokens grow, and a call that has not
 // ended can take a step that is not the end of a context. When all calls have ended nothing is left: no Key, and nothing
@@ -94,10 +110,13 @@ func searchKey(t *testing.T, p plot) int {
 				err = s.broken()
 			}
 			s.tidy()
-			require.NoError(t, err, strings.Join(names, ", "))
-		}
-		if left := s.moves(); !s.over() && !canGoOn(left) {
-			require.NoError(t, errStuck, strings.Join(names, ", "))
+			if err == nil && n == path[len(path)-1] && !s.over() && !canGoOn(s.moves()) {
+				err = errStuck
+			}
+			if err != nil {
+				s.end()
+				require.NoError(t, err, strings.Join(names, ", "))
+			}
 		}
 		return s
 	}
@@ -155,10 +174,10 @@ func (st *stage) open() {
 	st.store = &playedStore{}
 	none := func(text string) error { return errors.New(text) }
 	st.engine = New(Config{
-		Store: st.store, ClientID: "c", Lease: floorLease, MaxPoll: time.Minute, ReleaseTimeout: time.Minute,
+		Store: st.store, ClientID: "c", Lease: floorLease, MaxPoll: time.Minute, ReleaseTimeout: time.Minute, MaxKept: 1,
 		Errors: Errors{
 			Busy: none("busy"), NotHeld: none("not held"), Released: none("released"), Closed: none("closed"),
-			Unavailable: none("unavailable"), Lost: lostWord,
+			Unavailable: none("unavailable"), Lost: lostWord, Release: releaseWord,
 		},
 		Logger: quietLogger(),
 	})
@@ -178,9 +197,13 @@ func (st *stage) begin(p plot) *world {
 		st.open()
 	}
 	st.names++
-	m := &stored{stands: make(map[string]string), copies: make(map[string]string)}
+	m := &stored{stands: make(map[string]string), copies: make(map[string]string), spare: 1}
+	if p.kept {
+		m.slow, m.spare = true, 2
+	}
 	st.store.play(m)
 	s := &world{plot: p, engine: st.engine, store: m, key: fmt.Sprintf("k%d", st.names)}
+	s.told = make(map[string]bool)
 	for range p.calls {
 		s.calls = append(s.calls, &actor{})
 	}
@@ -194,14 +217,15 @@ func (s *world) end() {
 			a.cancel()
 		}
 	}
+	s.store.answerAll()
 	if s.engine.Closed() {
 		s.engine.finish(s.orphans, s.engine.clock.Now())
 		return
 	}
-	if k := s.engine.table.get(s.key, false); k != nil {
-		for g := range k.grantsLocked() {
-			s.engine.watchdog.Stop(&g.Lease)
-		}
-		s.engine.table.remove(s.key)
+	for _, g := range s.grants() {
+		s.engine.watchdog.Stop(&g.Lease)
+		g.key.drop(g)
 	}
+	s.engine.table.remove(s.key)
+	s.keepAgain()
 }

@@ -21,12 +21,15 @@ type Stats struct {
 // meanwhile may be counted or not.
 func (e *Engine) Stats() Stats {
 	s := Stats{
-		Kept: e.keeper.idles(), Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
+		Waiters: e.table.waiters(), ReleasesOwed: e.sender.Owed(),
 		Coalesced: e.events.losses.count() + e.events.renewals.count() + e.events.commands.count() +
 			e.events.lines.count(),
 	}
 	now := e.clock.Now()
 	for _, g := range e.table.all() {
+		if g.IsIdle() {
+			s.Kept++
+		}
 		if !g.Stands() {
 			continue
 		}

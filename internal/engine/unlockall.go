@@ -61,7 +61,7 @@ func (e *Engine) passAll(levels []*hold.Level, end time.Duration) (err error) {
 	for _, l := range levels {
 		g := grantOf(l.Hold())
 		if g.proto.Traits().InSets && !g.key.hasHeir(g) {
-			if g.retire(hold.Released) {
+			if g.retire() {
 				idle = append(idle, l)
 			} else {
 				Ended(l.Owner(), nil) // it was held to its end, and lost since

@@ -121,7 +121,7 @@ func (t *table) enter(w *waiter, tryOnly bool) bool {
 	k := t.lock(w.req.Proto.Key())
 	defer k.unlock()
 	w.key = k
-	if g := k.unusedLocked(w.req.Proto); g != nil {
+	if g := k.unusedLocked(w.req.Proto); g != nil && g.IsIdleLocked() {
 		t.engine.sender.Spawn(g.letGo) // refused when Close is at work, which ends it
 	}
 	q, entered := k.queueLocked(), true

@@ -34,7 +34,7 @@ func (p played) Traits() *store.Traits           { return p.traits }
 func (p played) Channel() string                 { return "c" }
 func (p played) Serving([]string) store.Protocol { return p }
 func (p played) Release(_ context.Context, id string) (store.ReleaseReply, error) {
-	return store.ReleaseReply{Status: p.store.release(id)}, nil
+	return p.store.send(id)
 }
 
 // stored is what the store has of the name: the ids that hold it, and the requests that may still arrive.
@@ -44,6 +44,10 @@ type stored struct {
 	copies  map[string]string // the same, of requests that nobody has an answer to and that were not carried out
 	foreign bool              // another process has the lock
 	fence   int64
+	spare   int64 // tokens that an answer brings for later turns
+
+	slow bool       // what the engine releases by itself is answered when the search says so
+	sent []*sending // such releases
 }
 
 // free reports that a request of a mode is granted.
@@ -62,7 +66,7 @@ func (m *stored) freeLocked(mode string) bool {
 	return !m.foreign
 }
 
-// take carries a request out. The last of the tokens that it brings is for the next turn.
+// take carries a request out. The last of the tokens that it brings are for the next turns.
 func (m *stored) take(id, mode string) store.AcquireReply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,8 +78,8 @@ func (m *stored) take(id, mode string) store.AcquireReply {
 		return store.AcquireReply{Status: store.Busy, PTTL: time.Minute}
 	}
 	m.stands[id] = mode
-	m.fence += 2
-	return store.AcquireReply{Status: store.Held, Fence: m.fence, Spare: 1}
+	m.fence += 1 + m.spare
+	return store.AcquireReply{Status: store.Held, Fence: m.fence, Spare: m.spare}
 }
 
 // release carries a release out.
@@ -120,6 +124,7 @@ func (p *playedStore) Late(string, store.Late) time.Duration                    
 func (p *playedStore) Slot(string) int                                                   { return 0 }
 func (p *playedStore) End()                                                              {}
 func (p *playedStore) HangUp()                                                           {}
+func (p *playedStore) ListenWanted()                                                     {}
 func (p *playedStore) Wait()                                                             {}
 func (p *playedStore) Within(ctx context.Context, _ time.Duration) context.Context       { return ctx }
 func (p *playedStore) WithinAll(ctx context.Context, _, _ time.Duration) context.Context { return ctx }
@@ -138,11 +143,15 @@ func lostWord(_ store.Rules, reason hold.Reason, _ error) error {
 	return fmt.Errorf("lost: %d", reason)
 }
 
+func releaseWord(store.Rules, time.Time, error) error { return errors.New("not known to be released") }
+
 // phase is where a call is between two of its steps.
 type phase uint8
 
 const (
 	absent    phase = iota // it has not come
+	clearing               // it waits until an idle grant is released that is in its way
+	entering               // it found no idle grant, and is about to enter the queue
 	looking                // it is about to look at its state
 	asleep                 // it saw that it has to wait
 	flying                 // its request is under way
@@ -152,6 +161,8 @@ const (
 	bringing               // it has its Hold, and others waited for the answer
 	holding                // the Hold is its
 	between                // its Hold is over, and the grant is to be passed on or released
+	resting                // it may become idle
+	passing                // it did not, and is to be passed on or released
 	parting                // its release is under way
 	parted                 // it was carried out, and the answer is on its way
 	gone
@@ -169,7 +180,9 @@ type actor struct {
 	hold   *hold.Hold
 	level  *hold.Level
 	runEnd bool
-	missed bool // the release found nothing
+	missed bool          // the release found nothing
+	clear  chan struct{} // closed when nothing idle is in its way any more
+	met    bool          // another call of the process had the lock since it came, or asked for it
 }
 
 // flight is a request that is under way.
@@ -202,6 +215,7 @@ type world struct {
 
 	wasLost, wasSilent, wasHeard, wasForeign bool
 	deleted                                  *Grant // whose id somebody deleted
+	aside
 }
 
 type move struct {
@@ -236,6 +250,9 @@ func (s *world) moves() (all []move) {
 		add("a loss is told", false, func() error { return s.tell(i) })
 	}
 	s.movesOfOthers(add)
+	if s.plot.kept {
+		s.movesOfKept(add)
+	}
 	return all
 }
 
@@ -278,6 +295,10 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 				add(s.plot.breeds[b].name+" comes", false, func() error { return s.comes(a, &s.plot.breeds[b]) })
 			}
 		}
+	case clearing:
+		add("leaves", !closed, func() error { a.phase = gone; return nil })
+	case entering:
+		add("enters", false, func() error { return s.enters(a) })
 	case looking:
 		add("looks", false, func() error { return s.looks(a) })
 	case asleep:
@@ -311,6 +332,10 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 		add("unlocks", false, func() error { return s.unlocks(a) })
 	case between:
 		add("gives it on", false, func() error { return s.givesOn(a) })
+	case resting:
+		add("keeps it", false, func() error { return s.keeps(a) })
+	case passing:
+		add("passes it on", false, func() error { return s.passes(a) })
 	case parting:
 		add("its release is carried out", false, func() error {
 			a.missed = s.store.release(grantOf(a.hold).id) == store.Gone
@@ -356,6 +381,9 @@ func (s *world) comes(a *actor, b *breed) error {
 		a.phase = gone
 		return nil
 	}
+	if s.plot.kept {
+		return s.comesToKept(a)
+	}
 	if l := s.engine.join(a.ctx, a.req, outer{}); l != nil {
 		return s.joins(a, l)
 	}
@@ -367,7 +395,9 @@ func (s *world) enters(a *actor) error {
 	a.w, a.phase = e.newWaiter(a.req, e.clock.Now(), outer{}), looking
 	if a.w.once = a.breed.once; a.breed.once {
 		if !e.table.enter(a.w, true) {
-			a.phase = gone
+			if a.phase = gone; s.plot.kept && !a.met && !s.engine.Closed() {
+				return errors.New("a try is refused though nobody here has the lock, or asked for it")
+			}
 		}
 		return nil
 	}
@@ -431,7 +461,7 @@ func (s *world) asks(a *actor) error {
 }
 
 func (s *world) sends(a *actor) {
-	start := s.engine.clock.Now() - time.Second // a message is younger than the request
+	start := s.engine.clock.Now() - KeepMost/2 // a message is younger than the request
 	if a.breed.join {
 		start = s.engine.clock.Now() - time.Millisecond
 	}
@@ -507,6 +537,9 @@ func (s *world) leaves(a *actor) error {
 
 // begins gives the Hold that came to a call its context, and looks at its token.
 func (s *world) begins(a *actor) error {
+	if a.w == nil {
+		return s.beginsKept(a)
+	}
 	l, ok := attach(a.ctx, s.engine.given(a.w, a.hold), a.req)
 	if !ok {
 		if a.w.awaited {
@@ -518,6 +551,17 @@ func (s *world) begins(a *actor) error {
 		}
 		return s.enters(a)
 	}
+	if err := s.holds(a, l); err != nil {
+		return err
+	}
+	if a.w.awaited {
+		a.phase = bringing
+	}
+	return nil
+}
+
+// holds is the begin of a context. It looks at the token.
+func (s *world) holds(a *actor, l *hold.Level) error {
 	if a.breed.mode == "w" {
 		if a.hold.Fence <= s.newest {
 			return fmt.Errorf("token %d after %d", a.hold.Fence, s.newest)
@@ -525,9 +569,6 @@ func (s *world) begins(a *actor) error {
 		s.newest = a.hold.Fence
 	}
 	a.level, a.phase = l, holding
-	if a.w.awaited {
-		a.phase = bringing
-	}
 	return nil
 }
 
@@ -542,16 +583,31 @@ func (s *world) unlocks(a *actor) error {
 
 // givesOn is passOn, up to the release.
 func (s *world) givesOn(a *actor) error {
-	g, e := grantOf(a.hold), s.engine
-	a.phase = gone
-	if !e.Closed() {
-		next, runOver := g.key.pass(g)
-		if next != nil {
-			return nil
-		}
-		a.runEnd = runOver
+	switch {
+	case s.engine.Closed():
+		return s.releases(a)
+	case grantOf(a.hold).kept == nil:
+		return s.passes(a)
 	}
-	if g.retire(hold.Released) {
+	a.phase = resting
+	return nil
+}
+
+func (s *world) passes(a *actor) error {
+	g := grantOf(a.hold)
+	next, runOver := g.key.pass(g)
+	if next == nil {
+		a.runEnd = runOver
+		return s.releases(a)
+	}
+	if a.phase = gone; s.engine.Closed() {
+		g.disown()
+	}
+	return nil
+}
+
+func (s *world) releases(a *actor) error {
+	if a.phase = gone; grantOf(a.hold).retire() {
 		a.phase = parting
 	}
 	return nil
@@ -598,6 +654,9 @@ func (s *world) tell(i int) error {
 // tidy forgets what those that have ended had. Only their contexts can still tell.
 func (s *world) tidy() {
 	for _, a := range s.calls {
+		if a.phase == clearing && isClosed(a.clear) {
+			a.phase = entering
+		}
 		if a.phase == gone {
 			a.w, a.hold, a.asked, a.req = nil, nil, flight{}, Request{}
 			if !a.lives() {
@@ -605,6 +664,8 @@ func (s *world) tidy() {
 			}
 		}
 	}
+	s.meets()
+	maps.DeleteFunc(s.told, func(id string, _ bool) bool { return s.store.stands[id] == "" && s.store.copies[id] == "" })
 }
 
 // over reports that all calls have ended.
@@ -614,7 +675,7 @@ func (s *world) over() bool {
 			return false
 		}
 	}
-	return len(s.left) == 0 && len(s.losses) == 0
+	return len(s.left) == 0 && len(s.losses) == 0 && len(s.letting) == 0 && len(s.store.sent) == 0
 }
 
 // lives reports that the context of a call says that it holds.
@@ -635,8 +696,8 @@ func (s *world) broken() error {
 			}
 		}
 	}
-	if !s.over() {
-		return nil
+	if err := s.brokenKept(); err != nil || !s.over() {
+		return err
 	}
 	for _, a := range s.calls {
 		if a.lives() {
@@ -646,10 +707,12 @@ func (s *world) broken() error {
 	if s.engine.Closed() {
 		s.engine.sender.ReleaseAll(s.orphans, s.engine.clock.Now()+time.Minute)
 	}
-	if n := len(s.store.stands) + len(s.store.copies); n > 0 {
+	idle := s.idle()
+	if n := len(s.store.stands) + len(s.store.copies); n > 1 || n == 1 && !s.has(idle) {
 		return fmt.Errorf("%d ids are left behind", n)
 	}
-	if k := s.engine.table.get(s.key, false); k != nil && (k.grant != nil || k.queue == nil || !k.queue.Empty()) {
+	k := s.engine.table.get(s.key, false)
+	if k != nil && idle == nil && (k.grant != nil || k.queue == nil || !k.queue.Empty()) {
 		return errors.New("a key that nobody needs")
 	}
 	return nil

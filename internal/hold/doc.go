@@ -30,7 +30,7 @@
 //	stands <-------------> between -----------------------> over
 //	  |  ^   PassToLocked   |  `------- End(Lost) -----------^
 //	  |  |                  | IdleLocked                     |
-//	  |  `- PassToLocked - idle - End(Unused, Lost, Closed) -|
+//	  |  `- PassToLocked - idle - UnusedLocked, End ---------|
 //	  `- End(Lost), End(Closed), Export, Part: found lost ---'
 //
 // An unlock is two transitions. Part takes the last level out: under the mutex the validity is compared with the clock,

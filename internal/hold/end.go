@@ -9,7 +9,6 @@ const (
 	Released How = iota // its last Hold was unlocked, and the caller releases it
 	Lost                // it was lost
 	Closed              // its client is closed
-	Unused              // it was idle, and nobody is to have it any more
 )
 
 // Ended is what is left to do for a grant that End made be over, or for a Hold that was found lost as it was unlocked.
@@ -30,7 +29,7 @@ func (d Ended) Contexts() {
 
 // End makes the grant be over, in one of the ways; the Holds that live on it end with a cause. Their levels stay,
 // because each is still to be unlocked. It reports false if another caller has ended it, or is about to: a grant that
-// is between two Holds is not closed, one that stands is not released, and one that is not idle is not unused. A loss
+// is between two Holds is not closed, and one that stands is not released. A loss
 // between two Holds, or of an idle grant, is told to nobody: the last one was held to its end.
 //
 // Several often try at once: the wheel finds that validity is over, a renewal is answered "not there", and the owner
@@ -42,14 +41,22 @@ func (g *Grant) End(how How, cause error) (d Ended, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch from := g.state; {
-	case from == over, from == between && how == Closed, from == stands && how == Released,
-		from != idle && how == Unused:
+	case from == over, from == between && how == Closed, from == stands && how == Released:
 		return Ended{}, false
 	case from == between, from == idle:
 		g.overLocked()
 		return Ended{Cause: cause}, true
 	}
 	return g.endLocked(cause), true
+}
+
+// UnusedLocked ends an idle grant. It reports false, and the grant stays as it is, if a caller has it, or it is over.
+func (g *Grant) UnusedLocked() bool {
+	if g.state != idle {
+		return false
+	}
+	g.overLocked()
+	return true
 }
 
 // endLocked ends the grant and the Holds that live on it. A level that is joining has no context yet; Open finds its

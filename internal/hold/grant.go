@@ -82,6 +82,13 @@ func (g *Grant) Stands() bool {
 	return g.state == stands
 }
 
+// IsIdle reports that nobody has the grant, and the next caller may.
+func (g *Grant) IsIdle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.IsIdleLocked()
+}
+
 // Over reports that the grant is over: released, or about to be, or lost.
 func (g *Grant) Over() bool {
 	g.mu.Lock()
@@ -203,7 +210,7 @@ func (g *Grant) IdleLocked(now time.Duration) bool {
 	return true
 }
 
-// IsIdleLocked reports that nobody has the grant, and the next caller may.
+// IsIdleLocked is IsIdle for a caller that has the mutex.
 func (g *Grant) IsIdleLocked() bool { return g.state == idle }
 
 // Keep is for how long the grant may be idle.

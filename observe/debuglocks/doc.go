@@ -1,5 +1,5 @@
-// Package debuglocks serves a page for operators at /debug/locks: the locks that this process holds and waits for, and,
-// where that is asked for, those of all clients in Redis.
+// Package debuglocks serves a page for operators at /debug/locks: the locks that this process holds, waits for, and
+// keeps without holding them, and, where that is asked for, those of all clients in Redis.
 //
 //	http.Handle("/debug/locks", debuglocks.Handler(client))
 //

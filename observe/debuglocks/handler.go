@@ -23,6 +23,7 @@ import (
 type Page struct {
 	Time    time.Time `json:"time"`
 	Holds   []Local   `json:"holds"`   // of this process
+	Kept    []Local   `json:"kept"`    // locks that nobody holds and that stay with this process: see rlock.Keep
 	Waiters []Local   `json:"waiters"` // of this process
 	// Redis are the locks in Redis, if they were asked for: 1,000 at most.
 	Redis     []InRedis `json:"redis,omitempty"`
@@ -30,14 +31,14 @@ type Page struct {
 	Error     string    `json:"error,omitempty"`     // why Redis could not be asked
 }
 
-// Local is a hold or a waiter of this process.
+// Local is a hold, a kept lock or a waiter of this process.
 type Local struct {
 	Name       string     `json:"name"`
 	Kind       string     `json:"kind"`
 	ID         string     `json:"id"`
 	Fence      int64      `json:"fence,omitempty"`
-	Since      time.Time  `json:"since"`                // when it was granted, or began to wait
-	ValidUntil *time.Time `json:"validUntil,omitempty"` // of a hold, unless it is renewed
+	Since      time.Time  `json:"since"`                // when it was granted, was unlocked and kept, or began to wait
+	ValidUntil *time.Time `json:"validUntil,omitempty"` // of a hold or a kept lock, unless it is renewed
 }
 
 // InRedis is a lock in Redis.
@@ -48,6 +49,7 @@ type InRedis struct {
 	Held    int        `json:"held"`
 	Waiters int        `json:"waiters"`
 	Holders []string   `json:"holders,omitempty"` // the ids of some
+	Kept    bool       `json:"kept,omitempty"`    // its client keeps it when it is unlocked: nobody may hold it
 	Fence   int64      `json:"fence,omitempty"`
 	Since   *time.Time `json:"since,omitempty"`
 }
@@ -94,22 +96,17 @@ func wantsJSON(r *http.Request) bool {
 
 // look collects the page.
 func look(ctx context.Context, clients []*rlock.Client, pattern string) Page {
-	page := Page{Time: time.Now(), Holds: []Local{}, Waiters: []Local{}}
+	page := Page{Time: time.Now(), Holds: []Local{}, Kept: []Local{}, Waiters: []Local{}}
 	for _, client := range clients {
 		core, err := (*redisclient.Client)(client).Core()
 		if err != nil {
 			page.Error = err.Error()
 			continue
 		}
-		holds, waiters := core.Engine.Locals()
-		for _, h := range holds {
-			local := newLocal(h)
-			local.ValidUntil = &h.ValidUntil
-			page.Holds = append(page.Holds, local)
-		}
-		for _, w := range waiters {
-			page.Waiters = append(page.Waiters, newLocal(w))
-		}
+		holds, idle, waiters := core.Engine.Locals()
+		page.Holds = appendLocals(page.Holds, holds)
+		page.Kept = appendLocals(page.Kept, idle)
+		page.Waiters = appendLocals(page.Waiters, waiters)
 	}
 	byName := func(a, b Local) int {
 		if c := strings.Compare(a.Name, b.Name); c != 0 {
@@ -117,8 +114,9 @@ func look(ctx context.Context, clients []*rlock.Client, pattern string) Page {
 		}
 		return a.Since.Compare(b.Since)
 	}
-	slices.SortFunc(page.Holds, byName)
-	slices.SortFunc(page.Waiters, byName)
+	for _, locals := range [][]Local{page.Holds, page.Kept, page.Waiters} {
+		slices.SortFunc(locals, byName)
+	}
 	if pattern != "" && len(clients) > 0 {
 		page.list(ctx, clients[0], pattern)
 	}
@@ -128,12 +126,19 @@ func look(ctx context.Context, clients []*rlock.Client, pattern string) Page {
 // kinds are the names of modes that are not plain already.
 var kinds = map[string]string{"": "rlock", "permit": "semaphore", "count": "counting"}
 
-func newLocal(l engine.Local) Local {
-	kind, known := kinds[l.Mode]
-	if !known {
-		kind = l.Mode
+func appendLocals(to []Local, all []engine.Local) []Local {
+	for _, l := range all {
+		kind, known := kinds[l.Mode]
+		if !known {
+			kind = l.Mode
+		}
+		local := Local{Name: l.Name, Kind: kind, ID: l.ID, Fence: l.Fence, Since: l.Since}
+		if !l.ValidUntil.IsZero() {
+			local.ValidUntil = &l.ValidUntil
+		}
+		to = append(to, local)
 	}
-	return Local{Name: l.Name, Kind: kind, ID: l.ID, Fence: l.Fence, Since: l.Since}
+	return to
 }
 
 // list asks Redis.
@@ -154,7 +159,7 @@ func (p *Page) list(ctx context.Context, client *rlock.Client, pattern string) {
 		}
 		in := InRedis{Name: e.Name, Kind: e.Kind, Mode: e.Mode, Held: e.Held, Waiters: e.Waiters, Fence: e.Fence}
 		for _, h := range e.Holders[:min(len(e.Holders), 10)] {
-			in.Holders = append(in.Holders, h.ID)
+			in.Holders, in.Kept = append(in.Holders, h.ID), in.Kept || h.Kept
 		}
 		if !e.Since.IsZero() {
 			in.Since = &e.Since

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,42 @@ func TestThePageTellsHoldsAndWaiters(t *testing.T) {
 	require.NoError(t, unlock())
 	require.NoError(t, leave())
 	assert.Empty(t, page(t, h, "/debug/locks").Holds)
+}
+
+// A kept lock is told as what it is: held while somebody has it, and kept afterwards.
+func TestThePageTellsWhatIsKept(t *testing.T) {
+	t.Parallel()
+	addr, name := redistest.Shared(t).Addr(), redistest.Key(t)
+	client := newClient(t, addr)
+	h := debuglocks.Handler(client)
+	assert.NotNil(t, page(t, h, "/").Kept)
+	assert.NotContains(t, get(t, h, "/", "text/html").Body.String(), "Kept by this process")
+	require.NoError(t, rlock.New(client, name).Do(t.Context(), func(context.Context) error { return nil }))
+	redistest.Eventually(t, 10*time.Second, func() bool { // it is idle for a second, which may be over by now
+		var fence int64
+		var id string
+		lock := rlock.New(client, name, rlock.Keep(time.Second))
+		require.NoError(t, lock.Do(t.Context(), func(ctx context.Context) error {
+			hold, err := lock.Held(ctx)
+			require.NoError(t, err)
+			fence, id = hold.Fence, hold.ID
+			p := page(t, h, "/")
+			require.Len(t, p.Holds, 1)
+			require.Empty(t, p.Kept)
+			return nil
+		}))
+		p, text := page(t, h, "/?redis="+name), get(t, h, "/?redis="+name, "text/html").Body.String()
+		if len(p.Kept) == 0 || len(p.Redis) == 0 || !strings.Contains(text, "Kept by this process, and held by nobody: 1") {
+			return false
+		}
+		require.Empty(t, p.Holds)
+		require.Equal(t, debuglocks.Local{
+			Name: name, Kind: "rlock", ID: id, Fence: fence, Since: p.Kept[0].Since, ValidUntil: p.Kept[0].ValidUntil,
+		}, p.Kept[0])
+		require.True(t, p.Kept[0].ValidUntil.After(p.Time))
+		require.True(t, p.Redis[0].Kept)
+		return strings.Contains(text, "1 (kept)")
+	}, "it is told as kept")
 }
 
 func TestThePageTellsLocksInRedisWhenAsked(t *testing.T) {

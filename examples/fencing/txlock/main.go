@@ -6,9 +6,9 @@
 //	DATABASE_URL=postgres://postgres@localhost/postgres go run ./txlock
 //
 // It shows three things: a second withdrawal is refused while the first one is at work; a connection that breaks takes
-// what was written with it, and not the lock; and a holder whose lock another has taken cannot commit, though it does not
-// know. What the holder does outside of the database is not taken back: guard that by the fencing token, as the program
-// in the folder above does.
+// what was written with it, and not the lock; and a holder whose lock another has taken cannot commit, though it does
+// not know. What the holder does outside of the database is not taken back: guard that by the fencing token, as the
+// program in the folder above does.
 //
 // It exits non-zero if any check fails.
 package main
@@ -157,8 +157,8 @@ func connectionThatBreaks(ctx context.Context, _, second *teller) error {
 	})
 }
 
-// staleHolder shows that a holder cannot commit once another has taken the lock. Here an operator takes it away. The same
-// happens to a process that is stopped for longer than its lease.
+// staleHolder shows that a holder cannot commit once another has taken the lock. Here an operator takes it away. The
+// same happens to a process that is stopped for longer than its lease.
 func staleHolder(ctx context.Context, first, second *teller) error {
 	held, unlock, err := first.lock.Lock(ctx)
 	if err != nil {

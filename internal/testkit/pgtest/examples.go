@@ -6,8 +6,8 @@ import (
 )
 
 // ServeExamples starts the server of [Shared] for the examples of a package, carries out a statement in its database
-// postgres, and puts the connection string of that into the variable DATABASE_URL of the environment. A TestMain calls it
-// before [Main], which ends the server.
+// postgres, and puts the connection string of that into the variable DATABASE_URL of the environment. A TestMain calls
+// it before [Main], which ends the server.
 //
 // So an example needs no helper that a reader does not see: it connects to os.Getenv("DATABASE_URL").
 func ServeExamples(sql string) {

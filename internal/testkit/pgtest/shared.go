@@ -45,6 +45,9 @@ func startShared() (*Server, error) {
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 func Main(m *testing.M, leakOptions ...goleak.Option) { servers.Main(m, leakOptions...) }
 
+// Alone runs fn outside of any test, for programs that need servers: see [servers.Alone].
+func Alone(fn func(t testing.TB)) (ok bool) { return servers.Alone(fn) }
+
 // Eventually waits until condition holds, and fails the test if it does not within a limit that only catches hangs.
 func Eventually(t testing.TB, condition func() bool, message string) {
 	t.Helper()

@@ -93,7 +93,7 @@ var keptKind = kind{
 	idle: func(in *world, waits []*wait) bool { // what a process keeps is nobody's
 		for _, p := range in.processes {
 			core, _ := (*redisclient.Client)(p.client).Core()
-			holds, _ := core.Engine.Locals()
+			holds, _, _ := core.Engine.Locals()
 			for _, h := range holds {
 				if h.Name == waits[0].name {
 					return false

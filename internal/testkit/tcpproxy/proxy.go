@@ -33,6 +33,7 @@ type Proxy struct {
 	latency   time.Duration
 	held      [2]bool
 	blackhole bool
+	refuses   bool
 	ended     bool
 	conns     map[*conn]struct{}
 }
@@ -84,6 +85,9 @@ func (p *Proxy) Blackhole(on bool) {
 	}
 }
 
+// Refuse switches a state on or off in which new connections are cut at once. The existing ones stay.
+func (p *Proxy) Refuse(on bool) { p.set(func() { p.refuses = on }) }
+
 // CutAll cuts all connections. What had arrived before is carried out.
 func (p *Proxy) CutAll() {
 	p.mu.Lock()
@@ -125,14 +129,14 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(client net.Conn) {
 	c := &conn{proxy: p, ends: [2]net.Conn{Requests: client}, over: make(chan struct{})}
 	p.mu.Lock()
-	target, ended, holed := p.target, p.ended, p.blackhole
+	target, over, holed := p.target, p.ended || p.refuses, p.blackhole
 	c.holed = holed
-	if !ended {
+	if !over {
 		p.conns[c] = struct{}{}
 	}
 	p.mu.Unlock()
 	defer c.forget()
-	if ended {
+	if over {
 		return
 	}
 	if holed {

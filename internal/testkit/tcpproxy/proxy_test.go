@@ -175,6 +175,24 @@ func TestNobodyListensAtTheTarget(t *testing.T) {
 	require.NoError(t, err)
 	path := tcpproxy.Start(t, listener.Addr().String())
 	require.NoError(t, listener.Close())
+	refused(t, path)
+}
+
+func TestNewConnectionsAreRefused(t *testing.T) {
+	addr, accepted := listen(t)
+	path := tcpproxy.Start(t, addr)
+	client := dial(t, path)
+	server := next(t, accepted)
+	path.Refuse(true)
+	refused(t, path)
+	send(t, client, server, "request")
+	path.Refuse(false)
+	send(t, dial(t, path), next(t, accepted), "request")
+}
+
+// refused requires that a new connection is cut.
+func refused(t *testing.T, path *tcpproxy.Proxy) {
+	t.Helper()
 	conn, err := net.Dial("tcp", path.Addr())
 	if err != nil {
 		return // it was cut before Dial returned

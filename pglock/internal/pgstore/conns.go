@@ -32,8 +32,8 @@ const (
 	idle     = 5 * time.Minute // after which a connection is closed that nobody uses
 
 	// connectLimit is for how long a host may keep a connection waiting that is being made: as long as the longest
-	// request. By default the pool would wait for two minutes, and the connection's place be taken; of several hosts, the
-	// one that took over would be asked after that.
+	// request. By default the pool would wait for two minutes, and the connection's place be taken; of several hosts,
+	// the one that took over would be asked after that.
 	connectLimit = 3 * time.Second
 )
 
@@ -47,7 +47,9 @@ func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
 		config := theirs.Copy()
 		config.MaxConns, config.MinConns, config.MinIdleConns = most, 0, 0
 		config.MaxConnIdleTime, config.HealthCheckPeriod = idle, time.Minute
-		config.PrepareConn, config.BeforeAcquire, config.AfterRelease, config.BeforeClose = nil, nil, nil, nil //nolint:staticcheck // BeforeAcquire is deprecated and may be set
+		config.PrepareConn, config.AfterRelease, config.BeforeClose = nil, nil, nil
+		//lint:ignore SA1019 an application may set it, though it is deprecated
+		config.BeforeAcquire = nil
 		config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 		if given := config.ConnConfig.ConnectTimeout; given <= 0 || given > connectLimit {
 			config.ConnConfig.ConnectTimeout = connectLimit

@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// unsent is the meaning of an error without which the request would have been sent: no connection could be had.
+// unsent is the meaning of an error without which the request would have been sent: there was no connection for it.
 func unsent(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && denied(refused.Code) {
@@ -22,7 +22,8 @@ func unsent(err error) error {
 //
 // What PostgreSQL answers to a statement ends the transaction, so nothing was done. That it ends the connection (an
 // operator, a shutdown, a session that was idle for too long) may come while a commit waits for its standbys, when it
-// stands already; and it may have come before, to a connection that nobody used. A connection that broke proves nothing.
+// stands already; and it may have come before, to a connection that nobody used. A connection that broke proves
+// nothing.
 //
 // The client library says of some errors that they are "safe to retry". It is not asked: it says so also where a
 // connection breaks as an answer is read.
@@ -66,7 +67,7 @@ func unusable(err error) bool {
 }
 
 // passes reports a refusal that may be over the next time: a conflict with another transaction (40), a lock that was
-// not to be had in time (55P03), too few resources (53), a server that starts or stops (57), an object that is being
+// not free in time (55P03), too few resources (53), a server that starts or stops (57), an object that is being
 // changed (55), a standby, on which nothing can be written (25006, and 0A000 for a transaction that wants to).
 func passes(code string) bool {
 	return strings.HasPrefix(code, "40") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "55") ||

@@ -33,27 +33,22 @@ type line struct {
 	rivals
 }
 
-// rivals are the other clients that had the lock lately. PostgreSQL counts nobody who hears a message, so the messages
-// say by whom they were sent.
-type rivals struct {
-	last map[string]uint64 // the number of each one's last message
-	mine [2]uint64         // those of this client's last two
+type leaving struct {
+	line *line
+	at   time.Time
 }
 
-func (r *rivals) hear(from, me string, number uint64) {
-	if from == me {
-		r.mine = [2]uint64{r.mine[1], number}
-		return
-	}
-	if r.last == nil {
-		r.last = make(map[string]uint64)
-	}
-	r.last[from] = number
+// rivals are the other clients that want the lock. PostgreSQL counts nobody who hears a message, so the messages say who
+// had the lock, or waits for it anew.
+type rivals struct {
+	last      map[string]uint64 // how many releases were heard when each one was heard of last
+	mine      [2]uint64         // the numbers of this client's last two
+	announced bool              // this client has told that it waits
 }
 
 // count is how many there are, as seen from a release of this client whose message may be the last that was heard, or be
-// under way: those who had the lock since the one before it, or since the one before that. Where all take turns these are
-// all who want it.
+// under way: those who were heard of since the one before it, or since the one before that. Where all take turns these
+// are all who want it.
 func (r *rivals) count() (n int) {
 	for from, number := range r.last {
 		if number > r.mine[0] {
@@ -65,9 +60,11 @@ func (r *rivals) count() (n int) {
 	return n
 }
 
-type leaving struct {
-	line *line
-	at   time.Time
+func (r *rivals) hear(from string, number uint64) {
+	if r.last == nil {
+		r.last = make(map[string]uint64)
+	}
+	r.last[from] = number
 }
 
 // ticket implements [store.Ticket].
@@ -123,7 +120,7 @@ func (h *hub) heardLocked(l *line) store.Heard {
 	return store.Heard{Subscription: h.sub, Messages: l.messages}
 }
 
-// rivals is how many other clients had a lock lately, as far as was heard.
+// rivals is how many other clients want a lock, as far as was heard.
 func (h *hub) rivals(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,6 +139,20 @@ func (h *hub) listening(names []string) (some []string) {
 	}
 	for _, name := range names {
 		if l := h.lines[name]; l != nil && len(l.tickets) > 0 {
+			some = append(some, name)
+		}
+	}
+	return some
+}
+
+// announces returns those of names of which this client has to tell that it waits: nobody can have heard of it. It has
+// told that then.
+func (h *hub) announces(names []string) (some []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, name := range names {
+		if l := h.lines[name]; l != nil && !l.announced {
+			l.announced = true
 			some = append(some, name)
 		}
 	}
@@ -177,13 +188,26 @@ func (h *hub) message(from, name string) {
 	key := ""
 	if l != nil && h.sub != 0 {
 		l.messages++
-		l.hear(from, h.me, l.messages)
+		if from == h.me {
+			l.mine, l.announced = [2]uint64{l.mine[1], l.messages}, true
+		} else {
+			l.hear(from, l.messages)
+		}
 		l.wakeLocked()
 		key = l.key
 	}
 	h.mu.Unlock()
 	if key != "" {
 		h.heed(key)
+	}
+}
+
+// announced takes in that a client waits for a lock.
+func (h *hub) announced(from, name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.lines[name]; l != nil && h.sub != 0 && from != h.me {
+		l.hear(from, l.messages+1) // as if it had been released by it: it counts in this round
 	}
 }
 

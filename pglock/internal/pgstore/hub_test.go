@@ -73,17 +73,39 @@ func TestRivalsOfAnotherSubscription(t *testing.T) {
 	require.Zero(t, h.rivals("unknown"))
 }
 
-func TestMessagesOfReleases(t *testing.T) {
+// One who comes anew is a rival before it has had the lock, and is told of once.
+func TestRivalsThatComeAnew(t *testing.T) {
+	t.Parallel()
+	h := hearing(t)
+	require.Equal(t, []string{"n"}, h.announces([]string{"n", "unknown"}))
+	require.Empty(t, h.announces([]string{"n"}))
+	h.announced("me", "n")
+	h.announced("a", "unknown")
+	require.Zero(t, h.rivals("n"))
+	h.announced("a", "n")
+	h.message("b", "n")
+	require.Equal(t, 2, h.rivals("n"))
+	require.EqualValues(t, 1, h.heard("n").Messages, "an announcement is no release")
+	h.message("me", "n")
+	h.message("me", "n")
+	require.Zero(t, h.rivals("n"))
+	h.broke()
+	h.stands()
+	require.Equal(t, []string{"n"}, h.announces([]string{"n"}), "those who listen anew have not heard it")
+}
+
+func TestMessages(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string][2]string{
-		"=c n": {"c", "n"}, "=c ": {"c", ""}, "=c a b": {"c", "a b"}, "=c =": {"c", "="},
+		"=c:1 n": {"c", "n"}, "=c:1 ": {"c", ""}, "=c:d:1 a b": {"c:d", "a b"}, "=c:1 =:": {"c", "=:"}, "=c n": {"", "n"},
+		"+c:1 n": {"c", "n"},
 	} {
-		from, name, ok := released(message)
-		require.True(t, ok, message)
+		kind, from, name := read(message)
+		require.Equal(t, message[0], kind)
 		require.Equal(t, want, [2]string{from, name})
 	}
-	for _, message := range []string{"", "=", "=n", "?c 1", "n"} {
-		_, _, ok := released(message)
-		require.False(t, ok, message)
+	for _, message := range []string{"", "=", "=n", "+", "?c 1", "n"} {
+		kind, _, _ := read(message)
+		require.Zero(t, kind, message)
 	}
 }

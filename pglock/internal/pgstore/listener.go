@@ -59,14 +59,14 @@ func (l *listener) run() {
 		switch {
 		case errors.Is(err, ErrDeaf):
 			if !l.deaf.Swap(true) {
-				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: waiters "+
-					"in other processes notice a release only when they poll", "poll", l.store.poll.String())
+				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: "+
+					"waiters notice releases of other processes only when they poll", "poll", l.store.poll.String())
 			}
 			pause = deafFor
 		case refused(err):
 			if !l.refused.Swap(true) {
-				l.store.host.Warn("this client cannot listen for releases: waiters in other processes notice them only when "+
-					"they poll", "poll", l.store.poll.String(), "error", err)
+				l.store.host.Warn("this client cannot listen for releases: waiters notice those of other processes "+
+					"only when they poll", "poll", l.store.poll.String(), "error", err)
 			}
 		case time.Since(began) > pingEvery:
 			pause = firstPause
@@ -94,18 +94,26 @@ func (l *listener) listen(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if from, name, ok := released(message); ok {
+		switch kind, from, name := read(message); kind {
+		case '=':
 			l.store.hub.message(from, name)
+		case '+':
+			l.store.hub.announced(from, name)
 		}
 	}
 }
 
-// released reads the message of a release: by which client, and of which name.
-func released(message string) (from, name string, ok bool) {
-	if message, ok = strings.CutPrefix(message, "="); !ok {
-		return "", "", false
+// read reads a message: of a release ('=') or of one who waits ('+'), of which client, and the name of the lock. All
+// other messages are of no kind.
+func read(message string) (kind byte, from, name string) {
+	if message == "" || message[0] != '=' && message[0] != '+' {
+		return 0, "", ""
 	}
-	return strings.Cut(message, " ")
+	id, name, ok := strings.Cut(message[1:], " ")
+	if !ok {
+		return 0, "", ""
+	}
+	return message[0], id[:max(strings.LastIndexByte(id, ':'), 0)], name
 }
 
 // try connects, and leaves again.

@@ -173,6 +173,9 @@ func (a *attempt) request(s *Store, notAfter int64) request {
 		a.take(b, notAfter)
 		if listens := s.hub.listening(a.names); a.waits && len(listens) > 0 {
 			b.Queue(s.sql.want, listens, a.id, (2 * s.poll).Milliseconds())
+			if anew := s.hub.announces(listens); len(anew) > 0 {
+				b.Queue(s.sql.announce, s.table.channel(), a.id, anew)
+			}
 		}
 		b.Queue(s.sql.look, a.names).Query(func(rows pgx.Rows) (err error) {
 			a.found, err = scanStands(rows)
@@ -207,8 +210,8 @@ func (s *Store) confirm(ctx context.Context, a *attempt) error {
 	})
 }
 
-// lockedFor is how soon a lock is worth asking for again that is free, but cannot be had: its row is locked, by an
-// attempt of another client, or by a transaction of Tx whose hold is over. Nobody tells when that ends.
+// lockedFor is how soon to ask again for a lock that is free, and whose row is locked: by an attempt of another client,
+// or by a transaction of Tx whose hold is over. No message tells when that ends.
 const lockedFor = 50 * time.Millisecond
 
 // Acquire implements [store.Protocol].
@@ -271,7 +274,9 @@ func (s *Store) AcquireAll(
 	var taken int64
 	a := &attempt{names: names, id: id, waits: true, insists: true}
 	a.take = func(b *pgx.Batch, notAfter int64) {
-		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error { return row.Scan(&taken) })
+		b.Queue(s.sql.acquireAll, names, id, leases, notAfter).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&taken)
+		})
 	}
 	if receipt, err = s.timed(ctx, when, a, func() bool { return taken > 0 }); err != nil {
 		return reply, receipt, err

@@ -43,8 +43,8 @@ func (r rows) run(t testing.TB, sql string) string {
 // far is after all tests, and is when nothing comes too late.
 const far = int64(1) << 60
 
-// session is a connection as the store has them. A statement on it that waits for a row longer than a moment fails: most
-// must not wait at all.
+// session is a connection as the store has them. A statement on it that waits for a row longer than a moment fails:
+// most must not wait at all.
 type session struct {
 	testing.TB
 	*pgx.Conn
@@ -129,40 +129,17 @@ type parted struct{ released, looked, heard bool }
 
 func (s session) release(sql string, names []string, ids ...string) (all []parted) {
 	s.Helper()
-	if sql == s.sql.release {
-		for i, name := range names {
-			all = append(all, s.releaseOne(name, ids[i]))
-		}
-		return all
-	}
 	untils, as := make([]int64, len(names)), make([]string, len(names))
-	found, err := s.Query(within(s), sql, names, ids, untils, as, tableName.channel(), "test")
+	found, err := s.Query(within(s), sql, names, ids, untils, as)
 	require.NoError(s, err)
 	for found.Next() {
 		var one parted
-		var micros int64
-		var timeline string
-		require.NoError(s, found.Scan(&one.released, &one.looked, &one.heard, &micros, &timeline))
-		require.NotEmpty(s, timeline)
+		require.NoError(s, found.Scan(&one.released, &one.looked, &one.heard))
 		all = append(all, one)
 	}
 	require.NoError(s, found.Err())
 	require.Len(s, all, len(names))
 	return all
-}
-
-// releaseOne waits for the row, so that it has always looked.
-func (s session) releaseOne(name, id string) parted {
-	s.Helper()
-	one := parted{looked: true}
-	err := s.QueryRow(within(s), s.sql.release, name, id, 0, "", tableName.channel(), "test").Scan(&one.heard, new(int64),
-		new(string))
-	if err == pgx.ErrNoRows {
-		return one
-	}
-	require.NoError(s, err)
-	one.released = true
-	return one
 }
 
 // renewed is what the renewal of one hold was answered.

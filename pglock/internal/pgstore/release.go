@@ -20,7 +20,7 @@ func (s *Store) release(ctx context.Context, calls int, within func(b *pgx.Batch
 	return s.send(ctx, s.conns.traffic, request{name: "release", calls: calls, within: within})
 }
 
-func replied(done, heard bool) (reply store.ReleaseReply) {
+func released(done, heard bool) (reply store.ReleaseReply) {
 	switch {
 	case !done:
 		reply.Status = store.Gone
@@ -35,25 +35,19 @@ func replied(done, heard bool) (reply store.ReleaseReply) {
 // Release implements [store.Protocol].
 func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply, err error) {
 	s := l.store
-	var micros int64
-	var timeline string
-	sent := s.host.Clock.Now()
 	err = s.release(ctx, 1, func(b *pgx.Batch) {
-		b.Queue(s.sql.release, l.name, id, l.until, l.as, s.table.channel(), s.host.Client).QueryRow(func(row pgx.Row) error {
+		b.Queue(s.sql.release, l.name, id, l.until, l.as, s.table.channel()).QueryRow(func(row pgx.Row) error {
 			var heard bool
-			err := row.Scan(&heard, &micros, &timeline)
-			reply = replied(err == nil, heard)
+			err := row.Scan(&heard)
+			reply = released(err == nil, heard)
 			if errors.Is(err, pgx.ErrNoRows) {
 				err = nil
 			}
 			return err
 		})
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return store.ReleaseReply{}, err
-	case reply.Status == store.Done:
-		s.observe(sent, micros, timeline)
 	}
 	return reply, nil
 }
@@ -74,8 +68,8 @@ func (s *Store) ReleaseEach(ctx context.Context, all []*store.Parting) {
 	}
 }
 
-// farewell is what release_all.sql returns of a name.
-type farewell struct{ done, looked, heard bool }
+// freed is what release_all.sql returns of a name.
+type freed struct{ done, looked, heard bool }
 
 func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string) error {
 	var names, ids, as []string
@@ -84,14 +78,14 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string
 		l := one.Proto.(*Lock)
 		names, ids, until, as = append(names, l.name), append(ids, one.ID), append(until, l.until), append(as, l.as)
 	}
-	var found []farewell
+	var found []freed
 	var micros int64
 	var timeline string
 	sent := s.host.Clock.Now()
 	err := s.release(ctx, len(all), func(b *pgx.Batch) {
-		b.Queue(sql, names, ids, until, as, s.table.channel(), s.host.Client).Query(func(rows pgx.Rows) error {
+		b.Queue(sql, names, ids, until, as, s.table.channel()).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				var one farewell
+				var one freed
 				if err := rows.Scan(&one.done, &one.looked, &one.heard, &micros, &timeline); err != nil {
 					return err
 				}
@@ -105,7 +99,7 @@ func (s *Store) releaseAll(ctx context.Context, all []*store.Parting, sql string
 	}
 	s.observe(sent, micros, timeline)
 	for i, one := range all {
-		one.Reply, one.Err, one.Again = replied(found[i].done, found[i].heard), nil, 0
+		one.Reply, one.Err, one.Again = released(found[i].done, found[i].heard), nil, 0
 		switch {
 		case !found[i].looked:
 			one.Err = errLocked

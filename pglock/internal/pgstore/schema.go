@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// SchemaError says that the table of locks is missing, is not as this version of the module needs it, or may not be
-// used by this user.
+// SchemaError says that the table of locks is missing, is not as this version of the module needs it, or is closed to
+// this user.
 type SchemaError struct {
 	Table   string
 	Problem string
@@ -35,7 +35,8 @@ func (found *Site) problem(table Table) error {
 		return nil
 	}
 	return &store.Failure{
-		Fault: store.FaultDefinite, Answered: true, Denied: right, Err: &SchemaError{Table: string(table), Problem: text},
+		Fault: store.FaultDefinite, Answered: true, Denied: right,
+		Err: &SchemaError{Table: string(table), Problem: text},
 	}
 }
 
@@ -55,18 +56,18 @@ func (found *Site) Problem() (text string, right bool) {
 	slices.Sort(rights)
 	switch {
 	case found.Hidden != "":
-		return "may not be looked for by this user (" + found.Hidden + "): GRANT USAGE on its schema", true
+		return "cannot be looked for by this user (" + found.Hidden + "): GRANT USAGE on its schema", true
 	case !found.Table:
-		return "does not exist, or is in a schema that this user may not use: create it with the statement that " +
+		return "does not exist, or is in a schema that is closed to this user: create it by the statement that " +
 			"pglock.Migration returns", false
 	case len(lacks) > 0:
-		return "is not the table of this version: it has no column " + strings.Join(lacks, ", ") + "; pglock.Migration " +
-			"returns the statement that makes it", false
+		return "is not the table of this version: it has no column " + strings.Join(lacks, ", ") +
+			"; pglock.Migration returns the statement that makes it", false
 	case !found.Permanent:
-		return "is UNLOGGED or temporary, so that a crash of the server would forget who holds what: make it permanent, " +
-			"by ALTER TABLE ... SET LOGGED", false
+		return "is UNLOGGED or temporary, so that a crash of the server would forget who holds what: make it " +
+			"permanent, by ALTER TABLE ... SET LOGGED", false
 	case len(rights) > 0:
-		return "may not be used by this user: GRANT " + strings.Join(rights, ", ") + " on it", true
+		return "cannot be used by this user: GRANT " + strings.Join(rights, ", ") + " on it", true
 	}
 	return "", false
 }

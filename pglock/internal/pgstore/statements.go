@@ -15,7 +15,7 @@ var files embed.FS
 type statements struct {
 	begin, limits, ready, insert, acquire, adopt, acquireAll, want, look, confirm string
 	release, releaseAll, releaseMany, renew, inspect, note, noted                 string
-	list, tx, server                                                              string
+	list, tx, server, announce                                                    string
 }
 
 const commit = "COMMIT"
@@ -24,11 +24,10 @@ func statementsOf(table string) *statements {
 	of := func(name string) string { return statement(name, table) }
 	return &statements{
 		begin: of("begin"), limits: of("limits"), ready: of("ready"), insert: of("insert"), acquire: of("acquire"),
-		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"),
-		confirm: of("confirm"),
+		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"), confirm: of("confirm"),
 		release: of("release"), releaseAll: strings.ReplaceAll(of("release_all"), "{{skip}}", ""),
-		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"), renew: of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
-		list: of("list"), tx: of("tx"), server: of("server"),
+		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"),
+		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"), list: of("list"), tx: of("tx"), server: of("server"), announce: of("announce"),
 	}
 }
 

@@ -81,8 +81,8 @@ func TestALockedRowIsBusy(t *testing.T) {
 	}
 }
 
-// Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the transaction
-// began.
+// Whoever holds a lock has it until its lease is over, by the server's clock at that moment and not when the
+// transaction began.
 func TestALeaseKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
@@ -107,20 +107,13 @@ func TestAReleaseWaitsForAnAcquisition(t *testing.T) {
 	r := newRows(t)
 	taking, releasing := r.session(t), r.patient(t)
 	taking.insert("n")
-	for _, c := range []struct {
-		release, id string
-		end         func()
-	}{
-		{r.sql.release, "X", taking.commit}, {r.sql.release, "Y", taking.rollback},
-		{r.sql.releaseAll, "X", taking.commit}, {r.sql.releaseAll, "Y", taking.rollback},
-	} {
-		id := c.id
+	for id, end := range map[string]func(){"X": taking.commit, "Y": taking.rollback} {
 		taking.begin()
 		require.True(t, taking.acquire("n", id, far).held)
 		require.Equal(t, []parted{{}}, releasing.release(r.sql.releaseMany, []string{"n"}, id),
 			"one that does not wait says that it could not look")
-		result := waits(t, r, func() []parted { return releasing.release(c.release, []string{"n"}, id) })
-		c.end()
+		result := waits(t, r, func() []parted { return releasing.release(r.sql.release, []string{"n"}, id) })
+		end()
 		require.Equal(t, []parted{{released: id == "X", looked: true}}, await(t, result))
 		require.Equal(t, "t", r.run(t, "SELECT until < clock_timestamp() FROM holdfast_lock"))
 	}
@@ -133,9 +126,8 @@ func TestAReleaseBesideAnInsert(t *testing.T) {
 	inserting, releasing := r.session(t), r.session(t)
 	inserting.begin()
 	inserting.insert("n")
-	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
-		require.Equal(t, []parted{{looked: true}}, releasing.release(sql, []string{"n"}, "X"))
-	}
+	require.Equal(t, []parted{{looked: true}}, releasing.release(r.sql.release, []string{"n"}, "X"))
+	require.Equal(t, []parted{{looked: true}}, releasing.release(r.sql.releaseMany, []string{"n"}, "X"))
 	released := r.clock(t)
 	inserting.commit()
 	require.False(t, inserting.acquire("n", "X", released).held, "a copy that the release came after")
@@ -148,15 +140,13 @@ func TestAReleaseNamesItsHold(t *testing.T) {
 	r := newRows(t)
 	s := r.session(t)
 	s.insert("a", "b")
+	require.True(t, s.acquire("a", "X", far).held)
+	require.True(t, s.acquire("b", "Y", far).held)
 	gone, done := parted{looked: true}, parted{released: true, looked: true}
 	names := []string{"b", "a", "missing"}
-	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
-		require.True(t, s.acquire("a", "X", far).held)
-		require.True(t, s.acquire("b", "Y", far).held)
-		require.Equal(t, []parted{gone, gone, gone}, s.release(sql, names, "X", "Y", "Z"))
-		require.Equal(t, []parted{done, done, gone}, s.release(sql, names, "Y", "X", "Z"), "in their order")
-		require.Equal(t, []parted{gone, gone, gone}, s.release(sql, names, "Y", "X", "Z"), "once")
-	}
+	require.Equal(t, []parted{gone, gone, gone}, s.release(r.sql.release, names, "X", "Y", "Z"))
+	require.Equal(t, []parted{done, done, gone}, s.release(r.sql.release, names, "Y", "X", "Z"), "in their order")
+	require.Equal(t, []parted{gone, gone, gone}, s.release(r.sql.release, names, "Y", "X", "Z"), "once")
 	require.Equal(t, "2", r.run(t, "SELECT count(*) FROM holdfast_lock WHERE id IS NULL"), "the rows stay")
 }
 

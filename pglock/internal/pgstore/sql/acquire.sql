@@ -3,7 +3,8 @@
 -- locked is not waited for: its lock is being taken, or a transaction of pglock.Tx is open.
 --
 -- $1: name, $2: id, $3: lease in ms, $4: not after this time, in microseconds
--- returns: the token, and how many numbers below it nobody had; nothing if it was not taken
+-- returns: the token, and how many numbers below it nobody had; nothing if it was not taken. Of a row that is new
+-- nobody knows what was given before: free rows may be deleted, so that is none.
 WITH free AS MATERIALIZED (
     SELECT fence FROM {{table}} WHERE name = $1::text AND until <= clock_timestamp() FOR UPDATE SKIP LOCKED
 )
@@ -13,4 +14,4 @@ SET id = $2::text, until = clock_timestamp() + $3::bigint * interval '1 millisec
 FROM free
 WHERE l.name = $1::text AND l.until <= clock_timestamp()
     AND (extract(epoch FROM clock_timestamp()) * 1000000)::bigint <= $4::bigint
-RETURNING l.fence, least(l.fence - free.fence - 1, 1023)
+RETURNING l.fence, CASE WHEN free.fence = 0 THEN 0 ELSE least(l.fence - free.fence - 1, 1023) END

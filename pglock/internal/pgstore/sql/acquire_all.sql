@@ -1,4 +1,4 @@
--- Takes several free locks, or none. The rows are locked in the order of their names, and compared afterwards.
+-- Takes several free locks, or none. It locks the rows in the order of their names, and compares them afterwards.
 --
 -- $1: names, $2: id, $3: leases in ms, $4: not after this time, in microseconds
 -- returns: one row if they were taken

@@ -1,8 +1,8 @@
--- Gives a hold another id, and a new lease. A transaction of pglock.Tx under the old id is waited for: it locks the
--- row by FOR KEY SHARE.
+-- Gives a hold another id, and a new lease. It waits for a transaction of pglock.Tx under the old id, which has locked
+-- the row FOR KEY SHARE.
 --
 -- $1: name, $2: id, $3: lease in ms, $4: not after this time, in microseconds, $5: the id so far
--- returns: the token, and 0; nothing if the hold is not there
+-- returns: the token, and 0; nothing if the hold is gone
 WITH held AS MATERIALIZED (
     SELECT name FROM {{table}} WHERE name = $1::text AND id = $5::text AND until > clock_timestamp() FOR UPDATE
 )

@@ -1,2 +1,2 @@
--- Begins every request. A role or database may have another isolation by default, or be read-only: neither is assumed.
+-- Begins every request. A role or a database may have another isolation by default, or be read-only.
 BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE

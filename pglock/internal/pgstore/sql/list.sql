@@ -1,5 +1,6 @@
 -- $1: a pattern of LIKE, $2: the last name of the page before, $3: how many rows
--- returns: name, id of the hold (NULL: it is free), the rest of its lease in ms, the newest token, somebody listens
+-- returns: name; id of the hold (NULL: the lock is free); the rest of its lease in ms; the newest token; a client
+-- listens for the release
 SELECT name, CASE WHEN until > clock_timestamp() THEN coalesce(id, '') END,
     CASE WHEN until > clock_timestamp() THEN ceil(extract(epoch FROM until - clock_timestamp()) * 1000)::bigint END,
     fence, wanted > clock_timestamp()

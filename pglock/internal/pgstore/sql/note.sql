@@ -1,6 +1,6 @@
--- Writes what a holder says of itself, or takes it away, unless the note of a newer token is there.
+-- Writes what a holder says of itself, or removes it, unless there is the note of a newer token.
 --
--- $1: name, $2: id of the hold, $3: its token, $4: the text; NULL takes the note away
+-- $1: name, $2: id of the hold, $3: its token, $4: the text; NULL removes the note
 -- returns: the hold stands; the note is not of a newer token; nothing if there is no row
 WITH held AS MATERIALIZED (
     SELECT name, id = $2::text AND until > clock_timestamp() AS stands, note_fence <= $3::bigint AS newest

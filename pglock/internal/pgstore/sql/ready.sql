@@ -1,8 +1,8 @@
--- What must be known before the first request.
+-- Reads what a client must know before its first request.
 --
 -- $1: the table's name
--- returns: the server is a standby; the clock in microseconds; the timeline; the table exists; is it permanent; may it
--- be read, inserted into, updated; its columns
+-- returns: the server is a standby; the clock in microseconds; the timeline; the table exists; it is permanent; this
+-- user may SELECT, INSERT, UPDATE there; its columns
 SELECT pg_is_in_recovery(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END,
     t.oid IS NOT NULL, coalesce(t.relpersistence = 'p', false),

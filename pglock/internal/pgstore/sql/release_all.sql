@@ -1,8 +1,7 @@
 -- Does for several locks what release.sql does for one. Where one request releases many for which nobody waits here, a
 -- row that is locked is skipped, which is no answer.
 --
--- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel,
--- $6: the client that sends this
+-- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel
 -- returns, for each name in its order: it was released; the row could be looked at; somebody listens; the clock in
 -- microseconds; the timeline
 WITH parting AS (
@@ -18,8 +17,8 @@ WITH parting AS (
     FROM locked JOIN parting AS p USING (name)
     WHERE l.name = locked.name AND locked.id = p.id
     RETURNING p.nth,
-        CASE WHEN l.wanted > clock_timestamp() THEN pg_notify($5::text, '=' || $6::text || ' ' || l.name) IS NOT NULL
-        ELSE false END AS heard
+        CASE WHEN l.wanted > clock_timestamp()
+            THEN pg_notify($5::text, '=' || p.id || ' ' || l.name) IS NOT NULL ELSE false END AS heard
 )
 SELECT r.nth IS NOT NULL,
     EXISTS (SELECT FROM locked WHERE locked.name = p.name) OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),

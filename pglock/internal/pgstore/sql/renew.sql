@@ -1,5 +1,5 @@
--- Renews holds. A row that is locked is skipped, so that one does not hold the others up. A hold whose lease is over is
--- gone, and is not revived.
+-- Renews holds. It skips rows that are locked, so that one of them does not hold up the others. A hold whose lease is
+-- over is gone, and nothing revives it.
 --
 -- $1: names, $2: ids, $3: leases in ms
 -- returns, for each in its order: it was renewed; it stands; the clock in microseconds; the timeline

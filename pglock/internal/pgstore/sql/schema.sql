@@ -1,7 +1,7 @@
 -- The table of locks: one row per name. A release keeps the row, so that the next request finds a row to lock.
 --
--- No index but the key: an update of the other columns then stays in its page (HOT), and the next look at the page
--- takes the old version away. Half of each page is kept free for that. A truncation by vacuum would lock the table.
+-- There is no index but the key: an update of the other columns then stays in its page (HOT), and the next look at the
+-- page removes the old version. Half of each page stays free for that. A truncation by vacuum would lock the table.
 CREATE TABLE IF NOT EXISTS {{table}} (
     name       text COLLATE "C" PRIMARY KEY,
     id         text COLLATE "C",                     -- of the grant that has the lock, or had it last; NULL: it was released

@@ -1,10 +1,10 @@
--- What an operator should know of the server. A transaction keeps old row versions by its snapshot, or, once it has
--- written something, by its id: in other databases, too, because every snapshot goes back to the oldest id.
+-- Reads what an operator should know of the server. A transaction keeps old row versions by its snapshot, or, once it
+-- has written something, by its id: in other databases, too, because every snapshot goes back to the oldest id.
 --
 -- $1: the table's name
--- returns: the version's number; fsync; full_page_writes; the standbys that follow; how many of them are waited for (0 if
--- this user may not see it); what synchronous_standby_names says; the age of the oldest transaction that keeps old row
--- versions, in seconds (of those that this user may see); dead row versions of the table; its size in bytes
+-- returns: the version's number; fsync; full_page_writes; the standbys that follow; how many of them are waited for (0
+-- if this user may not see it); what synchronous_standby_names says; the age of the oldest transaction that keeps old
+-- row versions, in seconds (of those that this user may see); dead row versions of the table; its size in bytes
 SELECT current_setting('server_version_num')::int, current_setting('fsync') = 'on',
     current_setting('full_page_writes') = 'on',
     (SELECT count(*) FROM pg_stat_replication), (SELECT count(*) FROM pg_stat_replication WHERE sync_state <> 'async'),
