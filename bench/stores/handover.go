@@ -33,7 +33,6 @@ func handovers(scale scenario.Scale) []situation {
 		return []scenario.Goal{{Figure: handoverP50, Of: of, AtMost: micros(most)}}
 	}
 	turns := func(contender string) (turns int, within time.Duration) {
-		const settling = 50 * time.Millisecond
 		switch {
 		case scale.Quick:
 			return 2, settling

@@ -82,7 +82,7 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 
 func run(ctx context.Context, t testing.TB, s settings, out, progress io.Writer) (err error) {
 	raw := report.NewRaw(strings.TrimSpace("go run ./stores "+strings.Join(s.args, " ")), "")
-	load := loadAverage()
+	raw.Note = loadAverage()
 	db, err := start(ctx, t)
 	if err != nil {
 		return err
@@ -91,7 +91,6 @@ func run(ctx context.Context, t testing.TB, s settings, out, progress io.Writer)
 	raw.PostgreSQL = db.version
 	var table strings.Builder
 	w := io.MultiWriter(out, &table)
-	raw.Note = load
 	fmt.Fprintf(w, "%s, %s, %d cores, PostgreSQL %s, fsync on, %s; %s\n",
 		raw.Go, raw.System, raw.Cores, raw.PostgreSQL, raw.At.Format(time.DateOnly), raw.Note)
 	var summary report.Summary
