@@ -7,11 +7,12 @@
 -- Nothing is sent if no client listens for the release. The message has the id, which says who had the lock.
 --
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel
--- returns: a client listens; nothing if the lock does not have the id
+-- returns: a client listens; the clock in microseconds; the timeline; nothing if the lock does not have the id
 UPDATE {{table}} AS l
 SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
     until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()
         THEN to_timestamp($3::bigint / 1000000.0) ELSE 'epoch' END
 WHERE l.name = $1::text AND (SELECT id FROM {{table}} WHERE name = $1::text FOR NO KEY UPDATE) = $2::text
 RETURNING CASE WHEN l.wanted > clock_timestamp()
-    THEN pg_notify($5::text, '=' || $2::text || ' ' || l.name) IS NOT NULL ELSE false END
+    THEN pg_notify($5::text, '=' || $2::text || ' ' || l.name) IS NOT NULL ELSE false END,
+    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, left(pg_walfile_name(pg_current_wal_lsn()), 8)
