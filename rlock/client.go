@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/redisstore/links"
 	"github.com/holdfast-go/holdfast/internal/request"
-	"github.com/holdfast-go/holdfast/lock"
 )
 
 // Client is one process's participant in the contention for locks: its identity, its connections, its subscriptions,
@@ -66,7 +65,7 @@ func New(client *Client, name string, opts ...Option) *Lock {
 	return c.Lock(p, opts, err)
 }
 
-// Lock is [New]: a Client is a [lock.Provider].
+// Lock is [New]: a Client is a [Provider].
 func (c *Client) Lock(name string, opts ...Option) *Lock { return New(c, name, opts...) }
 
-var _ lock.Provider = (*Client)(nil)
+var _ Provider = (*Client)(nil)

@@ -10,6 +10,9 @@ import (
 // Locker is what every lock of this module does, in types of the standard library. See [lock.Locker].
 type Locker = lock.Locker
 
+// Provider makes handles on locks by their names: the client of any store. See [lock.Provider].
+type Provider = lock.Provider
+
 // Lock is a handle on a named lock. Its methods Lock, TryLock and Do take the lock; Held, Inspect, Break, Export and
 // Import are the others. See [lock.Lock].
 type Lock = lock.Lock
