@@ -64,7 +64,7 @@ func handovers(scale scenario.Scale) []situation {
 type handover struct {
 	lab    *lab
 	turns  int
-	within time.Duration // of a random part of this a release comes: as long as the time between two questions of the waiter
+	within time.Duration // a release comes after a random part of it: what is between two questions of the waiter
 	opened []contender.Client
 	locks  []contender.Lock
 }
@@ -106,7 +106,8 @@ func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
 		return nil, err
 	}
 	slices.Sort(took)
-	figures[handoverP50], figures[handoverP99] = micros(stats.Percentile(took, 0.5)), micros(stats.Percentile(took, 0.99))
+	figures[handoverP50] = micros(stats.Percentile(took, 0.5))
+	figures[handoverP99] = micros(stats.Percentile(took, 0.99))
 	return figures, nil
 }
 

@@ -129,17 +129,39 @@ type parted struct{ released, looked, heard bool }
 
 func (s session) release(sql string, names []string, ids ...string) (all []parted) {
 	s.Helper()
+	if sql == s.sql.release {
+		for i, name := range names {
+			all = append(all, s.releaseOne(name, ids[i]))
+		}
+		return all
+	}
 	untils, as := make([]int64, len(names)), make([]string, len(names))
-	found, err := s.Query(within(s), sql, names, ids, untils, as)
+	found, err := s.Query(within(s), sql, names, ids, untils, as, tableName.channel())
 	require.NoError(s, err)
 	for found.Next() {
 		var one parted
-		require.NoError(s, found.Scan(&one.released, &one.looked, &one.heard))
+		var micros int64
+		var timeline string
+		require.NoError(s, found.Scan(&one.released, &one.looked, &one.heard, &micros, &timeline))
+		require.NotEmpty(s, timeline)
 		all = append(all, one)
 	}
 	require.NoError(s, found.Err())
 	require.Len(s, all, len(names))
 	return all
+}
+
+// releaseOne waits for the row, so that it has always looked.
+func (s session) releaseOne(name, id string) parted {
+	s.Helper()
+	one := parted{looked: true}
+	err := s.QueryRow(within(s), s.sql.release, name, id, 0, "", tableName.channel()).Scan(&one.heard, new(int64), new(string))
+	if err == pgx.ErrNoRows {
+		return one
+	}
+	require.NoError(s, err)
+	one.released = true
+	return one
 }
 
 // renewed is what the renewal of one hold was answered.

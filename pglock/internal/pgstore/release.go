@@ -35,10 +35,13 @@ func released(done, heard bool) (reply store.ReleaseReply) {
 // Release implements [store.Protocol].
 func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply, err error) {
 	s := l.store
+	var micros int64
+	var timeline string
+	sent := s.host.Clock.Now()
 	err = s.release(ctx, 1, func(b *pgx.Batch) {
 		b.Queue(s.sql.release, l.name, id, l.until, l.as, s.table.channel()).QueryRow(func(row pgx.Row) error {
 			var heard bool
-			err := row.Scan(&heard)
+			err := row.Scan(&heard, &micros, &timeline)
 			reply = released(err == nil, heard)
 			if errors.Is(err, pgx.ErrNoRows) {
 				err = nil
@@ -46,8 +49,11 @@ func (l *Lock) Release(ctx context.Context, id string) (reply store.ReleaseReply
 			return err
 		})
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return store.ReleaseReply{}, err
+	case reply.Status == store.Done:
+		s.observe(sent, micros, timeline)
 	}
 	return reply, nil
 }

@@ -107,13 +107,20 @@ func TestAReleaseWaitsForAnAcquisition(t *testing.T) {
 	r := newRows(t)
 	taking, releasing := r.session(t), r.patient(t)
 	taking.insert("n")
-	for id, end := range map[string]func(){"X": taking.commit, "Y": taking.rollback} {
+	for _, c := range []struct {
+		release, id string
+		end         func()
+	}{
+		{r.sql.release, "X", taking.commit}, {r.sql.release, "Y", taking.rollback},
+		{r.sql.releaseAll, "X", taking.commit}, {r.sql.releaseAll, "Y", taking.rollback},
+	} {
+		id := c.id
 		taking.begin()
 		require.True(t, taking.acquire("n", id, far).held)
 		require.Equal(t, []parted{{}}, releasing.release(r.sql.releaseMany, []string{"n"}, id),
 			"one that does not wait says that it could not look")
-		result := waits(t, r, func() []parted { return releasing.release(r.sql.release, []string{"n"}, id) })
-		end()
+		result := waits(t, r, func() []parted { return releasing.release(c.release, []string{"n"}, id) })
+		c.end()
 		require.Equal(t, []parted{{released: id == "X", looked: true}}, await(t, result))
 		require.Equal(t, "t", r.run(t, "SELECT until < clock_timestamp() FROM holdfast_lock"))
 	}
@@ -126,8 +133,9 @@ func TestAReleaseBesideAnInsert(t *testing.T) {
 	inserting, releasing := r.session(t), r.session(t)
 	inserting.begin()
 	inserting.insert("n")
-	require.Equal(t, []parted{{looked: true}}, releasing.release(r.sql.release, []string{"n"}, "X"))
-	require.Equal(t, []parted{{looked: true}}, releasing.release(r.sql.releaseMany, []string{"n"}, "X"))
+	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
+		require.Equal(t, []parted{{looked: true}}, releasing.release(sql, []string{"n"}, "X"))
+	}
 	released := r.clock(t)
 	inserting.commit()
 	require.False(t, inserting.acquire("n", "X", released).held, "a copy that the release came after")
@@ -140,13 +148,15 @@ func TestAReleaseNamesItsHold(t *testing.T) {
 	r := newRows(t)
 	s := r.session(t)
 	s.insert("a", "b")
-	require.True(t, s.acquire("a", "X", far).held)
-	require.True(t, s.acquire("b", "Y", far).held)
 	gone, done := parted{looked: true}, parted{released: true, looked: true}
 	names := []string{"b", "a", "missing"}
-	require.Equal(t, []parted{gone, gone, gone}, s.release(r.sql.release, names, "X", "Y", "Z"))
-	require.Equal(t, []parted{done, done, gone}, s.release(r.sql.release, names, "Y", "X", "Z"), "in their order")
-	require.Equal(t, []parted{gone, gone, gone}, s.release(r.sql.release, names, "Y", "X", "Z"), "once")
+	for _, sql := range []string{r.sql.release, r.sql.releaseAll, r.sql.releaseMany} {
+		require.True(t, s.acquire("a", "X", far).held)
+		require.True(t, s.acquire("b", "Y", far).held)
+		require.Equal(t, []parted{gone, gone, gone}, s.release(sql, names, "X", "Y", "Z"))
+		require.Equal(t, []parted{done, done, gone}, s.release(sql, names, "Y", "X", "Z"), "in their order")
+		require.Equal(t, []parted{gone, gone, gone}, s.release(sql, names, "Y", "X", "Z"), "once")
+	}
 	require.Equal(t, "2", r.run(t, "SELECT count(*) FROM holdfast_lock WHERE id IS NULL"), "the rows stay")
 }
 

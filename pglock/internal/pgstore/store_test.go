@@ -162,7 +162,7 @@ func TestTablesOfAnyName(t *testing.T) {
 	require.Equal(t, "0", r.run(t, "SELECT count(*) FROM holdfast_lock"))
 }
 
-// Nothing is sent to those who wait for nothing.
+// Those who wait are told of a release that stands, and nothing is sent to those who wait for nothing.
 func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	r := newRows(t)
@@ -179,9 +179,21 @@ func TestAReleaseTellsThoseWhoWait(t *testing.T) {
 	p.take("n", "c:2")
 	busy, _ := other.acquire("n", "d:1")
 	require.Equal(t, store.Busy, busy.Status)
+	s.begin()
+	require.True(t, s.release(r.sql.release, []string{"n"}, "c:2")[0].heard)
+	s.rollback()
+	s.begin()
+	require.True(t, s.release(r.sql.releaseAll, []string{"n"}, "c:2")[0].heard)
+	s.rollback()
+	require.Zero(t, messages(), "no release stands")
 	require.Equal(t, store.ReleaseReply{Status: store.Done, Receivers: 1}, p.release("n", "c:2"))
 	require.EqualValues(t, 1, messages())
 	require.Len(t, ticket.C(), 1)
+	p.take("n", "c:3")
+	parting := &store.Parting{Proto: p.Lock("n"), ID: "c:3"}
+	require.NoError(t, p.ReleaseAll(within(t), []*store.Parting{parting}))
+	require.Equal(t, store.ReleaseReply{Status: store.Done, Receivers: 1}, parting.Reply)
+	require.EqualValues(t, 2, messages())
 }
 
 // A caller that asks for a lock while it is released waits for the release, and has the lock then: the release has seen
@@ -234,6 +246,7 @@ func TestAnotherTimelineIsAnotherServer(t *testing.T) {
 	t.Parallel()
 	p := newRows(t).open(t, "c")
 	p.take("n", "c:1")
+	p.take("m", "c:3")
 	require.Equal(t, "00000001", p.timeline)
 	require.Zero(t, p.replaced.Load())
 	p.mu.Lock()
@@ -241,7 +254,7 @@ func TestAnotherTimelineIsAnotherServer(t *testing.T) {
 	p.mu.Unlock()
 	for i, ask := range []func(){
 		func() { p.acquire("n", "c:2") },
-		func() { p.release("n", "c:2") },
+		func() { p.release("m", "c:3") },
 		func() { p.Renew(within(t), []store.Renewal{{Proto: p.Lock("n"), ID: "c:1", TTL: time.Hour}}) },
 	} {
 		ask()

@@ -21,7 +21,8 @@ WITH parting AS (
             THEN pg_notify($5::text, '=' || p.id || ' ' || l.name) IS NOT NULL ELSE false END AS heard
 )
 SELECT r.nth IS NOT NULL,
-    EXISTS (SELECT FROM locked WHERE locked.name = p.name) OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),
+    EXISTS (SELECT FROM locked WHERE locked.name = p.name)
+        OR NOT EXISTS (SELECT FROM {{table}} AS l WHERE l.name = p.name),
     coalesce(r.heard, false), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
     left(pg_walfile_name(pg_current_wal_lsn()), 8)
 FROM parting AS p LEFT JOIN released AS r USING (nth) ORDER BY p.nth
