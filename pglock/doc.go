@@ -43,10 +43,10 @@
 // new version for each run of turns, not for each turn. One statement renews hundreds of holds, every third of a lease.
 //
 // A notification wakes a waiter. Each process has one connection that listens, from its first waiter on, and the row
-// says until when another process listens: the release of a lock that no process waits for sends nothing. A process that
-// comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in transaction mode
-// notifications do not arrive. The client finds that out when it connects, logs it once, and its waiters poll every
-// [Options.MaxPoll].
+// says until when another process listens: the release of a lock that no process waits for sends nothing. A process
+// that comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in
+// transaction mode notifications do not arrive. The client finds that out when it connects, logs it once, and its
+// waiters poll every [Options.MaxPoll].
 //
 // # Why it is safe
 //

@@ -170,7 +170,7 @@ func (d dialer) DialTimeout(network, addr string, limit time.Duration) (net.Conn
 }
 
 // advisoryClient has a connection for each lock, which is the lock's for as long as it lives: a session's lock ends
-// with it, and nothing else can be done on it meanwhile without the risk to lose both.
+// with it, and nothing else may be done on it meanwhile without the risk to lose both.
 type advisoryClient struct {
 	target target
 	locks  []*advisoryLock

@@ -55,8 +55,8 @@ func (db *database) added(ctx context.Context, d time.Duration) (text string, er
 	}
 	defer func() { err = errors.Join(err, far.Close(ctx)) }()
 	const asks = 100
-	ping := func(conn *pgx.Conn) func() error { return func() error { return conn.Ping(ctx) } }
-	got, err := distance.Compare(ping(db.admin), ping(far), asks)
+	near := func() error { return db.admin.Ping(ctx) }
+	got, err := distance.Compare(near, func() error { return far.Ping(ctx) }, asks)
 	return fmt.Sprintf("%s: the relay really adds %v to a round trip (99 %% of them: at most %v)",
 		distance.Name(d), got.P50.Round(time.Microsecond), got.P99.Round(time.Microsecond)), err
 }
@@ -90,6 +90,8 @@ func (db *database) spent(ctx context.Context, name string) (s spent, err error)
 }
 
 func (s spent) since(before spent) spent {
-	return spent{s.All - before.All, s.Working - before.Working, s.Planning - before.Planning,
-		s.Running - before.Running, s.Log - before.Log}
+	return spent{
+		s.All - before.All, s.Working - before.Working, s.Planning - before.Planning, s.Running - before.Running,
+		s.Log - before.Log,
+	}
 }

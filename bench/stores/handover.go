@@ -64,7 +64,7 @@ func handovers(scale scenario.Scale) []situation {
 type handover struct {
 	lab    *lab
 	turns  int
-	within time.Duration // a release comes after a random part of it: what is between two questions of the waiter
+	within time.Duration // after a random part of it a release comes: the time between two questions of a waiter
 	opened []contender.Client
 	locks  []contender.Lock
 }

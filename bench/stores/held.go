@@ -33,8 +33,9 @@ func held() []situation {
 				ID: fmt.Sprintf("held%d", n), Title: fmt.Sprintf("%d locks held, lease %v", n, heldLease), Rounds: 1,
 				At: &nowhere, Contenders: contenders, Goals: goals, Columns: []scenario.Column{
 					{Figure: heldStatements, Head: "statements/third of a lease"},
-					{Figure: heldAll, Head: "with BEGIN, settings, COMMIT"}, {Figure: heldBytes, Head: "bytes/lock"},
-					{Figure: heldGoroutines, Head: "goroutines/lock"}, {Figure: measure.OwnLoad, Head: "client core %"},
+					{Figure: heldAll, Head: "with BEGIN, settings, COMMIT"},
+					{Figure: heldBytes, Head: "bytes/lock"}, {Figure: heldGoroutines, Head: "goroutines/lock"},
+					{Figure: measure.OwnLoad, Head: "client core %"},
 				},
 			},
 			func(_ context.Context, lab *lab) (scenario.Subject, error) { return &holding{lab, n}, nil },
@@ -98,8 +99,8 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 	return figures, each(locks, contender.Lock.Unlock)
 }
 
-// take locks with a context that cannot end: one that can keeps a note of every context that is made from it, which is
-// no library's memory.
+// take locks with a context that cannot end: one that can keeps a note of every context that is made from it, which
+// is no library's memory.
 func take(l contender.Lock) error { return l.Lock(context.Background()) }
 
 // each does something to all locks, many at a time, until there is an error.

@@ -37,8 +37,8 @@ func situations(scale scenario.Scale) []situation {
 		{Figure: measure.Rate, Head: "turns/s"}, {Figure: measure.P50, Head: "wait p50 µs"},
 		{Figure: measure.P99, Head: "wait p99 µs"}, {Figure: measure.TurnRatio, Head: "most/fewest turns"},
 		{Figure: clientTurnRatio, Head: "most/fewest by client"},
-		{Figure: measure.Absence, Head: "a client's longest wait µs"}, {Figure: statements, Head: "statements"},
-		{Figure: logBytes, Head: "log bytes"},
+		{Figure: measure.Absence, Head: "a client's longest wait µs"},
+		{Figure: statements, Head: "statements"}, {Figure: logBytes, Head: "log bytes"},
 	}
 	all := []string{ours, peer, advisory}
 	times := func(factor float64) []scenario.Goal {

@@ -48,8 +48,8 @@ var histories = []mutant{
 	}, {
 		name: "history of PostgreSQL: release does not look whose hold it is",
 		file: "pglock/internal/pgstore/sql/release.sql",
-		old:  `WHERE l.name = locked.name AND locked.id = p.id`,
-		new:  `WHERE l.name = locked.name`,
+		old:  `FOR NO KEY UPDATE) = $2::text`,
+		new:  `FOR NO KEY UPDATE) <> '' AND $2::text <> ''`,
 		in:   "integration/history", by: postgresFaulty, args: postgresLate, says: "overlaps: |nobody took it away",
 	}, {
 		name: "history of PostgreSQL: renewal does not look whose hold it is",

@@ -296,6 +296,8 @@ func TestTokensGrow(t *testing.T) {
 		return got
 	}
 	s.insert("n", "m")
+	require.Zero(t, take("n").spare, "of a new row nobody knows what was given before")
+	s.exec("SELECT pg_sleep(0.002)")
 	require.EqualValues(t, 1023, take("n").spare, "a clock in µs leaves room")
 	for range 20 {
 		take("n")

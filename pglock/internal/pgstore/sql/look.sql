@@ -1,4 +1,5 @@
--- What stands, after an attempt in the same transaction. Under READ COMMITTED it sees what was committed meanwhile.
+-- Reads what stands, after an attempt in the same transaction. Under READ COMMITTED it sees what was committed
+-- meanwhile.
 --
 -- $1: names
 -- returns, for each name that has a row: the name; the id of the grant that has the lock or had it ('': none); the end
