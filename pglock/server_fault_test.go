@@ -178,7 +178,7 @@ func TestTheRolesDefaults(t *testing.T) {
 			user, to := newRole(t, of, "")
 			psql(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user+
 				"; ALTER ROLE "+user+" SET "+setting+" = '"+value+"'")
-			opts := pglock.Options{Lease: 3 * time.Second, MaxPoll: 10 * patience, Table: "public.holdfast_lock"}
+			opts := pglock.Options{Lease: patience, MaxPoll: 10 * patience, Table: "public.holdfast_lock"}
 			a, b := client(t, pool(t, to), opts), client(t, pool(t, to), opts)
 			l := forLong(a, "a")
 			held, unlock := take(t, within(t), l)

@@ -51,8 +51,8 @@ func (b *bloated) Measure(ctx context.Context) (measure.Figures, error) {
 		table = "locks"
 	}
 	var size, dead int64
-	err = b.lab.conn.QueryRow(ctx,
-		"SELECT pg_total_relation_size($1::regclass), dead_tuple_count FROM pgstattuple($1::regclass)", table).Scan(&size, &dead)
+	const ask = "SELECT pg_total_relation_size($1::regclass), dead_tuple_count FROM pgstattuple($1::regclass)"
+	err = b.lab.conn.QueryRow(ctx, ask, table).Scan(&size, &dead)
 	figures[tableBytes], figures[deadRows] = float64(size), float64(dead)
 	return figures, err
 }

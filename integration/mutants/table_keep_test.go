@@ -1,5 +1,8 @@
 package mutants
 
+// longSearch makes the searches of a Key that make test has no time for.
+var longSearch = []string{"-search.long"}
+
 // Mutants of locks that stay with a process.
 func init() {
 	table = append(table, []mutant{
@@ -80,7 +83,8 @@ func init() {
 			file: "internal/engine/idle.go",
 			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
 			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
-			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted,_and_plain$", says: "nobody wakes",
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted,_and_plain$", args: longSearch,
+			says: "nobody wakes",
 		}, {
 			name: "a lock that is in use again is let go",
 			file: "internal/hold/end.go",
@@ -110,7 +114,7 @@ func init() {
 			file: "internal/hold/end.go",
 			old:  `from == between && how == Closed,`,
 			new:  `(from == between || from == idle) && how == Closed,`,
-			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted_and_closed$",
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted_and_closed$", args: longSearch,
 		}, {
 			name: "Close names what nobody holds",
 			file: "internal/engine/close.go",

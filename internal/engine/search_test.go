@@ -12,7 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var searched = flag.Int("search.more", 0, "by how many Lock calls the searches of a Key have more than usual")
+var (
+	searched = flag.Int("search.more", 0, "by how many Lock calls the searches of a Key have more than usual")
+	longest  = flag.Bool("search.long", false, "makes those searches of a Key, too, that take minutes under the race detector")
+)
 
 // breed is what a Lock call of a search may be.
 type breed struct {
@@ -37,6 +40,8 @@ type plot struct {
 	wanted  bool // others may want what is kept
 	late    bool // a want takes time
 	old     bool // a second may pass, once
+
+	long bool // only make test-all and make nightly have the time for it
 }
 
 func plots() map[string]plot {
@@ -60,12 +65,12 @@ func plots() map[string]plot {
 		"close":              {breeds: []breed{writer}, calls: 2, closes: true},
 		"close and readers":  {breeds: []breed{joiner}, calls: 2, closes: true},
 		"wanted":             {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, late: true},
-		"wanted, and plain":  {breeds: []breed{keeper, writer}, calls: 2, kept: true, wanted: true},
+		"wanted, and plain":  {breeds: []breed{keeper, writer}, calls: 2, kept: true, wanted: true, long: true},
 		"wanted, and tries":  {breeds: []breed{keptTry, try}, calls: 2, kept: true, wanted: true},
-		"wanted in silence":  {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, silent: true},
-		"wanted and closed":  {breeds: []breed{keeper, try}, calls: 2, kept: true, wanted: true, closes: true},
+		"wanted in silence":  {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, silent: true, long: true},
+		"wanted and closed":  {breeds: []breed{keeper, try}, calls: 2, kept: true, wanted: true, closes: true, long: true},
 		"kept for long":      {breeds: []breed{keeper}, calls: 2, kept: true, old: true, heard: true},
-		"kept and lost":      {breeds: []breed{keeper}, calls: 2, kept: true, lost: true},
+		"kept and lost":      {breeds: []breed{keeper}, calls: 2, kept: true, lost: true, long: true},
 	}
 }
 
@@ -79,9 +84,12 @@ func plots() map[string]plot {
 // ended can take a step that is not the end of a context. When all calls have ended nothing is left: no Key, and nothing
 // in the store that nobody looks after.
 //
-//	go test ./internal/engine -run SearchOfAKey -v -search.more 1
+//	go test ./internal/engine -run SearchOfAKey -v -search.long -search.more 1
 func TestSearchOfAKey(t *testing.T) {
 	for name, plot := range plots() {
+		if plot.long && !*longest {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plot.calls += *searched
