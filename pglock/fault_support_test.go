@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -25,7 +24,6 @@ const (
 	acquiring = "greatest(l.fence + 1"
 	releasing = "pg_notify($5"
 	renewing  = "WITH due"
-	wanting   = "SET wanted"
 	readying  = "pg_is_in_recovery"
 )
 
@@ -118,4 +116,5 @@ func taken(t testing.TB, l *lock.Lock) {
 	require.NoError(t, unlock())
 }
 
-const long = time.Minute // as a poll interval, or a lease that does not end during a test
+// secret is a password that nobody may see.
+const secret = "open-sesame-4711"
