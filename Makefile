@@ -7,10 +7,10 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly simulate lint bench bench-far scaling failover results path fmt ci
+.PHONY: help demo test test-all nightly simulate lint bench bench-far bench-stores scaling failover results path fmt ci
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the quickstart; needs nothing but Go
 	go run ./examples/quickstart
@@ -51,6 +51,10 @@ bench-far: ## the same at 2, 20 and 80 ms, of what waits for round trips; goes t
 	@scripts/setup-redis.sh
 	@scripts/setup-etcd.sh
 	cd bench && go run . -far -out results/far
+
+bench-stores: ## measure the lock on PostgreSQL and its peers, at 0.3 ms and on loopback; goes to bench/results/stores
+	@scripts/setup-postgres.sh
+	cd bench && go run ./stores -out results/stores
 
 scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results
 	@scripts/setup-redis.sh

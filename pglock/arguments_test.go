@@ -189,7 +189,7 @@ func TestBadCalls(t *testing.T) {
 	badArgument(t, listed(within(t), c, `a\`), "pattern")
 	badArgument(t, listed(within(t), c, "a\x00"), "pattern")
 	badArgument(t, listed(within(t), c, "\xff"), "pattern")
-	badArgument(t, listed(nil, c, "%"), "ctx") //nolint:staticcheck // that it is nil is the point
+	badArgument(t, listed(noContext, c, "%"), "ctx")
 	for _, none := range []*pglock.Client{nil, {}} {
 		for _, call := range calls(none.Lock("a")) {
 			badArgument(t, call(within(t)), "client")
@@ -200,7 +200,7 @@ func TestBadCalls(t *testing.T) {
 		require.Len(t, pglock.Check(within(t), none), 1)
 		require.Equal(t, lock.LevelFailure, pglock.Check(within(t), none)[0].Level)
 	}
-	require.Equal(t, lock.LevelFailure, pglock.Check(nil, c)[0].Level) //nolint:staticcheck // that it is nil is the point
+	require.Equal(t, lock.LevelFailure, pglock.Check(noContext, c)[0].Level)
 	require.Zero(t, sent.writes.Load())
 }
 

@@ -37,21 +37,21 @@
 // # What it costs
 //
 // A free lock costs one round trip to lock, with a commit that waits for the disk, and one to unlock, with a commit
-// that does not. A nested Lock costs none. Inside a process, waiters queue, first in, first out. The lock passes among
-// them without a request for some milliseconds, each turn with a token of its own; then the process releases it, so
-// that other processes get it. A contended row has one new version for each run of turns, not for each turn. One
-// statement renews hundreds of holds, every third of a lease.
+// that does not. The first Lock of a name costs one more, which makes its row. A nested Lock costs none. Inside a
+// process, waiters queue, first in, first out. The lock passes among them without a request for some milliseconds, each
+// turn with a token of its own; then the process releases it, so that other processes get it. A contended row has one
+// new version for each run of turns, not for each turn. One statement renews hundreds of holds, every third of a lease.
 //
 // A notification wakes a waiter. Each process has one connection that listens, from its first waiter on, and the row
-// says until when another process listens: the release of a lock that no process waits for sends nothing. A process that
-// comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in transaction mode
-// notifications do not arrive. The client finds that out when it connects, logs it once, and its waiters poll every
-// [Options.MaxPoll].
+// says until when another process listens: the release of a lock that no process waits for sends nothing. A process
+// that comes to wait tells the others once, so that those who take turns leave one to it. Behind a pooler in
+// transaction mode notifications do not arrive. The client finds that out when it connects, logs it once, and its
+// waiters poll every [Options.MaxPoll].
 //
 // # Why it is safe
 //
 // A lock is a row with the id of the grant that has it, and the end of its lease. Each request is one transaction under
-// READ COMMITTED.
+// READ COMMITTED; a row that is missing is made by a transaction before it.
 //
 // To take the lock is to lock the row FOR UPDATE, and only then to compare two times with clock_timestamp(): the end of
 // the lease, and the time after which the request must do nothing. now() would be the beginning of the transaction. A
@@ -61,14 +61,17 @@
 // A release locks the row before it compares the id, and leaves the row in the table. So the release of an id whose
 // acquisition is still under way waits for that acquisition, and cannot overtake it. For the same reason a transaction
 // of its own makes the row of a new name. Every request may arrive late or twice. An acquisition has an id that is
-// never used again, and a time after which it does nothing; the id is released until that time has passed.
+// never used again, and a time after which it does nothing; the id is released until that time has passed. One that
+// finds its id in the row, because the answer to an earlier copy was lost, locks the row again: a commit of what was
+// only read waits for no disk and no standby.
 //
 // A renewal prolongs the lease of an id that stands, and never creates one. It skips rows that are locked, so that one
 // row does not hold up the others, and tries these again. No statement waits longer for a lock than its client waits
 // for the answer.
 //
 // A waiter notes in the row that it listens. To look at the row and to note that are one step, under the row's lock. If
-// the release comes before it, the waiter finds the lock free; if it comes after, the release finds the note.
+// the release comes before it, the waiter finds the lock free; if it comes after, the release finds the note, and its
+// message is part of its transaction.
 //
 // [Tx] locks the row FOR KEY SHARE in the user's transaction, if the row has the hold's id. Renewals and the release
 // change no key, so they pass that lock; FOR UPDATE does not. Each statement that gives the row to another holder locks

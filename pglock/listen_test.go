@@ -40,8 +40,8 @@ func listens(t testing.TB, of, name string) {
 
 const listeners = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
 
-// The connection that listens is terminated while a waiter waits: a release afterwards is heard, whether it comes before
-// there is another one, or after.
+// The connection that listens is terminated while a waiter waits: a release afterwards is heard, whether it comes
+// before there is another one, or after.
 func TestAListenerThatIsTerminated(t *testing.T) {
 	t.Parallel()
 	of, a, b := two(t, unpolled)
@@ -141,7 +141,7 @@ func TestAPoolerInStatementMode(t *testing.T) {
 	require.NoError(t, await(t, got, "a poll"))
 }
 
-// A client whose session may not be idle for long listens all the same: the connection is made again.
+// A client whose sessions are ended when they are idle listens all the same: the connection is made again.
 func TestAListenerWhoseSessionMayNotBeIdle(t *testing.T) {
 	t.Parallel()
 	of := database(t)

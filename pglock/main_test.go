@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
+// noContext is the context that a careless caller gives.
+var noContext context.Context
+
 // patience bounds every wait for something that must happen. Nothing is measured against it.
 const patience = time.Minute
 

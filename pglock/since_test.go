@@ -15,7 +15,7 @@ import (
 )
 
 // A lease counts from the first request that may have begun it, also if the connection broke before the answer and
-// none could be had for a while.
+// no connection could be made for a while.
 func TestALeaseCountsFromARequestWhoseConnectionBroke(t *testing.T) {
 	t.Parallel()
 	database := database(t)

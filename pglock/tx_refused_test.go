@@ -258,7 +258,7 @@ func TestTxRefusesArguments(t *testing.T) {
 	held, unlock := take(t, within(t), l)
 	tx := a.begin(t, pgx.TxOptions{})
 	bad := map[string]error{
-		"ctx":  pglock.Tx(nil, tx, l), //nolint:staticcheck // that is what is tried
+		"ctx":  pglock.Tx(noContext, tx, l),
 		"tx":   pglock.Tx(held, nil, l),
 		"lock": pglock.Tx(held, tx, nil),
 		"name": pglock.Tx(held, tx, c.Lock("")),

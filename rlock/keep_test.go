@@ -479,3 +479,25 @@ func TestATryWaitsWhileAnIdleLockIsReleased(t *testing.T) {
 		})
 	}
 }
+
+// A try that waits until an idle lock is released ends with the client.
+func TestATryThatWaitsForAReleaseEndsWithTheClient(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, sim *timeSim) {
+		client, _ := warmKept(t, sim, keepFor)
+		sim.Freeze()
+		tried := make(chan error)
+		go func() {
+			_, _, err := rlock.New(client, "n").TryLock(t.Context())
+			tried <- err
+		}()
+		time.Sleep(10 * time.Millisecond)
+		closed := make(chan error)
+		go func() { closed <- client.Close() }()
+		err := <-tried
+		require.ErrorIs(t, err, rlock.ErrClosed)
+		require.NotErrorIs(t, err, rlock.ErrBusy)
+		sim.Thaw()
+		require.NoError(t, <-closed)
+	})
+}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/failover"
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func run(only string) (code int) {
 			continue
 		}
 		for _, lease := range []time.Duration{9 * time.Second, 30 * time.Second} {
-			ok := redistest.Alone(func(t testing.TB) {
+			ok := servers.Alone(func(t testing.TB) {
 				libraries := []failover.Library{failover.Ours, peers}
 				if kind == failover.SentinelOverTwo {
 					libraries = append(libraries, failover.Confirming...)

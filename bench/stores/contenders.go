@@ -169,8 +169,8 @@ func (d dialer) DialTimeout(network, addr string, limit time.Duration) (net.Conn
 	return d.DialContext(ctx, network, addr)
 }
 
-// advisoryClient has a connection for each lock, which is the lock's for as long as it lives: a session's lock ends with
-// it, and nothing else may be done on it meanwhile without the risk to lose both.
+// advisoryClient has a connection for each lock, which is the lock's for as long as it lives: a session's lock ends
+// with it, and nothing else may be done on it meanwhile without the risk to lose both.
 type advisoryClient struct {
 	target target
 	locks  []*advisoryLock

@@ -55,7 +55,8 @@ func (db *database) added(ctx context.Context, d time.Duration) (text string, er
 	}
 	defer func() { err = errors.Join(err, far.Close(ctx)) }()
 	const asks = 100
-	got, err := distance.Compare(func() error { return db.admin.Ping(ctx) }, func() error { return far.Ping(ctx) }, asks)
+	near := func() error { return db.admin.Ping(ctx) }
+	got, err := distance.Compare(near, func() error { return far.Ping(ctx) }, asks)
 	return fmt.Sprintf("%s: the relay really adds %v to a round trip (99 %% of them: at most %v)",
 		distance.Name(d), got.P50.Round(time.Microsecond), got.P99.Round(time.Microsecond)), err
 }
@@ -72,21 +73,25 @@ func via(to, addr string) string {
 
 // spent is what the server has done for the clients of one database.
 type spent struct {
-	Statements        float64
+	All, Working      float64 // statements; without those that begin, set up and end transactions
 	Planning, Running float64 // ms
 	Log               float64 // bytes of the write-ahead log, of the whole server
 }
 
 func (db *database) spent(ctx context.Context, name string) (s spent, err error) {
 	err = db.admin.QueryRow(ctx, `
-		SELECT coalesce(sum(calls), 0)::float8, coalesce(sum(total_plan_time), 0), coalesce(sum(total_exec_time), 0),
+		SELECT coalesce(sum(calls), 0)::float8,
+			coalesce(sum(calls) FILTER (WHERE query !~ '^(BEGIN|COMMIT|SELECT set_config)'), 0)::float8,
+			coalesce(sum(total_plan_time), 0), coalesce(sum(total_exec_time), 0),
 			pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8
 		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)`, name,
-	).Scan(&s.Statements, &s.Planning, &s.Running, &s.Log)
+	).Scan(&s.All, &s.Working, &s.Planning, &s.Running, &s.Log)
 	return s, err
 }
 
 func (s spent) since(before spent) spent {
-	return spent{s.Statements - before.Statements, s.Planning - before.Planning, s.Running - before.Running,
-		s.Log - before.Log}
+	return spent{
+		s.All - before.All, s.Working - before.Working, s.Planning - before.Planning, s.Running - before.Running,
+		s.Log - before.Log,
+	}
 }

@@ -33,7 +33,6 @@ func handovers(scale scenario.Scale) []situation {
 		return []scenario.Goal{{Figure: handoverP50, Of: of, AtMost: micros(most)}}
 	}
 	turns := func(contender string) (turns int, within time.Duration) {
-		const settling = 50 * time.Millisecond
 		switch {
 		case scale.Quick:
 			return 2, settling
@@ -65,7 +64,7 @@ func handovers(scale scenario.Scale) []situation {
 type handover struct {
 	lab    *lab
 	turns  int
-	within time.Duration // of a random part of this a release comes: as long as the time between two questions of the waiter
+	within time.Duration // after a random part of it a release comes: the time between two questions of a waiter
 	opened []contender.Client
 	locks  []contender.Lock
 }
@@ -107,7 +106,8 @@ func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
 		return nil, err
 	}
 	slices.Sort(took)
-	figures[handoverP50], figures[handoverP99] = micros(stats.Percentile(took, 0.5)), micros(stats.Percentile(took, 0.99))
+	figures[handoverP50] = micros(stats.Percentile(took, 0.5))
+	figures[handoverP99] = micros(stats.Percentile(took, 0.99))
 	return figures, nil
 }
 

@@ -17,9 +17,10 @@ import (
 const (
 	heldBytes      = "bytes_per_lock"
 	heldGoroutines = "goroutines_per_lock"
-	heldStatements = "statements_per_third_of_a_lease"
+	heldStatements = "statements_per_third_of_a_lease" // without those that begin, set up and end transactions
+	heldAll        = "all_statements_per_third_of_a_lease"
 
-	heldLease = 6 * time.Second
+	heldLease = 30 * time.Second // the default of ours
 	takers    = 64
 )
 
@@ -31,15 +32,17 @@ func held() []situation {
 			scenario.Scenario{
 				ID: fmt.Sprintf("held%d", n), Title: fmt.Sprintf("%d locks held, lease %v", n, heldLease), Rounds: 1,
 				At: &nowhere, Contenders: contenders, Goals: goals, Columns: []scenario.Column{
-					{Figure: heldStatements, Head: "statements/third of a lease"}, {Figure: heldBytes, Head: "bytes/lock"},
-					{Figure: heldGoroutines, Head: "goroutines/lock"}, {Figure: measure.OwnLoad, Head: "client core %"},
+					{Figure: heldStatements, Head: "statements/third of a lease"},
+					{Figure: heldAll, Head: "with BEGIN, settings, COMMIT"},
+					{Figure: heldBytes, Head: "bytes/lock"}, {Figure: heldGoroutines, Head: "goroutines/lock"},
+					{Figure: measure.OwnLoad, Head: "client core %"},
 				},
 			},
 			func(_ context.Context, lab *lab) (scenario.Subject, error) { return &holding{lab, n}, nil },
 		}
 	}
 	return []situation{
-		of(500, []string{ours, peer}),
+		of(1000, []string{ours, peer}),
 		of(10_000, []string{ours}, scenario.Goal{Figure: heldStatements, Of: ours, AtMost: 40}),
 	}
 }
@@ -63,12 +66,14 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	locks := make([]contender.Lock, n)
-	for i := range locks {
-		locks[i] = client.Lock(fmt.Sprintf("held:%d", i))
+	named := func(prefix string, n int) (locks []contender.Lock) {
+		for i := range n {
+			locks = append(locks, client.Lock(fmt.Sprintf("%s:%d", prefix, i)))
+		}
+		return locks
 	}
-	// Connections are made, and names have their rows.
-	if err := errors.Join(each(locks, take), each(locks, contender.Lock.Unlock)); err != nil {
+	warm, locks := named("warm", takers), named("held", n) // connections are made
+	if err := errors.Join(each(warm, take), each(warm, contender.Lock.Unlock)); err != nil {
 		return nil, err
 	}
 	goroutines, heap := runtime.NumGoroutine(), heapInUse()
@@ -89,12 +94,13 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 		return nil, err
 	}
 	figures[heldBytes], figures[heldGoroutines] = bytes/float64(n), more/float64(n)
-	figures[heldStatements] = figures[statements] * (heldLease / 3).Seconds() / hold.Seconds()
+	thirds := hold.Seconds() / (heldLease / 3).Seconds()
+	figures[heldStatements], figures[heldAll] = figures[working]/thirds, figures[statements]/thirds
 	return figures, each(locks, contender.Lock.Unlock)
 }
 
-// take locks with a context that cannot end: one that can keeps a note of every context that is made from it, which is no
-// library's memory.
+// take locks with a context that cannot end: one that can keeps a note of every context that is made from it, which
+// is no library's memory.
 func take(l contender.Lock) error { return l.Lock(context.Background()) }
 
 // each does something to all locks, many at a time, until there is an error.

@@ -118,7 +118,7 @@ func (m *mark) per(ctx context.Context, ops int) (measure.Figures, error) {
 		figures[name] = of[name]
 	}
 	used, n := now.since(m.spent), float64(max(ops, 1))
-	figures[statements], figures[logBytes] = used.Statements/n, used.Log/n
+	figures[statements], figures[working], figures[logBytes] = used.All/n, used.Working/n, used.Log/n
 	figures[planning], figures[running] = 1e3*used.Planning/n, 1e3*used.Running/n
 	return figures, nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
-	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
-	ok := err == nil && pgtest.Alone(func(t testing.TB) {
+	ok := err == nil && servers.Alone(func(t testing.TB) {
 		if err = run(ctx, t, s, os.Stdout, os.Stderr); err != nil {
 			t.Errorf("%v", err)
 		}
@@ -82,7 +82,7 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 
 func run(ctx context.Context, t testing.TB, s settings, out, progress io.Writer) (err error) {
 	raw := report.NewRaw(strings.TrimSpace("go run ./stores "+strings.Join(s.args, " ")), "")
-	load := loadAverage()
+	raw.Note = loadAverage()
 	db, err := start(ctx, t)
 	if err != nil {
 		return err
@@ -91,7 +91,6 @@ func run(ctx context.Context, t testing.TB, s settings, out, progress io.Writer)
 	raw.PostgreSQL = db.version
 	var table strings.Builder
 	w := io.MultiWriter(out, &table)
-	raw.Note = load
 	fmt.Fprintf(w, "%s, %s, %d cores, PostgreSQL %s, fsync on, %s; %s\n",
 		raw.Go, raw.System, raw.Cores, raw.PostgreSQL, raw.At.Format(time.DateOnly), raw.Note)
 	var summary report.Summary

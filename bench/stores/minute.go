@@ -17,7 +17,8 @@ const (
 func minute() []situation {
 	return []situation{{
 		scenario.Scenario{
-			ID: "minute8x8", Title: "A table after a minute of 64 goroutines of 8 clients, one name", Rounds: 1, At: &nowhere,
+			ID: "minute8x8", Title: "A table after a minute of 64 goroutines of 8 clients, one name",
+			Rounds: 1, At: &nowhere,
 			Contenders: []string{ours, peer}, Columns: []scenario.Column{
 				{Figure: tableBytes, Head: "table bytes"}, {Figure: deadRows, Head: "dead row versions"},
 				{Figure: measure.Rate, Head: "turns/s"}, {Figure: statements, Head: "statements/turn"},
@@ -50,8 +51,8 @@ func (b *bloated) Measure(ctx context.Context) (measure.Figures, error) {
 		table = "locks"
 	}
 	var size, dead int64
-	err = b.lab.conn.QueryRow(ctx, "SELECT pg_total_relation_size($1::regclass), dead_tuple_count FROM pgstattuple($1::regclass)",
-		table).Scan(&size, &dead)
+	err = b.lab.conn.QueryRow(ctx,
+		"SELECT pg_total_relation_size($1::regclass), dead_tuple_count FROM pgstattuple($1::regclass)", table).Scan(&size, &dead)
 	figures[tableBytes], figures[deadRows] = float64(size), float64(dead)
 	return figures, err
 }

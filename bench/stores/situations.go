@@ -14,8 +14,9 @@ import (
 
 // The names of figures that others do not have.
 const (
-	statements = "statements" // that the server carried out, those that begin and end transactions included
-	logBytes   = "log_bytes"  // of the write-ahead log
+	statements = "statements"         // that the server carried out, those that begin and end transactions included
+	working    = "working_statements" // the same without those
+	logBytes   = "log_bytes"          // of the write-ahead log
 	planning   = "planning_us"
 	running    = "running_us"
 
@@ -35,7 +36,8 @@ func situations(scale scenario.Scale) []situation {
 	hot := []scenario.Column{
 		{Figure: measure.Rate, Head: "turns/s"}, {Figure: measure.P50, Head: "wait p50 µs"},
 		{Figure: measure.P99, Head: "wait p99 µs"}, {Figure: measure.TurnRatio, Head: "most/fewest turns"},
-		{Figure: clientTurnRatio, Head: "most/fewest by client"}, {Figure: measure.Absence, Head: "a client's longest wait µs"},
+		{Figure: clientTurnRatio, Head: "most/fewest by client"},
+		{Figure: measure.Absence, Head: "a client's longest wait µs"},
 		{Figure: statements, Head: "statements"}, {Figure: logBytes, Head: "log bytes"},
 	}
 	all := []string{ours, peer, advisory}
@@ -60,7 +62,8 @@ func situations(scale scenario.Scale) []situation {
 		of("new", "1 goroutine, a name that nobody had before each time", pair, nil,
 			load{clients: 1, goroutines: 1, fresh: true}),
 		of("own64", "64 goroutines, a name each", pair, nil, load{clients: 1, goroutines: 64}),
-		of("hot1x8", "8 goroutines of one process, one name", hot, times(50), load{clients: 1, goroutines: 8, name: "hot"}),
+		of("hot1x8", "8 goroutines of one process, one name", hot, times(50),
+			load{clients: 1, goroutines: 8, name: "hot"}),
 		of("hot1x64", "64 goroutines of one process, one name", hot, times(50),
 			load{clients: 1, goroutines: 64, name: "hot"}),
 		of("hot8x1", "8 goroutines of 8 clients, one name", hot, nil, load{clients: 8, goroutines: 8, name: "hot"}),

@@ -116,11 +116,11 @@ func (l *lab) checkCalls() (starved bool, words []string) {
 			assert.Fail(l.t, r.Kind, r.Text)
 		}
 	}
-	starved = max(stall, l.down) > l.lease/3 || l.action == restart && l.stood > releaseTimeout/2
+	starved = max(stall, l.down) > l.lease/3 || l.action == restart && l.stood > l.site.pace*releaseTimeout/2
 	if l.action == stop {
 		assert.Greater(l.t, stall, l.lease/2, "the subject was not stopped")
 	}
-	limit := 3*shortLease(l.lease) + releaseTimeout + l.patience() + l.stood
+	limit := 3*shortLease(l.lease) + l.site.pace*releaseTimeout + l.patience() + l.stood
 	for _, r := range l.reports {
 		if c := r.Call; c != nil {
 			assert.Less(l.t, c.Took, limit, c.Name)

@@ -15,10 +15,13 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
+// postgresPace is for what a connection to PostgreSQL costs on a busy machine: a process there, and several round trips.
+const postgresPace = 3
+
 // PostgreSQL is not told how many levels a hold has.
 var postgresSite = site{
 	start: startPostgres, dial: dialPostgres, lacks: []crash.Point{crash.Count.Send, crash.Count.Reply},
-	pace: 2, lazy: true,
+	pace: postgresPace, lazy: true,
 }
 
 // postgresServer is a database of a pair's own, on a server of its own if that is to be killed.
@@ -51,7 +54,8 @@ func dialPostgres(addr string) (*dialled, error) {
 	return &dialled{
 		client: func(lease time.Duration) (client, error) {
 			return pglock.NewClient(pool, &pglock.Options{
-				Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: releaseTimeout, Logger: slog.New(slog.DiscardHandler),
+				Lease: lease, MaxPoll: maxPoll, ReleaseTimeout: postgresPace * releaseTimeout,
+				Logger: slog.New(slog.DiscardHandler),
 			})
 		},
 		hangUp: pool.Close,

@@ -14,7 +14,7 @@ type site struct {
 	start func(t *testing.T, a action) server
 	dial  func(addr string) (*dialled, error)
 	lacks []crash.Point // that nothing reaches there
-	pace  time.Duration // leases are so many times as long as on Redis: a connection to it costs a process
+	pace  time.Duration // leases and time limits are so many times as long as on Redis
 	lazy  bool          // a server that is killed forgets releases of the last moment, whose leases have to end then
 }
 
@@ -29,7 +29,7 @@ func (s site) points() []crash.Point {
 type server interface {
 	addr() string // for dial
 
-	empty(gone func())   // it forgets all its data; gone is called when it has, and may not be back yet
+	empty(gone func())   // it forgets all its data; gone is called when it has, and might not be back yet
 	restart(gone func()) // it is killed, and comes back with its data
 	deafen() int         // all connections that listen are cut; so many were
 	forget()             // what a server may forget at any time: scripts, connections

@@ -10,8 +10,9 @@ import (
 // Site is the kind of servers that hold the locks.
 type Site string
 
-// The sites. The first three are Redis's, of which only a single server has a proxy in front of it for every client: the
-// nodes of the others give clients their own addresses. On PostgreSQL each client has a path of its own to each server.
+// The sites. The first three are Redis's, of which only a single server has a proxy in front of it for every client:
+// the nodes of the others give clients their own addresses. On PostgreSQL each client has a path of its own to each
+// server.
 const (
 	Single   Site = "single"
 	Cluster  Site = "cluster"   // three primaries
@@ -19,8 +20,8 @@ const (
 	Postgres Site = "postgres"  // PostgreSQL and its standby, which is synchronous unless the store forgets
 	Bouncer  Site = "pgbouncer" // PostgreSQL behind a pooler in transaction mode
 
-	// Deposed is PostgreSQL whose primary lives on when its synchronous standby was promoted. A process may be connected
-	// to both, and be told by one that it does not know the hold that the other has.
+	// Deposed is PostgreSQL whose primary lives on when its synchronous standby was promoted. A process may be
+	// connected to both, and be told by one that it does not know the hold that the other has.
 	Deposed Site = "postgres-deposed"
 )
 

@@ -228,8 +228,8 @@ func failOverPastCommits(r *run, random *rand.Rand) int {
 	return min(killed, 1)
 }
 
-// failOverPastPrimary is a failover after which the old primary lives on for a while, and clients stay with it. No commit
-// that waits for the standby returns there any more, unless its connection ends.
+// failOverPastPrimary is a failover after which the old primary lives on for a while, and clients stay with it. No
+// commit that waits for the standby returns there any more, unless its connection ends.
 func failOverPastPrimary(r *run, random *rand.Rand) int {
 	old := r.servers.primary
 	r.servers.promote()

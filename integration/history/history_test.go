@@ -89,9 +89,15 @@ func TestHistoryOnPostgreSQL(t *testing.T) {
 	everything(t, run(t, history.Config{Acquisitions: 5000, Faults: 25, Site: history.Postgres}))
 }
 
-// The same, though the old primary lives on: nothing is granted there that the standby had not when it was promoted.
-func TestHistoryPastADeposedPrimary(t *testing.T) {
-	run(t, history.Config{Acquisitions: 1000, Faults: 16, Site: history.Deposed})
+// The same behind a pooler, which delivers no notifications; and though a primary lives on when its standby takes over:
+// nothing is granted there that the standby lacks.
+func TestHistoryOnOtherSitesOfPostgreSQL(t *testing.T) {
+	for _, site := range []history.Site{history.Bouncer, history.Deposed} {
+		t.Run(string(site), func(t *testing.T) {
+			t.Parallel()
+			run(t, history.Config{Acquisitions: 1000, Faults: 18, Site: site})
+		})
+	}
 }
 
 // The same as where Redis forgets, on PostgreSQL: rows are edited by hand, and an asynchronous standby takes over that
@@ -102,11 +108,6 @@ func TestHistoryWherePostgreSQLForgets(t *testing.T) {
 	})
 	require.GreaterOrEqual(t, report.Lost, report.Injected()/4, "too few losses met a holder")
 	require.Positive(t, report.Stale, "nobody was inside without the lock: the bounds were never needed")
-}
-
-// The same as on PostgreSQL, by way of a pooler that delivers no notifications.
-func TestHistoryBehindAPooler(t *testing.T) {
-	run(t, history.Config{Acquisitions: 1000, Faults: 15, Site: history.Bouncer})
 }
 
 // A run without every kind of fault, or without acquisitions, is refused: it would prove little.

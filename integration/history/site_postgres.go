@@ -16,8 +16,9 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// postgresGround are the servers of a run on PostgreSQL. Each client knows two hosts, which are paths of its own: to the
-// primary and to its standby, whichever is which, and whichever servers are these by now. Behind a pooler there is one.
+// postgresGround are the servers of a run on PostgreSQL. Each client knows two hosts, which are paths of its own: to
+// the primary and to its standby, whichever is which, and whichever servers are these by now. Behind a pooler there
+// is one.
 type postgresGround struct {
 	lab     *lenient
 	servers []*pgtest.Server // by host

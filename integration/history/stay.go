@@ -88,7 +88,7 @@ func (s *stay) look() {
 	}
 }
 
-// mayMiss reports whether a server may not know a hold that the store granted.
+// mayMiss reports whether a server might lack a hold that the store granted.
 func (c *client) mayMiss(name string) bool { return c.Forgets || name == c.own || c.Site == Deposed }
 
 // same checks that a hold is the one that was begun, and has count levels.

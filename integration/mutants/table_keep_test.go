@@ -76,6 +76,42 @@ func init() {
 			new:  `_ = r.receivers`,
 			in:   "rlock", by: "^TestTheOneThatAskedIsNext$",
 		}, {
+			name: "a lock becomes idle while a caller of its process waits",
+			file: "internal/engine/idle.go",
+			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
+			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted,_and_plain$", says: "nobody wakes",
+		}, {
+			name: "a lock that is in use again is let go",
+			file: "internal/hold/end.go",
+			old:  "if g.state != idle {\n\t\treturn false",
+			new:  "if g.state == over {\n\t\treturn false",
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "what the store does not have",
+		}, {
+			name: "a lock that becomes idle a second time stays for ever",
+			file: "internal/engine/idle.go",
+			old:  `g.kept.armed = false // and again when it is idle again`,
+			new:  `g.kept.armed = !g.IsIdleLocked()`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^kept_for_long$", says: "armed that is not",
+		}, {
+			name: "a want of an older hold ends the present one",
+			file: "internal/engine/wanted.go",
+			old:  `if g.id != id || g.kept == nil {`,
+			new:  `if g.kept == nil {`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted$", says: "taken for its own",
+		}, {
+			name: "a try is refused while its process releases an idle lock",
+			file: "internal/engine/idle.go",
+			old:  `!g.IsIdleLocked() && g.kept.gone == nil {`,
+			new:  `!g.IsIdleLocked() {`,
+			in:   "rlock", by: "^TestATryWaitsWhileAnIdleLockIsReleased$",
+		}, {
+			name: "Close leaves an idle lock to its lease",
+			file: "internal/hold/end.go",
+			old:  `from == between && how == Closed,`,
+			new:  `(from == between || from == idle) && how == Closed,`,
+			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted_and_closed$",
+		}, {
 			name: "Close names what nobody holds",
 			file: "internal/engine/close.go",
 			old:  `if ended.Losers > 0 {`,

@@ -444,13 +444,13 @@ var table = append(histories, []mutant{
 		file: "internal/engine/ask.go",
 		old:  `case after.InDoubt(), sent.reply.Status == store.Held, sent.reply.Status == store.Already:`,
 		new:  `case after.InDoubt():`,
-		in:   "internal/engine", by: "^TestSearchOfAKey$", says: "left behind",
+		in:   "internal/engine", by: "^TestSearchOfAKey$/^passing$", says: "left behind",
 	}, {
 		name: "a waiter that leaves keeps the hold that was passed to it",
 		file: "internal/engine/lock.go",
 		old:  `if g := grantOf(h); !e.sender.Spawn(func() { g.discard(h) }) {`,
 		new:  `if g := grantOf(h); e.sender.Closed() {`,
-		in:   "internal/engine", by: "^TestSearchOfAKey$", says: "left behind",
+		in:   "internal/engine", by: "^TestSearchOfAKey$/^passing$", says: "left behind",
 	}, {
 		name: "a set does without a member that is busy",
 		file: "multilock/take.go",

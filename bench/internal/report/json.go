@@ -66,10 +66,10 @@ func (r Raw) Provenance() string {
 	if r.Note != "" {
 		text += ", " + r.Note
 	}
-	if r.Redis != "" {
-		return text + ", Redis " + r.Redis + r.versions(redisModules)
+	if r.PostgreSQL != "" {
+		return text + ", PostgreSQL " + r.PostgreSQL + r.versions(postgresModules)
 	}
-	return text + ", PostgreSQL " + r.PostgreSQL + r.versions(postgresModules)
+	return text + ", Redis " + r.Redis + r.versions(redisModules)
 }
 
 func (r Raw) versions(modules []string) (text string) {

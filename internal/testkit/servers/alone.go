@@ -11,7 +11,7 @@ import (
 )
 
 // Alone runs fn outside of any test, for programs that need servers. The argument of fn stands in for a test: it owns
-// servers, proxies and such, which end with it. Alone reports whether all went well, and prints what did not.
+// servers and proxies, which end with it. Alone reports whether all went well, and prints what did not.
 func Alone(fn func(t testing.TB)) (ok bool) {
 	l := &alone{}
 	done := make(chan struct{})
@@ -36,12 +36,6 @@ type alone struct {
 // Helper implements testing.TB.
 func (l *alone) Helper() {}
 
-// Failed implements testing.TB.
-func (l *alone) Failed() bool { return l.failed.Load() }
-
-// Logf implements testing.TB.
-func (l *alone) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-
 // Cleanup implements testing.TB.
 func (l *alone) Cleanup(f func()) {
 	l.mu.Lock()
@@ -52,8 +46,14 @@ func (l *alone) Cleanup(f func()) {
 // Errorf implements testing.TB.
 func (l *alone) Errorf(format string, args ...any) {
 	l.failed.Store(true)
-	l.Logf(format, args...)
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }
+
+// Failed implements testing.TB.
+func (l *alone) Failed() bool { return l.failed.Load() }
+
+// Logf implements testing.TB.
+func (l *alone) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // Fatalf implements testing.TB.
 func (l *alone) Fatalf(format string, args ...any) {

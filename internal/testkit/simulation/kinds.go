@@ -90,18 +90,27 @@ var keptKind = kind{
 		return of(rlock.New(w.client, name, opts...), 1, false)
 	},
 	same: plainKind.same, inside: plainKind.inside,
-	idle: func(in *world, waits []*wait) bool { // what a process keeps is nobody's
-		for _, p := range in.processes {
-			core, _ := (*redisclient.Client)(p.client).Core()
-			holds, _, _ := core.Engine.Locals()
-			for _, h := range holds {
-				if h.Name == waits[0].name {
-					return false
-				}
+	idle: func(in *world, waits []*wait) bool {
+		id := in.server.Holder(waits[0].name)
+		return id == "" || in.keeps(id)
+	},
+}
+
+// keeps reports that what stands in the store is an idle grant of a process, which has to let it go. That no process
+// holds the lock would not be enough. A hold that was exported is on its way. And a copy of an acquisition that finds
+// its hold released takes the lock for nobody (see copies). Both stand for a lease, which a copy of a renewal makes
+// longer, while a lease is about as long as a lock may be free.
+func (w *world) keeps(id string) bool {
+	for _, p := range w.processes {
+		core, _ := (*redisclient.Client)(p.client).Core()
+		_, idle, _ := core.Engine.Locals()
+		for _, g := range idle {
+			if g.ID == id {
+				return true
 			}
 		}
-		return true
-	},
+	}
+	return false
 }
 
 // rwRoom is more than there are readers.

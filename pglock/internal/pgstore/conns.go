@@ -48,7 +48,8 @@ func newConns(theirs *pgxpool.Config, most int32) (*conns, error) {
 		config.MaxConns, config.MinConns, config.MinIdleConns = most, 0, 0
 		config.MaxConnIdleTime, config.HealthCheckPeriod = idle, time.Minute
 		config.PrepareConn, config.AfterRelease, config.BeforeClose = nil, nil, nil
-		config.BeforeAcquire = nil //nolint:staticcheck // it is deprecated, and an application may set it
+		//lint:ignore SA1019 an application may set it, though it is deprecated
+		config.BeforeAcquire = nil
 		config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 		if given := config.ConnConfig.ConnectTimeout; given <= 0 || given > connectLimit {
 			config.ConnConfig.ConnectTimeout = connectLimit

@@ -38,17 +38,17 @@ type leaving struct {
 	at   time.Time
 }
 
-// rivals are the other clients that want the lock. PostgreSQL counts nobody who hears a message, so the messages say who
-// had the lock, or waits for it anew.
+// rivals are the other clients that want the lock. PostgreSQL counts nobody who hears a message, so the messages say
+// who had the lock, or waits for it anew.
 type rivals struct {
 	last      map[string]uint64 // how many releases were heard when each one was heard of last
 	mine      [2]uint64         // the numbers of this client's last two
 	announced bool              // this client has told that it waits
 }
 
-// count is how many there are, as seen from a release of this client whose message may be the last that was heard, or be
-// under way: those who were heard of since the one before it, or since the one before that. Where all take turns these
-// are all who want it.
+// count is how many there are, as seen from a release of this client whose message may be the last that was heard, or
+// be under way: those who were heard of since the one before it, or since the one before that. Where all take turns
+// these are all who want it.
 func (r *rivals) count() (n int) {
 	for from, number := range r.last {
 		if number > r.mine[0] {

@@ -166,8 +166,8 @@ func (s *Store) timed(ctx context.Context, when store.Timing, a *attempt, taken 
 	})
 }
 
-// request is the transaction: to take, to note that this client listens for what others have, to look. The one before it
-// makes rows.
+// request is the transaction: to take, to note that this client listens for what others have, to look. The one before
+// it makes rows.
 func (a *attempt) request(s *Store, notAfter int64) request {
 	r := request{name: "acquire", calls: len(a.names), relied: true, within: func(b *pgx.Batch) {
 		a.take(b, notAfter)

@@ -14,8 +14,8 @@ var errLocked = &store.Failure{
 	Fault: store.FaultTransient, Answered: true, Err: errors.New("another transaction has locked the row"),
 }
 
-// release sends what frees locks. Nobody relies on a release but those who wait for it: if a crash of the server forgets
-// it, the hold ends with its lease. So its commit waits for no disk.
+// release sends what frees locks. Nobody relies on a release but those who wait for it: if a crash of the server
+// forgets it, the hold ends with its lease. So its commit waits for no disk.
 func (s *Store) release(ctx context.Context, calls int, within func(b *pgx.Batch)) error {
 	return s.send(ctx, s.conns.traffic, request{name: "release", calls: calls, within: within})
 }

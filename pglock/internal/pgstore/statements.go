@@ -27,7 +27,8 @@ func statementsOf(table string) *statements {
 		adopt: of("adopt"), acquireAll: of("acquire_all"), want: of("want"), look: of("look"), confirm: of("confirm"),
 		release: of("release"), releaseAll: strings.ReplaceAll(of("release_all"), "{{skip}}", ""),
 		releaseMany: strings.ReplaceAll(of("release_all"), "{{skip}}", "SKIP LOCKED"),
-		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"), list: of("list"), tx: of("tx"), server: of("server"), announce: of("announce"),
+		renew:       of("renew"), inspect: of("inspect"), note: of("note"), noted: of("noted"),
+		list: of("list"), tx: of("tx"), server: of("server"), announce: of("announce"),
 	}
 }
 

@@ -96,8 +96,8 @@ func (s *Store) Listen(channel, key string) store.Ticket {
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.heard(channel) }
 
-// Others implements [store.Store]. PostgreSQL counts no receivers: a lock is wanted by another client, or it is not. How
-// many there are is what those who had the lock lately add up to.
+// Others implements [store.Store]. PostgreSQL counts no receivers: a lock is wanted by another client, or it is not.
+// How many there are is what those who had the lock lately add up to.
 func (s *Store) Others(channel string, receivers int64) int {
 	if receivers <= 0 {
 		return 0

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/integration/history"
-	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
@@ -29,7 +29,8 @@ func main() {
 	flag.Uint64Var(&cfg.Seed, "seed", uint64(time.Now().UnixNano()), "decides the faults")
 	flag.DurationVar(&cfg.Lease, "lease", 900*time.Millisecond, "of every hold")
 	flag.DurationVar(&cfg.Limit, "limit", 15*time.Minute, "for the acquisitions and faults")
-	flag.Func("site", "single, cluster, sentinel, postgres, postgres-deposed or pgbouncer (single)", func(site string) error {
+	sites := "single, cluster, sentinel, postgres, postgres-deposed or pgbouncer (single)"
+	flag.Func("site", sites, func(site string) error {
 		cfg.Site = history.Site(site)
 		return nil
 	})
@@ -40,7 +41,7 @@ func main() {
 }
 
 func run(cfg history.Config) (code int) {
-	ok := redistest.Alone(func(t testing.TB) {
+	ok := servers.Alone(func(t testing.TB) {
 		report, err := history.Run(t, cfg)
 		if printErr := report.Print(os.Stdout); printErr != nil {
 			t.Errorf("%v", printErr)

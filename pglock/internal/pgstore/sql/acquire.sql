@@ -1,10 +1,10 @@
--- Takes a free lock. The row is locked first, and only then compared: an UPDATE whose WHERE held before it waited for
--- the row would be carried out after the wait, however late, if the row has not changed. A row that somebody else has
--- locked is not waited for: its lock is being taken, or a transaction of pglock.Tx is open.
+-- Takes a free lock. It locks the row first, and compares afterwards: an UPDATE whose WHERE held before it waited for
+-- the row would be carried out after the wait, however late, if the row has not changed. It does not wait for a row
+-- that another transaction has locked: another client takes the lock, or a transaction of pglock.Tx is open.
 --
 -- $1: name, $2: id, $3: lease in ms, $4: not after this time, in microseconds
--- returns: the token, and how many numbers below it nobody had; nothing if it was not taken. Of a row that is new
--- nobody knows what was given before: free rows may be deleted, so that is none.
+-- returns: the token, and how many numbers below it were never used; nothing if it was not taken. For a new row that is
+-- none: free rows may be deleted, and with them what is known of earlier tokens
 WITH free AS MATERIALIZED (
     SELECT fence FROM {{table}} WHERE name = $1::text AND until <= clock_timestamp() FOR UPDATE SKIP LOCKED
 )

@@ -1,7 +1,7 @@
 -- Sets how long the transaction waits for a lock of a row or of the table, and whether its commit waits for the disk
 -- (and for the synchronous standbys). Both settings end with the transaction: a pooler may then give the connection to
 -- another client. No statement has a time limit: that would also end the wait for a standby, and the commit would stand
--- on this server alone. That an operator ended the wait is told by a warning, which must not be suppressed.
+-- on this server alone. If an operator ends such a wait, the server sends a warning, which must not be suppressed.
 --
 -- $1: milliseconds, as text
 -- $2: a holder relies on what is written. If the server waits for more by default (remote_apply), that stays.

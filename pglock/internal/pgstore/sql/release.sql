@@ -1,13 +1,13 @@
--- Frees a lock that has this id, or retains it for somebody who does not exist, and wakes those who wait for it. The row
--- is locked whatever its id: an acquisition that is under way has not shown its id yet, and the release of that id comes
--- after it.
+-- Frees a lock that has this id, or retains it under an id that is nobody's, and wakes its waiters. It locks the row
+-- whatever its id: an acquisition that is under way has not shown its id yet, and the release of that id comes after
+-- it.
 --
--- The message is part of the transaction, so it comes if the release stands, whatever becomes of this client. To commit a
--- message takes a lock of the whole database, which is held until the commit is over: that of a release waits for no
--- disk. Nothing is sent for a lock that nobody listens for. The message has the id, which says who had the lock.
+-- The message is part of the transaction, so it comes if the release stands, whatever becomes of this client. To commit
+-- a message takes a lock of the whole database until the commit is over, so the commit of a release waits for no disk.
+-- Nothing is sent if no client listens for the release. The message has the id, which says who had the lock.
 --
 -- $1: name, $2: id, $3: until when the lock is retained, in microseconds (0: not), $4: as which id, $5: channel
--- returns: whether somebody listens; nothing if the lock does not have the id
+-- returns: a client listens; nothing if the lock does not have the id
 UPDATE {{table}} AS l
 SET id = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp() THEN $4::text END,
     until = CASE WHEN to_timestamp($3::bigint / 1000000.0) > clock_timestamp()

@@ -1,8 +1,8 @@
--- Does for several locks what release.sql does for one. Where one request releases many for which nobody waits here, a
--- row that is locked is skipped, which is no answer.
+-- Does for several locks what release.sql does for one. Where one request releases many and no caller waits for it, it
+-- skips a row that is locked, and gives no answer for it.
 --
 -- $1: names, $2: ids, $3: until when each is retained, in microseconds (0: not), $4: as which id, $5: channel
--- returns, for each name in its order: it was released; the row could be looked at; somebody listens; the clock in
+-- returns, for each name in its order: it was released; the row could be looked at; a client listens; the clock in
 -- microseconds; the timeline
 WITH parting AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY

@@ -1,9 +1,9 @@
 -- Notes that this client listens for the release of locks that others have. It waits for a release that is under way,
--- and then finds the row free and writes nothing: whoever sent this asks again. To look and to note are one step, so
--- that no release comes between them unheard. A note that will last for half of the time is not written again. Who notes
--- something has taken nothing, so that the commit need not wait for the disk.
+-- and then finds the row free and writes nothing; the client asks again. To look and to note are one step, so that no
+-- release comes between them unheard. A note that will last for half of the time is not written again. A request that
+-- notes something has taken nothing, so its commit need not wait for the disk.
 --
--- $1: names, $2: id of the one that asks, $3: for how many ms
+-- $1: names, $2: id of the request, $3: for how many ms
 WITH busy AS MATERIALIZED (
     SELECT name FROM {{table}}
     WHERE name = ANY ($1::text[]) AND until > clock_timestamp() AND id IS DISTINCT FROM $2::text
