@@ -24,7 +24,6 @@ const (
 	acquiring = "greatest(l.fence + 1"
 	releasing = "pg_notify($5"
 	renewing  = "WITH due"
-	wanting   = "SET wanted"
 	readying  = "pg_is_in_recovery"
 )
 
@@ -116,3 +115,6 @@ func taken(t testing.TB, l *lock.Lock) {
 	_, unlock := take(t, within(t), l)
 	require.NoError(t, unlock())
 }
+
+// secret is a password that nobody may see.
+const secret = "open-sesame-4711"

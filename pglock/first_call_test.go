@@ -3,7 +3,6 @@ package pglock_test
 import (
 	"errors"
 	"net"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -132,54 +131,6 @@ func TestATableThatIsTakenAwayLater(t *testing.T) {
 	taken(t, c.Lock("a"))
 }
 
-// secret is a password that nobody may see.
-const secret = "open-sesame-4711"
-
-// withPasswords has a server ask its users for passwords, except its administrator.
-func withPasswords(t *testing.T) *pgtest.Server {
-	t.Helper()
-	server := pgtest.Start(t)
-	pgtest.Run(t, server.URL(), "COPY (VALUES ('local all all trust'), ('host all postgres 127.0.0.1/32 trust'), "+
-		"('host all all 127.0.0.1/32 scram-sha-256')) TO '"+
-		server.Run(t, "SHOW hba_file")+"'; SELECT pg_reload_conf()")
-	return server
-}
-
-// Wrong credentials are refused at once, and no error or log line has a password in it.
-func TestAWrongPassword(t *testing.T) {
-	t.Parallel()
-	server := withPasswords(t)
-	of := server.Database(t)
-	migrate(t, of)
-	user, _ := newRole(t, of, "PASSWORD '"+secret+"'")
-	pgtest.Run(t, of, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO "+user)
-
-	right := client(t, pool(t, as(t, of, url.UserPassword(user, secret))), pglock.Options{})
-	taken(t, right.Lock("a"))
-
-	var said logged
-	wrong := client(t, pool(t, as(t, of, url.UserPassword(user, "not-"+secret))), pglock.Options{Logger: said.logger()})
-	var texts []string
-	for range 3 {
-		_, _, err := wrong.Lock("a").Lock(within(t))
-		require.ErrorIs(t, err, lock.ErrUnavailable)
-		require.Contains(t, err.Error(), "PostgreSQL denies access")
-		require.Contains(t, err.Error(), "28P01")
-		require.Contains(t, err.Error(), user, "it says who was refused")
-		texts = append(texts, err.Error())
-	}
-	for _, finding := range pglock.Check(within(t), wrong) {
-		require.Equal(t, lock.LevelFailure, finding.Level)
-		texts = append(texts, finding.Text)
-	}
-	for _, err := range pglock.List(within(t), wrong, "%") {
-		require.ErrorIs(t, err, lock.ErrUnavailable)
-		texts = append(texts, err.Error())
-	}
-	require.NoError(t, wrong.Close())
-	require.NotContains(t, strings.Join(append(texts, said.String()), "\n"), "sesame")
-}
-
 // Of a server that is not there, TryLock says so at once, Lock when it has waited for a lease. It is used when it is
 // there.
 func TestAServerThatIsAbsent(t *testing.T) {
@@ -207,35 +158,4 @@ func TestAServerThatIsAbsent(t *testing.T) {
 	require.NoError(t, await(t, waits, "the lock"))
 	eventually(t, func() bool { return strings.Contains(said.String(), "PostgreSQL is available again") }, "the log")
 	isFree(t, of, "a")
-}
-
-// On a standby no lock can be taken. When it is promoted, the client that was refused takes one.
-func TestAStandbyIsNoPlaceToLock(t *testing.T) {
-	t.Parallel()
-	primary := pgtest.Start(t)
-	migrate(t, primary.URL())
-	standby := primary.Standby(t, false)
-	eventually(t, func() bool {
-		return standby.Run(t, "SELECT count(*) FROM pg_tables WHERE tablename = 'holdfast_lock'") == "1"
-	}, "the standby has the table")
-	c := client(t, pool(t, standby.URL()), pglock.Options{Lease: time.Second})
-	for _, call := range []func() error{
-		func() error { _, _, err := c.Lock("a").TryLock(within(t)); return err },
-		func() error { _, _, err := c.Lock("a").Lock(within(t)); return err },
-		func() error { _, err := c.Lock("a").Inspect(within(t)); return err },
-	} {
-		err := call()
-		require.ErrorIs(t, err, lock.ErrUnavailable)
-		require.Contains(t, err.Error(), "is a standby")
-		require.Contains(t, err.Error(), "target_session_attrs=read-write")
-	}
-	waits := make(chan error, 1)
-	go func() {
-		_, unlock, err := c.Lock("a", lock.MaxWait(patience)).Lock(within(t))
-		waits <- errors.Join(err, unlock())
-	}()
-	standby.Promote(t)
-	if await(t, waits, "the lock") != nil { // it may have given up before
-		taken(t, c.Lock("a"))
-	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// A hundred times and more a lock goes from one client to another. Nobody polls, and no lease ends: one wake-up that is
-// lost, as where a waiter looks and then says that it listens in two steps, and the rest of the turns is never had.
+// Again and again a lock goes from one client to another. Nobody polls, and no lease ends: one wake-up that is lost, as
+// where a waiter looks and then says that it listens in two steps, and the rest of the turns is never had.
 func TestNoWakeUpIsLost(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ clients, goroutines int }{{2, 1}, {4, 1}, {2, 8}, {4, 8}} {
+	for _, c := range []struct{ clients, goroutines, handovers int }{{2, 1, 200}, {4, 1, 200}, {3, 8, 40}} {
 		t.Run(fmt.Sprintf("%d clients of %d", c.clients, c.goroutines), func(t *testing.T) {
 			t.Parallel()
 			of, ctx, r := database(t), within(t), new(relay)
@@ -26,7 +26,7 @@ func TestNoWakeUpIsLost(t *testing.T) {
 				l := forLong(client(t, pool(t, of), unpolled), "a")
 				for range c.goroutines {
 					all.Go(func() {
-						for r.handovers.Load() < 150 && !t.Failed() {
+						for r.handovers.Load() < int64(c.handovers) && !t.Failed() {
 							if err := r.turn(ctx, l, int64(who+1)); err != nil {
 								t.Errorf("after %d turns and %d hand-overs: %v", r.turns.Load(), r.handovers.Load(), err)
 							}

@@ -63,20 +63,6 @@ func TestAListenerThatIsTerminated(t *testing.T) {
 	}
 }
 
-// A connection that is silent for long is asked whether it lives, and goes on hearing.
-func TestAListenerThatHasNothingToHear(t *testing.T) {
-	t.Parallel()
-	of, a, b := two(t, unpolled)
-	_, unlock := take(t, within(t), forLong(a, "a"))
-	got := waiter(t, b.Lock("a"))
-	eventually(t, func() bool { return psql(t, of, "SELECT count(*) "+listeners) == "1" }, "it listens")
-	const pinged = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%ping%' AND " +
-		"query NOT LIKE '%pg_stat%'"
-	eventually(t, func() bool { return psql(t, of, "SELECT count(*) "+pinged) == "1" }, "it is asked")
-	require.NoError(t, unlock())
-	require.NoError(t, await(t, got, "the message"))
-}
-
 // Clients of one database with several tables do not wake one another, and those of one table do, whatever the names.
 func TestNamesAndTablesOfMessages(t *testing.T) {
 	t.Parallel()

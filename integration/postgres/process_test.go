@@ -156,7 +156,8 @@ func TestCloseWhileTheServerStandsStill(t *testing.T) {
 		return server.Run(t, "SELECT count(*) FROM pg_stat_activity WHERE state <> 'idle' AND pid <> pg_backend_pid() "+
 			"AND backend_type = 'client backend'") == "0"
 	}, "the server has done what it had been sent")
-	require.Equal(t, "0", server.Run(t, "SELECT count(*) FROM holdfast_lock WHERE name = 'd' AND until > clock_timestamp()"))
+	require.Equal(t, "0", server.Run(t,
+		"SELECT count(*) FROM holdfast_lock WHERE name = 'd' AND until > clock_timestamp()"))
 	require.NoError(t, busy.Err())
 	require.NoError(t, unlock())
 }

@@ -112,7 +112,8 @@ func TestThousandsOfHoldsAreRenewedByFewStatements(t *testing.T) {
 			}
 			require.Zero(t, c.losses.Load())
 			require.ErrorContains(t, c.Close(), "more")
-			require.Equal(t, "0", pgtest.Run(t, c.of, "SELECT count(*) FROM holdfast_lock WHERE until > clock_timestamp()"))
+			require.Equal(t, "0", pgtest.Run(t, c.of,
+				"SELECT count(*) FROM holdfast_lock WHERE until > clock_timestamp()"))
 		})
 	}
 }
