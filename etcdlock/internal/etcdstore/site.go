@@ -1,0 +1,69 @@
+package etcdstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+)
+
+// VersionError says that a server is too old for locks: a deposed leader of it may renew leases that are over, or end
+// those that are not (etcd issues 15247 and 20590).
+type VersionError struct{ Endpoint, Version string }
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the server at %s is etcd %s, which may keep or end leases wrongly when its leader changes: "+
+		"use 3.5.23, 3.6.5 or newer", e.Endpoint, e.Version)
+}
+
+// TooOld reports that a version of etcd is not fit for locks.
+func TooOld(version string) bool {
+	var n [3]int
+	version, _, _ = strings.Cut(version, "-")
+	for i, part := range strings.SplitN(version, ".", 3) {
+		n[i], _ = strconv.Atoi(part)
+	}
+	switch {
+	case n[0] != 3:
+		return n[0] < 3
+	case n[1] == 5:
+		return n[2] < 23
+	case n[1] == 6:
+		return n[2] < 5
+	}
+	return n[1] < 5
+}
+
+// checkVersions asks each server that answers for its version. One that does not answer is looked at by nobody, and
+// cannot answer anything else either.
+func (s *Store) checkVersions(ctx context.Context) error {
+	var failed error
+	answered := 0
+	for _, endpoint := range s.cli.Endpoints() {
+		version, err := s.Version(ctx, endpoint)
+		if err != nil {
+			failed = err
+			continue
+		}
+		answered++
+		if TooOld(version) {
+			return &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, version}}
+		}
+	}
+	if answered == 0 {
+		return notSent(failed)
+	}
+	return nil
+}
+
+// Version asks a server for its version.
+func (s *Store) Version(ctx context.Context, endpoint string) (string, error) {
+	status, err := s.cli.Status(ctx, endpoint)
+	if err != nil {
+		return "", meaning(err)
+	}
+	return status.Version, nil
+}
