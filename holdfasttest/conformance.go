@@ -71,6 +71,9 @@ type Subject struct {
 // Conformance checks that a lock keeps the contract of [lock.Locker], with all that go doc says of it: exclusion,
 // levels, contexts, errors, renewals, limits, Close. Open makes a subject for one case, whose holds have that lease;
 // cases run in parallel, so subjects share no process. It may register what ends with the test by t.Cleanup.
+//
+// It logs what the lock lacks, whose cases it did not run. A lock of this interface always lacks MinHold and other
+// options beside its limits, Export, sets of package multilock, and the notes of package leader.
 func Conformance(t *testing.T, open func(t testing.TB, lease time.Duration) Subject) {
 	conformance.Run(t, subjects(open))
 }
@@ -96,7 +99,8 @@ func subjects(
 				return s.Lock(client, name, Limits{FixedLease: o.Lease, MaxWait: o.MaxWait, MaxHold: o.MaxHold})
 			},
 			Close: s.Close, Sent: sent, Lease: lease,
-			Lacks: conformance.Lacks(s.Lacks) | conformance.Options | conformance.Moves,
+			Lacks: conformance.Lacks(s.Lacks) | conformance.Options | conformance.Moves | conformance.Sets |
+				conformance.Notes,
 		}
 	}
 }

@@ -14,11 +14,16 @@ import (
 
 const module = "github.com/holdfast-go/holdfast/"
 
-// general are the packages that serve every store: what callers hold, the making of a client, the engine and its rules.
+// general are the packages that serve every store: what callers hold, the making of a client, the engine and its rules,
+// and the contract as a test suite.
 var general = []string{
 	"lock", "multilock", "leader", "watchdog",
 	"internal/client", "internal/handle", "internal/vocabulary", "internal/engine", "internal/hold", "internal/localqueue",
 	"internal/request", "internal/serverclock", "internal/store", "internal/memstore",
+
+	// What the tests of every store use.
+	"internal/testkit/conformance", "internal/testkit/pgtest", "internal/testkit/role", "internal/testkit/servers",
+	"internal/testkit/stamp", "internal/testkit/turns", "internal/testkit/witness",
 }
 
 // A lock on another store must not link Redis: what serves every store imports no database.

@@ -57,7 +57,7 @@ func conformanceLab(t testing.TB, servers []*redistest.Server, lease time.Durati
 		Close: func(client int) error { return clients[client].Close() },
 		Sent:  sent.Sent,
 		Lease: lease,
-		Lacks: conformance.Moves,
+		Lacks: conformance.Moves | conformance.MinHolds | conformance.Notes,
 	}
 }
 

@@ -25,14 +25,15 @@ func writeSide(client *rlock.Client, name string, opts ...rlock.Option) *rlock.L
 // TestWriteConformance holds the write side to what every lock of the module promises.
 func TestWriteConformance(t *testing.T) {
 	t.Parallel()
-	conform(t, [2]side{writeSide, writeSide}, 0)
+	conform(t, [2]side{writeSide, writeSide}, conformance.MinHolds|conformance.Notes)
 }
 
 // TestReadConformance holds the read side to it, as far as readers do not exclude one another: who finds them
 // busy is a writer.
 func TestReadConformance(t *testing.T) {
 	t.Parallel()
-	conform(t, [2]side{readSide, writeSide}, conformance.Exclusion|conformance.Fencing)
+	conform(t, [2]side{readSide, writeSide},
+		conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes)
 }
 
 // conform runs the suite over two clients, each with its side.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance/numbers"
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/onredis"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -28,12 +29,12 @@ func TestConformance(t *testing.T) {
 		return conformance.Lab{
 			Lock: func(client int, name string, opts ...rlock.Option) conformance.Lock {
 				require.NoError(t, semaphore.New(keeper, name).SetCapacity(context.Background(), 1))
-				return conformance.Permit{Semaphore: semaphore.New(clients[client], name, opts...)}
+				return numbers.Permit{Semaphore: semaphore.New(clients[client], name, opts...)}
 			},
 			Close: func(client int) error { return clients[client].Close() },
 			Sent:  sent.Sent,
 			Lease: lease,
-			Lacks: conformance.Reentry | conformance.Fencing | conformance.Knowledge,
+			Lacks: numbers.PermitLacks,
 		}
 	})
 }
@@ -42,7 +43,7 @@ func TestConformance(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	conformance.RunNumbers(t, func(t testing.TB) (clients conformance.Clients) {
+	numbers.Run(t, func(t testing.TB) (clients numbers.Clients) {
 		var sent redistest.Meter
 		for i := range clients {
 			clients[i] = onredis.Client(t, server.Addr(), &sent, rlock.ClientOptions{})

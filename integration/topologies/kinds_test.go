@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/fairlock"
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance/numbers"
 	"github.com/holdfast-go/holdfast/multilock"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -23,21 +24,30 @@ type kind struct {
 	names int                                                                  // that one lock has, if not 1
 }
 
+const (
+	// sided is what the locks of rwlock lack, and others that are not for scheduled jobs and elections.
+	sided = conformance.MinHolds | conformance.Notes
+	// joined is what several locks lack that are used as one.
+	joined = sided | conformance.Moves | conformance.Sets
+)
+
 // kinds returns the primitives that make sense on a site.
 func (s *site) kinds() []kind {
 	if s.nodes {
-		return []kind{{name: "redlock", make: quorum, quiet: true, lacks: conformance.Moves}}
+		return []kind{{name: "redlock", make: quorum, quiet: true, lacks: sided | conformance.Moves}}
 	}
 	all := []kind{
 		{name: "rlock", make: reentrant},
-		{name: "write", make: writing},
-		{name: "read", make: reading, rival: writing, lacks: conformance.Exclusion | conformance.Fencing},
-		{name: "fairlock", make: fair},
-		{name: "multilock", names: 2, make: several("%:a", "%:b")},
-		{name: "semaphore", make: permit, lacks: conformance.Reentry | conformance.Fencing | conformance.Knowledge},
+		{name: "write", make: writing, lacks: sided},
+		{name: "read", make: reading, rival: writing, lacks: sided | conformance.Exclusion | conformance.Fencing},
+		{name: "fairlock", make: fair, lacks: conformance.MinHolds},
+		{name: "multilock", names: 2, make: several("%:a", "%:b"), lacks: joined},
+		{name: "semaphore", make: permit, lacks: numbers.PermitLacks},
 	}
 	if s.cluster != nil { // elsewhere one script takes them anyway
-		all = append(all, kind{name: "multilock in one slot", names: 2, make: several("{%}:a", "{%}:b")})
+		all = append(all, kind{
+			name: "multilock in one slot", names: 2, make: several("{%}:a", "{%}:b"), lacks: joined,
+		})
 	}
 	return all
 }
@@ -102,27 +112,5 @@ func (s set) Held(ctx context.Context) (rlock.Hold, error) {
 // permit is a semaphore of one permit.
 func permit(p *process, name string, opts ...rlock.Option) conformance.Lock {
 	p.keep(name)
-	return one{semaphore.New(p.client, name, opts...)}
-}
-
-type one struct{ *semaphore.Semaphore }
-
-func (o one) Lock(ctx context.Context) (context.Context, func() error, error) {
-	return o.Acquire(ctx, 1)
-}
-
-func (o one) TryLock(ctx context.Context) (context.Context, func() error, error) {
-	return o.TryAcquire(ctx, 1)
-}
-
-func (o one) Do(ctx context.Context, fn func(ctx context.Context) error) error {
-	return o.Semaphore.Do(ctx, 1, fn)
-}
-
-// Held knows no more than the context does: permits are not looked up.
-func (o one) Held(ctx context.Context) (rlock.Hold, error) {
-	if cause := context.Cause(ctx); cause != nil {
-		return rlock.Hold{}, cause
-	}
-	return rlock.Hold{}, rlock.ErrNotHeld
+	return numbers.Permit{Semaphore: semaphore.New(p.client, name, opts...)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/memstore"
 	"github.com/holdfast-go/holdfast/internal/redisclient"
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance/numbers"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/rwlock"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // Numbers that nobody holds are counted and waited for without Redis.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	conformance.RunNumbersVirtually(t, func(t testing.TB) (clients conformance.Clients) {
+	numbers.RunVirtually(t, func(t testing.TB) (clients numbers.Clients) {
 		server := memstore.NewServer(nil)
 		t.Cleanup(server.Close)
 		for i := range clients {
@@ -49,7 +50,7 @@ func permit(client, keeper *rlock.Client, name string, opts ...rlock.Option) con
 	if err := semaphore.New(keeper, name).SetCapacity(context.Background(), 1); err != nil {
 		panic(err)
 	}
-	return conformance.Permit{Semaphore: semaphore.New(client, name, opts...)}
+	return numbers.Permit{Semaphore: semaphore.New(client, name, opts...)}
 }
 
 func reentrant(client, _ *rlock.Client, name string, opts ...rlock.Option) conformance.Lock {
@@ -67,14 +68,14 @@ func TestConformance(t *testing.T) {
 	for name, direct := range map[string]bool{"direct": true, "in goroutines": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Run("reentrant", func(t *testing.T) { conform(t, direct, [2]handle{reentrant, reentrant}, 0) })
-			t.Run("fair", func(t *testing.T) { conform(t, direct, [2]handle{fair, fair}, 0) })
-			t.Run("write", func(t *testing.T) { conform(t, direct, [2]handle{writeSide, writeSide}, 0) })
-			t.Run("permit", func(t *testing.T) {
-				conform(t, direct, [2]handle{permit, permit},
-					conformance.Reentry|conformance.Fencing|conformance.Knowledge)
+			t.Run("fair", func(t *testing.T) { conform(t, direct, [2]handle{fair, fair}, conformance.MinHolds) })
+			t.Run("write", func(t *testing.T) {
+				conform(t, direct, [2]handle{writeSide, writeSide}, conformance.MinHolds|conformance.Notes)
 			})
+			t.Run("permit", func(t *testing.T) { conform(t, direct, [2]handle{permit, permit}, numbers.PermitLacks) })
 			t.Run("read", func(t *testing.T) {
-				conform(t, direct, [2]handle{readSide, writeSide}, conformance.Exclusion|conformance.Fencing)
+				conform(t, direct, [2]handle{readSide, writeSide},
+					conformance.Exclusion|conformance.Fencing|conformance.MinHolds|conformance.Notes)
 			})
 		})
 	}

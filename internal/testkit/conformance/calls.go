@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var calls = []contract{
@@ -22,18 +22,18 @@ var errWork = errors.New("the work failed")
 
 func doReturnsTheError(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
+	l := lab.Lock(0, n)
 	var inside context.Context
-	err := lock.Do(within(t), func(ctx context.Context) error {
+	err := l.Do(within(t), func(ctx context.Context) error {
 		inside = ctx
 		busy(t, lab.Lock(1, n), "inside Do")
 		return errWork
 	})
 	require.ErrorIs(t, err, errWork)
 	only(t, err, nil)
-	require.ErrorIs(t, context.Cause(inside), rlock.ErrReleased)
+	require.ErrorIs(t, context.Cause(inside), lock.ErrReleased)
 	free(t, lab.Lock(1, n))
-	require.NoError(t, lock.Do(within(t), func(context.Context) error { return nil }))
+	require.NoError(t, l.Do(within(t), func(context.Context) error { return nil }))
 }
 
 func doReleasesOnPanic(t *testing.T, lab Lab) {
@@ -62,12 +62,12 @@ func doReleasesOnGoexit(t *testing.T, lab Lab) {
 func doDoesNotCall(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
-	err := answered(func(d time.Duration) error {
-		return lab.Lock(1, n, rlock.MaxWait(d)).Do(within(t), func(context.Context) error {
+	err := Answered(func(d time.Duration) error {
+		return lab.Lock(1, n, lock.MaxWait(d)).Do(within(t), func(context.Context) error {
 			t.Error("the function was called without the lock")
 			return nil
 		})
 	})
-	only(t, err, rlock.ErrBusy)
+	only(t, err, lock.ErrBusy)
 	require.NoError(t, unlock())
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var closing = []contract{
@@ -16,36 +16,36 @@ var closing = []contract{
 
 func closeRefuses(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	free(t, lock)
+	l := lab.Lock(0, n)
+	free(t, l)
 	require.NoError(t, lab.Close(0), "nothing was held")
 	ctx := within(t)
 	tries := []func(context.Context) (context.Context, func() error, error){
-		lock.Lock, lock.TryLock, lab.Lock(0, name(t)).Lock,
+		l.Lock, l.TryLock, lab.Lock(0, name(t)).Lock,
 	}
 	sendsNothing(t, lab, func() {
 		for _, try := range tries {
 			same, unlock, err := try(ctx)
-			only(t, err, rlock.ErrClosed)
+			only(t, err, lock.ErrClosed)
 			refused(t, ctx, same, unlock)
 		}
-		only(t, lock.Do(ctx, func(context.Context) error { return nil }), rlock.ErrClosed)
+		only(t, l.Do(ctx, func(context.Context) error { return nil }), lock.ErrClosed)
 	}, "the client is closed")
 	free(t, lab.Lock(1, n))
 }
 
 func closeReleases(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	held, unlock := take(t, within(t), lock)
+	l := lab.Lock(0, n)
+	held, unlock := take(t, within(t), l)
 	err := lab.Close(0)
 	require.ErrorContains(t, err, n, "the error names what was still held")
-	require.ErrorIs(t, context.Cause(held), rlock.ErrClosed)
+	require.ErrorIs(t, context.Cause(held), lock.ErrClosed)
 	free(t, lab.Lock(1, n))
-	_, err = lock.Held(held)
-	require.ErrorIs(t, err, rlock.ErrClosed)
-	only(t, unlock(), rlock.ErrClosed)
-	only(t, unlock(), rlock.ErrNotHeld)
+	_, err = l.Held(held)
+	require.ErrorIs(t, err, lock.ErrClosed)
+	only(t, unlock(), lock.ErrClosed)
+	only(t, unlock(), lock.ErrNotHeld)
 	require.NoError(t, lab.Close(0), "a second Close does nothing")
 }
 
@@ -64,7 +64,7 @@ func closeEndsWaits(t *testing.T, lab Lab) {
 	busy(t, lab.Lock(0, n), "another client holds it")
 	require.NoError(t, lab.Close(0))
 	for range waiters {
-		only(t, await(t, results, "a waiter learns of Close"), rlock.ErrClosed)
+		only(t, await(t, results, "a waiter learns of Close"), lock.ErrClosed)
 	}
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // limit bounds every wait for something that must happen. Nothing is measured against it.
@@ -23,41 +23,22 @@ const (
 
 // Lock is the subject of the suite: a lock, and what is known of a hold without asking the store.
 type Lock interface {
-	rlock.Locker
-	Held(ctx context.Context) (rlock.Hold, error)
+	lock.Locker
+	Held(ctx context.Context) (lock.Hold, error)
 }
-
-// Lacks says what a kind of lock cannot do; the suite skips the cases that need it.
-type Lacks uint
-
-const (
-	// Reentry: a Lock with the context of a live hold waits like any other.
-	Reentry Lacks = 1 << iota
-	// Fencing: holds have no tokens of their own (readers, permits).
-	Fencing
-	// Knowledge: Held returns nothing useful.
-	Knowledge
-	// Tries: TryLock may be busy although nobody holds the lock (a fair lock whose queue is not empty).
-	Tries
-	// Options: MinHold, Grace and NonReentrant have no effect, and are not refused.
-	Options
-	// Exclusion: holds of client 0 do not exclude one another (readers); client 1 excludes all of them.
-	Exclusion
-	// Moves: Export refuses holds.
-	Moves
-)
 
 // Lab is what one case uses.
 type Lab struct {
 	// Lock makes a handle on the lock of that name. Client is 0 or 1.
-	Lock func(client int, name string, opts ...rlock.Option) Lock
+	Lock func(client int, name string, opts ...lock.Option) Lock
 	// Close closes a client. The lab closes both at the end of the test in any case.
 	Close func(client int) error
 	// Sent counts what the clients have sent so far, in any unit.
 	Sent func() int64
-	// Lease is the lease of both clients, as the case requested.
-	Lease time.Duration
-	Lacks Lacks
+	// Lease is the lease of both clients: the one that the case requested, or the next that the store keeps.
+	Lease  time.Duration
+	Leases Leases
+	Lacks  Lacks
 }
 
 type contract struct {
@@ -66,7 +47,8 @@ type contract struct {
 	check func(t *testing.T, lab Lab)
 }
 
-// Run checks the whole contract except what the lock lacks. Open makes a lab whose clients have that lease.
+// Run checks the whole contract except what the lock lacks, which it logs. Open makes a lab whose clients have that
+// lease, or the next longer one that the store keeps: see [Leases.Fit].
 func Run(t *testing.T, open func(t testing.TB, lease time.Duration) Lab) {
 	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
 }
@@ -79,17 +61,23 @@ func RunVirtually(t *testing.T, open func(t testing.TB, lease time.Duration) Lab
 func run(
 	t *testing.T, open func(t testing.TB, lease time.Duration) Lab, in func(*testing.T, func(*testing.T)),
 ) {
+	var found limits
+	t.Cleanup(func() { found.tell(t) }) // after all cases, which run in parallel
 	for _, part := range []struct {
 		lease     time.Duration
 		contracts []contract
 	}{
 		{calm, exclusion}, {calm, levels}, {calm, contexts}, {calm, calls}, {brief, periods}, {calm, closing},
+		{calm, several}, {calm, refusals},
 	} {
 		for _, c := range part.contracts {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				in(t, func(t *testing.T) {
-					if lab := open(t, part.lease); lab.Lacks&c.needs == 0 {
+					lab := open(t, part.lease)
+					found.add(lab)
+					require.Equal(t, lab.Leases.Fit(part.lease), lab.Lease, "the lease of the lab")
+					if lab.Lacks&c.needs == 0 {
 						c.check(t, lab)
 					}
 				})
@@ -109,7 +97,7 @@ func within(t *testing.T) context.Context {
 }
 
 // take locks, and fails the test if Lock fails.
-func take(t *testing.T, ctx context.Context, l rlock.Locker) (context.Context, func() error) {
+func take(t *testing.T, ctx context.Context, l lock.Locker) (context.Context, func() error) {
 	t.Helper()
 	held, unlock, err := l.Lock(ctx)
 	require.NoError(t, err)
@@ -118,16 +106,16 @@ func take(t *testing.T, ctx context.Context, l rlock.Locker) (context.Context, f
 }
 
 // busy asserts that the lock is held by a hold that a fresh context does not carry.
-func busy(t *testing.T, l rlock.Locker, why string) {
+func busy(t *testing.T, l lock.Locker, why string) {
 	t.Helper()
 	ctx := within(t)
 	same, unlock, err := l.TryLock(ctx)
-	require.ErrorIs(t, err, rlock.ErrBusy, why)
+	require.ErrorIs(t, err, lock.ErrBusy, why)
 	refused(t, ctx, same, unlock)
 }
 
 // free asserts that a fresh context can take the lock at once.
-func free(t *testing.T, l rlock.Locker) {
+func free(t *testing.T, l lock.Locker) {
 	t.Helper()
 	_, unlock, err := l.TryLock(within(t))
 	require.NoError(t, err, "the lock should be free")
@@ -136,17 +124,17 @@ func free(t *testing.T, l rlock.Locker) {
 
 // soonFree asserts that the lock becomes free. A wait that ended may have had an attempt under way, which
 // holds the lock until it has given it back.
-func soonFree(t *testing.T, l rlock.Locker) {
+func soonFree(t *testing.T, l lock.Locker) {
 	t.Helper()
 	_, unlock := take(t, within(t), l)
 	require.NoError(t, unlock())
 }
 
-// answered makes a wait end after d, and repeats it with twice that while it ended before Redis had answered
+// Answered makes a wait end after d, and repeats it with twice that while it ended before the store had answered
 // at all: that is ErrUnavailable, as it should be, and no case is about it.
-func answered(wait func(d time.Duration) error) error {
+func Answered(wait func(d time.Duration) error) error {
 	for d := 100 * time.Millisecond; ; d *= 2 {
-		if err := wait(d); !errors.Is(err, rlock.ErrUnavailable) || d > limit {
+		if err := wait(d); !errors.Is(err, lock.ErrUnavailable) || d > limit {
 			return err
 		}
 	}
@@ -174,15 +162,15 @@ func refused(t *testing.T, given, got context.Context, unlock func() error) {
 	t.Helper()
 	require.True(t, given == got, "an error returns the context that was given")
 	require.True(t, unlock != nil, "an error returns an unlock")
-	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+	require.ErrorIs(t, unlock(), lock.ErrNotHeld)
 }
 
 // only asserts that err matches want and nothing else of the vocabulary.
 func only(t *testing.T, err, want error) {
 	t.Helper()
 	for _, word := range []error{
-		rlock.ErrBusy, rlock.ErrNotHeld, rlock.ErrLost, rlock.ErrReleased, rlock.ErrClosed,
-		rlock.ErrUnavailable, rlock.ErrUnconfirmed, rlock.ErrKeyConflict,
+		lock.ErrBusy, lock.ErrNotHeld, lock.ErrLost, lock.ErrReleased, lock.ErrClosed,
+		lock.ErrUnavailable, lock.ErrUnconfirmed, lock.ErrKeyConflict,
 	} {
 		if word == want {
 			require.ErrorIs(t, err, word)

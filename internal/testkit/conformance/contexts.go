@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var contexts = []contract{
@@ -23,8 +23,8 @@ var errReason = errors.New("the caller's reason")
 
 // Nothing is sent, even for a lock that ctx carries.
 func overBefore(t *testing.T, lab Lab) {
-	lock := lab.Lock(0, name(t))
-	free(t, lock) // connections are made, scripts are known
+	l := lab.Lock(0, name(t))
+	free(t, l) // connections are made, what the client does once is done
 	parent, cancel := context.WithCancelCause(within(t))
 	cancel(errReason)
 	expired, stop := context.WithDeadline(within(t), time.Unix(0, 0))
@@ -38,7 +38,7 @@ func overBefore(t *testing.T, lab Lab) {
 	} {
 		sendsNothing(t, lab, func() {
 			for _, try := range []func(context.Context) (context.Context, func() error, error){
-				lock.Lock, lock.TryLock,
+				l.Lock, l.TryLock,
 			} {
 				same, unlock, err := try(c.ctx)
 				for _, cause := range c.causes {
@@ -47,7 +47,7 @@ func overBefore(t *testing.T, lab Lab) {
 				only(t, err, nil)
 				refused(t, c.ctx, same, unlock)
 			}
-			err := lock.Do(c.ctx, func(context.Context) error {
+			err := l.Do(c.ctx, func(context.Context) error {
 				t.Error("the function was called without the lock")
 				return nil
 			})
@@ -62,26 +62,26 @@ func endedWait(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
 	for client := range 2 {
-		lock := lab.Lock(client, n)
-		err := answered(func(d time.Duration) error {
+		l := lab.Lock(client, n)
+		err := Answered(func(d time.Duration) error {
 			late, stop := context.WithTimeout(within(t), d)
 			defer stop()
-			same, nothing, err := lock.Lock(late)
+			same, nothing, err := l.Lock(late)
 			refused(t, late, same, nothing)
 			return err
 		})
-		only(t, err, rlock.ErrBusy)
+		only(t, err, lock.ErrBusy)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
-		err = answered(func(d time.Duration) error {
+		err = Answered(func(d time.Duration) error {
 			ctx, cancel := context.WithCancelCause(within(t))
 			timer := time.AfterFunc(d, func() { cancel(errReason) })
 			defer timer.Stop()
-			same, nothing, err := lock.Lock(ctx)
+			same, nothing, err := l.Lock(ctx)
 			refused(t, ctx, same, nothing)
 			return err
 		})
-		only(t, err, rlock.ErrBusy)
+		only(t, err, lock.ErrBusy)
 		require.ErrorIs(t, err, context.Canceled)
 		require.ErrorIs(t, err, errReason)
 	}
@@ -94,17 +94,17 @@ func endedByMaxWait(t *testing.T, lab Lab) {
 	n := name(t)
 	_, unlock := take(t, within(t), lab.Lock(0, n))
 	for client := range 2 {
-		err := answered(func(d time.Duration) error {
+		err := Answered(func(d time.Duration) error {
 			ctx := within(t)
-			same, nothing, err := lab.Lock(client, n, rlock.MaxWait(d)).Lock(ctx)
+			same, nothing, err := lab.Lock(client, n, lock.MaxWait(d)).Lock(ctx)
 			refused(t, ctx, same, nothing)
 			return err
 		})
-		only(t, err, rlock.ErrBusy)
+		only(t, err, lock.ErrBusy)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 	}
 	require.NoError(t, unlock())
-	held, unlock := take(t, within(t), lab.Lock(1, n, rlock.MaxWait(limit)))
+	held, unlock := take(t, within(t), lab.Lock(1, n, lock.MaxWait(limit)))
 	far, _ := held.Deadline()
 	require.Greater(t, time.Until(far), time.Duration(0))
 	require.NoError(t, held.Err(), "MaxWait limits the wait and not the work")
@@ -137,19 +137,19 @@ func endsWithReleased(t *testing.T, lab Lab) {
 	child, cancel := context.WithCancel(held)
 	defer cancel()
 	require.NoError(t, unlock())
-	require.ErrorIs(t, context.Cause(held), rlock.ErrReleased, "it is over when unlock returns")
-	require.ErrorIs(t, ended(t, child), rlock.ErrReleased)
+	require.ErrorIs(t, context.Cause(held), lock.ErrReleased, "it is over when unlock returns")
+	require.ErrorIs(t, ended(t, child), lock.ErrReleased)
 	require.ErrorIs(t, held.Err(), context.Canceled)
 	require.NoError(t, ctx.Err(), "the outer context goes on")
 }
 
 func heldKnows(t *testing.T, lab Lab) {
 	n := name(t)
-	lock, other := lab.Lock(0, n), lab.Lock(0, name(t))
+	l, other := lab.Lock(0, n), lab.Lock(0, name(t))
 	ctx := within(t)
-	_, err := lock.Held(ctx)
-	only(t, err, rlock.ErrNotHeld)
-	held, unlock := take(t, ctx, lock)
+	_, err := l.Held(ctx)
+	only(t, err, lock.ErrNotHeld)
+	held, unlock := take(t, ctx, l)
 	sendsNothing(t, lab, func() {
 		hold, err := lab.Lock(0, n).Held(held)
 		require.NoError(t, err)
@@ -158,11 +158,11 @@ func heldKnows(t *testing.T, lab Lab) {
 		require.True(t, hold.ValidUntil.After(time.Now()))
 		require.True(t, hold.ValidUntil.Before(time.Now().Add(lab.Lease)))
 		_, err = other.Held(held)
-		only(t, err, rlock.ErrNotHeld)
+		only(t, err, lock.ErrNotHeld)
 		_, err = lab.Lock(1, n).Held(held)
-		only(t, err, rlock.ErrNotHeld)
+		only(t, err, lock.ErrNotHeld)
 	}, "Held asks nobody")
 	require.NoError(t, unlock())
-	_, err = lock.Held(held)
-	only(t, err, rlock.ErrNotHeld)
+	_, err = l.Held(held)
+	only(t, err, lock.ErrNotHeld)
 }

@@ -1,5 +1,5 @@
 // Package conformance is the contract of a lock of this module, as a test suite: what every caller of
-// an [rlock.Locker] may rely on, whichever package made it.
+// a [lock.Locker] may rely on, whichever package made it.
 //
 // A package of locks runs it on its own locks:
 //
@@ -33,5 +33,17 @@
 //
 // Time: a hold is renewed as long as it is held; a fixed lease ends on time.
 //
-// A lock that cannot do all of that says so in [Lab.Lacks], and the cases concerned are skipped.
+// Others: package multilock takes several of them as one, and package leader tells who holds one.
+//
+// # What a lock lacks
+//
+// A lock that cannot do all of that says so in [Lab.Lacks], and the cases concerned are skipped. A store that keeps
+// only some leases says so in [Lab.Leases], and every case has leases that it keeps. The suite logs both, once:
+//
+//	lacks: tries, export, leases below 5s, leases between multiples of 1s
+//
+// What a lock lacks it refuses with a *lock.ArgumentError, and sends nothing: there are cases of that, too.
+//
+// The package imports no client of a database, so that a lock on any store runs it. Package onredis makes clients on
+// Redis for labs, and package numbers is the contract of what is counted.
 package conformance

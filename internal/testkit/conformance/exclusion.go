@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var exclusion = []contract{
@@ -83,7 +83,7 @@ func tryLockOfABusyLock(t *testing.T, lab Lab) {
 	for client := range 2 {
 		ctx := within(t)
 		same, nothing, err := lab.Lock(client, n).TryLock(ctx)
-		only(t, err, rlock.ErrBusy)
+		only(t, err, lock.ErrBusy)
 		require.NoError(t, ctx.Err())
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		refused(t, ctx, same, nothing)
@@ -102,7 +102,7 @@ func differentNames(t *testing.T, lab Lab) {
 		require.NoError(t, err, "the inner lock hides the outer one's hold")
 	}
 	require.NoError(t, unlockA(), "the outer one first: order does not matter")
-	require.ErrorIs(t, context.Cause(inB), rlock.ErrReleased, "the inner context is a child")
+	require.ErrorIs(t, context.Cause(inB), lock.ErrReleased, "the inner context is a child")
 	busy(t, b, "the hold of the inner lock is not over with its context")
 	free(t, a)
 	require.NoError(t, unlockB())
@@ -144,10 +144,10 @@ func tokensGrow(t *testing.T, lab Lab) {
 	var all sync.WaitGroup
 	for worker := range workers {
 		all.Go(func() {
-			lock := lab.Lock(worker%2, n)
+			l := lab.Lock(worker%2, n)
 			for range rounds {
-				err := lock.Do(ctx, func(ctx context.Context) error {
-					held, err := lock.Held(ctx)
+				err := l.Do(ctx, func(ctx context.Context) error {
+					held, err := l.Held(ctx)
 					if err == nil && held.Fence <= last {
 						t.Errorf("token %d after %d", held.Fence, last)
 					}

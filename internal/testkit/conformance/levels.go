@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var levels = []contract{
@@ -32,16 +32,16 @@ func oneMoreLevel(t *testing.T, lab Lab) {
 	n := name(t)
 	ctx := within(t)
 	var unlocks []func() error
-	var first rlock.Hold
+	var first lock.Hold
 	for depth := 1; depth <= 4; depth++ {
-		lock := lab.Lock(0, n) // another handle each time: only the name counts
-		enter := lock.Lock
+		l := lab.Lock(0, n) // another handle each time: only the name counts
+		enter := l.Lock
 		if depth%2 == 0 {
-			enter = lock.TryLock
+			enter = l.TryLock
 		}
 		held, unlock, err := enter(ctx)
 		require.NoError(t, err)
-		hold, err := lock.Held(held)
+		hold, err := l.Held(held)
 		require.NoError(t, err)
 		require.Equal(t, depth, hold.Count)
 		if depth == 1 {
@@ -60,10 +60,10 @@ func oneMoreLevel(t *testing.T, lab Lab) {
 
 func anyOrder(t *testing.T, lab Lab) {
 	n := name(t)
-	lock, other := lab.Lock(0, n), lab.Lock(1, n)
-	outer, unlockOuter := take(t, within(t), lock)
-	_, unlockOne := take(t, outer, lock)
-	_, unlockTwo := take(t, outer, lock)
+	l, other := lab.Lock(0, n), lab.Lock(1, n)
+	outer, unlockOuter := take(t, within(t), l)
+	_, unlockOne := take(t, outer, l)
+	_, unlockTwo := take(t, outer, l)
 	for _, unlock := range []func() error{unlockOuter, unlockTwo} {
 		require.NoError(t, unlock())
 		busy(t, other, "a level is left")
@@ -74,20 +74,20 @@ func anyOrder(t *testing.T, lab Lab) {
 
 func secondUnlock(t *testing.T, lab Lab) {
 	n := name(t)
-	lock, other := lab.Lock(0, n), lab.Lock(1, n)
-	outer, unlockOuter := take(t, within(t), lock)
-	inner, unlockInner := take(t, outer, lock)
+	l, other := lab.Lock(0, n), lab.Lock(1, n)
+	outer, unlockOuter := take(t, within(t), l)
+	inner, unlockInner := take(t, outer, l)
 	require.NoError(t, unlockInner())
-	require.ErrorIs(t, ended(t, inner), rlock.ErrReleased)
+	require.ErrorIs(t, ended(t, inner), lock.ErrReleased)
 	for range 3 {
-		only(t, unlockInner(), rlock.ErrNotHeld)
+		only(t, unlockInner(), lock.ErrNotHeld)
 	}
 	require.NoError(t, outer.Err(), "the outer level is untouched")
 	busy(t, other, "the outer level is untouched")
-	_, again := take(t, outer, lock)
+	_, again := take(t, outer, l)
 	require.NoError(t, again())
 	require.NoError(t, unlockOuter())
-	only(t, unlockOuter(), rlock.ErrNotHeld)
+	only(t, unlockOuter(), lock.ErrNotHeld)
 	free(t, other)
 }
 
@@ -107,7 +107,7 @@ func unlocksAtOneTime(t *testing.T, lab Lab) {
 			freed++
 			continue
 		}
-		only(t, err, rlock.ErrNotHeld)
+		only(t, err, lock.ErrNotHeld)
 	}
 	require.Equal(t, 1, freed)
 	free(t, lab.Lock(1, n))
@@ -129,7 +129,7 @@ func unlockElsewhere(t *testing.T, lab Lab) {
 	}()
 	h := await(t, made, "the lock is held")
 	require.NoError(t, h.unlock())
-	require.ErrorIs(t, ended(t, h.ctx), rlock.ErrReleased)
+	require.ErrorIs(t, ended(t, h.ctx), lock.ErrReleased)
 	free(t, lab.Lock(1, n))
 }
 
@@ -147,11 +147,11 @@ func unlockAfterTheEnd(t *testing.T, lab Lab) {
 // etcd's #22082: a stale unlock that names only the owner frees the owner's next hold.
 func unlockOfThePast(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	_, old := take(t, within(t), lock)
+	l := lab.Lock(0, n)
+	_, old := take(t, within(t), l)
 	require.NoError(t, old())
-	next, unlock := take(t, within(t), lock)
-	only(t, old(), rlock.ErrNotHeld)
+	next, unlock := take(t, within(t), l)
+	only(t, old(), lock.ErrNotHeld)
 	require.NoError(t, next.Err())
 	busy(t, lab.Lock(1, n), "the next hold of the same handle stands")
 	require.NoError(t, unlock())
@@ -183,18 +183,18 @@ func insideTogether(t *testing.T, lab Lab) {
 
 func withoutHolds(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	held, unlock := take(t, within(t), lock)
-	stranger := rlock.WithoutHolds(held)
-	_, err := lock.Held(stranger)
-	require.ErrorIs(t, err, rlock.ErrNotHeld)
-	_, _, err = lock.TryLock(stranger)
-	require.ErrorIs(t, err, rlock.ErrBusy, "without the hold one queues like everybody else")
+	l := lab.Lock(0, n)
+	held, unlock := take(t, within(t), l)
+	stranger := lock.WithoutHolds(held)
+	_, err := l.Held(stranger)
+	require.ErrorIs(t, err, lock.ErrNotHeld)
+	_, _, err = l.TryLock(stranger)
+	require.ErrorIs(t, err, lock.ErrBusy, "without the hold one queues like everybody else")
 
 	in := make(chan error, 1)
 	long := context.WithoutCancel(stranger)
 	go func() {
-		_, unlock, err := lock.Lock(long)
+		_, unlock, err := l.Lock(long)
 		if err == nil {
 			err = unlock()
 		}
@@ -206,9 +206,9 @@ func withoutHolds(t *testing.T, lab Lab) {
 
 func withoutCancel(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	held, unlock := take(t, within(t), lock)
-	_, inner := take(t, context.WithoutCancel(held), lock)
+	l := lab.Lock(0, n)
+	held, unlock := take(t, within(t), l)
+	_, inner := take(t, context.WithoutCancel(held), l)
 	require.NoError(t, inner())
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))
@@ -217,29 +217,29 @@ func withoutCancel(t *testing.T, lab Lab) {
 // A handle that is not reentrant refuses the context of a hold, sends nothing and leaves the hold as it is.
 func nonReentrant(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n, rlock.NonReentrant())
-	held, unlock := take(t, within(t), lock)
+	l := lab.Lock(0, n, lock.NonReentrant())
+	held, unlock := take(t, within(t), l)
 	sendsNothing(t, lab, func() {
-		for _, enter := range []func(context.Context) (context.Context, func() error, error){lock.Lock, lock.TryLock} {
+		for _, enter := range []func(context.Context) (context.Context, func() error, error){l.Lock, l.TryLock} {
 			same, nothing, err := enter(context.WithoutCancel(held))
-			var entered *rlock.ReentryError
+			var entered *lock.ReentryError
 			require.True(t, errors.As(err, &entered), "%v", err)
 			only(t, err, nil)
 			require.NotEmpty(t, entered.Place)
-			require.ErrorIs(t, nothing(), rlock.ErrNotHeld)
+			require.ErrorIs(t, nothing(), lock.ErrNotHeld)
 			require.NoError(t, same.Err())
 		}
-		err := lock.Do(held, func(context.Context) error {
+		err := l.Do(held, func(context.Context) error {
 			t.Error("the work is done all the same")
 			return nil
 		})
-		var entered *rlock.ReentryError
+		var entered *lock.ReentryError
 		require.True(t, errors.As(err, &entered), "%v", err)
 	}, "a call that is refused")
 	require.NoError(t, held.Err())
 	busy(t, lab.Lock(1, n), "it is held as before")
 	require.NoError(t, unlock())
-	again, unlock := take(t, within(t), lock)
+	again, unlock := take(t, within(t), l)
 	require.NoError(t, again.Err())
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))
@@ -253,38 +253,36 @@ type mover interface {
 
 func movesOnce(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n)
-	m, moves := lock.(mover)
-	if !moves {
-		return
-	}
-	held, unlock := take(t, within(t), lock)
-	hold, err := lock.Held(held)
+	l := lab.Lock(0, n)
+	m, moves := l.(mover)
+	require.True(t, moves, "a lock without Export and Import lacks Moves")
+	held, unlock := take(t, within(t), l)
+	hold, err := l.Held(held)
 	require.NoError(t, err)
 	token, err := m.Export(held)
 	require.NoError(t, err)
-	require.ErrorIs(t, ended(t, held), rlock.ErrReleased)
-	require.ErrorIs(t, unlock(), rlock.ErrNotHeld)
+	require.ErrorIs(t, ended(t, held), lock.ErrReleased)
+	require.ErrorIs(t, unlock(), lock.ErrNotHeld)
 	busy(t, lab.Lock(1, n), "nobody has it, and it is held")
 
 	for what, made := range madeUp(t, token, hold.ID) {
 		ctx := within(t)
 		same, nothing, err := m.Import(ctx, made)
-		var bad *rlock.ArgumentError
+		var bad *lock.ArgumentError
 		if !errors.As(err, &bad) {
-			only(t, err, rlock.ErrNotHeld)
+			only(t, err, lock.ErrNotHeld)
 		}
 		refused(t, ctx, same, nothing)
 		busy(t, lab.Lock(1, n), what)
 	}
 	moved, unlock, err := m.Import(within(t), token)
 	require.NoError(t, err)
-	again, err := lock.Held(moved)
+	again, err := l.Held(moved)
 	require.NoError(t, err)
 	require.Equal(t, hold.Fence, again.Fence)
 	require.True(t, hold.ID != again.ID, "what the exporter sent late cannot touch it")
 	_, _, err = m.Import(within(t), token)
-	only(t, err, rlock.ErrNotHeld)
+	only(t, err, lock.ErrNotHeld)
 	require.NoError(t, moved.Err())
 	require.NoError(t, unlock())
 	free(t, lab.Lock(1, n))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 var periods = []contract{
@@ -16,7 +16,7 @@ var periods = []contract{
 	{"AHoldIsRenewedAfterItsContextEnded", 0, renewedAfterTheEnd},
 	{"AFixedLeaseEnds", 0, fixedLeaseEnds},
 	{"MaxHoldEnds", 0, maxHoldEnds},
-	{"MinHoldKeepsTheLockOrIsRefused", Options, minHoldKeeps},
+	{"MinHoldKeepsTheLock", Options | MinHolds, minHoldKeeps},
 	{"GraceEndsAHoldBeforeItsValidity", Options | Knowledge, graceEndsEarly},
 	{"DoJoinsTheErrors", 0, doJoinsTheErrors},
 }
@@ -25,8 +25,8 @@ var periods = []contract{
 func renewedBeyond(t *testing.T, lab Lab) {
 	n := name(t)
 	held, unlock := take(t, within(t), lab.Lock(0, n))
-	_, _, err := lab.Lock(1, n, rlock.MaxWait(3*lab.Lease)).Lock(within(t))
-	only(t, err, rlock.ErrBusy)
+	_, _, err := lab.Lock(1, n, lock.MaxWait(3*lab.Lease)).Lock(within(t))
+	only(t, err, lock.ErrBusy)
 	require.NoError(t, held.Err())
 	require.NoError(t, unlock())
 	soonFree(t, lab.Lock(1, n))
@@ -38,8 +38,8 @@ func renewedAfterTheEnd(t *testing.T, lab Lab) {
 	ctx, cancel := context.WithCancel(within(t))
 	_, unlock := take(t, ctx, lab.Lock(0, n))
 	cancel()
-	_, _, err := lab.Lock(1, n, rlock.MaxWait(2*lab.Lease)).Lock(within(t))
-	only(t, err, rlock.ErrBusy)
+	_, _, err := lab.Lock(1, n, lock.MaxWait(2*lab.Lease)).Lock(within(t))
+	only(t, err, lock.ErrBusy)
 	require.NoError(t, unlock())
 	soonFree(t, lab.Lock(1, n))
 }
@@ -47,41 +47,35 @@ func renewedAfterTheEnd(t *testing.T, lab Lab) {
 // The waiter gets the lock when the lease has ended, and by then the holder knows.
 func fixedLeaseEnds(t *testing.T, lab Lab) {
 	n := name(t)
-	held, unlock := take(t, within(t), lab.Lock(0, n, rlock.FixedLease(lab.Lease)))
+	held, unlock := take(t, within(t), lab.Lock(0, n, lock.FixedLease(lab.Lease)))
 	_, next := take(t, within(t), lab.Lock(1, n))
-	loss(t, context.Cause(held), rlock.LossExpired)
-	loss(t, unlock(), rlock.LossExpired)
-	only(t, unlock(), rlock.ErrNotHeld)
+	loss(t, context.Cause(held), lock.LossExpired)
+	loss(t, unlock(), lock.LossExpired)
+	only(t, unlock(), lock.ErrNotHeld)
 	require.NoError(t, next(), "a lost hold's unlock leaves the next holder alone")
 }
 
 func maxHoldEnds(t *testing.T, lab Lab) {
 	n := name(t)
-	held, unlock := take(t, within(t), lab.Lock(0, n, rlock.MaxHold(lab.Lease/4)))
+	held, unlock := take(t, within(t), lab.Lock(0, n, lock.MaxHold(lab.Lease/4)))
 	_, next := take(t, within(t), lab.Lock(1, n))
-	loss(t, context.Cause(held), rlock.LossMaxHold)
-	loss(t, unlock(), rlock.LossMaxHold)
+	loss(t, context.Cause(held), lock.LossMaxHold)
+	loss(t, unlock(), lock.LossMaxHold)
 	require.NoError(t, next())
 }
 
-// A lock either is kept after unlock, from its own process and the other one, or has no such option.
+// The lock is kept after unlock, from its own process and the other one.
 func minHoldKeeps(t *testing.T, lab Lab) {
 	n, least := name(t), 2*lab.Lease
 	began := time.Now()
-	held, unlock, err := lab.Lock(0, n, rlock.MinHold(least)).Lock(within(t))
-	var refused *rlock.ArgumentError
-	if errors.As(err, &refused) {
-		require.Equal(t, "MinHold", refused.Name)
-		return
-	}
-	require.NoError(t, err)
+	held, unlock := take(t, within(t), lab.Lock(0, n, lock.MinHold(least)))
 	require.NoError(t, unlock())
-	only(t, context.Cause(held), rlock.ErrReleased)
-	_, err = lab.Lock(0, n).Held(held)
-	only(t, err, rlock.ErrNotHeld)
+	only(t, context.Cause(held), lock.ErrReleased)
+	_, err := lab.Lock(0, n).Held(held)
+	only(t, err, lock.ErrNotHeld)
 	for client := range 2 {
 		_, _, err = lab.Lock(client, n).TryLock(within(t))
-		only(t, err, rlock.ErrBusy)
+		only(t, err, lock.ErrBusy)
 	}
 	_, next := take(t, within(t), lab.Lock(1, n))
 	require.True(t, time.Since(began) >= least, "the lock was free too early")
@@ -92,14 +86,14 @@ func minHoldKeeps(t *testing.T, lab Lab) {
 // The context ends before the validity, and nobody else has the lock until that is over, though it was unlocked.
 func graceEndsEarly(t *testing.T, lab Lab) {
 	n := name(t)
-	lock := lab.Lock(0, n, rlock.FixedLease(lab.Lease), rlock.Grace(lab.Lease/2))
-	held, unlock := take(t, within(t), lock)
-	hold, err := lock.Held(held)
+	l := lab.Lock(0, n, lock.FixedLease(lab.Lease), lock.Grace(lab.Lease/2))
+	held, unlock := take(t, within(t), l)
+	hold, err := l.Held(held)
 	require.NoError(t, err)
 	cause := ended(t, held)
-	loss(t, cause, rlock.LossExpired)
+	loss(t, cause, lock.LossExpired)
 	require.True(t, strings.Contains(cause.Error(), "Grace began"), "%v", cause)
-	loss(t, unlock(), rlock.LossExpired)
+	loss(t, unlock(), lock.LossExpired)
 	_, next := take(t, within(t), lab.Lock(1, n))
 	require.True(t, !time.Now().Before(hold.ValidUntil), "another had the lock before the validity was over")
 	require.NoError(t, next())
@@ -107,26 +101,26 @@ func graceEndsEarly(t *testing.T, lab Lab) {
 
 // The work failed and the lock was lost meanwhile: neither error hides the other, on one line.
 func doJoinsTheErrors(t *testing.T, lab Lab) {
-	lock := lab.Lock(0, name(t), rlock.FixedLease(lab.Lease))
-	err := lock.Do(within(t), func(ctx context.Context) error {
-		require.ErrorIs(t, ended(t, ctx), rlock.ErrLost)
+	l := lab.Lock(0, name(t), lock.FixedLease(lab.Lease))
+	err := l.Do(within(t), func(ctx context.Context) error {
+		require.ErrorIs(t, ended(t, ctx), lock.ErrLost)
 		return errWork
 	})
 	require.ErrorIs(t, err, errWork)
-	only(t, err, rlock.ErrLost)
+	only(t, err, lock.ErrLost)
 	require.NotContains(t, err.Error(), "\n")
 
-	err = lock.Do(within(t), func(ctx context.Context) error {
+	err = l.Do(within(t), func(ctx context.Context) error {
 		_ = ended(t, ctx)
 		return nil
 	})
-	only(t, err, rlock.ErrLost)
+	only(t, err, lock.ErrLost)
 }
 
-func loss(t *testing.T, err error, reason rlock.LossReason) {
+func loss(t *testing.T, err error, reason lock.LossReason) {
 	t.Helper()
-	only(t, err, rlock.ErrLost)
-	var lost *rlock.LostError
+	only(t, err, lock.ErrLost)
+	var lost *lock.LostError
 	require.True(t, errors.As(err, &lost), "%v", err)
 	require.Equal(t, reason, lost.Reason)
 	require.NotEmpty(t, lost.Name)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-go/holdfast/rlock"
+	"github.com/holdfast-go/holdfast/lock"
 )
 
 // rows are the situations: turns that are shorter, about as long and much longer than what a run of turns may take, and
@@ -31,12 +31,12 @@ var rows = []struct {
 // Shared tests how 2 and 4 clients of one goroutine each share a lock: nobody has more than ratio times the turns of
 // another one, and nobody waits for more than rounds turns of each of the others. Open makes a client of its own with a
 // handle on the lock of that name. The situations run at the same time, since they mostly wait.
-func Shared(t *testing.T, ratio, rounds int, open func(t *testing.T, name string) rlock.Locker) {
+func Shared(t *testing.T, ratio, rounds int, open func(t *testing.T, name string) lock.Locker) {
 	for _, row := range rows {
 		for _, n := range []int{2, 4} {
 			t.Run(fmt.Sprintf("%d clients and %v of work", n, row.work), func(t *testing.T) {
 				t.Parallel()
-				locks := make([]rlock.Locker, n)
+				locks := make([]lock.Locker, n)
 				for i := range locks {
 					locks[i] = open(t, t.Name())
 				}
@@ -65,7 +65,7 @@ type Shares struct {
 
 // Take has one goroutine for each lock take turns, whose work takes as long as work, until there were total of them.
 // All begin at the same time, and the first turns count as well.
-func Take(t testing.TB, locks []rlock.Locker, work time.Duration, total int) Shares {
+func Take(t testing.TB, locks []lock.Locker, work time.Duration, total int) Shares {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -76,9 +76,9 @@ func Take(t testing.TB, locks []rlock.Locker, work time.Duration, total int) Sha
 	go func() { late <- lateness(watched) }()
 	began := time.Now()
 	var clients sync.WaitGroup
-	for i, lock := range locks {
+	for i, l := range locks {
 		clients.Go(func() {
-			if err := shares.Clients[i].take(ctx, lock, work, &taken, int64(total)); err != nil {
+			if err := shares.Clients[i].take(ctx, l, work, &taken, int64(total)); err != nil {
 				t.Errorf("client %d: %v", i, err)
 				cancel()
 			}
@@ -106,11 +106,11 @@ func lateness(ctx context.Context) (worst time.Duration) {
 // take is one client's loop. A client that had too few turns by then is not waited for: the wait that is under way when
 // the last turn has been taken counts like the others.
 func (s *Share) take(
-	ctx context.Context, lock rlock.Locker, work time.Duration, taken *atomic.Int64, total int64,
+	ctx context.Context, l lock.Locker, work time.Duration, taken *atomic.Int64, total int64,
 ) error {
 	for taken.Load() < total {
 		start, before := time.Now(), taken.Load()
-		_, unlock, err := lock.Lock(ctx)
+		_, unlock, err := l.Lock(ctx)
 		if err != nil {
 			return err
 		}

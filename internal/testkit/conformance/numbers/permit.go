@@ -1,11 +1,16 @@
-package conformance
+package numbers
 
 import (
 	"context"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
+
+// PermitLacks is what a permit cannot do that a lock can.
+const PermitLacks = conformance.Reentry | conformance.Fencing | conformance.Knowledge | conformance.Moves |
+	conformance.MinHolds | conformance.Sets | conformance.Notes
 
 // Permit is one permit of a semaphore as a lock.
 type Permit struct{ *semaphore.Semaphore }

@@ -1,4 +1,4 @@
-package conformance
+package numbers
 
 import (
 	"context"
@@ -6,26 +6,39 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/holdfast-go/holdfast/internal/testkit/conformance/require"
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/conformance"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/latch"
 	"github.com/holdfast-go/holdfast/rlock"
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
+// limit bounds every wait for something that must happen. Nothing is measured against it.
+const limit = time.Minute
+
+// within returns a context for a call that must succeed, so that a hang becomes a failure.
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // Clients are two clients on one store, for what nobody holds: numbers that are counted, and waited for.
 type Clients [2]*rlock.Client
 
-// RunNumbers checks what latches and counting semaphores promise.
-func RunNumbers(t *testing.T, open func(t testing.TB) Clients) {
-	runNumbers(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
+// Run checks what latches and counting semaphores promise.
+func Run(t *testing.T, open func(t testing.TB) Clients) {
+	run(t, open, func(t *testing.T, check func(t *testing.T)) { check(t) })
 }
 
-// RunNumbersVirtually is RunNumbers for a store in memory; see [RunVirtually].
-func RunNumbersVirtually(t *testing.T, open func(t testing.TB) Clients) {
-	runNumbers(t, open, synctest.Test)
+// RunVirtually is Run for a store in memory; see [conformance.RunVirtually].
+func RunVirtually(t *testing.T, open func(t testing.TB) Clients) {
+	run(t, open, synctest.Test)
 }
 
-func runNumbers(t *testing.T, open func(t testing.TB) Clients, in func(*testing.T, func(*testing.T))) {
+func run(t *testing.T, open func(t testing.TB) Clients, in func(*testing.T, func(*testing.T))) {
 	for name, check := range map[string]func(t *testing.T, clients Clients){
 		"CountingPermitsAreTakenAndComeBack": countingIsANumber,
 		"CountingWakesWhoWaits":              countingWakes,
@@ -43,7 +56,7 @@ func runNumbers(t *testing.T, open func(t testing.TB) Clients, in func(*testing.
 }
 
 func countingIsANumber(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	one, other := semaphore.NewCounting(clients[0], n), semaphore.NewCounting(clients[1], n)
 	left := func(want int64, why string) {
 		t.Helper()
@@ -78,7 +91,7 @@ func countingIsANumber(t *testing.T, clients Clients) {
 }
 
 func countingWakes(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	one, other := semaphore.NewCounting(clients[0], n), semaphore.NewCounting(clients[1], n)
 	require.NoError(t, one.Set(ctx, 1))
 	in := make(chan error, 1)
@@ -90,12 +103,12 @@ func countingWakes(t *testing.T, clients Clients) {
 	default:
 	}
 	require.NoError(t, one.Release(ctx, 1))
-	require.NoError(t, await(t, in, "the waiter has its permits"))
+	require.NoError(t, servers.Receive(t, limit, in, "the waiter has its permits"))
 }
 
 // Whoever was refused goes before those who come later, also if it wants more than they.
 func countingInOrder(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	s := semaphore.NewCounting(clients[0], n)
 	require.NoError(t, s.Set(ctx, 1))
 	in := make(chan error, 1)
@@ -108,11 +121,11 @@ func countingInOrder(t *testing.T, clients Clients) {
 		return err != nil
 	}, limit, time.Millisecond)
 	require.NoError(t, s.Release(ctx, 1))
-	require.NoError(t, await(t, in, "the one that waited first"))
+	require.NoError(t, servers.Receive(t, limit, in, "the one that waited first"))
 }
 
 func latchOpens(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
 	require.NoError(t, one.Wait(ctx), "it was never set")
 	require.NoError(t, one.Set(ctx, 2))
@@ -130,14 +143,14 @@ func latchOpens(t *testing.T, clients Clients) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), left)
 	require.NoError(t, one.CountDown(ctx))
-	require.NoError(t, await(t, in, "it is open"))
-	require.NoError(t, await(t, in, "for both"))
+	require.NoError(t, servers.Receive(t, limit, in, "it is open"))
+	require.NoError(t, servers.Receive(t, limit, in, "for both"))
 	require.NoError(t, one.CountDown(ctx), "there is nothing to count")
 	require.NoError(t, other.Wait(ctx))
 }
 
 func latchIsSetOnce(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
 	require.NoError(t, one.Set(ctx, 1))
 	require.ErrorIs(t, other.Set(ctx, 2), rlock.ErrBusy)
@@ -149,19 +162,19 @@ func latchIsSetOnce(t *testing.T, clients Clients) {
 }
 
 func latchIsDeleted(t *testing.T, clients Clients) {
-	ctx, n := within(t), name(t)
+	ctx, n := within(t), servers.Key(t)
 	one, other := latch.New(clients[0], n), latch.New(clients[1], n)
 	require.NoError(t, one.Set(ctx, 7))
 	in := make(chan error, 1)
 	go func() { in <- other.Wait(ctx) }()
 	require.NoError(t, one.Delete(ctx))
-	require.NoError(t, await(t, in, "the latch is open"))
+	require.NoError(t, servers.Receive(t, limit, in, "the latch is open"))
 }
 
 func latchWaitEnds(t *testing.T, clients Clients) {
-	l := latch.New(clients[0], name(t))
+	l := latch.New(clients[0], servers.Key(t))
 	require.NoError(t, l.Set(within(t), 1))
-	err := answered(func(d time.Duration) error {
+	err := conformance.Answered(func(d time.Duration) error {
 		ctx, cancel := context.WithTimeout(within(t), d)
 		defer cancel()
 		return l.Wait(ctx)
