@@ -2,7 +2,6 @@ package etcdlock
 
 import (
 	"strings"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -80,6 +79,3 @@ func (c *Client) Close() error {
 // VersionError says that a server of etcd is too old for locks. The first call returns it, in an error that matches
 // lock.ErrUnavailable: use errors.As.
 type VersionError = etcdstore.VersionError
-
-// leastLease leaves a renewal the time of an election.
-const leastLease = 5 * time.Second

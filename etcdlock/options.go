@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/holdfast-go/holdfast/etcdlock/internal/etcdstore"
 	"github.com/holdfast-go/holdfast/internal/client"
 	"github.com/holdfast-go/holdfast/lock"
 )
@@ -44,7 +45,7 @@ func (o Options) checked() (Options, client.Options, error) {
 		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout, Observer: o.Observer,
 		Logger: o.Logger,
 	}.Checked()
-	if err == nil && (general.Lease < leastLease || general.Lease%time.Second != 0) {
+	if err == nil && (general.Lease < etcdstore.LeastLease || general.Lease%time.Second != 0) {
 		err = &lock.ArgumentError{Name: "Options.Lease", Value: o.Lease, Problem: "must be whole seconds, and at least 5s"}
 	}
 	if o.Prefix == "" {

@@ -37,14 +37,20 @@ func (s *Store) Lock(name string) *Lock {
 	return &Lock{store: s, name: name, prefix: name + "/", traits: s.traits()}
 }
 
+// LeastLease leaves a renewal the time of an election.
+const LeastLease = 5 * time.Second
+
 // traits are those of every lock of the store.
 func (s *Store) traits() *store.Traits {
 	return &store.Traits{
 		Kind: string(lock.KindLock), Passes: true, Marks: true, Notes: true,
 		Stays: &lock.ArgumentError{Name: "lock", Problem: "cannot be exported: on etcd a hold hangs on its client's lease"},
-		CheckLease: func(lease time.Duration) error {
-			if lease > s.lease {
-				return &lock.ArgumentError{Name: "Lease", Value: lease, Problem: fmt.Sprintf(
+		CheckLease: func(option string, lease time.Duration) error {
+			switch {
+			case lease < LeastLease || lease%time.Second != 0:
+				return &lock.ArgumentError{Name: option, Value: lease, Problem: "must be whole seconds, and at least 5s"}
+			case lease > s.lease:
+				return &lock.ArgumentError{Name: option, Value: lease, Problem: fmt.Sprintf(
 					"must not be longer than Options.Lease, which is %v and that of all locks of the client", s.lease)}
 			}
 			return nil
