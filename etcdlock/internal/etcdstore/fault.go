@@ -54,6 +54,9 @@ func meaning(err error) error {
 
 // notSent is the error of a request that was not sent, because something before it failed.
 func notSent(err error) error {
+	if err == nil {
+		return nil
+	}
 	var known *store.Failure
 	if errors.As(err, &known) && known.Fault != store.FaultAmbiguous {
 		return err

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -123,6 +124,17 @@ func (l *Lock) Acquire(
 		return reply, receipt, err
 	}
 	defer cancel()
+	for range 2 { // a lease that turns out to be over is replaced by a new one, and nothing was done under it
+		reply, receipt, err = l.acquire(sent, ask)
+		if !errors.Is(err, errOver) {
+			break
+		}
+	}
+	return reply, receipt, err
+}
+
+func (l *Lock) acquire(sent context.Context, ask store.Ask) (reply store.AcquireReply, receipt store.Receipt, err error) {
+	s := l.store
 	now, err := s.session(sent)
 	if err != nil {
 		return reply, receipt, err
@@ -140,10 +152,10 @@ func (l *Lock) Acquire(
 		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case err != nil:
 		return reply, receipt, err
+	case !ok:
+		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case proved != nil:
 		return reply, receipt, proved
-	case !ok:
-		return reply, receipt, errOver
 	}
 	reply, err = l.answer(found, now, ask)
 	return reply, receipt, err
@@ -224,7 +236,7 @@ func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.
 	case own != nil && found.first.CreateRevision == own.CreateRevision:
 		s.hub.arrived(l.name)
 		return store.AcquireReply{
-			Status: store.Held, Fence: s.fence(own.CreateRevision), Spare: tokensEach - 1,
+			Status: store.Held, Fence: s.Fence(own.CreateRevision), Spare: tokensEach - 1,
 		}, nil
 	case own != nil:
 		s.hub.behind(l.name, own, found.before, found.at)
@@ -339,6 +351,9 @@ const inspectMost = 1000
 // Inspect implements [store.Protocol]. The first is the holder, and the others wait.
 func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	reply := store.InspectReply{PTTL: -1}
+	if err := l.store.Ready(ctx, l.store.host.Limit); err != nil { // for the base of tokens
+		return reply, err
+	}
 	sent, cancel, err := l.store.begin(ctx)
 	if err != nil {
 		return reply, err
@@ -351,7 +366,7 @@ func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	}
 	first := got.Kvs[0]
 	reply.Subscribers = got.Count - 1
-	reply.Fence = l.store.fence(first.CreateRevision)
+	reply.Fence = l.store.Fence(first.CreateRevision)
 	reply.Holders = []store.Holder{{ID: strings.TrimPrefix(string(first.Key), l.prefix), Count: 1}}
 	if first.Lease == 0 {
 		return reply, nil

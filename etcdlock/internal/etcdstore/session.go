@@ -58,10 +58,17 @@ func (s *sessions) current() *session {
 	return s.present
 }
 
-// session returns the client's session, which is made if there is none, or if the last one is over.
+// session returns the client's session, which is made if there is none, or if the last one is over. One that nobody
+// has renewed for a while, because nothing was held, is renewed first.
 func (s *Store) session(ctx context.Context) (*session, error) {
 	if live := s.sessions.live(); live != nil {
-		return live, nil
+		since, _ := live.valid()
+		if s.host.Clock.Now()-since < 2*s.lease/3 {
+			return live, nil
+		}
+		if err := s.keepAlive(ctx, live); !errors.Is(err, errOver) {
+			return live, notSent(err)
+		}
 	}
 	select {
 	case s.sessions.making <- struct{}{}:
@@ -78,17 +85,34 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 	reply, err := pb.NewLeaseClient(s.cli.ActiveConnection()).LeaseGrant(ctx, &pb.LeaseGrantRequest{
 		ID: int64(made.id), TTL: int64(s.lease / time.Second),
 	})
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseExist) { // by a copy of this request, which was answered "done"
+		s.adopt(made, sent)
+		return made, nil
+	}
 	if err != nil {
 		return nil, notSent(meaning(err)) // nothing of a lock was sent; a lease that was made in vain ends by itself
 	}
 	if granted := time.Duration(reply.TTL) * time.Second; granted < s.lease {
 		return nil, &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errors.New("etcd granted a shorter lease")}
 	}
+	s.adopt(made, sent)
+	return made, nil
+}
+
+// adopt makes a session the present one, whose lease was asked for at an instant.
+func (s *Store) adopt(made *session, sent time.Duration) {
 	made.since = sent
 	s.sessions.mu.Lock()
 	defer s.sessions.mu.Unlock()
 	s.sessions.present = made
-	return made, nil
+}
+
+// revoke ends the present session, and with it all that hangs on it.
+func (s *Store) revoke(ctx context.Context) {
+	if now := s.sessions.live(); now != nil {
+		now.end()
+		_, _ = s.cli.Revoke(ctx, now.id) // without an answer the lease ends by itself
+	}
 }
 
 // live is the present session, if it is not known to be over.

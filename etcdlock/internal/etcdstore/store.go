@@ -31,7 +31,6 @@ type Store struct {
 
 	life   context.Context // until HangUp
 	hangUp context.CancelFunc
-	late   sync.WaitGroup // what outlives the request that began it
 
 	mu      sync.Mutex // guards what is below
 	checked bool       // the servers' versions
@@ -69,15 +68,13 @@ func (s *Store) Slot(string) int { return 0 }
 // copies says that copies of a request may come. Nothing of etcd says until when: the id is sealed by its release.
 const copies store.Late = 1
 
-// unsealed is how long they can come, as far as is known without asking.
-const unsealed = time.Hour
-
-// Late implements [store.Store].
+// Late implements [store.Store]. If etcd does not answer for as long as a lease, the client's lease is over, and a copy
+// is refused.
 func (s *Store) Late(_ string, late store.Late) time.Duration {
 	if late == 0 {
 		return 0
 	}
-	return unsealed
+	return s.lease
 }
 
 // Instant implements [store.Store]. It is not called: no release retains a lock.
@@ -156,11 +153,13 @@ func (s *Store) End() {}
 // HangUp implements [store.Store].
 func (s *Store) HangUp() { s.hangUp() }
 
-// Wait implements [store.Store].
+// Wait implements [store.Store]. It ends the client's lease: what could not be released goes with it.
 func (s *Store) Wait() {
 	s.hangUp()
 	s.hub.close()
-	s.late.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), min(s.host.Limit, time.Second))
+	defer cancel()
+	s.revoke(ctx)
 }
 
 // Ready implements [store.Store]: once, the versions of the servers are looked at, and the base of tokens is read.
@@ -218,7 +217,8 @@ func (s *Store) readBase(ctx context.Context) (int64, error) {
 // tokensEach is how many tokens a revision has: that many turns of a process can follow one another without a request.
 const tokensEach = 1024
 
-func (s *Store) fence(revision int64) int64 {
+// Fence is the newest token of a key that was made at a revision.
+func (s *Store) Fence(revision int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.base + revision*tokensEach + tokensEach - 1
@@ -296,3 +296,32 @@ func (s *Store) ReleaseAll(context.Context, []*store.Parting) error {
 
 // errUnsupported is never seen: package etcdlock does not offer what this store lacks.
 var errUnsupported = errors.New("etcd keeps no such thing")
+
+// leap is how much [Store.Rebase] adds: the tokens of a billion revisions.
+const leap = int64(1) << 40
+
+// Rebase raises the base of tokens. Clients that have read the old one go on with that.
+func (s *Store) Rebase(ctx context.Context) error {
+	sent, cancel, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	old, err := s.readBase(sent)
+	if err != nil {
+		return err
+	}
+	next := max(old, time.Now().UnixMicro()) + leap
+	reply, err := s.txn(sent, "rebase", 1,
+		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.baseKey()), "=", strconv.FormatInt(old, 10))},
+		[]clientv3.Op{clientv3.OpPut(s.baseKey(), strconv.FormatInt(next, 10))}, nil)
+	if err == nil && !reply.Succeeded {
+		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errors.New("the base was raised by another")}
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.base = next
+		s.mu.Unlock()
+	}
+	return err
+}
