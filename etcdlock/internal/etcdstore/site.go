@@ -43,14 +43,16 @@ func (s *Store) checkVersions(ctx context.Context) error {
 	var failed error
 	answered := 0
 	for _, endpoint := range s.cli.Endpoints() {
-		version, err := s.Version(ctx, endpoint)
+		status, err := s.cli.Status(ctx, endpoint)
 		if err != nil {
-			failed = err
+			failed = meaning(err)
 			continue
 		}
 		answered++
-		if TooOld(version) {
-			return &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, version}}
+		if TooOld(status.Version) {
+			return &store.Failure{
+				Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, status.Version},
+			}
 		}
 	}
 	if answered == 0 {
@@ -59,11 +61,29 @@ func (s *Store) checkVersions(ctx context.Context) error {
 	return nil
 }
 
-// Version asks a server for its version.
-func (s *Store) Version(ctx context.Context, endpoint string) (string, error) {
-	status, err := s.cli.Status(ctx, endpoint)
+// Server is what a server says of itself.
+type Server struct {
+	Version         string
+	Leader, Learner bool // it knows a leader; it has no vote
+	NoSpace         bool
+	Size, Quota     int64 // of its database, in bytes; a quota of 0 is not known
+}
+
+// Server asks a server about itself.
+func (s *Store) Server(ctx context.Context, endpoint string) (found Server, err error) {
+	sent, cancel, err := s.begin(ctx)
 	if err != nil {
-		return "", meaning(err)
+		return found, err
 	}
-	return status.Version, nil
+	defer cancel()
+	status, err := s.cli.Status(sent, endpoint)
+	if err != nil {
+		return found, meaning(err)
+	}
+	for _, problem := range status.Errors {
+		found.NoSpace = found.NoSpace || strings.Contains(problem, "NOSPACE")
+	}
+	found.Version, found.Leader, found.Learner = status.Version, status.Leader != 0, status.IsLearner
+	found.Size, found.Quota = status.DbSize, status.DbSizeQuota
+	return found, nil
 }
