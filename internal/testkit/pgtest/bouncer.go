@@ -63,8 +63,8 @@ func newBouncer(server *Server, mode string, settings []string) (b *Bouncer, err
 		"[pgbouncer]", "listen_addr=127.0.0.1", fmt.Sprintf("listen_port=%d", b.port.Number), "unix_socket_dir=",
 		"auth_type=any", "pool_mode=" + mode, "max_client_conn=1000", "server_login_retry=1",
 	}, settings...)
-	file := filepath.Join(b.dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil { //nolint:gosec // no secret
+	file, text := filepath.Join(b.dir, "pgbouncer.ini"), strings.Join(lines, "\n")+"\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // its account reads it
 		return nil, errors.Join(err, b.close())
 	}
 	b.process = &servers.Process{Path: path, Args: []string{file}, Log: filepath.Join(b.dir, "log"), As: server.as}

@@ -59,7 +59,7 @@ func command(ctx context.Context, as *syscall.Credential, path string, args ...s
 	// The user's own PGHOST and such must not lead elsewhere.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PG") })
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
-	cmd.Dir = "/" // the account may not be allowed to see the present one
+	cmd.Dir = "/" // the account might not see the present one
 	return cmd
 }
 

@@ -19,8 +19,9 @@ type Process struct {
 	// Forks says that the server works in processes of its own. They are frozen, continued and killed with it.
 	Forks bool
 
-	mu    sync.Mutex // guards child
-	child *child
+	mu     sync.Mutex // guards what follows
+	child  *child
+	keeper *keeper // while the program and its processes are frozen
 }
 
 // child is one run of the program.
@@ -41,7 +42,7 @@ func (p *Process) Start() error {
 	cmd.SysProcAttr = dieWithParent()
 	cmd.SysProcAttr.Credential = p.As
 	if p.As != nil {
-		cmd.Dir = "/" // the account may not be allowed to see the present one
+		cmd.Dir = "/" // the account might not see the present one
 	}
 	c := &child{cmd: cmd, gone: make(chan struct{})}
 	started := make(chan error, 1)
@@ -102,6 +103,7 @@ func (p *Process) Kill() error {
 	if p.Forks && p.Alive() {
 		children = stopTree(p.Pid())
 	}
+	defer p.keep(nil)
 	err := c.cmd.Process.Kill()
 	for _, pid := range children {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it was frozen, so that its number is still its own
@@ -135,8 +137,10 @@ func (p *Process) Freeze() error {
 		return os.ErrProcessDone
 	}
 	if p.Forks {
-		stopTree(p.Pid())
-		return nil
+		p.keep(nil) // one of an earlier Freeze would continue what is frozen now
+		k, err := newKeeper(stopTree(p.Pid()))
+		p.keep(k)
+		return err
 	}
 	return Freeze(p.current().cmd.Process)
 }
@@ -174,6 +178,7 @@ func (p *Process) Thaw() error {
 	}
 	if p.Forks {
 		continueTree(p.Pid())
+		p.keep(nil)
 		return nil
 	}
 	return p.current().cmd.Process.Signal(syscall.SIGCONT)
