@@ -88,7 +88,11 @@ func Rebase(ctx context.Context, c *Client) error {
 	if ctx == nil {
 		return &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
 	}
-	if err := c.store.Rebase(c.store.Within(ctx, c.limit())); err != nil {
+	err := c.store.Ready(ctx, c.limit())
+	if err == nil {
+		err = c.store.Rebase(c.store.Within(ctx, c.limit()))
+	}
+	if err != nil {
 		return unanswered(ctx, "raise the base of tokens", err)
 	}
 	return nil

@@ -2,9 +2,12 @@ package etcdstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
@@ -37,26 +40,41 @@ func TooOld(version string) bool {
 	return n[1] < 5
 }
 
-// checkVersions asks each server that answers for its version. One that does not answer is looked at by nobody, and
-// cannot answer anything else either.
+// checkVersions asks all servers for their versions, beside one another and in half of the time that there is: one that
+// is down or stands still must not keep a new client from the others. It is looked at by nobody, and cannot answer
+// anything else either.
 func (s *Store) checkVersions(ctx context.Context) error {
-	var failed error
-	answered := 0
-	for _, endpoint := range s.cli.Endpoints() {
-		status, err := s.cli.Status(ctx, endpoint)
-		if err != nil {
-			failed = meaning(err)
-			continue
-		}
-		answered++
-		if TooOld(status.Version) {
-			return &store.Failure{
-				Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, status.Version},
-			}
-		}
+	at, _ := ctx.Deadline()
+	ctx, cancel := context.WithTimeout(ctx, time.Until(at)/2)
+	defer cancel()
+	endpoints := s.cli.Endpoints()
+	found := make([]error, len(endpoints))
+	var asking sync.WaitGroup
+	for i, endpoint := range endpoints {
+		asking.Go(func() { found[i] = s.checkVersion(ctx, endpoint) })
 	}
-	if answered == 0 {
-		return notSent(failed)
+	asking.Wait()
+	var old *VersionError
+	answered := false
+	for _, err := range found {
+		if errors.As(err, &old) {
+			return err
+		}
+		answered = answered || err == nil
+	}
+	if !answered {
+		return notSent(errors.Join(found...))
+	}
+	return nil
+}
+
+func (s *Store) checkVersion(ctx context.Context, endpoint string) error {
+	status, err := s.cli.Status(ctx, endpoint)
+	switch {
+	case err != nil:
+		return meaning(err)
+	case TooOld(status.Version):
+		return &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: &VersionError{endpoint, status.Version}}
 	}
 	return nil
 }
