@@ -66,3 +66,6 @@ func notSent(err error) error {
 
 // leaseless reports that a request was refused because its lease has ended.
 func leaseless(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound) }
+
+// noSpace reports that etcd refused a write because its database is full. It deletes all the same.
+func noSpace(err error) bool { return errors.Is(rpctypes.Error(err), rpctypes.ErrNoSpace) }

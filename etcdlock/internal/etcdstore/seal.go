@@ -1,7 +1,9 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -49,22 +51,35 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		s.hub.leave(l.name, l.keyOf(one.ID))
 		ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)),
 			clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
-		if one.Late > 0 && now != nil {
-			sealed = append(sealed, s.sealKey(one.ID))
+		// The locks of a set may have one id, and a transaction puts a key once.
+		if seal := s.sealKey(one.ID); one.Late > 0 && now != nil && !slices.Contains(sealed, seal) {
+			sealed = append(sealed, seal)
 		}
 	}
 	for _, key := range sealed {
 		ops = append(ops, clientv3.OpPut(key, "", clientv3.WithLease(now.id)))
 	}
+	var old []string
 	if now != nil {
-		for _, key := range now.sealed(sealed) {
-			ops = append(ops, clientv3.OpDelete(key))
-		}
+		old = now.outdated()
+	}
+	for _, key := range old {
+		ops = append(ops, clientv3.OpDelete(key))
 	}
 	reply, err := s.txn(sent, "release", len(all), nil, ops, nil)
-	if leaseless(err) { // with it went all its keys, and copies are refused
+	bare := ops[:2*len(all)]
+	switch {
+	case err == nil && now != nil:
+		now.keep(nil, sealed)
+	case leaseless(err): // with it went all its keys, and copies are refused
 		now.end()
-		reply, err = s.txn(sent, "release", len(all), nil, ops[:2*len(all)], nil)
+		reply, err = s.txn(sent, "release", len(all), nil, bare, nil)
+	case err != nil && now != nil:
+		now.keep(old, nil)
+	}
+	if noSpace(err) { // seals have to wait until there is some, for this is sent again; locks are free now
+		_, failed := s.txn(sent, "release", len(all), nil, bare, nil)
+		err = cmp.Or(failed, err)
 	}
 	if err != nil {
 		return err
@@ -75,12 +90,18 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 	return nil
 }
 
-// sealed notes seals, and returns as many old ones that are not needed any more.
-func (s *session) sealed(keys []string) (old []string) {
+// outdated takes the oldest seals from the list, which are not needed any more.
+func (s *session) outdated() (old []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seals = append(s.seals, keys...)
 	n := min(max(len(s.seals)-mostSeals, 0), mostOps/4)
 	old, s.seals = s.seals[:n:n], s.seals[n:]
 	return old
+}
+
+// keep adds seals to the list, old ones that are still there and new ones.
+func (s *session) keep(old, made []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seals = slices.Concat(old, s.seals, made)
 }
