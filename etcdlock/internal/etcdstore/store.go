@@ -225,7 +225,8 @@ func (s *Store) Fence(revision int64) int64 {
 }
 
 // Renew implements [store.Store]: one keep-alive for all, and a look at the keys, since one that was deleted (by an
-// operator, or Break) does not come back by it.
+// operator, or Break) does not come back by it. Many holds come in several calls, of which the first one's keep-alive
+// serves all: they stand for as much less as it was sent earlier.
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 	sent, cancel, err := s.begin(ctx)
 	if err == nil {
@@ -242,15 +243,19 @@ func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
 const mostOps = 128 // of one transaction, which is a server's default
 
 func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
-	now := s.sessions.current()
+	began, now := s.host.Clock.Now(), s.sessions.current()
 	if now == nil {
 		return gone(all)
 	}
-	if err := s.keepAlive(ctx, now); err != nil {
+	if err := s.prove(ctx, now); err != nil {
 		if errors.Is(err, errOver) {
 			return gone(all)
 		}
 		return err
+	}
+	since, _ := now.valid()
+	for i := range all {
+		all[i].TTL -= max(began-since, 0)
 	}
 	for len(all) > 0 {
 		n := min(len(all), mostOps)
