@@ -33,6 +33,9 @@ func meaning(err error) error {
 		}
 		return fault(store.FaultAmbiguous, false, false)
 	}
+	if errors.Is(known, rpctypes.ErrNoLeader) { // it was not even looked at
+		return fault(store.FaultTransient, true, false)
+	}
 	switch said.Code() {
 	case codes.PermissionDenied, codes.Unauthenticated:
 		return fault(store.FaultDefinite, true, true)

@@ -89,7 +89,7 @@ type Server struct {
 
 // Server asks a server about itself.
 func (s *Store) Server(ctx context.Context, endpoint string) (found Server, err error) {
-	sent, cancel, err := s.begin(ctx)
+	sent, cancel, err := s.bound(ctx)
 	if err != nil {
 		return found, err
 	}

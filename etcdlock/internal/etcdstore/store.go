@@ -104,8 +104,18 @@ func (s *Store) WithinAll(ctx context.Context, limit, all time.Duration) context
 	return s.Within(context.WithValue(ctx, withinAll{}, time.Now().Add(all)), limit)
 }
 
-// begin returns the context of a request that is sent now: it ends with the time of the request, or with the store.
+// begin returns the context of a request that is sent now. A server that knows no leader refuses it at once, and would
+// hold it up otherwise, so that the next attempt can ask another server.
 func (s *Store) begin(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	sent, cancel, err := s.bound(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return clientv3.WithRequireLeader(sent), cancel, nil
+}
+
+// bound returns a context that ends with the time of a request, or with the store.
+func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	if ctx.Err() != nil || s.life.Err() != nil {
 		return nil, nil, store.ErrUnsent
 	}
