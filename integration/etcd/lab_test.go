@@ -43,9 +43,9 @@ type lab struct {
 	paths []*tcpproxy.Proxy
 }
 
-func open(t *testing.T) *lab {
+func open(t *testing.T, flags ...string) *lab {
 	t.Helper()
-	l := &lab{Cluster: etcdtest.StartCluster(t)}
+	l := &lab{Cluster: etcdtest.StartCluster(t, flags...)}
 	for _, s := range l.Members {
 		l.paths = append(l.paths, tcpproxy.Start(t, s.Addr()))
 	}
@@ -153,7 +153,7 @@ func (p *team) expect(err error, ones ...error) {
 // goesOn waits until both have had some more turns.
 func (p *team) goesOn(t *testing.T) {
 	t.Helper()
-	const some = 5
+	const some = 3
 	var from [2]int64
 	for i := range p.turns {
 		from[i] = p.turns[i].Load()

@@ -2,7 +2,14 @@ package etcdtest
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 // Freeze stops the server with SIGSTOP: connections stay open and accept bytes, nothing is executed, and time goes on.
@@ -36,6 +43,33 @@ func (s *Server) Restart() {
 		return
 	}
 	s.report("restart", s.boot())
+}
+
+// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server must
+// have been started with "--unsafe-no-fsync=false". Only strace can do that, as far as it is there and may: otherwise the
+// test is skipped, and says why.
+func (s *Server) HangDisk(t testing.TB) (resume func()) {
+	t.Helper()
+	path, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skipf("etcdtest: no disk hangs here: %v", err)
+	}
+	tracer := &servers.Process{
+		Path: path, Log: filepath.Join(t.TempDir(), "log"),
+		Args: []string{"-f", "-p", strconv.Itoa(s.process.Pid()), "-o", "/dev/null", "-e", "trace=fsync,fdatasync",
+			"-e", "inject=fsync,fdatasync:delay_enter=60s"},
+	}
+	if err := tracer.Start(); err != nil {
+		t.Fatalf("etcdtest: %v", err)
+	}
+	t.Cleanup(func() { _ = tracer.Kill() })
+	servers.Eventually(t, patience, func() bool {
+		return !tracer.Alive() || strings.Contains(tracer.Output(), "attached")
+	}, "strace attaches itself")
+	if !tracer.Alive() {
+		t.Skipf("etcdtest: no disk hangs here: %s", tracer.Output())
+	}
+	return func() { s.report("let the disk go on", tracer.End(os.Interrupt)) }
 }
 
 // owner returns the test that started the server, and may therefore disturb it.
