@@ -1,6 +1,7 @@
 package etcdlock
 
 import (
+	"fmt"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -18,6 +19,8 @@ type Client struct {
 	core  client.Client
 	store *etcdstore.Store
 	etcd  *clientv3.Client
+
+	prefix string // of the keys that are no lock's
 }
 
 var _ lock.Provider = (*Client)(nil)
@@ -42,19 +45,22 @@ func NewClient(etcd *clientv3.Client, opts *Options) (*Client, error) {
 		return nil, err
 	}
 	st := etcdstore.New(etcd, general.Lease, o.Prefix)
-	return &Client{
-		core: client.New(general, client.Site{ClientID: id, Store: st, Server: strings.Join(etcd.Endpoints(), ",")}), store: st, etcd: etcd,
-	}, nil
+	site := client.Site{ClientID: id, Store: st, Server: strings.Join(etcd.Endpoints(), ",")}
+	return &Client{core: client.New(general, site), store: st, etcd: etcd, prefix: o.Prefix}, nil
 }
 
 // Lock returns a handle on the lock of that name, which is fair. It is cheap and sends nothing. With an invalid name or
 // option every call on the handle returns a *lock.ArgumentError: a lease that is longer than that of the Client, MinHold,
-// Keep and Yields are refused.
+// Keep and Yields are refused, and so is a name below [Options.Prefix].
 func (c *Client) Lock(name string, opts ...lock.Option) *lock.Lock {
 	if c == nil || c.store == nil {
 		return (*lock.Lock)(handle.New(handle.Parts{Err: client.NotNew()}))
 	}
 	_, err := c.core.Key(name)
+	if err == nil && strings.HasPrefix(name+"/", c.prefix) {
+		err = &lock.ArgumentError{Name: "name", Value: name, Problem: fmt.Sprintf(
+			"must not be below %q, which is Options.Prefix", c.prefix)}
+	}
 	return c.core.Lock(c.store.Lock(name), opts, false, err)
 }
 

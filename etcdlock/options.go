@@ -1,7 +1,9 @@
 package etcdlock
 
 import (
+	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/etcdlock/internal/etcdstore"
@@ -45,6 +47,7 @@ func (o Options) checked() (Options, client.Options, error) {
 		Lease: o.Lease, MaxPoll: o.MaxPoll, MaxWait: o.MaxWait, ReleaseTimeout: o.ReleaseTimeout, Observer: o.Observer,
 		Logger: o.Logger,
 	}.Checked()
+	err = named(err)
 	if err == nil && (general.Lease < etcdstore.LeastLease || general.Lease%time.Second != 0) {
 		err = &lock.ArgumentError{Name: "Options.Lease", Value: o.Lease, Problem: "must be whole seconds, and at least 5s"}
 	}
@@ -52,4 +55,15 @@ func (o Options) checked() (Options, client.Options, error) {
 		o.Prefix = defaultPrefix
 	}
 	return o, general, err
+}
+
+// named is an error about an option that the clients of all stores have, with the name that it has here.
+func named(err error) error {
+	var bad *lock.ArgumentError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return &lock.ArgumentError{
+		Name: "Options" + strings.TrimPrefix(bad.Name, "ClientOptions"), Value: bad.Value, Problem: bad.Problem,
+	}
 }

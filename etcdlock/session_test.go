@@ -2,7 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -131,38 +130,24 @@ func TestCloseOfAServerThatStandsStill(t *testing.T) {
 	opts := etcdlock.Options{Lease: 2 * brief, ReleaseTimeout: time.Second}
 	c := client(t, connect(t, server.Endpoint()), opts)
 	plain := connect(t, server.Endpoint())
+	other := client(t, connect(t, server.Endpoint()), opts)
+	_, _ = take(t, other.Lock("theirs"))
 	held, _ := take(t, c.Lock("held"))
 	_, unlock := take(t, c.Lock("unlocked"))
+	got := waits(t, plain, c.Lock("theirs"), 2)
 	server.Freeze()
 	require.ErrorIs(t, unlock(), lock.ErrUnconfirmed)
 	require.NoError(t, held.Err())
 	require.ErrorContains(t, c.Close(), `"held"`)
+	require.ErrorIs(t, await(t, got, "a waiter").err, lock.ErrClosed)
+	require.ErrorContains(t, other.Close(), `"theirs"`)
 	require.ErrorIs(t, context.Cause(held), lock.ErrClosed)
 	server.Thaw()
 	next := client(t, plain, etcdlock.Options{})
 	taken(t, next.Lock("held"))
 	taken(t, next.Lock("unlocked"))
+	taken(t, next.Lock("theirs"))
 	require.NoError(t, next.Close())
 	eventually(t, func() bool { return len(leases(t, plain)) == 0 }, "no lease is left")
 	require.Equal(t, []string{"holdfast/base"}, keysOf(t, plain, ""))
-}
-
-// Locks of which the name of one is a folder of the other's are told, as soon as one finds the other before it.
-func TestNamesThatAreFolders(t *testing.T) {
-	t.Parallel()
-	all, plain := clients(t, 2, etcdlock.Options{})
-	name := nameOf(t)
-	_, unlock := take(t, all[0].Lock(name+"/below"))
-	for what, call := range map[string]func(l *lock.Lock) error{
-		"Lock":    func(l *lock.Lock) error { _, _, err := l.Lock(within(t)); return err },
-		"TryLock": func(l *lock.Lock) error { _, _, err := l.TryLock(within(t)); return err },
-	} {
-		err := call(all[1].Lock(name))
-		require.ErrorIs(t, err, lock.ErrKeyConflict, what)
-		require.Contains(t, err.Error(), fmt.Sprintf("%q", name))
-		require.Contains(t, err.Error(), "none is a folder of another")
-		eventually(t, func() bool { return len(keysOf(t, plain, name+"/")) == 1 }, "nothing is left behind")
-	}
-	require.NoError(t, unlock())
-	taken(t, all[1].Lock(name))
 }

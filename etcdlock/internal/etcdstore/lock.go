@@ -226,9 +226,8 @@ func standingOf(ranges []*pb.ResponseOp, at int64) standing {
 // answer is what the engine is told of what was found.
 func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.AcquireReply, err error) {
 	s := l.store
-	if found.first != nil && strings.Contains(string(found.first.Key[len(l.prefix):]), "/") {
-		return reply, fmt.Errorf("%w: %q is below lock %q, as if it were the key of a lock of another name; use names of "+
-			"which none is a folder of another", store.ErrConflict, found.first.Key, l.name)
+	if err := l.conflict(found.first); err != nil {
+		return reply, err
 	}
 	switch own := found.own; {
 	case own != nil && clientv3.LeaseID(own.Lease) != now.id:
@@ -242,6 +241,21 @@ func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.
 		s.hub.behind(l.name, own, found.before, found.at)
 	}
 	return store.AcquireReply{Status: store.Busy, PTTL: s.lease}, nil
+}
+
+// conflict is the error of a first key that is no lock's, and that nothing would ever free. It is nil if there is none.
+func (l *Lock) conflict(first *mvccpb.KeyValue) error {
+	switch {
+	case first == nil:
+		return nil
+	case strings.Contains(string(first.Key[len(l.prefix):]), "/"):
+		return fmt.Errorf("%w: %q is below lock %q, as if it were the key of a lock of another name; use names of "+
+			"which none is a folder of another", store.ErrConflict, first.Key, l.name)
+	case first.Lease == 0:
+		return fmt.Errorf("%w: %q is below lock %q and has no lease, so it is no lock's, or one that never ends",
+			store.ErrConflict, first.Key, l.name)
+	}
+	return nil
 }
 
 // Release implements [store.Protocol].
