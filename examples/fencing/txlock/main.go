@@ -133,7 +133,7 @@ func nothing(pgx.Tx) error { return nil }
 func atATime(ctx context.Context, first, second *teller) error {
 	return first.lock.Do(ctx, func(held context.Context) error {
 		fmt.Println("The first withdrawal is being agreed, and the second one does not wait for it")
-		_, _, err := second.lock.TryLock(ctx)
+		_, _, err := second.lock.TryLock(held)
 		fmt.Printf("  second: %v\n", err)
 		if !errors.Is(err, lock.ErrBusy) {
 			return fmt.Errorf("the second withdrawal should have been refused: %w", err)
