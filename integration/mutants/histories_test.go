@@ -52,13 +52,6 @@ var histories = []mutant{
 		new:  `FOR NO KEY UPDATE) <> '' AND $2::text <> ''`,
 		in:   "integration/history", by: postgresFaulty, args: postgresLate, says: "overlaps: |nobody took it away",
 	}, {
-		name: "history of PostgreSQL: renewal does not look whose hold it is",
-		file: "pglock/internal/pgstore/sql/renew.sql",
-		old:  `WHERE l.name = locked.name AND l.id = due.id AND l.until`,
-		new:  `WHERE l.name = locked.name AND l.until`,
-		in:   "integration/history", by: postgresForgetful, args: postgresLosses,
-		says: "overlaps: |losses told too late: ",
-	}, {
 		name: "history of PostgreSQL: a token is the last one's successor, whatever the clock says",
 		file: "pglock/internal/pgstore/sql/acquire.sql",
 		old:  `fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
