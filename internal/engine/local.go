@@ -11,8 +11,8 @@ type Local struct {
 	ValidUntil time.Time // of a hold, or of a grant
 }
 
-// Locals lists the holds, the idle grants and the waiters of this client. It goes over the table key by key, so it is no
-// picture of one instant. Of several Holds on one grant it tells one.
+// Locals lists the holds, the idle grants and the waiters of this client. It goes over the table key by key, so it is
+// no picture of one instant. Of several Holds on one grant it tells one.
 func (e *Engine) Locals() (holds, idle, waiters []Local) {
 	e.table.each(func(k *Key) {
 		for g := range k.grantsLocked() {

@@ -296,7 +296,7 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 			}
 		}
 	case clearing:
-		add("leaves", !closed, func() error { a.phase = gone; return nil })
+		add("leaves", !closed, func() error { a.cancel(); a.phase = gone; return nil })
 	case entering:
 		add("enters", false, func() error { return s.enters(a) })
 	case looking:
@@ -665,7 +665,9 @@ func (s *world) tidy() {
 		}
 	}
 	s.meets()
-	maps.DeleteFunc(s.told, func(id string, _ bool) bool { return s.store.stands[id] == "" && s.store.copies[id] == "" })
+	maps.DeleteFunc(s.told, func(id string, _ bool) bool {
+		return s.store.stands[id] == "" && s.store.copies[id] == ""
+	})
 }
 
 // over reports that all calls have ended.
