@@ -179,10 +179,20 @@ type actor struct {
 	asked  flight // its request
 	hold   *hold.Hold
 	level  *hold.Level
+	coming
+	leaving
+}
+
+// coming is what a call is that has not entered the queue yet.
+type coming struct {
+	clear chan struct{} // closed when nothing idle is in its way any more
+	met   bool          // another call of the process had the lock since it came, or asked for it
+}
+
+// leaving is what a call is whose Hold is over.
+type leaving struct {
 	runEnd bool
-	missed bool          // the release found nothing
-	clear  chan struct{} // closed when nothing idle is in its way any more
-	met    bool          // another call of the process had the lock since it came, or asked for it
+	missed bool // the release found nothing
 }
 
 // flight is a request that is under way.
