@@ -64,8 +64,8 @@ func BenchmarkKept(b *testing.B) {
 	}
 }
 
-// BenchmarkKeptBy64 is 64 goroutines with a kept name each, whose handle is made for every pair. The processor's time is
-// told as well, since that is what ends their growth.
+// BenchmarkKeptBy64 is 64 goroutines with a kept name each, whose handle is made for every pair. The processor's time
+// is told as well, since that is what ends their growth.
 func BenchmarkKeptBy64(b *testing.B) {
 	client, _ := benchClient(b, rlock.ClientOptions{})
 	var names atomic.Int64

@@ -182,7 +182,8 @@ func (st *stage) open() {
 	st.store = &playedStore{}
 	none := func(text string) error { return errors.New(text) }
 	st.engine = New(Config{
-		Store: st.store, ClientID: "c", Lease: floorLease, MaxPoll: time.Minute, ReleaseTimeout: time.Minute, MaxKept: 1,
+		Store: st.store, ClientID: "c", Lease: floorLease, MaxPoll: time.Minute, ReleaseTimeout: time.Minute,
+		MaxKept: 1,
 		Errors: Errors{
 			Busy: none("busy"), NotHeld: none("not held"), Released: none("released"), Closed: none("closed"),
 			Unavailable: none("unavailable"), Lost: lostWord, Release: releaseWord,

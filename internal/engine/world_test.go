@@ -179,10 +179,20 @@ type actor struct {
 	asked  flight // its request
 	hold   *hold.Hold
 	level  *hold.Level
+	coming
+	leaving
+}
+
+// coming is what a call is that has not entered the queue yet.
+type coming struct {
+	clear chan struct{} // closed when nothing idle is in its way any more
+	met   bool          // another call of the process had the lock since it came, or asked for it
+}
+
+// leaving is what a call is whose Hold is over.
+type leaving struct {
 	runEnd bool
-	missed bool          // the release found nothing
-	clear  chan struct{} // closed when nothing idle is in its way any more
-	met    bool          // another call of the process had the lock since it came, or asked for it
+	missed bool // the release found nothing
 }
 
 // flight is a request that is under way.
@@ -296,7 +306,7 @@ func (s *world) movesOf(i int, a *actor, add func(name string, ends bool, do fun
 			}
 		}
 	case clearing:
-		add("leaves", !closed, func() error { a.phase = gone; return nil })
+		add("leaves", !closed, func() error { a.cancel(); a.phase = gone; return nil })
 	case entering:
 		add("enters", false, func() error { return s.enters(a) })
 	case looking:
@@ -665,7 +675,9 @@ func (s *world) tidy() {
 		}
 	}
 	s.meets()
-	maps.DeleteFunc(s.told, func(id string, _ bool) bool { return s.store.stands[id] == "" && s.store.copies[id] == "" })
+	maps.DeleteFunc(s.told, func(id string, _ bool) bool {
+		return s.store.stands[id] == "" && s.store.copies[id] == ""
+	})
 }
 
 // over reports that all calls have ended.

@@ -117,7 +117,8 @@ func TestThePageTellsWhatIsKept(t *testing.T) {
 			return nil
 		}))
 		p, text := page(t, h, "/?redis="+name), get(t, h, "/?redis="+name, "text/html").Body.String()
-		if len(p.Kept) == 0 || len(p.Redis) == 0 || !strings.Contains(text, "Kept by this process, and held by nobody: 1") {
+		const kept = "Kept by this process, and held by nobody: 1"
+		if len(p.Kept) == 0 || len(p.Redis) == 0 || !strings.Contains(text, kept) {
 			return false
 		}
 		require.Empty(t, p.Holds)
