@@ -59,12 +59,17 @@
 // decides.
 //
 // Names are key prefixes: the keys of lock "a" begin with "a/", as etcd's own locks have it. So lock "a/b" would look
-// like one of those. A lock that finds such a key before its own fails with lock.ErrKeyConflict. Use names of which none
-// is a folder of another.
+// like one of those. A lock that finds such a key before its own fails with lock.ErrKeyConflict, as it does with a key
+// that has no lease. Use names of which none is a folder of another.
 //
 // # Servers
 //
 // etcd 3.5.23, 3.6.5 and newer. In older ones a leader that was deposed may renew leases that are over, and end others
 // that are not (etcd issues 15247 and 20590): the first call is refused with a [*VersionError]. With authentication, the
 // user needs to read and write below the names, and below [Options.Prefix].
+//
+// The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay open,
+// is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is shorter:
+// set DialKeepAliveTime and DialKeepAliveTimeout of clientv3.Config, so that it is noticed. One that is cut off from the
+// others says so at once.
 package etcdlock
