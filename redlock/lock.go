@@ -64,9 +64,9 @@ func (l *quorumLock) Traits() *store.Traits { return &l.client.traits }
 
 // checkLease is for [store.Traits]. A restarted server may have forgotten what it granted, and has no vote only for
 // the guard time. The client's own lease was checked with its options.
-func (c *Client) checkLease(lease time.Duration) error {
+func (c *Client) checkLease(option string, lease time.Duration) error {
 	if lease > c.guard {
-		return &rlock.ArgumentError{Name: "FixedLease", Value: lease, Problem: fmt.Sprintf(
+		return &rlock.ArgumentError{Name: option, Value: lease, Problem: fmt.Sprintf(
 			"must be at most the client's RestartGuard of %v (redlock.Options tells how to raise that)",
 			c.guard)}
 	}

@@ -1,13 +1,56 @@
 #!/bin/sh
-# Makes sure that there is an etcd, beside which the benchmark measures ours: the one on PATH, or one installed by the
-# system's package manager. Where there is none the benchmark leaves out its rows and says so, so this never fails.
+# Makes sure that the tests and the benchmark can start an etcd, and prints the folder of its programs, etcd, etcdctl and
+# etcdutl:
+#
+#  1. HOLDFAST_ETCD_BIN, if it is set
+#  2. a folder in the user's cache, where they are built from the module in scripts/etcd, which says which version. What
+#     was built before is not built again
+#
+# Distributions have an etcd that package etcdlock refuses. It starts nothing itself. Package etcdtest runs it.
 set -eu
+cd "$(dirname "$0")/etcd"
 
-if ! command -v etcd >/dev/null; then
-	"$(dirname "$0")/install.sh" etcd || true
+fail() {
+	echo "setup-etcd: $*" >&2
+	exit 1
+}
+
+# whole reports whether a folder has all programs.
+whole() {
+	for name in etcd etcdctl etcdutl; do
+		[ -x "$1/$name" ] || return 1
+	done
+}
+
+if [ -n "${HOLDFAST_ETCD_BIN:-}" ]; then
+	whole "$HOLDFAST_ETCD_BIN" ||
+		fail "HOLDFAST_ETCD_BIN is set to $HOLDFAST_ETCD_BIN, which lacks one of etcd, etcdctl and etcdutl."
+	echo "$HOLDFAST_ETCD_BIN"
+	exit
 fi
-if command -v etcd >/dev/null; then
-	echo "setup-etcd: $(etcd --version | head -n 1)"
-else
-	echo "setup-etcd: there is no etcd, and none could be installed"
+
+version=$(sed -n 's#^[[:space:]]*go.etcd.io/etcd/server/v3 v\([^ ]*\).*#\1#p' go.mod)
+cache=${XDG_CACHE_HOME:-${HOME:-$(cd ~ && pwd)}/.cache}/holdfast/servers
+folder=$cache/etcd-$version
+if whole "$folder"; then
+	echo "$folder"
+	exit
 fi
+
+echo "setup-etcd: building etcd $version, once" >&2
+mkdir -p "$cache" || fail "$cache cannot be made: set XDG_CACHE_HOME to a folder that can."
+fresh=$(mktemp -d "$folder.XXXXXX")
+trap 'rm -rf "$fresh"' EXIT
+trap 'exit 1' HUP INT TERM
+build() {
+	# The module is in no workspace: its requirements would change which versions the others are built with.
+	GOWORK=off CGO_ENABLED=0 go build -ldflags=-w -o "$fresh/$2" "go.etcd.io/etcd/$1/v3" ||
+		fail "etcd $version cannot be built: see go's own words above. HOLDFAST_ETCD_BIN may name a folder that has it."
+}
+build server etcd
+build etcdctl etcdctl
+build etcdutl etcdutl
+# A move is atomic: nobody sees half a program. Another run of this script may have been here first, with the same.
+mkdir -p "$folder"
+mv "$fresh"/* "$folder/"
+echo "$folder"

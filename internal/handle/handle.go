@@ -40,7 +40,11 @@ func (l *Lock) Parts() *Parts { return &l.parts }
 // CheckLease asks the protocol of a request whether it accepts the lease.
 func CheckLease(req engine.Request) error {
 	if check := req.Proto.Traits().CheckLease; check != nil {
-		return check(req.Lease)
+		option := "FixedLease"
+		if req.Renewed {
+			option = "Lease"
+		}
+		return check(option, req.Lease)
 	}
 	return nil
 }

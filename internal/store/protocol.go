@@ -87,9 +87,9 @@ type Traits struct {
 	Under func(name, mode string) (pass bool, err error)
 	// Stays is the error of moving a hold to another process, if the primitive does not allow it.
 	Stays error
-	// CheckLease returns the error for a lease that the primitive refuses; nil if it accepts every lease. The maker
-	// of a request calls it first, wherever the lease comes from.
-	CheckLease func(lease time.Duration) error
+	// CheckLease returns the error for a lease that the primitive refuses, which names the option that it comes from; nil
+	// if it accepts every lease. The maker of a request calls it first.
+	CheckLease func(option string, lease time.Duration) error
 }
 
 // Ask is one attempt to get a hold.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/child"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
 const startLimit = 20 * time.Second
@@ -21,9 +22,9 @@ type Program struct{ path, Version string }
 
 // Find looks for the program. An error says in a sentence why etcd cannot be measured.
 func Find() (*Program, error) {
-	path, err := exec.LookPath("etcd")
+	path, err := etcdtest.Program("etcd")
 	if err != nil {
-		return nil, errors.New("there is no program etcd (scripts/install.sh etcd installs it)")
+		return nil, err
 	}
 	out, err := exec.Command(path, "--version").Output()
 	found := regexp.MustCompile(`etcd Version: (\S+)`).FindSubmatch(out)

@@ -56,11 +56,11 @@ type limitedRules struct{ store.Rules }
 func (l limitedRules) Traits() *store.Traits {
 	traits := *l.Rules.Traits()
 	traits.Notes = false
-	traits.CheckLease = func(lease time.Duration) error {
+	traits.CheckLease = func(option string, lease time.Duration) error {
 		if lease == etcdLike.Fit(lease) {
 			return nil
 		}
-		return &lock.ArgumentError{Name: "FixedLease", Value: lease, Problem: fmt.Sprintf("must be %+v", etcdLike)}
+		return &lock.ArgumentError{Name: option, Value: lease, Problem: fmt.Sprintf("must be %+v", etcdLike)}
 	}
 	return &traits
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 const binVariable = "HOLDFAST_POSTGRES_BIN"
@@ -81,22 +83,6 @@ func folder() (string, error) {
 
 // install runs the script that installs the programs, once.
 var install = sync.OnceValue(func() error {
-	script := filepath.Join("scripts", "setup-postgres.sh")
-	dir, err := os.Getwd() // of the package that is tested, somewhere below
-	if err != nil {
-		return err
-	}
-	for {
-		path := filepath.Join(dir, script)
-		if _, err := os.Stat(path); err == nil {
-			if said, err := exec.Command(path).CombinedOutput(); err != nil {
-				return fmt.Errorf("%w: %s", err, said)
-			}
-			return nil
-		}
-		if dir == filepath.Dir(dir) {
-			return fmt.Errorf("the tests do not run in the repository: there is no %s", script)
-		}
-		dir = filepath.Dir(dir)
-	}
+	_, err := servers.RunScript("setup-postgres.sh")
+	return err
 })

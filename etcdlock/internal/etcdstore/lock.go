@@ -1,0 +1,394 @@
+package etcdstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Lock is the protocol of the lock of one name, which is fair: whoever came first has it. It is constant.
+//
+// Each that wants it has a key below the name, and the one whose key was made first holds it. That is how etcd's own
+// locks do it (package concurrency, etcdctl lock), so they contend with this one.
+type Lock struct {
+	store  *Store
+	name   string
+	prefix string
+	traits *store.Traits
+}
+
+var (
+	_ store.Protocol = (*Lock)(nil)
+	_ store.Noter    = (*Lock)(nil)
+)
+
+// Lock returns the protocol of a name.
+func (s *Store) Lock(name string) *Lock {
+	return &Lock{store: s, name: name, prefix: name + "/", traits: s.traits()}
+}
+
+// LeastLease leaves a renewal the time of an election.
+const LeastLease = 5 * time.Second
+
+// traits are those of every lock of the store.
+func (s *Store) traits() *store.Traits {
+	return &store.Traits{
+		Kind: string(lock.KindLock), Passes: true, Marks: true, Notes: true,
+		Stays: &lock.ArgumentError{Name: "lock", Problem: "cannot be exported: on etcd a hold hangs on its client's lease"},
+		CheckLease: func(option string, lease time.Duration) error {
+			switch {
+			case lease < LeastLease || lease%time.Second != 0:
+				return &lock.ArgumentError{Name: option, Value: lease, Problem: "must be whole seconds, and at least 5s"}
+			case lease > s.lease:
+				return &lock.ArgumentError{Name: option, Value: lease, Problem: fmt.Sprintf(
+					"must not be longer than Options.Lease, which is %v and that of all locks of the client", s.lease)}
+			}
+			return nil
+		},
+	}
+}
+
+// keyOf is the key that stands for an id, or for one that waits.
+func (l *Lock) keyOf(id string) string { return l.prefix + id }
+
+// Name implements [store.Rules].
+func (l *Lock) Name() string { return l.name }
+
+// Key implements [store.Rules].
+func (l *Lock) Key() string { return l.name }
+
+// Mode implements [store.Rules].
+func (l *Lock) Mode() string { return "" }
+
+// Channel implements [store.Rules].
+func (l *Lock) Channel() string { return l.name }
+
+// Excludes implements [store.Rules].
+func (l *Lock) Excludes(string) bool { return true }
+
+// Follows implements [store.Rules].
+func (l *Lock) Follows(string) bool { return true }
+
+// Inherits implements [store.Rules].
+func (l *Lock) Inherits(string) bool { return true }
+
+// Traits implements [store.Rules].
+func (l *Lock) Traits() *store.Traits { return l.traits }
+
+// Levels implements [store.Protocol]. It is not called: a count would cost a write, and nothing depends on it.
+func (l *Lock) Levels(context.Context, string, int64, int64) (int64, error) {
+	return 0, &store.Refused{Err: errUnsupported}
+}
+
+// Change implements [store.Protocol].
+func (l *Lock) Change(context.Context, store.Change, store.Ask) (store.ChangeReply, store.Receipt, error) {
+	return store.ChangeReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
+}
+
+// Enqueue implements [store.Protocol]. A waiter has its place by asking.
+func (l *Lock) Enqueue(context.Context, []store.Ask) (store.EnqueueReply, store.Receipt, error) {
+	return store.EnqueueReply{}, store.Receipt{}, &store.Refused{Err: errUnsupported}
+}
+
+// Settled implements [store.Protocol].
+func (l *Lock) Settled(string, store.Late) {}
+
+// Serving implements [store.Protocol].
+func (l *Lock) Serving([]string) store.Protocol { return l }
+
+// Retaining implements [store.Protocol].
+func (l *Lock) Retaining(int64, string) store.Protocol { return l }
+
+// Acquire implements [store.Protocol].
+//
+// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. One that waits has
+// its key already, and only reads: that needs no agreement on a write. A try puts its key only if nobody has any, so
+// that it leaves nothing. The keep-alive that proves the lease goes beside it, if the last one was some time ago.
+func (l *Lock) Acquire(
+	ctx context.Context, ask store.Ask,
+) (reply store.AcquireReply, receipt store.Receipt, err error) {
+	s := l.store
+	sent, cancel, err := s.begin(s.Within(ctx, ask.Within))
+	if err != nil {
+		return reply, receipt, err
+	}
+	defer cancel()
+	for range 2 { // a lease that turns out to be over is replaced by a new one, and nothing was done under it
+		reply, receipt, err = l.acquire(sent, ask)
+		if !errors.Is(err, errOver) {
+			break
+		}
+	}
+	return reply, receipt, err
+}
+
+func (l *Lock) acquire(sent context.Context, ask store.Ask) (reply store.AcquireReply, receipt store.Receipt, err error) {
+	s := l.store
+	now, err := s.session(sent)
+	if err != nil {
+		return reply, receipt, err
+	}
+	var beside sync.WaitGroup
+	var proved error
+	beside.Go(func() { proved = s.prove(sent, now) })
+	found, err := l.stand(sent, now, ask)
+	beside.Wait()
+	since, ok := now.valid()
+	receipt = store.Receipt{Since: since, Late: copies}
+	switch {
+	case leaseless(err): // a copy is refused as well
+		now.end()
+		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
+	case err != nil:
+		return reply, receipt, err
+	case !ok:
+		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
+	case proved != nil:
+		return reply, receipt, proved
+	}
+	reply, err = l.answer(found, now, ask)
+	return reply, receipt, err
+}
+
+// standing is what a transaction found of the keys of a name.
+type standing struct {
+	own    *mvccpb.KeyValue // nil: it is not there
+	first  *mvccpb.KeyValue // nil: there is none
+	before *mvccpb.KeyValue // the last before its own; nil: there is none, or it has no own
+	at     int64            // the revision
+}
+
+func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
+	s, key := l.store, l.keyOf(ask.ID)
+	first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
+	if made := s.hub.place(l.name, key); made > 0 { // its key is there, most likely: to look at it is no write
+		before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(made-1), clientv3.WithKeysOnly())
+		reply, err := s.txn(ctx, "poll", 1, nil,
+			[]clientv3.Op{clientv3.OpGet(key), first, clientv3.OpGet(l.prefix, before...)}, nil)
+		if err != nil {
+			return standing{}, err
+		}
+		if found := standingOf(reply.Responses, reply.Header.Revision); found.own != nil {
+			return found, nil
+		}
+	}
+	cond := []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(key), "=", 0),
+		clientv3.Compare(clientv3.CreateRevision(s.sealKey(ask.ID)), "=", 0),
+	}
+	if ask.Once {
+		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
+	}
+	get := []clientv3.Op{clientv3.OpGet(key), first}
+	last := clientv3.OpGet(l.prefix, append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithKeysOnly())...)
+	put := append([]clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(now.id))}, append(get, last)...)
+	reply, err := s.txn(ctx, "acquire", 1, cond, put, get)
+	switch {
+	case err != nil:
+		return standing{}, err
+	case reply.Succeeded:
+		return standingOf(reply.Responses[1:], reply.Header.Revision), nil
+	}
+	return standingOf(reply.Responses, reply.Header.Revision), nil
+}
+
+// standingOf reads its own key, the first of all, and the last ones up to its own, if they were asked for.
+func standingOf(ranges []*pb.ResponseOp, at int64) standing {
+	one := func(r *pb.ResponseOp) *mvccpb.KeyValue {
+		if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
+			return kvs[0]
+		}
+		return nil
+	}
+	found := standing{own: one(ranges[0]), first: one(ranges[1]), at: at}
+	if len(ranges) > 2 {
+		for _, kv := range ranges[2].GetResponseRange().Kvs {
+			if found.own == nil || kv.CreateRevision < found.own.CreateRevision {
+				found.before = kv
+				break
+			}
+		}
+	}
+	return found
+}
+
+// answer is what the engine is told of what was found.
+func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.AcquireReply, err error) {
+	s := l.store
+	if err := l.conflict(found.first); err != nil {
+		return reply, err
+	}
+	switch own := found.own; {
+	case own != nil && clientv3.LeaseID(own.Lease) != now.id:
+		return reply, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
+	case own != nil && found.first.CreateRevision == own.CreateRevision:
+		s.hub.arrived(l.name)
+		return store.AcquireReply{
+			Status: store.Held, Fence: s.Fence(own.CreateRevision), Spare: tokensEach - 1,
+		}, nil
+	case own != nil:
+		s.hub.behind(l.name, own, found.before, found.at)
+	}
+	return store.AcquireReply{Status: store.Busy, PTTL: s.lease}, nil
+}
+
+// conflict is the error of a first key that is no lock's, and that nothing would ever free. It is nil if there is none.
+func (l *Lock) conflict(first *mvccpb.KeyValue) error {
+	switch {
+	case first == nil:
+		return nil
+	case strings.Contains(string(first.Key[len(l.prefix):]), "/"):
+		return fmt.Errorf("%w: %q is below lock %q, as if it were the key of a lock of another name; use names of "+
+			"which none is a folder of another", store.ErrConflict, first.Key, l.name)
+	case first.Lease == 0:
+		return fmt.Errorf("%w: %q is below lock %q and has no lease, so it is no lock's, or one that never ends",
+			store.ErrConflict, first.Key, l.name)
+	}
+	return nil
+}
+
+// Release implements [store.Protocol].
+func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, error) {
+	s := l.store
+	sent, cancel, err := s.begin(ctx)
+	if err != nil {
+		return store.ReleaseReply{}, err
+	}
+	defer cancel()
+	s.hub.leave(l.name, l.keyOf(id))
+	reply, err := s.txn(sent, "release", 1, nil, []clientv3.Op{
+		clientv3.OpDelete(l.keyOf(id)), clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()),
+	}, nil)
+	if err != nil {
+		return store.ReleaseReply{}, err
+	}
+	return releaseReply(reply.Responses[0], reply.Responses[1]), nil
+}
+
+func releaseReply(deleted, left *pb.ResponseOp) store.ReleaseReply {
+	if deleted.GetResponseDeleteRange().Deleted == 0 {
+		return store.ReleaseReply{Status: store.Gone}
+	}
+	return store.ReleaseReply{Status: store.Done, Receivers: left.GetResponseRange().Count}
+}
+
+// note is what is kept in a holder's key.
+type note struct {
+	Fence int64  `json:"fence"`
+	Since int64  `json:"since"` // by the holder's clock: a transaction of etcd has none
+	Text  string `json:"text"`
+}
+
+// Note implements [store.Noter].
+func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status, error) {
+	sent, cancel, err := l.store.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer cancel()
+	key := l.keyOf(n.ID)
+	for range 3 { // another turn of this process may write at the same time
+		got, err := l.store.cli.Get(sent, key)
+		switch {
+		case err != nil:
+			return 0, meaning(err)
+		case len(got.Kvs) == 0:
+			return store.Gone, nil
+		}
+		known, _ := noteOf(got.Kvs[0].Value)
+		if known.Fence > n.Fence {
+			return store.Busy, nil
+		}
+		next := note{Fence: n.Fence, Since: known.Since, Text: n.Text}
+		if known.Fence != n.Fence {
+			next.Since = time.Now().UnixMicro()
+		}
+		value := []byte{}
+		if !take {
+			if value, err = json.Marshal(next); err != nil {
+				return 0, &store.Refused{Err: err}
+			}
+		}
+		reply, err := l.store.txn(sent, "note", 1,
+			[]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", got.Kvs[0].ModRevision)},
+			[]clientv3.Op{clientv3.OpPut(key, string(value), clientv3.WithIgnoreLease())}, nil)
+		switch {
+		case err != nil:
+			return 0, err
+		case reply.Succeeded:
+			return store.Done, nil
+		}
+	}
+	return 0, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errSwapped}
+}
+
+var errSwapped = fmt.Errorf("the note was changed by another request")
+
+func noteOf(value []byte) (n note, ok bool) {
+	return n, len(value) > 0 && json.Unmarshal(value, &n) == nil
+}
+
+// Noted implements [store.Noter].
+func (l *Lock) Noted(ctx context.Context) (store.Note, error) {
+	sent, cancel, err := l.store.begin(ctx)
+	if err != nil {
+		return store.Note{}, err
+	}
+	defer cancel()
+	got, err := l.store.cli.Get(sent, l.prefix, clientv3.WithFirstCreate()...)
+	if err != nil || len(got.Kvs) == 0 {
+		return store.Note{}, meaning(err)
+	}
+	n, ok := noteOf(got.Kvs[0].Value)
+	if !ok {
+		return store.Note{}, nil
+	}
+	return store.Note{
+		ID: strings.TrimPrefix(string(got.Kvs[0].Key), l.prefix), Fence: n.Fence, Since: n.Since, Text: n.Text,
+	}, nil
+}
+
+// inspectMost is how many keys of a name are looked at.
+const inspectMost = 1000
+
+// Inspect implements [store.Protocol]. The first is the holder, and the others wait.
+func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
+	reply := store.InspectReply{PTTL: -1}
+	if err := l.store.Ready(ctx, l.store.host.Limit); err != nil { // for the base of tokens
+		return reply, err
+	}
+	sent, cancel, err := l.store.begin(ctx)
+	if err != nil {
+		return reply, err
+	}
+	defer cancel()
+	got, err := l.store.cli.Get(sent, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(inspectMost),
+		clientv3.WithKeysOnly())...)
+	if err != nil || len(got.Kvs) == 0 {
+		return reply, meaning(err)
+	}
+	first := got.Kvs[0]
+	reply.Subscribers = got.Count - 1
+	reply.Fence = l.store.Fence(first.CreateRevision)
+	reply.Holders = []store.Holder{{ID: strings.TrimPrefix(string(first.Key), l.prefix), Count: 1}}
+	if first.Lease == 0 {
+		return reply, nil
+	}
+	left, err := l.store.cli.TimeToLive(sent, clientv3.LeaseID(first.Lease))
+	if err != nil {
+		return store.InspectReply{}, meaning(err)
+	}
+	reply.PTTL = time.Duration(max(left.TTL, 0)) * time.Second
+	return reply, nil
+}

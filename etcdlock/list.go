@@ -1,0 +1,99 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/holdfast-go/holdfast/etcdlock/internal/etcdstore"
+	"github.com/holdfast-go/holdfast/internal/client"
+	"github.com/holdfast-go/holdfast/internal/engine"
+	"github.com/holdfast-go/holdfast/internal/request"
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/vocabulary"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// List tells the locks that somebody holds and whose names begin with a prefix, in the order of their names; with "" all.
+// Those of etcdctl lock and of package concurrency are among them. Keys of other programs that hang on leases look like
+// locks, so choose names with a prefix of their own. What changes while List reads may be told as it was or as it is.
+// An error ends it.
+func List(ctx context.Context, c *Client, prefix string) iter.Seq2[lock.Entry, error] {
+	return func(yield func(lock.Entry, error) bool) {
+		err := c.opened()
+		if err == nil && ctx == nil {
+			err = &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+		}
+		if err == nil {
+			err = c.store.Ready(ctx, c.limit())
+		}
+		if err == nil {
+			within := func() context.Context { return c.store.Within(ctx, c.limit()) }
+			err = c.store.List(ctx, prefix, within, func(row etcdstore.Row) bool { return yield(c.entry(row), nil) })
+		}
+		if err != nil {
+			yield(lock.Entry{}, unanswered(ctx, "list locks", err))
+		}
+	}
+}
+
+func (c *Client) opened() error {
+	if c == nil || c.core.Engine == nil {
+		return client.NotNew()
+	}
+	return nil
+}
+
+// limit is how long one request may take.
+func (c *Client) limit() time.Duration { return request.CommandLimit(c.core.Lease) }
+
+func (c *Client) entry(row etcdstore.Row) lock.Entry {
+	fence := c.store.Fence(row.Revision)
+	return lock.Entry{
+		Name: row.Name, Kind: lock.KindLock, Fence: fence,
+		Info: lock.Info{Held: 1, Waiters: row.Waiters, Holders: []lock.Holder{{
+			ID: row.ID, Count: 1, TTL: -1, Fence: fence, Mine: strings.HasPrefix(row.ID, c.core.ClientID+":"),
+		}}},
+	}
+}
+
+// words are the errors of this store.
+var words = vocabulary.Errors(etcdstore.Name)
+
+// unanswered is the error of a call that only asks etcd.
+func unanswered(ctx context.Context, what string, err error) error {
+	var bad *lock.ArgumentError
+	switch {
+	case errors.As(err, &bad):
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("etcdlock: cannot %s: %w", what, engine.ContextError(ctx))
+	case errors.Is(err, store.ErrUnsent):
+		return fmt.Errorf("etcdlock: cannot %s: %w", what, lock.ErrClosed)
+	}
+	kind, cause := words.Unanswered(err)
+	return fmt.Errorf("etcdlock: cannot %s: %w: %w", what, kind, cause)
+}
+
+// Rebase raises the base of the fencing tokens above all that were ever issued. Call it once after a snapshot of etcd
+// was restored without etcdutl's --bump-revision, while no Client is in use: revisions, and so tokens, begin again then
+// at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder.
+func Rebase(ctx context.Context, c *Client) error {
+	if err := c.opened(); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return &lock.ArgumentError{Name: "ctx", Problem: "must not be nil"}
+	}
+	err := c.store.Ready(ctx, c.limit())
+	if err == nil {
+		err = c.store.Rebase(c.store.Within(ctx, c.limit()))
+	}
+	if err != nil {
+		return unanswered(ctx, "raise the base of tokens", err)
+	}
+	return nil
+}

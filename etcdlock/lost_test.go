@@ -1,0 +1,162 @@
+package etcdlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/holdfast-go/holdfast/etcdlock"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// ways are those in which an answer gets lost after its request was carried out.
+var ways = map[string]fate{"cut": cutAfter, "silence": silence}
+
+// wired is a client whose requests meet faults, a plain client beside it, and a lock's name. The client has its lease.
+func wired(t *testing.T) (faults *wire, c *etcdlock.Client, plain *clientv3.Client, name string) {
+	t.Helper()
+	faults, name = &wire{}, nameOf(t)
+	endpoint := etcdtest.Shared(t).Endpoint()
+	c = client(t, connect(t, endpoint, faults.options()...), etcdlock.Options{Lease: 2 * brief, Prefix: ownOf(name)})
+	taken(t, c.Lock(name))
+	return faults, c, connect(t, endpoint), name
+}
+
+// ownOf is the prefix of what a client keeps for itself, for a test with a lock of that name.
+func ownOf(name string) string { return "own-of-" + name + "/" }
+
+// An acquisition whose answer is lost is held once, by the caller that asked for it.
+func TestAnAcquisitionWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, fate := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			rule := faults.on(acquiring, fate)
+			l := c.Lock(name)
+			held, unlock := take(t, l)
+			rule.wait(t)
+			hold, err := l.Held(held)
+			require.NoError(t, err)
+			require.Equal(t, []string{name + "/" + hold.ID}, keysOf(t, plain, name+"/"))
+			require.NoError(t, unlock())
+			require.Empty(t, keysOf(t, plain, name+"/"))
+		})
+	}
+}
+
+// What was taken for a caller that has left is released.
+func TestAnAcquisitionWhoseCallerLeft(t *testing.T) {
+	t.Parallel()
+	for way, fate := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			rule := faults.on(acquiring, fate)
+			faults.onEach(acquiring, lost, -1)
+			ctx, cancel := context.WithCancel(within(t))
+			got := make(chan error, 1)
+			go func() {
+				_, _, err := c.Lock(name).Lock(ctx)
+				got <- err
+			}()
+			stand(t, plain, name, 1)
+			cancel()
+			require.ErrorIs(t, await(t, got, "it leaves"), context.Canceled)
+			rule.wait(t)
+			faults.off()
+			stand(t, plain, name, 0)
+			taken(t, c.Lock(name))
+		})
+	}
+}
+
+// A release whose answer is lost is no loss.
+func TestAReleaseWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for way, fate := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			faults, c, plain, name := wired(t)
+			_, unlock := take(t, c.Lock(name))
+			rule := faults.on(releasing, fate)
+			require.NoError(t, unlock())
+			rule.wait(t)
+			require.Empty(t, keysOf(t, plain, name+"/"))
+		})
+	}
+}
+
+// A release that arrives late, after another one did its work, ends no later hold of the same client. (A Mutex of etcd's
+// client has one key for all holds of a session: etcd 22082.)
+func TestAReleaseThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	faults, c, plain, name := wired(t)
+	l := c.Lock(name)
+	_, unlock := take(t, l)
+	rule := faults.on(releasing, late)
+	require.NoError(t, unlock())
+	held, unlock := take(t, l)
+	key := stand(t, plain, name, 1)[0]
+	rule.arrive()
+	require.Equal(t, []string{key}, keysOf(t, plain, name+"/"))
+	require.NoError(t, held.Err())
+	require.NoError(t, unlock())
+}
+
+// givenUp has a try give up an acquisition that has not arrived, and waits until its id is sealed.
+func givenUp(t *testing.T, faults *wire, c *etcdlock.Client, plain *clientv3.Client, name string) (
+	arrives *rule, seal string,
+) {
+	t.Helper()
+	arrives = faults.on(acquiring, late)
+	faults.onEach(acquiring, lost, -1)
+	_, _, err := c.Lock(name).TryLock(within(t))
+	require.ErrorIs(t, err, lock.ErrUnavailable)
+	faults.off()
+	return arrives, stand(t, plain, ownOf(name)+"sealed", 1)[0]
+}
+
+// An acquisition that arrives when its id was given up takes nothing. It would be a hold of which nobody knows, and that
+// its client renews with all others.
+func TestAnAcquisitionThatArrivesLate(t *testing.T) {
+	t.Parallel()
+	t.Run("sealed", func(t *testing.T) {
+		t.Parallel()
+		faults, c, plain, name := wired(t)
+		arrives, _ := givenUp(t, faults, c, plain, name)
+		arrives.arrive()
+		require.Empty(t, keysOf(t, plain, name+"/"))
+		taken(t, c.Lock(name))
+	})
+	t.Run("without the seal", func(t *testing.T) { // so that the test above shows something
+		t.Parallel()
+		faults, c, plain, name := wired(t)
+		arrives, seal := givenUp(t, faults, c, plain, name)
+		_, err := plain.Delete(within(t), seal)
+		require.NoError(t, err)
+		arrives.arrive()
+		require.Len(t, keysOf(t, plain, name+"/"), 1)
+	})
+	t.Run("revoked", func(t *testing.T) {
+		t.Parallel()
+		faults, c, plain, name := wired(t)
+		arrives, seal := givenUp(t, faults, c, plain, name)
+		_, err := plain.Revoke(within(t), leaseOf(t, plain, seal))
+		require.NoError(t, err)
+		arrives.arrive()
+		require.Empty(t, keysOf(t, plain, name+"/"))
+	})
+	t.Run("closed", func(t *testing.T) {
+		t.Parallel()
+		faults, c, plain, name := wired(t)
+		arrives, _ := givenUp(t, faults, c, plain, name)
+		require.NoError(t, c.Close())
+		require.Equal(t, []string{ownOf(name) + "base"}, keysOf(t, plain, ownOf(name)), "the seals go with the client")
+		arrives.arrive()
+		require.Empty(t, keysOf(t, plain, name+"/"))
+	})
+}

@@ -1,0 +1,67 @@
+package etcdlock_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/holdfast-go/holdfast/etcdlock"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+)
+
+// However many locks a client holds, they are renewed together: by one keep-alive, and a read for 128 of them.
+func TestManyHolds(t *testing.T) {
+	t.Parallel()
+	const holds, tasks = 2000, 20
+	faults := &wire{}
+	server := etcdtest.Shared(t)
+	c := client(t, connect(t, server.Endpoint(), faults.options()...), etcdlock.Options{Lease: 2 * brief})
+	name := nameOf(t)
+	all := make([]turn, holds)
+	var running sync.WaitGroup
+	for task := range tasks {
+		running.Go(func() {
+			for i := task; i < holds; i += tasks {
+				held, unlock, err := c.Lock(fmt.Sprint(name, i)).Lock(within(t))
+				all[i] = turn{held, unlock, err}
+			}
+		})
+	}
+	running.Wait()
+	for _, one := range all {
+		require.NoError(t, one.err)
+	}
+	const rounds, looks = 3, holds/128 + 1
+	seen := func(n int) { eventually(t, func() bool { return faults.count(renewing) >= n }, "renewals") }
+	seen(faults.count(renewing) + 1)
+	renewals, reads := faults.count(renewing), faults.count(reading)
+	seen(renewals + rounds)
+	renewals, reads = faults.count(renewing)-renewals, faults.count(reading)-reads
+	t.Logf("%d keep-alives, %d reads", renewals, reads)
+	require.Greater(t, reads, looks, "a keep-alive serves all holds, or most of them on a busy machine")
+	require.LessOrEqual(t, reads, (renewals+1)*looks)
+	plain := connect(t, server.Endpoint())
+	got, err := plain.Get(within(t), name, clientv3.WithPrefix(), clientv3.WithCountOnly())
+	require.NoError(t, err)
+	require.EqualValues(t, holds, got.Count)
+	for _, one := range all {
+		require.NoError(t, one.held.Err())
+	}
+	for task := range tasks {
+		running.Go(func() {
+			for i := task; i < holds; i += tasks {
+				all[i].err = all[i].unlock()
+			}
+		})
+	}
+	running.Wait()
+	for _, one := range all {
+		require.NoError(t, one.err)
+	}
+	got, err = plain.Get(within(t), name, clientv3.WithPrefix(), clientv3.WithCountOnly())
+	require.NoError(t, err)
+	require.Zero(t, got.Count)
+}

@@ -1,0 +1,92 @@
+package etcdlock_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/etcdlock"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+)
+
+// Tokens grow from hold to hold, whoever holds, in the store or passed on in a process.
+func TestTokensGrow(t *testing.T) {
+	t.Parallel()
+	all, _ := clients(t, 2, etcdlock.Options{})
+	name := nameOf(t)
+	var tokens []int64
+	for range 3 {
+		for _, c := range all {
+			held, unlock := take(t, c.Lock(name))
+			tokens = append(tokens, fenceOf(t, c.Lock(name), held))
+			next := make(chan turn, 3) // of the same process
+			for range cap(next) {
+				go func() {
+					held, unlock, err := c.Lock(name).Lock(within(t))
+					next <- turn{held, unlock, err}
+				}()
+			}
+			eventually(t, func() bool { return c.Stats().Waiters == cap(next) }, "they wait")
+			require.NoError(t, unlock())
+			for range cap(next) {
+				one := has(t, next)
+				tokens = append(tokens, fenceOf(t, c.Lock(name), one.held))
+				require.NoError(t, one.unlock())
+			}
+		}
+	}
+	require.IsIncreasing(t, tokens)
+}
+
+// tokenOf takes a lock with a new client, and returns the token.
+func tokenOf(t *testing.T, server *etcdtest.Server) int64 {
+	t.Helper()
+	l := client(t, connect(t, server.Endpoint()), etcdlock.Options{}).Lock("a")
+	held, unlock := take(t, l)
+	fence := fenceOf(t, l, held)
+	require.NoError(t, unlock())
+	return fence
+}
+
+// After Rebase tokens are above all that were issued, and still grow.
+func TestRebase(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	var tokens []int64
+	for range 3 {
+		tokens = append(tokens, tokenOf(t, server), tokenOf(t, server))
+		c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+		require.NoError(t, etcdlock.Rebase(within(t), c))
+		held, unlock := take(t, c.Lock("a"))
+		tokens = append(tokens, fenceOf(t, c.Lock("a"), held))
+		require.NoError(t, unlock())
+	}
+	require.IsIncreasing(t, append(tokens, tokenOf(t, server)))
+}
+
+// A snapshot that is restored takes tokens back, unless revisions are raised with it, or their base after it.
+func TestTokensAfterASnapshotWasRestored(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	tokenOf(t, server)
+	snapshot := server.Snapshot(t)
+	var last int64
+	for range 10 {
+		last = tokenOf(t, server)
+	}
+	require.Greater(t, tokenOf(t, etcdtest.Restore(t, snapshot, "--bump-revision=1000000", "--mark-compacted")), last)
+	restored := etcdtest.Restore(t, snapshot)
+	require.Less(t, tokenOf(t, restored), last, "that is why")
+	require.NoError(t, etcdlock.Rebase(within(t), client(t, connect(t, restored.Endpoint()), etcdlock.Options{})))
+	require.Greater(t, tokenOf(t, restored), last)
+}
+
+// Holds that a snapshot had are there when it is restored, until their lease ends, and nobody waits for longer.
+func TestHoldsOfASnapshot(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{Lease: brief})
+	take(t, c.Lock("a"))
+	restored := etcdtest.Restore(t, server.Snapshot(t), "--bump-revision=1000000", "--mark-compacted")
+	taken(t, client(t, connect(t, restored.Endpoint()), etcdlock.Options{}).Lock("a"))
+}

@@ -1,0 +1,159 @@
+package etcd
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-go/holdfast/etcdlock"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/lock"
+)
+
+// Whatever happens to the leader, another one is elected: holds stay, turns go on, and no two are live at the same time;
+// neither when it happens, nor when the old leader comes back.
+func TestTheLeaderFails(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]struct {
+		begin, end func(l *lab, member int)
+	}{
+		"frozen": {
+			func(l *lab, member int) { l.Members[member].Freeze() },
+			func(l *lab, member int) { l.Members[member].Thaw() },
+		},
+		"killed": {
+			func(l *lab, member int) { l.Members[member].Kill() },
+			func(l *lab, member int) { l.Members[member].Restart() },
+		},
+		"cut off from the others": {
+			func(l *lab, member int) { l.Cut(member, true) },
+			func(l *lab, member int) { l.Cut(member, false) },
+		},
+		"cut off from all": {
+			func(l *lab, member int) { l.Cut(member, true); l.paths[member].Blackhole(true) },
+			func(l *lab, member int) { l.Cut(member, false); l.paths[member].Blackhole(false) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := open(t)
+			team, keeper := l.play(t), l.keep(t, "kept")
+			keeper.renewed(t, 1)
+			leader := l.Leader(t)
+			fault.begin(l, leader)
+			l.Leader(t, leader)
+			team.goesOn(t)
+			keeper.renewed(t, 2)
+			fault.end(l, leader)
+			team.goesOn(t)
+			keeper.renewed(t, 2)
+			require.NoError(t, keeper.unlock())
+			team.judge(t)
+		})
+	}
+}
+
+// A leader whose disk hangs answers for a while as if it led. (Such a leader of etcd 3.4 renews leases that the next one
+// has ended: etcd 15247.)
+func TestTheLeadersDiskHangs(t *testing.T) {
+	t.Parallel()
+	l := open(t, "--unsafe-no-fsync=false")
+	team, keeper := l.play(t), l.keep(t, "kept")
+	leader := l.Leader(t)
+	lone := l.client(t, etcdlock.Options{}, leader)
+	held, unlock, err := lone.Lock("lone", lock.MaxWait(patience)).Lock(context.Background())
+	require.NoError(t, err)
+	resume := l.Members[leader].HangDisk(t)
+	l.Leader(t, leader)
+	team.goesOn(t)
+	keeper.renewed(t, 2)
+	_, release, err := l.client(t, etcdlock.Options{}).Lock("lone", lock.MaxWait(patience)).Lock(context.Background())
+	require.NoError(t, err)
+	require.ErrorIs(t, context.Cause(held), lock.ErrLost, "it was told before")
+	resume()
+	require.NoError(t, release())
+	require.ErrorIs(t, unlock(), lock.ErrLost)
+	team.goesOn(t)
+	keeper.renewed(t, 2)
+	require.NoError(t, keeper.unlock())
+	team.judge(t)
+}
+
+// A client that knows one server alone, and that is cut off from the others, is told before another client has its lock,
+// and goes on when the server is back.
+func TestAClientOfAServerThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	follower := (l.Leader(t) + 1) % len(l.Members)
+	team := l.play(t)
+	lone, other := l.client(t, etcdlock.Options{}, follower), l.client(t, etcdlock.Options{})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	held, unlock, err := lone.Lock("a").Lock(ctx)
+	require.NoError(t, err)
+	l.Cut(follower, true)
+	_, release, err := other.Lock("a").Lock(ctx)
+	require.NoError(t, err)
+	var loss *lock.LostError
+	require.ErrorAs(t, context.Cause(held), &loss, "it was told before")
+	require.Equal(t, lock.LossExpired, loss.Reason)
+	require.ErrorIs(t, unlock(), lock.ErrLost)
+	_, _, err = lone.Lock("b").TryLock(ctx)
+	require.ErrorIs(t, err, lock.ErrUnavailable)
+	require.ErrorContains(t, err, "no leader", "it is refused, and not held up")
+	team.goesOn(t)
+	l.Cut(follower, false)
+	require.NoError(t, release())
+	etcdtest.Eventually(t, func() bool {
+		_, unlock, err := lone.Lock("a").TryLock(ctx)
+		return err == nil && unlock() == nil
+	}, "the server is back")
+	team.judge(t)
+}
+
+// Without a majority nothing is granted, and who holds is told in time; with one again everything goes on. When all
+// servers are restarted sooner than that, holds stay.
+func TestTheMajorityIsGone(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	team, kept := l.play(t), l.keep(t, "kept")
+	for _, s := range l.Members {
+		s.Kill()
+	}
+	restart(l.Members...)
+	team.goesOn(t)
+	kept.renewed(t, 2)
+
+	for _, s := range l.Members[1:] {
+		s.Kill()
+	}
+	<-kept.held.Done()
+	require.ErrorIs(t, context.Cause(kept.held), lock.ErrLost)
+	require.ErrorIs(t, kept.unlock(), lock.ErrLost)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := l.client(t, etcdlock.Options{})
+	_, _, err := c.Lock("kept").TryLock(ctx)
+	require.ErrorIs(t, err, lock.ErrUnavailable)
+	restart(l.Members[1:]...)
+	team.goesOn(t)
+	_, unlock, err := c.Lock("kept").Lock(ctx)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	team.judge(t)
+}
+
+// restart starts servers at the same time, of which none is well alone.
+func restart(all ...*etcdtest.Server) {
+	done := make(chan struct{})
+	for _, s := range all {
+		go func() {
+			s.Restart()
+			done <- struct{}{}
+		}()
+	}
+	for range all {
+		<-done
+	}
+}

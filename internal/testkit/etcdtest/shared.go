@@ -1,0 +1,47 @@
+package etcdtest
+
+import (
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+)
+
+// shared is the server of the whole binary.
+var shared struct {
+	sync.Mutex // guards what follows
+	server     *Server
+	err        error
+}
+
+// Shared returns the one server that all tests of the binary may use, each with names of its own. The first call starts
+// it and [Main] ends it. None of them may disturb it: use [Start] for that.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil && shared.err == nil {
+		shared.server, shared.err = launch("etcd", nil)
+		if shared.err == nil {
+			servers.AtEnd(shared.server.close)
+		}
+	}
+	if shared.err != nil {
+		t.Fatalf("etcdtest: %v", shared.err)
+	}
+	return shared.server
+}
+
+// Main runs the tests of a package, ends the shared server, fails if goroutines are left, and exits. A TestMain needs
+// nothing else:
+//
+//	func TestMain(m *testing.M) { etcdtest.Main(m) }
+func Main(m *testing.M, leakOptions ...goleak.Option) { servers.Main(m, leakOptions...) }
+
+// Eventually waits until condition holds, and fails the test if it does not within a limit that only catches hangs.
+func Eventually(t testing.TB, condition func() bool, message string) {
+	t.Helper()
+	servers.Eventually(t, patience, condition, message)
+}
