@@ -126,8 +126,8 @@ func (e *Engine) sendRelease(g *Grant, last, end time.Duration, runOver, certain
 }
 
 // unconfirmed makes the error of an unlock of which the store said nothing, or that it refused: the hold is over here,
-// and in the store at an instant, at the latest, unless that is 0. It is no "unavailable", which a caller would answer by doing its work
-// once more.
+// and in the store at an instant, at the latest, unless that is 0. It is no "unavailable", which a caller would answer
+// by doing its work once more.
 func (e *Engine) unconfirmed(of store.Rules, until time.Duration, err error) error {
 	var at time.Time
 	if until != 0 {

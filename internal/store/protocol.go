@@ -75,8 +75,8 @@ type Traits struct {
 	InSets bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
 	Queues bool // waiters have a queue in the store: Enqueue
 	Marks  bool // a busy attempt leaves something behind that Release removes: a gate, a place
-	// Lasts says that no lease of its own ends what stands in the store, but only a release or the end of its client. So
-	// a release that had no answer is sent again for as long as there is a client.
+	// Lasts says that no lease of its own ends what stands in the store, but only a release or the end of its client.
+	// So a release that had no answer is sent again for as long as there is a client.
 	Lasts      bool
 	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others
 
