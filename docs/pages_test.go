@@ -39,7 +39,7 @@ func pages(t *testing.T) map[string]string {
 // The README is a landing page: what does not fit belongs into docs.
 func TestTheReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	require.LessOrEqual(t, strings.Count(pages(t)["README.md"], "\n"), 200)
+	require.LessOrEqual(t, strings.Count(pages(t)["README.md"], "\n"), 150)
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
