@@ -138,6 +138,26 @@ func TestThePageHasTheTableOfLocks(t *testing.T) {
 	require.Contains(t, pages(t)["docs/guide.md"], "```sql\n"+strings.TrimSpace(statement)+"\n```")
 }
 
+// Every module that users import or install is in the table of modules.
+func TestThePageHasEveryModule(t *testing.T) {
+	t.Parallel()
+	work, err := os.ReadFile("../go.work")
+	require.NoError(t, err)
+	page := pages(t)["docs/modules.md"]
+	modules := 0
+	for _, use := range regexp.MustCompile(`(?m)^\t\./(.+)$`).FindAllStringSubmatch(string(work), -1) {
+		module := use[1]
+		if module == "bench" || module == "integration" || strings.HasPrefix(module, "examples/") {
+			continue
+		}
+		modules++
+		parent, name := filepath.Split(module)
+		require.True(t, strings.Contains(page, "`"+module+"`") ||
+			strings.Contains(page, "`"+parent) && strings.Contains(page, "`"+name+"`"), module)
+	}
+	require.Greater(t, modules, 8)
+}
+
 var (
 	codeBlock = regexp.MustCompile("(?s)```.*?```")
 	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
