@@ -57,8 +57,8 @@ func (c *Client) serverFindings(endpoint string, s *etcdstore.Server, took time.
 		all = append(all, of("version", lock.LevelOK, "etcd %s", s.Version))
 	}
 	if took > c.limit()/2 {
-		all = append(all, of("round trip", lock.LevelWarning, "the answer took %v, and a request has %v: use a longer Lease",
-			took.Round(time.Millisecond), c.limit()))
+		all = append(all, of("round trip", lock.LevelWarning,
+			"the answer took %v, and a request has %v: use a longer Lease", took.Round(time.Millisecond), c.limit()))
 	} else {
 		all = append(all, of("round trip", lock.LevelOK, "the answer took %v", took.Round(time.Millisecond)))
 	}
@@ -70,11 +70,11 @@ func (c *Client) serverFindings(endpoint string, s *etcdstore.Server, took time.
 	}
 	switch {
 	case s.NoSpace:
-		all = append(all, of("space", lock.LevelFailure, "the database is full (NOSPACE), and no lock can be taken: compact it, "+
-			"defragment, and disarm the alarm"))
+		all = append(all, of("space", lock.LevelFailure, "the database is full (NOSPACE), and no lock can be taken: "+
+			"compact it, defragment, and disarm the alarm"))
 	case s.Quota > 0 && float64(s.Size) > fullEnough*float64(s.Quota):
-		all = append(all, of("space", lock.LevelWarning, "the database has %d MB of %d: each turn of a lock leaves two "+
-			"revisions, so let etcd compact by itself (--auto-compaction-retention)", s.Size>>20, s.Quota>>20))
+		all = append(all, of("space", lock.LevelWarning, "the database has %d MB of %d: each turn of a lock leaves "+
+			"two revisions, so let etcd compact by itself (--auto-compaction-retention)", s.Size>>20, s.Quota>>20))
 	default:
 		all = append(all, of("space", lock.LevelOK, "the database has %d MB", s.Size>>20))
 	}

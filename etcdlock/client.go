@@ -50,8 +50,8 @@ func NewClient(etcd *clientv3.Client, opts *Options) (*Client, error) {
 }
 
 // Lock returns a handle on the lock of that name, which is fair. It is cheap and sends nothing. With an invalid name or
-// option every call on the handle returns a *lock.ArgumentError: a lease that is longer than that of the Client, MinHold,
-// Keep and Yields are refused, and so is a name below [Options.Prefix].
+// option every call on the handle returns a *lock.ArgumentError: a lease that is longer than that of the Client,
+// MinHold, Keep and Yields are refused, and so is a name below [Options.Prefix].
 func (c *Client) Lock(name string, opts ...lock.Option) *lock.Lock {
 	if c == nil || c.store == nil {
 		return (*lock.Lock)(handle.New(handle.Parts{Err: client.NotNew()}))
@@ -73,8 +73,8 @@ func (c *Client) Stats() lock.Stats {
 	return lock.Stats(c.core.Engine.Stats())
 }
 
-// Close ends the Client. New calls and waiting ones return lock.ErrClosed, the contexts of all holds end with it, and the
-// holds are released. If locks were still held, its error names them. Further calls do nothing and return nil.
+// Close ends the Client. New calls and waiting ones return lock.ErrClosed, the contexts of all holds end with it, and
+// the holds are released. If locks were still held, its error names them. Further calls do nothing and return nil.
 func (c *Client) Close() error {
 	if c == nil || c.core.Engine == nil {
 		return client.NotNew()

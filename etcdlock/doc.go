@@ -21,20 +21,20 @@
 // holder's context ends before others can have the lock: its validity counts from the sending of the last keep-alive
 // that etcd answered. (The Session of package concurrency counts from the answer, and looks once a second.)
 //
-// Processes have the lock in the order in which they asked. Inside a process waiters queue, first in, first out, and the
-// lock passes among them in memory for some milliseconds, before the process goes to the end of the queue. A TryLock is
-// busy while anybody waits.
+// Processes have the lock in the order in which they asked. Inside a process waiters queue, first in, first out, and
+// the lock passes among them in memory for some milliseconds, before the process goes to the end of the queue. A
+// TryLock is busy while anybody waits.
 //
 // A process that is stopped cannot be told anything. For that there is the fencing token, Hold.Fence, which grows with
 // every acquisition, and is comparable with those of packages rlock and pglock as long as their clocks are: it is
-// revision times 1,024 above a base, which is stored once. After a snapshot was restored, revisions begin again: restore
-// with etcdutl's --bump-revision and --mark-compacted, or call [Rebase] before clients start.
+// revision times 1,024 above a base, which is stored once. After a snapshot was restored, revisions begin again:
+// restore with etcdutl's --bump-revision and --mark-compacted, or call [Rebase] before clients start.
 //
 // When the leader of etcd changes, the new one gives every lease its full time again, so a lock whose holder has died
 // stays taken for up to that much longer. A lease of less than 5 seconds would be lost in an election, and is refused.
 //
-// What this store lacks: leases that differ from that of the Client (a FixedLease may be shorter), Export, MinHold, Keep
-// and Yields, the number of levels in Inspect, and the time left in List.
+// What this store lacks: leases that differ from that of the Client (a FixedLease may be shorter), Export, MinHold,
+// Keep and Yields, the number of levels in Inspect, and the time left in List.
 //
 // # What it costs
 //
@@ -65,11 +65,11 @@
 // # Servers
 //
 // etcd 3.5.23, 3.6.5 and newer. In older ones a leader that was deposed may renew leases that are over, and end others
-// that are not (etcd issues 15247 and 20590): the first call is refused with a [*VersionError]. With authentication, the
-// user needs to read and write below the names, and below [Options.Prefix].
+// that are not (etcd issues 15247 and 20590): the first call is refused with a [*VersionError]. With authentication,
+// the user needs to read and write below the names, and below [Options.Prefix].
 //
-// The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay open,
-// is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is shorter:
-// set DialKeepAliveTime and DialKeepAliveTimeout of clientv3.Config, so that it is noticed. One that is cut off from the
-// others says so at once.
+// The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay
+// open, is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is
+// shorter: set DialKeepAliveTime and DialKeepAliveTimeout of clientv3.Config, so that it is noticed. One that is cut
+// off from the others says so at once.
 package etcdlock

@@ -17,10 +17,10 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// List tells the locks that somebody holds and whose names begin with a prefix, in the order of their names; with "" all.
-// Those of etcdctl lock and of package concurrency are among them. Keys of other programs that hang on leases look like
-// locks, so choose names with a prefix of their own. What changes while List reads may be told as it was or as it is.
-// An error ends it.
+// List tells the locks that somebody holds and whose names begin with a prefix, in the order of their names; with ""
+// all. Those of etcdctl lock and of package concurrency are among them. Keys of other programs that hang on leases look
+// like locks, so choose names with a prefix of their own. What changes while List reads may be told as it was or as it
+// is. An error ends it.
 func List(ctx context.Context, c *Client, prefix string) iter.Seq2[lock.Entry, error] {
 	return func(yield func(lock.Entry, error) bool) {
 		err := c.opened()

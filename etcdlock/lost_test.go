@@ -3,6 +3,7 @@ package etcdlock_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -159,4 +160,28 @@ func TestAnAcquisitionThatArrivesLate(t *testing.T) {
 		arrives.arrive()
 		require.Empty(t, keysOf(t, plain, name+"/"))
 	})
+}
+
+// While a client renews its lease, nothing but a release frees a lock. So one that etcd does not answer is sent for much
+// longer than a lease.
+func TestAReleaseIsSentForAsLongAsItsClientLives(t *testing.T) {
+	t.Parallel()
+	faults := &wire{}
+	c := client(t, connect(t, etcdtest.Shared(t).Endpoint(), faults.options()...),
+		etcdlock.Options{Lease: brief, ReleaseTimeout: time.Second})
+	all, plain := clients(t, 1, etcdlock.Options{})
+	name := nameOf(t)
+	other, _ := take(t, c.Lock(name+"-other"))
+	_, unlock := take(t, c.Lock(name))
+	faults.onEach(releasing, lost, -1)
+	err := unlock()
+	var release *lock.ReleaseError
+	require.ErrorAs(t, err, &release)
+	require.Zero(t, release.Until)
+	require.ErrorContains(t, err, "until the store confirms it or the client is closed")
+	time.Sleep(3 * brief)
+	require.NoError(t, other.Err())
+	stand(t, plain, name, 1)
+	faults.off()
+	taken(t, all[0].Lock(name))
 }

@@ -14,9 +14,9 @@ import (
 // Options adjust a [Client]. The zero value of each means its default.
 type Options struct {
 	// Lease is for how long etcd keeps what the Client holds if it is not renewed: the time after which others get the
-	// locks of a process that died. It is one lease for all locks of the Client, renewed every third of that. Zero means
-	// 30 seconds. It must be whole seconds, and 5 seconds at least: an election of etcd takes one or two, and ends holds
-	// whose lease is shorter. Use 15 seconds or more where a frozen server must not end holds.
+	// locks of a process that died. It is one lease for all locks of the Client, renewed every third of that. Zero
+	// means 30 seconds. It must be whole seconds, and 5 seconds at least: an election of etcd takes one or two, and
+	// ends holds whose lease is shorter. Use 15 seconds or more where a frozen server must not end holds.
 	Lease time.Duration
 
 	// MaxPoll is how often a waiter asks again that heard of no release. Zero means a second.
@@ -28,8 +28,8 @@ type Options struct {
 	// ReleaseTimeout limits how long unlock and Close wait for etcd. Zero means 5 seconds.
 	ReleaseTimeout time.Duration
 
-	// Prefix is the prefix of the few keys that are no lock's: the base of tokens and ids that were given up. All clients
-	// of an etcd use the same one. Zero means "holdfast/".
+	// Prefix is the prefix of the few keys that are no lock's: the base of tokens and ids that were given up. All
+	// clients of an etcd use the same one. Zero means "holdfast/".
 	Prefix string
 
 	// Observer receives events, for metrics and traces. Nil costs nothing.
@@ -48,8 +48,8 @@ func (o Options) checked() (Options, client.Options, error) {
 		Logger: o.Logger,
 	}.Checked()
 	err = named(err)
-	if err == nil && (general.Lease < etcdstore.LeastLease || general.Lease%time.Second != 0) {
-		err = &lock.ArgumentError{Name: "Options.Lease", Value: o.Lease, Problem: "must be whole seconds, and at least 5s"}
+	if err == nil {
+		err = etcdstore.BadLease("Options.Lease", general.Lease)
 	}
 	if o.Prefix == "" {
 		o.Prefix = defaultPrefix

@@ -100,7 +100,8 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // ReleaseError says that a hold was valid until its unlock, and that the store has not confirmed the release: it did
 // not answer within ReleaseTimeout, or it refused. The hold is over here all the same, and its context has ended. In
-// the background the release is sent again and again, until the store confirms it or the lease has ended.
+// the background the release is sent again and again, until the store confirms it or the lease has ended. A hold of
+// package etcdlock has no lease of its own: Until is zero, and the release is sent until the Client is closed.
 //
 // It matches ErrUnconfirmed, and nothing that Err matches: errors.Is and errors.As do not look into Err, so that
 // nobody takes the error for one of a call that did nothing.
@@ -113,9 +114,12 @@ type ReleaseError struct {
 
 // Error implements error.
 func (e *ReleaseError) Error() string {
+	end := "the store confirms it or the client is closed"
+	if !e.Until.IsZero() {
+		end = fmt.Sprintf("the lease ends (%s at the latest)", e.Until.Format(time.RFC3339))
+	}
 	s := fmt.Sprintf("holdfast: %s was held to the end of the work, but its release is unconfirmed, "+
-		"and goes on in the background until the lease ends (%s at the latest)",
-		grant(e.Kind, e.Name), e.Until.Format(time.RFC3339))
+		"and goes on in the background until %s", grant(e.Kind, e.Name), end)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}

@@ -126,10 +126,14 @@ func (e *Engine) sendRelease(g *Grant, last, end time.Duration, runOver, certain
 }
 
 // unconfirmed makes the error of an unlock of which the store said nothing, or that it refused: the hold is over here,
-// and in the store at an instant, at the latest. It is no "unavailable", which a caller would answer by doing its work
-// once more.
+// and in the store at an instant, at the latest, unless that is 0. It is no "unavailable", which a caller would answer
+// by doing its work once more.
 func (e *Engine) unconfirmed(of store.Rules, until time.Duration, err error) error {
-	return e.cfg.Errors.Release(of, e.clock.Wall(until), ours(err))
+	var at time.Time
+	if until != 0 {
+		at = e.clock.Wall(until)
+	}
+	return e.cfg.Errors.Release(of, at, ours(err))
 }
 
 // runEnd is what is known of a release that ends a run of turns; the zero runEnd is that of one which does not.

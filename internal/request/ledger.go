@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ const (
 	// placeLife is for how long a place in the store's queue is released in vain. It has no lease: it stands while its
 	// client is heard of, and without that as long as the queue is kept.
 	placeLife = 15 * time.Minute
+
+	never = time.Duration(math.MaxInt64)
 )
 
 // ledger has every id that may still act in the store though nobody wants it: holds of which no context says any more
@@ -24,7 +27,8 @@ const (
 // late; and holds whose end was confirmed lately, by a primary that may have been replaced since.
 //
 // What is owed is released until the store says that nothing can be left. Without an answer that ends when no copy can
-// come and the hold's own lease has passed; where waiters have places in the store, much later.
+// come and the hold's own lease has passed; where waiters have places in the store, much later; and never where what
+// stands has no lease of its own.
 //
 // Each node has its own goroutine while something is owed on it, so that a node that hangs delays no other. While a
 // node does not answer it is probed, by one batch at a time and ever more rarely, however many ids wait for it: each
@@ -72,12 +76,17 @@ type Disowned struct {
 }
 
 // Disown releases an id, and does not wait for that. It returns until when it goes on without an answer: by then the
-// lease has ended.
+// lease has ended. Where what stands lasts as long as its client it goes on for ever, and returns 0.
 //
 // A release is safe to send at any time, for any id, as often as wanted: it removes the field of that id and nothing
 // else, and an id is never used for a second hold. So the ledger does not have to know whether the request that it
 // cleans up after was carried out, or whether somebody else released the id.
-func (s *Sender) Disown(d Disowned) (until time.Duration) { return s.ledger.add(entry{Disowned: d}) }
+func (s *Sender) Disown(d Disowned) (until time.Duration) {
+	if until = s.ledger.add(entry{Disowned: d}); until == never {
+		return 0
+	}
+	return until
+}
 
 // Owed is how many releases have not been confirmed that nobody waits for.
 func (s *Sender) Owed() int {
@@ -99,7 +108,10 @@ func (l *ledger) add(one entry) (until time.Duration) {
 	if one.Late > 0 {
 		one.end = max(one.end, now+s.cfg.Store.Late(one.Proto.Key(), one.Late)+one.Lease+maxLimit)
 	}
-	if one.Proto.Traits().Queues {
+	switch traits := one.Proto.Traits(); {
+	case traits.Lasts:
+		one.end = never
+	case traits.Queues:
 		one.end += placeLife
 	}
 	l.mu.Lock()

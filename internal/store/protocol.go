@@ -71,10 +71,13 @@ type Traits struct {
 	// Counts says that the store keeps how many levels a hold has, for those who look: Levels.
 	Counts bool
 
-	Shares     bool // several holds of one process may be one for the store: a newcomer joins one that is live
-	InSets     bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
-	Queues     bool // waiters have a queue in the store: Enqueue
-	Marks      bool // a busy attempt leaves something behind that Release removes: a gate, a place
+	Shares bool // several holds of one process may be one for the store: a newcomer joins one that is live
+	InSets bool // one request can take and release it with others of its kind: AcquireAll, ReleaseAll
+	Queues bool // waiters have a queue in the store: Enqueue
+	Marks  bool // a busy attempt leaves something behind that Release removes: a gate, a place
+	// Lasts says that no lease of its own ends what stands in the store, but only a release or the end of its client.
+	// So a release that had no answer is sent again for as long as there is a client.
+	Lasts      bool
 	SeveralAsk bool // any number may ask at a time, because what one takes does not exclude the others
 
 	Keeps   bool // a grant may be idle in its process: the store tells that others wait, by its marked id
@@ -87,8 +90,8 @@ type Traits struct {
 	Under func(name, mode string) (pass bool, err error)
 	// Stays is the error of moving a hold to another process, if the primitive does not allow it.
 	Stays error
-	// CheckLease returns the error for a lease that the primitive refuses, which names the option that it comes from; nil
-	// if it accepts every lease. The maker of a request calls it first.
+	// CheckLease returns the error for a lease that the primitive refuses, which names the option that it comes from;
+	// nil if it accepts every lease. The maker of a request calls it first.
 	CheckLease func(option string, lease time.Duration) error
 }
 

@@ -102,8 +102,8 @@ type Parting struct {
 }
 
 // Renewal is the renewal of one hold. Err is nil afterwards if it was renewed, and matches [watchdog.ErrGone] if the
-// hold does not exist. TTL is how long the hold should stand, counted from the call; a store may lower it to how long it
-// does.
+// hold does not exist. TTL is how long the hold should stand, counted from the call; a store may lower it to how long
+// it does.
 type Renewal struct {
 	Proto Protocol
 	ID    string

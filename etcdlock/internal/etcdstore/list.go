@@ -19,8 +19,8 @@ type Row struct {
 
 const listPage = 500
 
-// List tells the names below a prefix that somebody holds, in the order of names. A key is that of a lock if it hangs on
-// a lease and is no key of this package.
+// List tells the names below a prefix that somebody holds, in the order of names. A key is that of a lock if it hangs
+// on a lease and is no key of this package.
 func (s *Store) List(ctx context.Context, prefix string, limit func() context.Context, yield func(Row) bool) error {
 	var row Row
 	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -32,8 +32,8 @@ func (s *Store) List(ctx context.Context, prefix string, limit func() context.Co
 		if err != nil {
 			return err
 		}
-		got, err := s.cli.Get(sent, from, clientv3.WithRange(end), clientv3.WithLimit(listPage), clientv3.WithKeysOnly(),
-			clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+		got, err := s.cli.Get(sent, from, clientv3.WithRange(end), clientv3.WithLimit(listPage),
+			clientv3.WithKeysOnly(), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
 		cancel()
 		if err != nil {
 			return meaning(err)

@@ -41,16 +41,26 @@ func (s *Store) Lock(name string) *Lock {
 // LeastLease leaves a renewal the time of an election.
 const LeastLease = 5 * time.Second
 
+// BadLease is the error of an option with a lease that etcd cannot keep; nil if it can.
+func BadLease(option string, lease time.Duration) error {
+	if lease >= LeastLease && lease%time.Second == 0 {
+		return nil
+	}
+	return &lock.ArgumentError{Name: option, Value: lease, Problem: "must be whole seconds, and at least 5s"}
+}
+
 // traits are those of every lock of the store.
 func (s *Store) traits() *store.Traits {
 	return &store.Traits{
-		Kind: string(lock.KindLock), Passes: true, Marks: true, Notes: true,
-		Stays: &lock.ArgumentError{Name: "lock", Problem: "cannot be exported: on etcd a hold hangs on its client's lease"},
+		Kind: string(lock.KindLock), Passes: true, Marks: true, Notes: true, Lasts: true,
+		Stays: &lock.ArgumentError{
+			Name: "lock", Problem: "cannot be exported: on etcd a hold hangs on its client's lease",
+		},
 		CheckLease: func(option string, lease time.Duration) error {
-			switch {
-			case lease < LeastLease || lease%time.Second != 0:
-				return &lock.ArgumentError{Name: option, Value: lease, Problem: "must be whole seconds, and at least 5s"}
-			case lease > s.lease:
+			if err := BadLease(option, lease); err != nil {
+				return err
+			}
+			if lease > s.lease {
 				return &lock.ArgumentError{Name: option, Value: lease, Problem: fmt.Sprintf(
 					"must not be longer than Options.Lease, which is %v and that of all locks of the client", s.lease)}
 			}
@@ -133,7 +143,9 @@ func (l *Lock) Acquire(
 	return reply, receipt, err
 }
 
-func (l *Lock) acquire(sent context.Context, ask store.Ask) (reply store.AcquireReply, receipt store.Receipt, err error) {
+func (l *Lock) acquire(
+	sent context.Context, ask store.Ask,
+) (reply store.AcquireReply, receipt store.Receipt, err error) {
 	s := l.store
 	now, err := s.session(sent)
 	if err != nil {
@@ -191,7 +203,8 @@ func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing
 		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
 	}
 	get := []clientv3.Op{clientv3.OpGet(key), first}
-	last := clientv3.OpGet(l.prefix, append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithKeysOnly())...)
+	last := clientv3.OpGet(l.prefix,
+		append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithKeysOnly())...)
 	put := append([]clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(now.id))}, append(get, last)...)
 	reply, err := s.txn(ctx, "acquire", 1, cond, put, get)
 	switch {

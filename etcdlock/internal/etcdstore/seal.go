@@ -4,17 +4,27 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 )
 
-// mostSeals is how many ids a session keeps sealed. By the time so many more ids were given up, no copy of a request for
-// the oldest is under way.
-const mostSeals = 10_000
+// So many ids stay sealed for as long as their session lives, and more than that for a time: a server that stood still
+// carries a request out when it goes on.
+const (
+	mostSeals = 10_000
+	sealLife  = 10 * time.Minute
+)
 
-// sealKey is the key that keeps an id from being used again.
+// seal is a key that keeps an id from being used again.
+type seal struct {
+	key  string
+	made time.Duration
+}
+
+// sealKey is the key of an id's seal.
 func (s *Store) sealKey(id string) string { return s.own + "sealed/" + id }
 
 // ReleaseEach implements [store.Store].
@@ -43,28 +53,28 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		return err
 	}
 	defer cancel()
-	now := s.sessions.live()
+	now, began := s.sessions.live(), s.host.Clock.Now()
 	var ops []clientv3.Op
-	var sealed []string
+	var sealed []seal
 	for _, one := range all {
 		l := one.Proto.(*Lock)
 		s.hub.leave(l.name, l.keyOf(one.ID))
 		ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)),
 			clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
 		// The locks of a set may have one id, and a transaction puts a key once.
-		if seal := s.sealKey(one.ID); one.Late > 0 && now != nil && !slices.Contains(sealed, seal) {
-			sealed = append(sealed, seal)
+		if made := (seal{s.sealKey(one.ID), began}); one.Late > 0 && now != nil && !slices.Contains(sealed, made) {
+			sealed = append(sealed, made)
 		}
 	}
-	for _, key := range sealed {
-		ops = append(ops, clientv3.OpPut(key, "", clientv3.WithLease(now.id)))
+	for _, one := range sealed {
+		ops = append(ops, clientv3.OpPut(one.key, "", clientv3.WithLease(now.id)))
 	}
-	var old []string
+	var old []seal
 	if now != nil {
-		old = now.outdated()
+		old = now.outdated(began)
 	}
-	for _, key := range old {
-		ops = append(ops, clientv3.OpDelete(key))
+	for _, one := range old {
+		ops = append(ops, clientv3.OpDelete(one.key))
 	}
 	reply, err := s.txn(sent, "release", len(all), nil, ops, nil)
 	bare := ops[:2*len(all)]
@@ -91,16 +101,19 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 }
 
 // outdated takes the oldest seals from the list, which are not needed any more.
-func (s *session) outdated() (old []string) {
+func (s *session) outdated(now time.Duration) (old []seal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := min(max(len(s.seals)-mostSeals, 0), mostOps/4)
+	n, most := 0, min(len(s.seals)-mostSeals, mostOps/4)
+	for n < most && now-s.seals[n].made >= sealLife {
+		n++
+	}
 	old, s.seals = s.seals[:n:n], s.seals[n:]
 	return old
 }
 
 // keep adds seals to the list, old ones that are still there and new ones.
-func (s *session) keep(old, made []string) {
+func (s *session) keep(old, made []seal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seals = slices.Concat(old, s.seals, made)

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -38,16 +39,18 @@ func TestReleasesOfOneID(t *testing.T) {
 func TestOldSealsAreForgotten(t *testing.T) {
 	t.Parallel()
 	var s session
-	var made []string
+	var made []seal
 	for i := range mostSeals + 5 {
-		made = append(made, fmt.Sprint(i))
+		made = append(made, seal{fmt.Sprint(i), time.Duration(i) * time.Second})
 	}
 	s.keep(nil, made[:mostSeals])
-	require.Empty(t, s.outdated())
+	require.Empty(t, s.outdated(24*time.Hour))
 	s.keep(nil, made[mostSeals:])
-	old := s.outdated()
-	require.Equal(t, made[:5], old)
-	require.Empty(t, s.outdated())
+	require.Empty(t, s.outdated(sealLife-1))
+	require.Equal(t, made[:2], s.outdated(sealLife+time.Second))
+	old := s.outdated(24 * time.Hour)
+	require.Equal(t, made[2:5], old)
+	require.Empty(t, s.outdated(24*time.Hour))
 	s.keep(old, nil) // they could not be deleted
-	require.Equal(t, old, s.outdated())
+	require.Equal(t, old, s.outdated(24*time.Hour))
 }

@@ -23,7 +23,7 @@ type session struct {
 	mu    sync.Mutex
 	since time.Duration // when the last request was sent that etcd answered with the lease's full time
 	over  bool          // etcd said that there is no such lease
-	seals []string      // keys, the oldest first
+	seals []seal        // the oldest first
 }
 
 // valid says since when the lease counts, and that it is not known to be over.
@@ -93,7 +93,7 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 		return nil, notSent(meaning(err)) // nothing of a lock was sent; a lease that was made in vain ends by itself
 	}
 	if granted := time.Duration(reply.TTL) * time.Second; granted < s.lease {
-		return nil, &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errors.New("etcd granted a shorter lease")}
+		return nil, &store.Failure{Fault: store.FaultDefinite, Answered: true, Err: errShorter}
 	}
 	s.adopt(made, sent)
 	return made, nil
@@ -150,7 +150,10 @@ func (s *Store) keepAlive(ctx context.Context, now *session) error {
 	return s.keepAliveOnce(ctx, now)
 }
 
-var errOver = errors.New("the client's lease in etcd has ended")
+var (
+	errOver    = errors.New("the client's lease in etcd has ended")
+	errShorter = errors.New("etcd granted a shorter lease")
+)
 
 func (s *Store) keepAliveOnce(ctx context.Context, now *session) error {
 	ctx, cancel := context.WithCancel(ctx)

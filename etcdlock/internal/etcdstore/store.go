@@ -215,7 +215,8 @@ func (s *Store) readBase(ctx context.Context) (int64, error) {
 	}
 	found := reply.Responses[len(reply.Responses)-1].GetResponseRange().Kvs
 	if len(found) == 0 {
-		return 0, &store.Failure{Fault: store.FaultTransient, Err: errors.New("the base of tokens was deleted meanwhile")}
+		err := errors.New("the base of tokens was deleted meanwhile")
+		return 0, &store.Failure{Fault: store.FaultTransient, Err: err}
 	}
 	base, err := strconv.ParseInt(string(found[0].Value), 10, 64)
 	if err != nil || base <= 0 {
@@ -331,7 +332,8 @@ func (s *Store) Rebase(ctx context.Context) error {
 		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.baseKey()), "=", strconv.FormatInt(old, 10))},
 		[]clientv3.Op{clientv3.OpPut(s.baseKey(), strconv.FormatInt(next, 10))}, nil)
 	if err == nil && !reply.Succeeded {
-		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errors.New("the base was raised by another")}
+		err = errors.New("another call has raised the base of tokens")
+		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: err}
 	}
 	if err == nil {
 		s.mu.Lock()

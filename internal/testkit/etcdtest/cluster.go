@@ -55,8 +55,8 @@ func (c *Cluster) Endpoints() []string {
 	return all
 }
 
-// Leader waits until a member says that it is the leader, and returns its number. Members but those may be, which do not
-// know yet that they are not.
+// Leader waits until a member says that it is the leader, and returns its number. Members but those may be, which do
+// not know yet that they are not.
 func (c *Cluster) Leader(t testing.TB, but ...int) (leader int) {
 	t.Helper()
 	Eventually(t, func() bool {
@@ -68,8 +68,8 @@ func (c *Cluster) Leader(t testing.TB, but ...int) (leader int) {
 	return leader
 }
 
-// Cut switches a state on or off in which nothing passes between a member and the others. Clients reach it as before: for
-// them there is package tcpproxy.
+// Cut switches a state on or off in which nothing passes between a member and the others. Clients reach it as before:
+// for them there is package tcpproxy.
 func (c *Cluster) Cut(member int, on bool) {
 	for from, row := range c.paths {
 		for to, path := range row {

@@ -45,9 +45,9 @@ func (s *Server) Restart() {
 	s.report("restart", s.boot())
 }
 
-// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server must
-// have been started with "--unsafe-no-fsync=false". Only strace can do that, as far as it is there and may: otherwise the
-// test is skipped, and says why.
+// HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server
+// must have been started with "--unsafe-no-fsync=false". Only strace can do that, as far as it is there and may:
+// otherwise the test is skipped, and says why.
 func (s *Server) HangDisk(t testing.TB) (resume func()) {
 	t.Helper()
 	path, err := exec.LookPath("strace")

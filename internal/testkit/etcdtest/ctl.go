@@ -43,8 +43,8 @@ func (s *Server) Snapshot(t testing.TB) (file string) {
 	return file
 }
 
-// Restore starts a server that goes on from a snapshot, by etcdutl. Flags are those of its command restore, for instance
-// "--bump-revision=1000000".
+// Restore starts a server that goes on from a snapshot, by etcdutl. Flags are those of its command restore, for
+// instance "--bump-revision=1000000".
 func Restore(t testing.TB, snapshot string, flags ...string) *Server {
 	t.Helper()
 	s, err := prepare("alone", "etcd")

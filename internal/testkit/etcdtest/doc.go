@@ -6,9 +6,9 @@
 // off from the others ([Cluster.Cut]). Nothing has to run beforehand and nothing is left behind: servers end with the
 // test that started them and, on Linux, with the test binary itself, however it ends.
 //
-// The programs are those that scripts/setup-etcd.sh finds or builds: it says where it looks. If there are none, the test
-// fails with a sentence that says what is missing.
+// The programs are those that scripts/setup-etcd.sh finds or builds: it says where it looks. If there are none, the
+// test fails with a sentence that says what is missing.
 //
-// A server does not wait for the disk: a [Server.Kill] loses nothing that it wrote all the same, because the machine goes
-// on.
+// A server does not wait for the disk: a [Server.Kill] loses nothing that it wrote all the same, because the machine
+// goes on.
 package etcdtest

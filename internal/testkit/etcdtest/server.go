@@ -141,7 +141,8 @@ func (s *Server) ready() error {
 		case !s.process.Alive():
 			return fmt.Errorf("the server ended while starting: %s", s.process.Output())
 		case late:
-			return fmt.Errorf("the server on %s is not well within %v: %w: %s", s.Addr(), patience, err, s.process.Output())
+			return fmt.Errorf("the server on %s is not well within %v: %w: %s",
+				s.Addr(), patience, err, s.process.Output())
 		}
 	}
 }

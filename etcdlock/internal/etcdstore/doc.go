@@ -1,0 +1,7 @@
+// Package etcdstore keeps locks in etcd: it implements [store.Store] for package etcdlock, whose documentation argues
+// why that is safe.
+//
+// A request is one transaction (lock.go). Everything that a client has hangs on its session, which is one lease of
+// etcd's (session.go); an id that was given up is sealed by a key under that lease (seal.go). A release by another
+// process is seen by a watch (hub.go). What an error says of its request is decided in fault.go.
+package etcdstore
