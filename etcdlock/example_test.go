@@ -114,7 +114,7 @@ func ExampleCheck() {
 		}
 	}
 	// Output:
-	// warning the client knows 1 endpoints: name at least three, so that locks survive the loss of one
+	// warning name at least three endpoints, so that locks survive the loss of a server: the client knows 1
 }
 
 // List tells which locks are held, and how many clients wait for each.
