@@ -70,6 +70,6 @@
 //
 // The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay
 // open, is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is
-// shorter: set DialKeepAliveTime and DialKeepAliveTimeout of clientv3.Config, so that it is noticed. One that is cut
-// off from the others says so at once.
+// shorter: set DialKeepAliveTime (to 10 s, the least that the library takes) and DialKeepAliveTimeout of
+// clientv3.Config, so that it is noticed. One that is cut off from the others says so at once.
 package etcdlock

@@ -23,7 +23,7 @@ func Example() {
 	etcd, err := clientv3.New(clientv3.Config{
 		Endpoints: strings.Split(os.Getenv("ETCD_ENDPOINTS"), ","), // all members of the cluster
 		// A server that stands still is noticed, and another one is asked.
-		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 2 * time.Second,
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 	})
 	if err != nil {
 		log.Fatal(err)
