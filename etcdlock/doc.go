@@ -26,7 +26,7 @@
 // TryLock is busy while anybody waits.
 //
 // A process that is stopped cannot be told anything. For that there is the fencing token, Hold.Fence, which grows with
-// every acquisition. It is revision times 1,024 above a base, which is stored once, as the microseconds of the clock: so
+// every acquisition. It is revision times 1,024 above a base, which is stored once, as microseconds of a clock. So
 // tokens do not fall when a program moves here from package rlock or pglock. If the base is old, because the etcd had
 // locks before, call [Rebase] first. After a snapshot was restored, revisions begin again: restore with etcdutl's
 // --bump-revision and --mark-compacted, or call Rebase before clients start.
