@@ -78,7 +78,7 @@ var _ *rlock.Lock
 `
 
 // A block of Go is a whole program or whole functions. Each compiles in a module of its own that has nothing but this
-// one and pglock, as it does for a user who pastes it.
+// one, pglock and etcdlock, as it does for a user who pastes it.
 func TestGoOnThePagesCompiles(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
@@ -107,7 +107,7 @@ func TestGoOnThePagesCompiles(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
-// consumer makes dir a module that requires this one and pglock, in the versions that these have.
+// consumer makes dir a module that requires this one, pglock and etcdlock, in the versions that these have.
 func consumer(t *testing.T, dir string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -119,11 +119,11 @@ func consumer(t *testing.T, dir string) {
 	}
 	const module = "github.com/holdfast-go/holdfast"
 	text := strings.Replace(read("go.mod"), "module "+module, "module example.com/shop", 1)
-	for _, inside := range []string{"", "/pglock"} {
+	for _, inside := range []string{"", "/pglock", "/etcdlock"} {
 		text += "\nrequire " + module + inside + " v0.0.0\n\nreplace " + module + inside + " => " + root + inside + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))
-	sums := read("go.sum") + read("pglock/go.sum")
+	sums := read("go.sum") + read("pglock/go.sum") + read("etcdlock/go.sum")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sums), 0o666))
 }
 
