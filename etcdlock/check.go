@@ -109,7 +109,9 @@ func (c *Client) trial(ctx context.Context) []lock.Finding {
 		return errors.Join(err, lost)
 	})
 	if err != nil {
-		return []lock.Finding{{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)}}
+		return []lock.Finding{
+			{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)},
+		}
 	}
 	return []lock.Finding{
 		{Name: "trial", Text: fmt.Sprintf("a trial lock was taken, looked at and released in %v",
