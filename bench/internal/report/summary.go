@@ -52,7 +52,8 @@ func (s *Summary) Add(one scenario.Scenario, parts []Part) {
 				met++
 				continue
 			}
-			s.missed = append(s.missed, fmt.Sprintf("| `%s` | %s | %s | %s |", one.ID, part.name(), wanted(one, v.Goal), got(v)))
+			s.missed = append(s.missed, fmt.Sprintf("| `%s` | %s | %s | %s |",
+				one.ID, part.name(), wanted(one, v.Goal), got(v)))
 		}
 	}
 	s.goals += goals
