@@ -53,7 +53,7 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		return err
 	}
 	defer cancel()
-	now, began := s.sessions.live(), s.host.Clock.Now()
+	now, began := s.sessions.standing(), s.host.Clock.Now()
 	var ops []clientv3.Op
 	var sealed []seal
 	for _, one := range all {

@@ -169,7 +169,7 @@ func (s *Store) Wait() {
 	s.hub.close()
 	ctx, cancel := context.WithTimeout(context.Background(), min(s.host.Limit, time.Second))
 	defer cancel()
-	s.revoke(ctx)
+	_ = s.revoke(ctx) // without an answer the lease ends by itself
 }
 
 // Ready implements [store.Store]: once, the versions of the servers are looked at, and the base of tokens is read.
