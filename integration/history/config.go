@@ -62,9 +62,19 @@ const (
 	liveEach   = 25               // operations of each worker in the liveness phase
 )
 
-// bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected
-// holder left behind, a poll, and what a loaded machine takes for a queue of holders.
-func (c Config) bound() time.Duration { return 2*c.Lease + 13*time.Second }
+// bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected holder left
+// behind, a poll, and what a loaded machine takes for a queue of holders; where they linger, two that stay for as long
+// as any does.
+func (c Config) bound() time.Duration {
+	b := 2*c.Lease + 13*time.Second
+	if c.Linger {
+		b += 2 * longestStay * c.Lease
+	}
+	return b
+}
+
+// longestStay is for how many leases a lingering worker stays inside at most.
+const longestStay = 3
 
 // telling is how long after the store forgot a hold its holder may treat it as live: a renewal period and a
 // command's limit, and that limit once more, because the renewal may meet a server that has only just come

@@ -18,10 +18,7 @@ var (
 	postgresLate   = briefly("-history.linger", "-history.short=requests late")
 
 	etcdForgetful = "^TestHistoryWhereEtcdForgets$"
-	etcdFaulty    = "^TestHistoryOnEtcd$"
-
-	etcdLosses = briefly("-history.short=holder's key deleted")
-	etcdLate   = briefly("-history.linger", "-history.short=requests late")
+	etcdLosses    = briefly("-history.short=holder's key deleted")
 )
 
 // histories are mutants that the histories must catch: only their general checks may reveal the bug, not a test that
@@ -63,12 +60,6 @@ var histories = []mutant{
 		old:  `fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
 		new:  `fence = l.fence + 1`,
 		in:   "integration/history", by: postgresForgetful, args: postgresLosses, says: "tokens out of order(: | +[1-9])",
-	}, {
-		name: "history of etcd: release does not look whose hold it is",
-		file: etcdstore + "/lock.go",
-		old:  "clientv3.OpDelete(l.keyOf(id)), clientv3.OpGet",
-		new:  "clientv3.OpDelete(l.prefix, clientv3.WithPrefix()), clientv3.OpGet",
-		in:   "integration/history", by: etcdFaulty, args: etcdLate, says: "overlaps: |nobody took it away",
 	}, {
 		name: "history of etcd: a renewal does not look whether the keys are there",
 		file: etcdstore + "/store.go", old: "if len(kvs) == 0 ||", new: "if len(kvs) > 0 &&",
