@@ -219,8 +219,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a place is forgotten when a hold would be over",
 		file: "internal/request/ledger.go",
-		old:  `if one.Proto.Traits().Queues {`,
-		new:  `if false {`,
+		old:  "case traits.Queues:",
+		new:  "case false:",
 		in:   "fairlock", by: "^TestOneOfAShortLeaseLeavesDuringAnOutage$",
 	}, {
 		name: "release does not look whose hold it is",
