@@ -41,7 +41,7 @@ fast)
 	computing='^TestLongSearch'
 	(
 		renice -n 15 "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
-		tests search -run "$computing" -timeout 5m
+		tests search -p 1 -run "$computing" -timeout 5m
 		tests beside -p 1 -timeout 5m
 		exit $failed
 	) >"$scratch/beside.log" 2>&1 &

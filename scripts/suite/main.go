@@ -31,7 +31,7 @@ const (
 	// beside are the small modules around them. They run without the race detector: the code of others that they need
 	// would have to be built once more, and takes longer to build than their tests take.
 	beside part = "beside"
-	// search are tests of a package of fast that compute and start no goroutine which another one could race with. They
+	// search are tests of packages of fast that compute and start no goroutine which another one could race with. They
 	// run without the race detector, under which they take twenty times as long: scripts/test.sh says which.
 	search part = "search"
 	slow   part = "slow"  // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
@@ -106,7 +106,7 @@ func printPackages(which part, out io.Writer) error {
 		}
 	}
 	if which == search {
-		found = []string{module + "/internal/engine"}
+		found = []string{module + "/internal/engine", module + "/internal/localqueue"}
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("no package is %q", which)
