@@ -89,7 +89,7 @@ func (c *Client) majority(answered int) lock.Finding {
 		return lock.Finding{Name: "servers", Level: lock.LevelFailure, Text: "no server answers"}
 	case servers < 3:
 		return lock.Finding{Name: "servers", Level: lock.LevelWarning, Text: fmt.Sprintf(
-			"the client knows %d endpoints: name at least three, so that locks survive the loss of one", servers)}
+			"name at least three endpoints, so that locks survive the loss of a server: the client knows %d", servers)}
 	}
 	return lock.Finding{Name: "servers", Text: fmt.Sprintf("%d of %d endpoints answer", answered, servers)}
 }

@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +63,21 @@ func TestRebase(t *testing.T) {
 		require.NoError(t, unlock())
 	}
 	require.IsIncreasing(t, append(tokens, tokenOf(t, server)))
+}
+
+// Tokens of other stores are the microseconds of their clocks. Those of an etcd that has no base yet are not below, and
+// those of one whose base is old are not after Rebase.
+func TestTokensAreAboveThoseOfOtherStores(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	theirs := time.Now().UnixMicro()
+	require.Greater(t, tokenOf(t, server), theirs)
+	_, err := connect(t, server.Endpoint()).Put(within(t), "holdfast/base", "1")
+	require.NoError(t, err)
+	theirs = time.Now().UnixMicro()
+	require.Less(t, tokenOf(t, server), theirs, "that is why")
+	require.NoError(t, etcdlock.Rebase(within(t), client(t, connect(t, server.Endpoint()), etcdlock.Options{})))
+	require.Greater(t, tokenOf(t, server), theirs)
 }
 
 // A snapshot that is restored takes tokens back, unless revisions are raised with it, or their base after it.

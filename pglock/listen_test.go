@@ -90,9 +90,15 @@ func TestNamesAndTablesOfMessages(t *testing.T) {
 // bounced are two clients that reach a new database through a pgbouncer.
 func bounced(t *testing.T, mode string, opts pglock.Options) (of string, a, b *pglock.Client) {
 	t.Helper()
-	of = database(t)
-	to := pgtest.StartBouncer(t, pgtest.Shared(t), mode, "default_pool_size=20").To(of)
-	return of, client(t, pool(t, to), opts), client(t, pool(t, to), opts)
+	of, _, a, b = bouncing(t, mode, opts)
+	return of, a, b
+}
+
+func bouncing(t *testing.T, mode string, opts pglock.Options) (of string, p *pgtest.Bouncer, a, b *pglock.Client) {
+	t.Helper()
+	of, p = database(t), pgtest.StartBouncer(t, pgtest.Shared(t), mode, "default_pool_size=20")
+	to := p.To(of)
+	return of, p, client(t, pool(t, to), opts), client(t, pool(t, to), opts)
 }
 
 // Behind a pooler in transaction mode no notification arrives. That is found out, logged once, told by Check, and
@@ -115,6 +121,23 @@ func TestADeafListener(t *testing.T) {
 	require.Contains(t, found.Text, "MaxPoll")
 	require.NoError(t, b.Close())
 	require.Equal(t, 1, strings.Count(said.String(), text))
+}
+
+// A client that heard nothing, because the server was too busy or the pooler in the wrong mode, tries again: it hears of
+// releases soon.
+func TestAListenerThatWasDeafForAMoment(t *testing.T) {
+	t.Parallel()
+	var said logged
+	opts := unpolled
+	opts.Logger = said.logger()
+	of, pooler, a, b := bouncing(t, "transaction", opts)
+	_, unlock := take(t, within(t), forLong(a, "a"))
+	got := waiter(t, b.Lock("a"))
+	eventually(t, func() bool { return strings.Contains(said.String(), "delivers no notifications") }, "the log says it")
+	pooler.Switch(t, "session")
+	listens(t, of, "a")
+	require.NoError(t, unlock())
+	require.NoError(t, await(t, got, "the message"))
 }
 
 // In session mode they arrive.

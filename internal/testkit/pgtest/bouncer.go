@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
@@ -16,6 +17,7 @@ import (
 type Bouncer struct {
 	port    servers.Port
 	dir     string
+	lines   []string // of its file
 	process *servers.Process
 }
 
@@ -63,12 +65,30 @@ func newBouncer(server *Server, mode string, settings []string) (b *Bouncer, err
 		"[pgbouncer]", "listen_addr=127.0.0.1", fmt.Sprintf("listen_port=%d", b.port.Number), "unix_socket_dir=",
 		"auth_type=any", "pool_mode=" + mode, "max_client_conn=1000", "server_login_retry=1",
 	}, settings...)
-	file, text := filepath.Join(b.dir, "pgbouncer.ini"), strings.Join(lines, "\n")+"\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil { //nolint:gosec // its account reads it
+	if err := b.configure(lines); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	b.process = &servers.Process{Path: path, Args: []string{file}, Log: filepath.Join(b.dir, "log"), As: server.as}
+	b.process = &servers.Process{Path: path, Args: []string{b.file()}, Log: filepath.Join(b.dir, "log"), As: server.as}
 	return b, nil
+}
+
+func (b *Bouncer) file() string { return filepath.Join(b.dir, "pgbouncer.ini") }
+
+func (b *Bouncer) configure(lines []string) error {
+	b.lines = lines
+	return os.WriteFile(b.file(), []byte(strings.Join(lines, "\n")+"\n"), 0o644) //nolint:gosec // its account reads it
+}
+
+// Switch sets the mode of connections that are made from now on.
+func (b *Bouncer) Switch(t testing.TB, mode string) {
+	t.Helper()
+	err := b.configure(append(b.lines, "pool_mode="+mode))
+	if err == nil {
+		err = syscall.Kill(b.process.Pid(), syscall.SIGHUP)
+	}
+	if err != nil {
+		t.Fatalf("pgtest: pgbouncer: %v", err)
+	}
 }
 
 func (b *Bouncer) close() error {

@@ -15,19 +15,21 @@ import (
 // listener is the connection that hears of releases: one for all names, made when the first caller has to wait.
 //
 // A pooler in transaction mode accepts LISTEN and delivers nothing. So each connection first has to hear a message that
-// is sent to it by another one. If it does not, waiters poll, and the log says why; after a minute it is tried again.
+// is sent to it by another one. If it does not, waiters poll, and it is tried again, ever more rarely: a server that
+// was busy for a moment looks the same. The second time in a row the log says why.
 type listener struct {
 	store   *Store
 	running sync.WaitGroup
 	probes  atomic.Int64 // that were sent
 
-	deaf    atomic.Bool // the last connection heard nothing
-	refused atomic.Bool // the server did not let the last one in
+	// What follows belongs to run.
+	deaf    int  // how many connections in a row heard nothing
+	refused bool // the server did not let the last one in
 }
 
 const (
 	probeLimit = 2 * time.Second  // until a probe must have been heard
-	deafFor    = time.Minute      // until a connection is tried again after one that was deaf
+	deafFor    = time.Minute      // until a connection is tried again after several that were deaf
 	pingEvery  = 10 * time.Second // without a message the connection is asked whether it still lives
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
@@ -58,13 +60,14 @@ func (l *listener) run() {
 		l.store.hub.broke()
 		switch {
 		case errors.Is(err, ErrDeaf):
-			if !l.deaf.Swap(true) {
+			if l.deaf++; l.deaf == 2 {
 				l.store.host.Warn("PostgreSQL delivers no notifications, as behind a pooler in transaction mode: "+
 					"waiters notice releases of other processes only when they poll", "poll", l.store.poll.String())
 			}
-			pause = deafFor
+			pause = min(lastPause<<min(l.deaf-1, 10), deafFor)
 		case refused(err):
-			if !l.refused.Swap(true) {
+			if !l.refused {
+				l.refused = true
 				l.store.host.Warn("this client cannot listen for releases: waiters notice those of other processes "+
 					"only when they poll", "poll", l.store.poll.String(), "error", err)
 			}
@@ -86,8 +89,7 @@ func (l *listener) listen(ctx context.Context) error {
 		return err
 	}
 	defer hangUp(conn.PgConn())
-	l.deaf.Store(false)
-	l.refused.Store(false)
+	l.deaf, l.refused = 0, false
 	l.store.hub.stands()
 	for {
 		message, err := l.next(ctx, conn)
