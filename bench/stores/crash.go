@@ -32,7 +32,8 @@ const (
 // crashes is how long the one waits that is next when a process is killed which holds a lock.
 func crashes() []situation {
 	return []situation{{
-		id: "crash", title: fmt.Sprintf("From the death of a holder's process to Lock by another, which waits; lease %v",
+		id: "crash",
+		title: fmt.Sprintf("From the death of a holder's process to Lock by another, which waits; lease %v",
 			crashLease),
 		columns: []scenario.Column{
 			{Figure: successorP50, Head: "median, in leases"}, {Figure: successorMax, Head: "longest, in leases"},
@@ -79,7 +80,9 @@ func (c crash) Measure(ctx context.Context) (figures measure.Figures, err error)
 	for i := range holders {
 		name := fmt.Sprintf("crash:%d", i)
 		locks[i] = client.Lock(name)
-		holders[i] = holder.Start(c.lab.t, orders{c.lab.name, c.lab.contender, c.lab.prefix + name, c.lab.target(lease)})
+		holders[i] = holder.Start(c.lab.t, orders{
+			c.lab.name, c.lab.contender, c.lab.prefix + name, c.lab.target(lease),
+		})
 		defer holders[i].Kill()
 	}
 	took := make([]time.Duration, n)

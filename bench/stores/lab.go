@@ -172,7 +172,8 @@ func (s situation) run(
 	}()
 	for i, name := range one.Contenders {
 		room := &lab{
-			site: on, Scale: scale, place: at, contender: name, prefix: strconv.Itoa(i) + ":", relay: relay, distance: d,
+			site: on, Scale: scale, place: at, relay: relay, distance: d,
+			contender: name, prefix: strconv.Itoa(i) + ":",
 		}
 		if subjects[i], err = s.open(ctx, room); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", s.id, name, err)

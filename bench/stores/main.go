@@ -1,5 +1,5 @@
-// Command stores runs this module's locks on Redis, PostgreSQL and etcd, which it starts, each beside those of others on
-// the same server, and reports what each costs. bench/README.md says how to read what it writes.
+// Command stores runs this module's locks on Redis, PostgreSQL and etcd, which it starts, each beside those of others
+// on the same server, and reports what each costs. bench/README.md says how to read what it writes.
 package main
 
 import (

@@ -144,12 +144,13 @@ func via(to, addr string) string {
 // spent is what the server has done for the clients of the database, but for the log, which is the whole server's.
 func (p *pgPlace) spent(ctx context.Context) (measure.Figures, error) {
 	var all, work, planned, ran, log float64
+	database := p.conn.Config().Database
 	err := p.db.admin.QueryRow(ctx, `
 		SELECT coalesce(sum(calls), 0)::float8,
 			coalesce(sum(calls) FILTER (WHERE query !~ '^(BEGIN|COMMIT|SELECT set_config)'), 0)::float8,
 			coalesce(sum(total_plan_time), 0), coalesce(sum(total_exec_time), 0),
 			pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8
-		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)`, p.conn.Config().Database,
+		FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)`, database,
 	).Scan(&all, &work, &planned, &ran, &log)
 	return measure.Figures{calls: all, renewing: work, planning: 1e3 * planned, running: 1e3 * ran, logBytes: log}, err
 }

@@ -21,7 +21,8 @@ func situations() []situation {
 	pair := []scenario.Column{
 		{Figure: measure.Rate, Head: "pairs/s"}, {Figure: measure.P50, Head: "lock p50 µs"},
 		{Figure: measure.P99, Head: "lock p99 µs"}, {Figure: measure.Sends, Head: "sends"},
-		{Figure: calls, Head: "calls"}, {Figure: logBytes, Head: "log bytes"}, {Figure: measure.ClientCPU, Head: "client µs"},
+		{Figure: calls, Head: "calls"}, {Figure: logBytes, Head: "log bytes"},
+		{Figure: measure.ClientCPU, Head: "client µs"},
 	}
 	hot := []scenario.Column{
 		{Figure: measure.Rate, Head: "turns/s"}, {Figure: measure.P50, Head: "wait p50 µs"},

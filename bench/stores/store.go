@@ -26,7 +26,7 @@ type store struct {
 	goals    map[string][]scenario.Goal
 
 	least    time.Duration            // lease of ours, by which a brief run is done soon
-	settling time.Duration            // that the next one is given to get into its wait: to connect, to ask, and to listen
+	settling time.Duration            // that the next one is given to get into its wait: to connect, to ask, to listen
 	polls    map[string]time.Duration // of those that are told nothing: between two questions of a waiter
 }
 

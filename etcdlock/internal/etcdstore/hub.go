@@ -97,8 +97,8 @@ func (h *hub) place(name, key string) int64 {
 	return 0
 }
 
-// behind says that the waiter's key stands behind another, as of a revision. Both are watched from then on. If it is not
-// known which one is before it, nothing is: the waiter has to ask again.
+// behind says that the waiter's key stands behind another, as of a revision. Both are watched from then on. If it is
+// not known which one is before it, nothing is: the waiter has to ask again.
 func (h *hub) behind(name string, place, before *mvccpb.KeyValue, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

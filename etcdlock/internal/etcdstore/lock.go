@@ -123,8 +123,9 @@ func (l *Lock) Retaining(int64, string) store.Protocol { return l }
 // Acquire implements [store.Protocol].
 //
 // A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. One that has to wait
-// reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a write. A try puts its key only if nobody has any, so
-// that it leaves nothing. The keep-alive that proves the lease goes beside it, if the last one was some time ago.
+// reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a write. A
+// try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease goes beside
+// it, if the last one was some time ago.
 func (l *Lock) Acquire(
 	ctx context.Context, ask store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {

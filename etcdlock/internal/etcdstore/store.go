@@ -156,8 +156,8 @@ func (s *Store) Listen(channel, key string) store.Ticket { return s.hub.listen(c
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.heard(channel) }
 
-// Others implements [store.Store]. Nobody is owed a turn: whoever asks stands behind all who asked before, so those that
-// wait have the lock first, and one who comes back need not hold back for them.
+// Others implements [store.Store]. Nobody is owed a turn: whoever asks stands behind all who asked before, so those
+// that wait have the lock first, and one who comes back need not hold back for them.
 func (s *Store) Others(string, int64) int { return 0 }
 
 // ListenWanted implements [store.Store]: no grant of this store is idle.
