@@ -19,8 +19,8 @@ const (
 	handoverP99 = "handover_p99_us"
 
 	// A contender is measured for as many turns in a round as it takes about this long to wait for, within bounds.
-	handoverTime                   = 12 * time.Second
-	fewestHandovers, mostHandovers = 4, 20
+	handoverTime                   = 9 * time.Second
+	fewestHandovers, mostHandovers = 3, 20
 )
 
 // handovers are the time from the release by one client to the acquisition by another one that waits: where it is told
