@@ -7,6 +7,7 @@ require (
 	github.com/bsm/redislock v0.10.0
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/holdfast-go/holdfast v0.0.0
+	github.com/holdfast-go/holdfast/etcdlock v0.0.0
 	github.com/holdfast-go/holdfast/integration v0.0.0
 	github.com/holdfast-go/holdfast/pglock v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0

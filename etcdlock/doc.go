@@ -41,13 +41,15 @@
 //
 // A free lock takes one round trip to lock and one to unlock, each of which a majority agrees on. A nested Lock takes
 // none. All holds of a Client hang on one lease: a renewal is one keep-alive, and a look at the keys, 128 by one
-// request, every third of a lease. A waiter costs one write when it comes, and one read when the one before it leaves.
+// request, every third of a lease. A waiter costs one write and one read when it comes, and one read when the one
+// before it leaves.
 //
 // # Why it is safe
 //
 // Each that wants a lock has a key below its name, which hangs on its client's lease, and the one whose key was made
 // first (by its create revision) has the lock. A transaction makes the key, unless it is there or its id is sealed, and
-// reads who is first. To poll is to read. A try makes its key only if there is none.
+// reads who is first. One that is not reads which key is before its own; without an answer to that it has its place all
+// the same, and reads again. To poll is to read. A try makes its key only if there is none.
 //
 // A transaction of etcd has no clock, so a copy of a request cannot be told to be too late. It is told otherwise: an id
 // that was given up while a request for it was unanswered is sealed by the same transaction that deletes its key; the

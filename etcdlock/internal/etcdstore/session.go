@@ -166,12 +166,10 @@ func (s *sessions) live() *session {
 // takes that much of the validity of what is acquired.
 func (s *Store) fresh() time.Duration { return s.lease / 12 }
 
-// prove makes sure that the lease of a session stands, and counts from a moment ago.
-func (s *Store) prove(ctx context.Context, now *session) error {
-	if since, ok := now.valid(); ok && s.host.Clock.Now()-since <= s.fresh() {
-		return nil
-	}
-	return s.keepAlive(ctx, now)
+// proven says that the lease of a session stands, and counts from a moment ago, without a request.
+func (s *Store) proven(now *session) bool {
+	since, ok := now.valid()
+	return ok && s.host.Clock.Now()-since <= s.fresh()
 }
 
 // keepAlive renews the lease. A server that does not answer in half of the time is given up for another one, if the
