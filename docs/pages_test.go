@@ -39,7 +39,7 @@ func pages(t *testing.T) map[string]string {
 // The README is a landing page: what does not fit belongs into docs.
 func TestTheReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	require.LessOrEqual(t, strings.Count(pages(t)["README.md"], "\n"), 200)
+	require.LessOrEqual(t, strings.Count(pages(t)["README.md"], "\n"), 150)
 }
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -78,7 +78,7 @@ var _ *rlock.Lock
 `
 
 // A block of Go is a whole program or whole functions. Each compiles in a module of its own that has nothing but this
-// one and pglock, as it does for a user who pastes it.
+// one, pglock and etcdlock, as it does for a user who pastes it.
 func TestGoOnThePagesCompiles(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
@@ -107,7 +107,7 @@ func TestGoOnThePagesCompiles(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 }
 
-// consumer makes dir a module that requires this one and pglock, in the versions that these have.
+// consumer makes dir a module that requires this one, pglock and etcdlock, in the versions that these have.
 func consumer(t *testing.T, dir string) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -119,11 +119,11 @@ func consumer(t *testing.T, dir string) {
 	}
 	const module = "github.com/holdfast-go/holdfast"
 	text := strings.Replace(read("go.mod"), "module "+module, "module example.com/shop", 1)
-	for _, inside := range []string{"", "/pglock"} {
+	for _, inside := range []string{"", "/pglock", "/etcdlock"} {
 		text += "\nrequire " + module + inside + " v0.0.0\n\nreplace " + module + inside + " => " + root + inside + "\n"
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o666))
-	sums := read("go.sum") + read("pglock/go.sum")
+	sums := read("go.sum") + read("pglock/go.sum") + read("etcdlock/go.sum")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(sums), 0o666))
 }
 
@@ -136,6 +136,26 @@ func TestThePageHasTheTableOfLocks(t *testing.T) {
 	require.True(t, found)
 	statement := "CREATE TABLE" + strings.ReplaceAll(create, "{{table}}", "holdfast_lock")
 	require.Contains(t, pages(t)["docs/guide.md"], "```sql\n"+strings.TrimSpace(statement)+"\n```")
+}
+
+// Every module that users import or install is in the table of modules.
+func TestThePageHasEveryModule(t *testing.T) {
+	t.Parallel()
+	work, err := os.ReadFile("../go.work")
+	require.NoError(t, err)
+	page := pages(t)["docs/modules.md"]
+	modules := 0
+	for _, use := range regexp.MustCompile(`(?m)^\t\./(.+)$`).FindAllStringSubmatch(string(work), -1) {
+		module := use[1]
+		if module == "bench" || module == "integration" || strings.HasPrefix(module, "examples/") {
+			continue
+		}
+		modules++
+		parent, name := filepath.Split(module)
+		require.True(t, strings.Contains(page, "`"+module+"`") ||
+			strings.Contains(page, "`"+parent) && strings.Contains(page, "`"+name+"`"), module)
+	}
+	require.Greater(t, modules, 8)
 }
 
 var (

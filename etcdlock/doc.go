@@ -26,9 +26,10 @@
 // TryLock is busy while anybody waits.
 //
 // A process that is stopped cannot be told anything. For that there is the fencing token, Hold.Fence, which grows with
-// every acquisition, and is comparable with those of packages rlock and pglock as long as their clocks are: it is
-// revision times 1,024 above a base, which is stored once. After a snapshot was restored, revisions begin again:
-// restore with etcdutl's --bump-revision and --mark-compacted, or call [Rebase] before clients start.
+// every acquisition. It is revision times 1,024 above a base, which is stored once, as microseconds of a clock. So
+// tokens do not fall when a program moves here from package rlock or pglock. If the base is old, because the etcd had
+// locks before, call [Rebase] first. After a snapshot was restored, revisions begin again: restore with etcdutl's
+// --bump-revision and --mark-compacted, or call Rebase before clients start.
 //
 // When the leader of etcd changes, the new one gives every lease its full time again, so a lock whose holder has died
 // stays taken for up to that much longer. A lease of less than 5 seconds would be lost in an election, and is refused.
@@ -70,6 +71,6 @@
 //
 // The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay
 // open, is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is
-// shorter: set DialKeepAliveTime and DialKeepAliveTimeout of clientv3.Config, so that it is noticed. One that is cut
-// off from the others says so at once.
+// shorter: set DialKeepAliveTime (to 10 s, the least that the library takes) and DialKeepAliveTimeout of
+// clientv3.Config, so that it is noticed. One that is cut off from the others says so at once.
 package etcdlock

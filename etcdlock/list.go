@@ -80,7 +80,9 @@ func unanswered(ctx context.Context, what string, err error) error {
 
 // Rebase raises the base of the fencing tokens above all that were ever issued. Call it once after a snapshot of etcd
 // was restored without etcdutl's --bump-revision, while no Client is in use: revisions, and so tokens, begin again then
-// at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder.
+// at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder. Call it
+// also before a program moves from another store to an etcd that has had locks for a while: the base is then above what
+// the other store's clock has shown.
 func Rebase(ctx context.Context, c *Client) error {
 	if err := c.opened(); err != nil {
 		return err

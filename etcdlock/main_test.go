@@ -22,6 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	role.Play()
+	etcdtest.ServeExamples()
 	servers.InParallel(24) // they wait for leases
 	etcdtest.Main(m)
 }

@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +63,36 @@ func TestRebase(t *testing.T) {
 		require.NoError(t, unlock())
 	}
 	require.IsIncreasing(t, append(tokens, tokenOf(t, server)))
+}
+
+// Tokens of other stores are the microseconds of their clocks. Those of an etcd that has no base yet are not below, and
+// those of one whose base is old are not after Rebase.
+func TestTokensAreAboveThoseOfOtherStores(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	theirs := time.Now().UnixMicro()
+	require.Greater(t, tokenOf(t, server), theirs)
+	_, err := connect(t, server.Endpoint()).Put(within(t), "holdfast/base", "1")
+	require.NoError(t, err)
+	theirs = time.Now().UnixMicro()
+	require.Less(t, tokenOf(t, server), theirs, "that is why")
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+	require.Contains(t, ofTokens(t, c), "behind the clock, and so below those of locks on Redis and PostgreSQL: call Rebase")
+	require.NoError(t, etcdlock.Rebase(within(t), c))
+	require.Greater(t, tokenOf(t, server), theirs)
+	require.Contains(t, ofTokens(t, c), "ahead of the clock, and so above those of locks on Redis and PostgreSQL")
+}
+
+// ofTokens is what Check says of tokens.
+func ofTokens(t testing.TB, c *etcdlock.Client) string {
+	t.Helper()
+	for _, f := range etcdlock.Check(within(t), c) {
+		if f.Name == "tokens" {
+			return f.Text
+		}
+	}
+	t.Fatal("Check says nothing of tokens")
+	panic("unreachable")
 }
 
 // A snapshot that is restored takes tokens back, unless revisions are raised with it, or their base after it.

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program that locks in PostgreSQL links no client of Redis, and one that locks in Redis none of PostgreSQL.
+// A program that locks in PostgreSQL links no client of another store, and one that locks in Redis none either.
 func TestNoOtherStoreIsLinked(t *testing.T) {
 	const module = "github.com/holdfast-go/holdfast/"
 	for of, other := range map[string][]string{
-		"pglock": {"go-redis", module + "lua", module + "rlock", module + "internal/redisstore", "internal/testkit"},
-		"rlock":  {"jackc", module + "pglock"},
+		"pglock": {"go-redis", module + "lua", module + "rlock", module + "internal/redisstore", "go.etcd.io", "internal/testkit"},
+		"rlock":  {"jackc", module + "pglock", "go.etcd.io"},
 	} {
 		out, err := exec.Command("go", "list", "-deps", module+of).Output()
 		require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 
 // Defect D2: a deferred call that assigns to an error which is not the function's result changes nothing, so that
 // the loss which unlock tells is returned as nil. Neither the pages, which people copy, nor any program of ours
-// does that. ExampleLock_Lock runs what the README shows.
+// does that. ExampleLock_Lock runs what the guide shows.
 func TestWhatADeferredUnlockSaysIsReturned(t *testing.T) {
 	sources := make(map[string]string)
 	pages, err := filepath.Glob("../docs/*.md")

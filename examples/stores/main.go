@@ -1,9 +1,10 @@
-// Command stores runs one business function on locks in three stores. The store is chosen where the client is made;
+// Command stores runs one business function on locks in four stores. The store is chosen where the client is made;
 // the function knows names and lock.Provider, and nothing else.
 //
 //	go run ./examples/stores                 # locks in memory
 //	go run ./examples/stores -store redis    # on the Redis of REDIS_URL, or on one that it starts
 //	go run ./examples/stores -store postgres # on the PostgreSQL of DATABASE_URL, or on one that it starts
+//	go run ./examples/stores -store etcd     # on the etcd of ETCD_ENDPOINTS, or on one that it starts
 //
 // Several billers, each with a client of its own as in a process of its own, bill the same accounts at the same time.
 // It exits non-zero if an account was billed twice or not at all, or if any other check fails.
@@ -22,15 +23,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const patience = time.Minute // for the whole run, which takes some seconds
+const patience = time.Minute // for a server that starts, and for the bills, each of which take some seconds
 
 func main() {
-	store := flag.String("store", "memory", "where the locks are: memory, redis or postgres")
+	store := flag.String("store", "memory", "where the locks are: memory, redis, postgres or etcd")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	if err := run(ctx, *store); err != nil {
 		fmt.Fprintln(os.Stderr, "FAILED:", err)
 		os.Exit(1)
@@ -46,6 +45,8 @@ func run(ctx context.Context, store string) (err error) {
 	defer func() { err = errors.Join(err, locks.close()) }()
 	fmt.Println("The locks are in", locks.what)
 
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	accounts := []string{"Alice", "Bob", "Carol", "Dave"}
 	bank := newBank()
 	all, ctx := errgroup.WithContext(ctx)

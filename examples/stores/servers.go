@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -149,6 +152,70 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres: run this as another user")
 }
 
+// startEtcd starts an etcd in a folder of its own.
+func startEtcd(ctx context.Context) (s *server, err error) {
+	path, err := etcdProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	peers, err := freePort() // for other members: there are none
+	if err != nil {
+		return nil, err
+	}
+	s = &server{addr: net.JoinHostPort("127.0.0.1", port), end: os.Kill}
+	if s.dir, err = os.MkdirTemp("", "stores-"); err != nil {
+		return nil, err
+	}
+	own, peer := "http://"+s.addr, "http://"+net.JoinHostPort("127.0.0.1", peers)
+	s.cmd = exec.Command(path, "--name=alone", "--data-dir="+filepath.Join(s.dir, "data"), "--log-level=error",
+		"--listen-client-urls="+own, "--advertise-client-urls="+own, "--listen-peer-urls="+peer,
+		"--initial-advertise-peer-urls="+peer, "--initial-cluster=alone="+peer,
+		"--unsafe-no-fsync") // what it keeps is not for long
+	// It reads settings from variables, too, and those of the user are for another server.
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ETCD_") })
+	return s, s.start(ctx, func() error {
+		answer, err := http.Get(own + "/health")
+		if err != nil {
+			return err
+		}
+		if answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
+		}
+		return errors.Join(err, answer.Body.Close())
+	})
+}
+
+// builder says where an etcd is that suits locks, and builds one if there is none: those of many distributions are too
+// old. A copy of this program outside of the checkout does not have it.
+const builder = "scripts/setup-etcd.sh"
+
+func etcdProgram(ctx context.Context) (string, error) {
+	folder := os.Getenv("HOLDFAST_ETCD_BIN")
+	if _, err := os.Stat(builder); err == nil && folder == "" {
+		build := exec.CommandContext(ctx, "./"+builder)
+		build.Stderr = os.Stderr
+		said, err := build.Output()
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", builder, err)
+		}
+		folder = strings.TrimSpace(string(said))
+	}
+	name := "etcd"
+	if folder != "" {
+		name = filepath.Join(folder, name)
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", errors.New("there is no etcd: set ETCD_ENDPOINTS to one, or install its server (3.5.23, 3.6.5 or " +
+			"newer), or name the folder of its program in HOLDFAST_ETCD_BIN")
+	}
+	return path, nil
+}
+
 func freePort() (string, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,6 +236,8 @@ func (s *server) start(ctx context.Context, ask func() error) error {
 		_ = s.cmd.Wait() // it ends by a signal
 		close(s.gone)
 	}()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		err := ask()
 		if err == nil {

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/lock"
 	"github.com/holdfast-go/holdfast/pglock"
 	"github.com/holdfast-go/holdfast/rlock"
@@ -37,8 +40,10 @@ func open(ctx context.Context, store string) (*site, error) {
 		return onRedis(ctx)
 	case "postgres":
 		return onPostgres(ctx)
+	case "etcd":
+		return onEtcd(ctx)
 	}
-	return nil, fmt.Errorf("-store %s: there are memory, redis and postgres", store)
+	return nil, fmt.Errorf("-store %s: there are memory, redis, postgres and etcd", store)
 }
 
 // memory is a Redis-compatible server in this process, for which nothing has to be installed.
@@ -118,6 +123,36 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	_, err = pool.Exec(ctx, statement)
 	return err
+}
+
+// onEtcd takes the endpoints as etcdctl does, and a name and password, if they are asked for, apart from these.
+func onEtcd(ctx context.Context) (*site, error) {
+	if endpoints := os.Getenv("ETCD_ENDPOINTS"); endpoints != "" {
+		return etcdSite("the etcd of ETCD_ENDPOINTS", endpoints, nothing)
+	}
+	s, err := startEtcd(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return etcdSite("an etcd that this program has started", "http://"+s.addr, s.stop)
+}
+
+func etcdSite(what, endpoints string, stop func() error) (*site, error) {
+	if strings.Contains(endpoints, "@") { // errors and logs have the endpoints
+		return nil, errors.New("ETCD_ENDPOINTS must have no password: set ETCD_USERNAME and ETCD_PASSWORD")
+	}
+	cli, err := clientv3.New(clientv3.Config{
+		Endpoints: strings.Split(endpoints, ","),
+		Username:  os.Getenv("ETCD_USERNAME"), Password: os.Getenv("ETCD_PASSWORD"),
+	})
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return &site{
+		what:   what,
+		client: func() (client, error) { return etcdlock.NewClient(cli, nil) },
+		close:  func() error { return errors.Join(cli.Close(), stop()) },
+	}, nil
 }
 
 func nothing() error { return nil }

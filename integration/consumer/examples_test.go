@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
 )
@@ -55,7 +56,7 @@ var examples = map[string]example{
 	"quickstart": {anySite: true, says: map[string]int{"Everything was as it should be": 0}},
 	"redlock":    {ownServers: true, says: map[string]int{"Everything was as it should be": 0}},
 	"reports":    {says: map[string]int{"Everything was as it should be": 0, "turned away": 0}},
-	"stores": {stores: []string{"redis", "postgres"}, says: map[string]int{
+	"stores": {stores: []string{"redis", "postgres", "etcd"}, says: map[string]int{
 		"is billed, under token":        4,
 		"Every account was billed once": 1,
 	}},
@@ -97,23 +98,21 @@ func TestExamplesCanBeCopied(t *testing.T) {
 			u.must("go", "build", "-ldflags=-w", "-o", "example", ".")
 			for site, url := range urls {
 				if url == "" || !e.ownServers {
-					t.Run(site, func(t *testing.T) { e.run(t, u, url, "") })
+					t.Run(site, func(t *testing.T) { e.run(t, u, found{redis: url}) })
 				}
 			}
 			if e.anySite {
 				for site, url := range anywhere {
-					t.Run(site, func(t *testing.T) { e.run(t, u, url, "") })
+					t.Run(site, func(t *testing.T) { e.run(t, u, found{redis: url}) })
 				}
 			}
-			database := ""
-			if e.stores != nil {
-				database = pgtest.Start(t).URL()
+			if e.stores == nil {
+				return
 			}
+			all := found{urls["redis"], pgtest.Start(t).URL(), etcdtest.Start(t).Endpoint()}
 			for _, store := range e.stores {
-				t.Run(store+" found", func(t *testing.T) {
-					e.run(t, u, urls["redis"], database, "-store", store)
-				})
-				t.Run(store+" started", func(t *testing.T) { e.run(t, u, "", "", "-store", store) })
+				t.Run(store+" found", func(t *testing.T) { e.run(t, u, all, "-store", store) })
+				t.Run(store+" started", func(t *testing.T) { e.run(t, u, found{}, "-store", store) })
 			}
 		})
 	}
@@ -161,10 +160,20 @@ func copied(t *testing.T, name string) user {
 	return u
 }
 
-func (e example) run(t *testing.T, u user, redis, database string, flags ...string) {
+// found are the servers that an example finds; "": it starts one itself, if it needs it.
+type found struct{ redis, postgres, etcd string }
+
+func (f found) environment() []string {
+	return []string{"REDIS_URL=" + f.redis, "DATABASE_URL=" + f.postgres, "ETCD_ENDPOINTS=" + f.etcd}
+}
+
+func (e example) run(t *testing.T, u user, servers found, flags ...string) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(u.dir, "example"), flags...)
-	cmd.Env = append(cmd.Environ(), "REDIS_URL="+redis, "DATABASE_URL="+database)
+	cmd.Env = append(cmd.Environ(), servers.environment()...)
+	etcd, err := etcdtest.Program("etcd")
+	require.NoError(t, err)
+	cmd.Env = append(cmd.Env, "HOLDFAST_ETCD_BIN="+filepath.Dir(etcd))
 	out, err := cmd.CombinedOutput()
 	said := string(out)
 	require.NoError(t, err, said)
@@ -215,10 +224,10 @@ func (e example) tellsNoPassword(t *testing.T, program, password, part string) {
 	for _, flags := range runs {
 		cmd := exec.CommandContext(t.Context(), program, flags...)
 		at := ":" + password + "@127.0.0.1:1/0"
-		cmd.Env = append(cmd.Environ(), "REDIS_URL=redis://"+at, "DATABASE_URL=postgres://postgres"+at)
+		cmd.Env = append(cmd.Environ(), found{"redis://" + at, "postgres://postgres" + at, "http://root" + at}.environment()...)
 		said, err := cmd.CombinedOutput()
 		require.Error(t, err)
-		assert.Regexp(t, "%XX|dial error", string(said), "%q: its URL is refused, or understood", password)
+		assert.Regexp(t, "%XX|dial error|must have no password", string(said), "%q: it is refused, or understood", password)
 		assert.NotContains(t, string(said), part, "%q", password)
 		assert.NotContains(t, string(said), "correct", "%q", password)
 	}

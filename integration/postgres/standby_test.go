@@ -215,7 +215,15 @@ func TestASynchronousStandbyIsPromoted(t *testing.T) {
 			listens(t, r.primary.URL(), "a")
 			end(r.primary)
 			drain(confirmed)
+			fresh, ctx := make(chan error, 1), within(t)
+			go func() {
+				_, _, err := b.Lock("fresh").Lock(ctx) // until the client is closed
+				fresh <- err
+			}()
 			r.standby.Promote(t)
+			promoted := time.Now()
+			require.NoError(t, await(t, fresh, "a lock that is new there"))
+			t.Logf("a new lock %v after the standby was promoted", time.Since(promoted).Round(time.Millisecond))
 			for range 2 {
 				await(t, confirmed, "a renewal by the new primary")
 			}

@@ -1,8 +1,8 @@
 // Package store is the engine's interface to a database, free of any one database's terms: which holds exclude each
 // other, the requests that take, change, renew and release a hold, and the messages that announce a release. Stores are
-// Redis (package redisstore), PostgreSQL (pgstore, in module pglock), and one in memory (memstore). The engine asks by
-// ids and durations. It knows no clock but its client's: what a store's own clock shows, and what follows from it, is
-// the store's matter.
+// Redis (package redisstore), PostgreSQL (pgstore, in module pglock), etcd (etcdstore, in module etcdlock), and one in
+// memory (memstore). The engine asks by ids and durations. It knows no clock but its client's: what a store's own clock
+// shows, and what follows from it, is the store's matter.
 //
 // # What a store must guarantee
 //
@@ -25,18 +25,18 @@
 // # How other databases answer
 //
 // The interface is kept such that a relational database and a consensus service fit. PostgreSQL's column is what
-// package pgstore does. How etcd would answer was tried before the interface was cut; what bends is named at the end.
+// package pgstore does, etcd's what package etcdstore does; what bends is named at the end.
 //
 //	request           PostgreSQL                                etcd
 //	---------------   ---------------------------------------   ----------------------------------------------
-//	Start, Wait       two pools, one of them for renewals, and  a client, its watches and its keep-alives
+//	Start, Wait       two pools, one of them for renewals, and  the application's client, and watches
 //	                  one connection that listens
-//	Node              one name; answers have the timeline       cluster id
-//	Ready             no recovery; the table is there, and may  the client's lease is granted and lives
+//	Node              one name; answers have the timeline       one name: those who agree are one
+//	Ready             no recovery; the table is there, and may  the servers' versions, and the base of tokens
 //	                  be used
-//	Direct            no: a call that is left costs its         yes
+//	Direct            no: a call that is left costs its         no
 //	                  connection
-//	Replaceable       yes: the timeline changes                 no, but for a snapshot that was restored
+//	Replaceable       yes: the timeline changes                 no
 //	Slot              one                                       one, 128 operations at most
 //	Listen, Heard     one channel for all names, the key is     a watch from the revision of the answer; the end
 //	                  in the message                            of a lease is heard too
@@ -49,17 +49,17 @@
 //	Late, Again       an estimate of the server's clock         until the id is sealed
 //	Busy              the rest of the lease; soon, if another   any time: the end of the lease is heard
 //	                  transaction has locked the row
-//	Release, Parting  lock the row, update it where the id      delete if the create revision is one's own
-//	                  stands, and keep it
+//	Release, Parting  lock the row, update it where the id      delete the key, which has the id; where a copy
+//	                  stands, and keep it                       may come, put a seal by the same transaction
 //	Renew             one update of many rows, skipping those   one keep-alive for all, and a read that says
 //	                  that are locked, which are not gone       which keys stand
-//	AcquireAll        rows locked in the order of their keys    one transaction, where nobody queues
+//	AcquireAll        rows locked in the order of their keys    none: a set is taken one by one
 //	Levels, Note      not kept; columns                         not kept; the key's value
-//	Acquire from      yes                                       only under a lease of its own: Traits.Stays
-//	Retaining         an end of its own                         a key under a lease of what is left
-//	Inspect           select                                    range
+//	Acquire from      yes                                       no: Traits.Stays
+//	Retaining         an end of its own                         no
+//	Inspect           select                                    a range, and what is left of the lease
 //	Enqueue, Serving  not there yet: a second table would do    not needed: the order is the store's
-//	Change            not there yet: a row, and a table of      compare and swap
+//	Change            not there yet: a row, and a table of      not there yet
 //	                  request ids would do
 //
 // What bends:
@@ -68,8 +68,8 @@
 //     transaction of etcd has no clock. It settles an id by a key that the acquisition compares and the release writes,
 //     or by revoking the lease under which a copy would write. Either is said by an Again of zero.
 //   - The beginning of a lease. The engine counts from the receipt. Where all holds of a client hang on one lease, that
-//     is the sending of the last keep-alive that was answered, so such a store sends one beside each acquisition and
-//     answers when it has both.
+//     is the sending of the last keep-alive that was answered, so such a store sends one beside an acquisition, unless
+//     it has just sent one, and answers when it has both.
 //   - The least lease and its steps are the store's to say (Traits.CheckLease): whole seconds on etcd, and not fewer
 //     than five, or an election ends every hold.
 //   - A place in the store's queue that is taken by asking is given up by a release ([Traits] Marks). To ask again must

@@ -20,6 +20,14 @@ var shared struct {
 // it and [Main] ends it. None of them may disturb it: use [Start] for that.
 func Shared(t testing.TB) *Server {
 	t.Helper()
+	server, err := startShared()
+	if err != nil {
+		t.Fatalf("etcdtest: %v", err)
+	}
+	return server
+}
+
+func startShared() (*Server, error) {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil && shared.err == nil {
@@ -28,10 +36,7 @@ func Shared(t testing.TB) *Server {
 			servers.AtEnd(shared.server.close)
 		}
 	}
-	if shared.err != nil {
-		t.Fatalf("etcdtest: %v", shared.err)
-	}
-	return shared.server
+	return shared.server, shared.err
 }
 
 // Main runs the tests of a package, ends the shared server, fails if goroutines are left, and exits. A TestMain needs

@@ -15,8 +15,8 @@ import (
 // listener is the connection that hears of releases: one for all names, made when the first caller has to wait.
 //
 // A pooler in transaction mode accepts LISTEN and delivers nothing. So each connection first has to hear a message that
-// is sent to it by another one. If it does not, waiters poll, and it is tried again, ever more rarely: a server that was
-// busy for a moment looks the same. The second time in a row the log says why.
+// is sent to it by another one. If it does not, waiters poll, and it is tried again, ever more rarely: a server that
+// was busy for a moment looks the same. The second time in a row the log says why.
 type listener struct {
 	store   *Store
 	running sync.WaitGroup
