@@ -43,11 +43,11 @@ its unlock says the loss: true
 `,
 	"handover": `the form is shown: <nil>
 saved: <nil>
-sent again: holdfast: lock "recipe:page" is not held
+sent twice: holdfast: lock "recipe:page" is not held
 closed: <nil>
 the form is shown: <nil>
 saved: holdfast: lock "recipe:page" is not held
-sent again: holdfast: lock "recipe:page" is not held
+sent twice: holdfast: lock "recipe:page" is not held
 closed: <nil>
 `,
 	"hourly": `the first replica is at its full hour:

@@ -1,4 +1,4 @@
-// Command txlock makes a write that a holder cannot commit once another one has had its lock, whatever it knows of that.
+// Command txlock makes a write that a holder cannot commit once another one has had its lock, whatever it knows of it.
 // It needs a PostgreSQL: DATABASE_URL=postgres://postgres@localhost/postgres go run ./txlock
 package main
 
@@ -16,10 +16,10 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// withdraw writes in one short transaction at the end of work that may be long, under the hold in ctx. Tx comes first: it
-// fails if the hold is lost, and otherwise keeps the lock from others until the transaction has ended. A connection that
-// breaks takes the transaction with it, and not the lock: call withdraw again. What the holder does elsewhere is not taken
-// back: guard that by the fencing token.
+// withdraw writes in a short transaction at the end of work that may be long, under the hold in ctx. Tx comes first:
+// it fails if the hold is lost, and otherwise keeps the lock from others until the transaction has ended. A broken
+// connection takes the transaction with it, and not the lock: call withdraw again. What the holder does elsewhere is
+// not taken back: guard that by the fencing token.
 func withdraw(ctx context.Context, pool *pgxpool.Pool, account *lock.Lock, amount int64) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if err := pglock.Tx(ctx, tx, account); err != nil {

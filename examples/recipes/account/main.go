@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// account is the lock of one account. Keep leaves it with this process after the last unlock, for a second at most, and
-// until another process wants it. A process that dies leaves what it kept to the lease, though nobody works on it: hence
-// a short lease. Keep pays where one process at a time works on an account, as with sessions or partitions.
+// account is the lock of one account. Keep leaves it with this process after the last unlock, for a second at most,
+// and until another process wants it. A process that dies leaves what it kept to the lease, though no caller holds it:
+// hence a short one. Keep pays where one process at a time works on an account, as with sessions or partitions.
 func account(client *rlock.Client, id string) *rlock.Lock {
 	return rlock.New(client, "recipe:account:"+id, rlock.Keep(time.Second), rlock.Lease(10*time.Second))
 }

@@ -16,11 +16,12 @@ import (
 
 const wasteful, harmful = "wasteful", "harmful" // if two callers do it: make a thumbnail twice, charge a card twice
 
-// locked works under the lock. While Redis is away it fails open, and works all the same, if doing it twice is wasteful
-// and no more; otherwise it fails closed. Only an error of Lock says that nothing has begun. After a loss, or an unlock
-// that is not confirmed, the work has run, and another caller may be at it: here it is never repeated without the lock.
+// locked works under the lock. While Redis is away it fails open, and works all the same, if doing it twice is
+// wasteful and no more; otherwise it fails closed. Only an error of Lock says that nothing has begun. After a loss, or
+// an unlock that is not confirmed, the work has run, and another caller may be at it: here it is never repeated
+// without the lock. The lock has a MaxWait, which bounds the wait for Redis.
 func locked(ctx context.Context, lock *rlock.Lock, twice string, work func(ctx context.Context) error) (err error) {
-	held, unlock, err := lock.Lock(ctx)                                            // with MaxWait, which bounds the wait for Redis too, and not the work
+	held, unlock, err := lock.Lock(ctx)
 	away := errors.Is(err, rlock.ErrUnavailable) && !errors.Is(err, rlock.ErrLost) // lost: a hold that ctx carried
 	if away && twice == wasteful && ctx.Err() == nil {
 		log.Println("working without the lock:", err)

@@ -14,10 +14,10 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// save writes under the hold that ctx carries. The guard keeps the newest fencing token beside the key, and compares and
-// writes in one step. The context cannot do that: a process that is stopped between a look at it and the write does not
-// see it end. Every write to the key has to pass the guard, and a change of an old value has to begin with a read that
-// passes it, such as guard.Do(ctx, "recipe:text", hold.Fence, "GET").
+// save writes under the hold that ctx carries. The guard keeps the newest fencing token beside the key: it compares
+// and writes in one step. The context cannot do that: a process that is stopped between a look at it and the write
+// does not see it end. Every write to the key has to pass the guard, and a change of an old value has to begin with a
+// read that passes it, such as guard.Do(ctx, "recipe:text", hold.Fence, "GET").
 func save(ctx context.Context, guard *fence.Redis, lock *rlock.Lock, text string) error {
 	hold, err := lock.Held(ctx) // asks nobody
 	if err != nil {
@@ -45,7 +45,8 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println("the second takes the lock away:", theirs.Break(ctx)) // in life, the first is stopped for a lease
-	fmt.Println("and writes:", theirs.Do(ctx, func(ctx context.Context) error { return save(ctx, guard, theirs, "new") }))
+	err = theirs.Do(ctx, func(ctx context.Context) error { return save(ctx, guard, theirs, "new") })
+	fmt.Println("and writes:", err)
 	fmt.Println("the first has not noticed:", held.Err() == nil)
 	err = save(held, guard, lock, "old")
 	fmt.Println("it writes what is stale:", errors.Is(err, fence.ErrStale), rdb.Get(ctx, "recipe:text").Val())

@@ -17,9 +17,9 @@ import (
 // minHold is longer than the clocks differ, and shorter than the time until the job is due again.
 const minHold = 30 * time.Minute
 
-// everyHour is what each replica calls at its own full hour. TryLock does not wait: a replica that waited would run the
-// job once another has run it. MinHold keeps the lock although the job is over, so that a replica whose clock is late
-// finds it busy. So a job that fails has to be tried again here, within job: no other replica does it this hour.
+// everyHour is what each replica calls at its own full hour. TryLock does not wait: a replica that waited would run
+// the job once another has run it. MinHold keeps the lock although the job is over, so that a replica whose clock is
+// late finds it busy. So a job that fails has to be tried again here, within job: no other replica does it this hour.
 func everyHour(ctx context.Context, client *rlock.Client, job func(ctx context.Context) error) (err error) {
 	ctx, unlock, err := rlock.New(client, "recipe:report", rlock.MinHold(minHold)).TryLock(ctx)
 	if errors.Is(err, rlock.ErrBusy) {

@@ -16,20 +16,21 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// lead is what each replica calls when it starts. Work runs while this replica leads, and has to return when its context
-// ends, because another replica leads soon after that. If a term is lost, lead campaigns for the next one. When ctx ends,
-// it resigns, so that the next leader need not wait for a lease, and returns the cause of ctx.
-//
-// The token grows with every term. Send it with each write, so that the storage can refuse what an earlier leader sends
-// late: the recipe fence shows how.
-func lead(ctx context.Context, client *rlock.Client, address string, work func(term context.Context, token int64) error) error {
-	election := leader.New(rlock.New(client, "recipe:scheduler"), leader.Value(address)) // Current tells others the address
+// work runs while this replica leads, and has to return when term ends: another replica leads soon after that. Its
+// token grows with every term. Send it with each write, so that the storage can refuse a late one: see the recipe
+// fence.
+type work func(term context.Context, token int64) error
+
+// lead is what each replica calls when it starts. If a term is lost, it campaigns for the next one. When ctx ends it
+// resigns, so that the next leader need not wait for a lease. Others find the address by Current or Observe.
+func lead(ctx context.Context, client *rlock.Client, address string, do work) error {
+	election := leader.New(rlock.New(client, "recipe:scheduler"), leader.Value(address))
 	return election.Run(ctx, func(term context.Context) error {
 		hold, err := election.Term(term)
 		if err != nil {
 			return err
 		}
-		return work(term, hold.Fence)
+		return do(term, hold.Fence)
 	})
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/semaphore"
 )
 
-// geocoder is what each replica calls when it starts. All set the same capacity, which counts for all of them together:
-// a limit for each would grow with their number. It limits the calls at a time, and not those in a second.
+// geocoder is what each replica calls when it starts. All set the same capacity, which counts for all of them
+// together: a limit for each would grow with their number. It limits the calls at a time, and not those in a second.
 func geocoder(ctx context.Context, client *rlock.Client) (*semaphore.Semaphore, error) {
 	api := semaphore.New(client, "recipe:geocoder", rlock.MaxWait(10*time.Second)) // a longer wait ends with ErrBusy
 	return api, api.SetCapacity(ctx, 3)

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-const key = "recipe:oauth" // the token that all replicas use: a hash in Redis, without expiry, or a row of your database
+const key = "recipe:oauth" // the token of all replicas: a hash in Redis, without expiry, or a row of your database
 
 // renew returns a token for one that the API has refused. Every replica may call it at the same time.
 func renew(ctx context.Context, rdb *redis.Client, client *rlock.Client, refused string) (access string, err error) {
