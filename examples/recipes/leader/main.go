@@ -16,9 +16,8 @@ import (
 	"github.com/holdfast-go/holdfast/rlock"
 )
 
-// work runs while this replica leads, and has to return when term ends: another replica leads soon after that. Its
-// token grows with every term. Send it with each write, so that the storage can refuse a late one: see the recipe
-// fence.
+// work runs while this replica leads, and has to return when term ends: soon after that another one leads. Its token
+// grows with every term. Send it with each write, so that the storage can refuse a late one: see the recipe fence.
 type work func(term context.Context, token int64) error
 
 // lead is what each replica calls when it starts. If a term is lost, it campaigns for the next one. When ctx ends it
