@@ -63,19 +63,19 @@ func init() {
 		}, {
 			name: "etcd: a release frees the lock of whoever holds it",
 			file: etcdstore + "/lock.go",
-			old:  "clientv3.OpDelete(l.keyOf(id)), clientv3.OpGet",
-			new:  "clientv3.OpDelete(l.prefix, clientv3.WithPrefix()), clientv3.OpGet",
+			old:  "s.cli.Delete(sent, l.keyOf(id))",
+			new:  "s.cli.Delete(sent, l.prefix, clientv3.WithPrefix())",
 			in:   etcdstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
 			name: "etcd: a release among others frees the lock of whoever holds it",
 			file: etcdstore + "/seal.go",
-			old:  "ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)),",
-			new:  "ops = append(ops, clientv3.OpDelete(l.prefix, clientv3.WithPrefix()),",
+			old:  "ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)))",
+			new:  "ops = append(ops, clientv3.OpDelete(l.prefix, clientv3.WithPrefix()))",
 			in:   etcdstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
 			name: "etcd: a release of what is gone is told as done",
 			file: etcdstore + "/lock.go",
-			old:  "GetResponseDeleteRange().Deleted == 0", new: "GetResponseDeleteRange().Deleted < 0",
+			old:  "if deleted == 0 {", new: "if deleted < 0 {",
 			in: etcdstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
 			name: "etcd: all holds of a client have one key, so that a late release frees a later hold (etcd 22082)",
@@ -109,14 +109,14 @@ func init() {
 		}, {
 			name: "etcd: holds stand though the client's lease is over",
 			file: etcdstore + "/store.go",
-			old:  "if errors.Is(err, errOver) {\n\t\t\treturn gone(all)",
-			new:  "if errors.Is(err, errOver) {\n\t\t\treturn nil",
+			old:  "case errors.Is(err, errOver):\n\t\t\treturn gone(all)",
+			new:  "case errors.Is(err, errOver):\n\t\t\treturn nil",
 			in:   etcdstore, by: "^TestALeaseThatIsOver$",
 		}, {
 			name: "etcd: the end of the client's lease is told as a renewal that failed",
 			file: etcdstore + "/store.go",
-			old:  "if errors.Is(err, errOver) {\n\t\t\treturn gone(all)",
-			new:  "if errors.Is(err, errOver) {\n\t\t\treturn err",
+			old:  "case errors.Is(err, errOver):\n\t\t\treturn gone(all)",
+			new:  "case errors.Is(err, errOver):\n\t\t\treturn err",
 			in:   etcdstore, by: "^TestALeaseThatIsOver$",
 		}, {
 			name: "etcd: a renewal does not look whether the keys are there",
