@@ -12,7 +12,8 @@ import (
 )
 
 // Whatever happens to the leader, another one is elected: holds stay, turns go on, and no two are live at the same time;
-// neither when it happens, nor when the old leader comes back.
+// neither when it happens, nor when the old leader comes back. A frozen one comes back within a lease: later it may end
+// leases that the next leader has renewed (see "Servers" of package etcdlock, and the history of the site etcd-thawed).
 func TestTheLeaderFails(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct {
@@ -44,7 +45,7 @@ func TestTheLeaderFails(t *testing.T) {
 			fault.begin(l, leader)
 			l.Leader(t, leader)
 			team.goesOn(t)
-			keeper.renewed(t, 2)
+			keeper.renewed(t, 1)
 			fault.end(l, leader)
 			team.goesOn(t)
 			keeper.renewed(t, 2)
