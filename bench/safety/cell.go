@@ -165,7 +165,11 @@ func (c *cell) happen() bool {
 	var victim *visit
 	if c.fault.holder {
 		c.check("stay", s.process.Send(sayStay))
-		until(c.bound(), func() bool {
+		limit := c.bound()
+		if c.fault.replicated {
+			limit = c.entry.lease * 12 / 10 // a library that waits for a replica lets nobody in
+		}
+		until(limit, func() bool {
 			victim = c.record.staying(s.who)
 			return victim != nil
 		})

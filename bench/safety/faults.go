@@ -74,8 +74,8 @@ var faults = []fault{
 		holder: true, stores: []store{onRedis},
 		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.place.restart() }},
-	{name: "failover, lock lost", what: "Redis's replica stops receiving, a holder gets the lock, the primary is killed," +
-		" and the replica promoted", holder: true, stores: []store{onRedis}, replicated: true,
+	{name: "failover, lock lost", what: "Redis's replica stops receiving, a holder gets the lock, the primary is" +
+		" killed, and the replica promoted", holder: true, stores: []store{onRedis}, replicated: true,
 		before: func(c *cell) { c.place.detach() },
 		inject: func(c *cell, _ *seat) { c.place.promote() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.redirect() }},

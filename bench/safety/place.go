@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,13 +89,28 @@ func redisPlace(t testing.TB, durable, replicated bool) *place {
 		}, "the replica does not come up")
 	}
 	p.prepare()
-	p.detach = func() { link.Blackhole(true) }
+	p.detach = func() {
+		servers.Eventually(t, patience, func() bool {
+			link.Blackhole(true)
+			if free(replica.Keys(t)) {
+				return true
+			}
+			link.Blackhole(false)
+			return false
+		}, "the lock is never free on the replica")
+	}
 	p.promote = func() {
 		primary.Kill()
 		command(t, replica, "REPLICAOF", "NO", "ONE")
 		primary = replica
 	}
 	return p
+}
+
+// free reports whether the lock is not among these keys: a replica that was cut off while it was held would keep it
+// until its lease ends.
+func free(keys []string) bool {
+	return !slices.Contains(keys, lockName) && !slices.Contains(keys, "rueidislock:0:"+lockName)
 }
 
 func command(t testing.TB, server *redistest.Server, args ...any) {

@@ -13,8 +13,8 @@ import (
 )
 
 var head = []string{
-	"library", "fault", "claimed", "acquired", "hit", "overlaps", "longest", "refusable", "told", "told after", "kept", "not told",
-	"nobody inside", "orphans", "wait after", "stuck", "free after", "tokens", "out of order",
+	"library", "fault", "claimed", "acquired", "hit", "overlaps", "longest", "refusable", "told", "told after",
+	"kept", "not told", "nobody inside", "orphans", "wait after", "stuck", "free after", "tokens", "out of order",
 }
 
 // row is the line of a cell.
@@ -98,13 +98,85 @@ func report(s settings, results []result, took time.Duration, out io.Writer) err
 		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(pages.String()), 0o644))
 }
 
-// markdown writes a table for each library, without the columns that are empty in all its rows.
+// matrices are the tables of the page: a row for each library, a column for each fault.
+var matrices = []struct {
+	title string
+	cell  func(r result) string
+}{
+	{"Overlaps: how often, and how long the earlier holder went on at most", result.overlapCell},
+	{"The holder was told of its loss after", result.toldCell},
+	{"Nobody inside, at most, while others waited", result.unheldCell},
+}
+
+// markdown writes these, and what the rows and columns are.
 func markdown(to *strings.Builder, results []result) {
-	for i, r := range results {
-		if i == 0 || results[i-1].entry.name != r.entry.name {
-			fmt.Fprintf(to, "\n**%s**, lease %v: %s.\n\n", r.entry.name, r.entry.lease, r.entry.why)
-			fmt.Fprintf(to, "| %s |\n|%s\n", strings.Join(head[1:], " | "), strings.Repeat("---|", len(head)-1))
+	var columns []string
+	var of strings.Builder
+	for _, f := range faults {
+		if slices.ContainsFunc(results, func(r result) bool { return r.fault.name == f.name }) {
+			columns = append(columns, f.name)
+			fmt.Fprintf(&of, "| %s | %s |\n", f.name, f.what)
 		}
-		fmt.Fprintf(to, "| %s |\n", strings.Join(r.row()[1:], " | "))
 	}
+	writeMatrices(to, results, columns)
+	fmt.Fprintf(to, "\n**The faults**\n\n| fault | what happens |\n|---|---|\n%s", of.String())
+	to.WriteString("\n**The libraries**\n\n| library | on | lease | how it is used |\n|---|---|---|---|\n")
+	for _, e := range entries {
+		if slices.ContainsFunc(results, func(r result) bool { return r.entry.name == e.name }) {
+			fmt.Fprintf(to, "| %s | %s | %v | %s |\n", e.name, e.store, e.lease, e.why)
+		}
+	}
+}
+
+func writeMatrices(to *strings.Builder, results []result, columns []string) {
+	for _, m := range matrices {
+		fmt.Fprintf(to, "\n**%s**\n\n| library (lease) | %s |\n|%s\n", m.title, strings.Join(columns, " | "),
+			strings.Repeat("---|", len(columns)+1))
+		for _, e := range entries {
+			of := make([]string, len(columns))
+			for _, r := range results {
+				if r.entry.name == e.name {
+					of[slices.Index(columns, r.fault.name)] = m.cell(r)
+				}
+			}
+			if strings.Join(of, "") != "" {
+				fmt.Fprintf(to, "| %s (%v) | %s |\n", e.name, e.lease, strings.Join(of, " | "))
+			}
+		}
+	}
+}
+
+// overlapCell marks what the documentation of the library does not claim.
+func (r result) overlapCell() string {
+	text := "0"
+	if len(r.overlaps) > 0 {
+		text = fmt.Sprintf("**%d**, %s", len(r.overlaps), short(r.longest()))
+	}
+	if r.stuck > 0 {
+		text += fmt.Sprintf(", %d stuck", r.stuck)
+	}
+	return text + map[claim]string{silent: " °", denied: " *"}[claimOf(r.entry, r.fault)]
+}
+
+func (r result) toldCell() string {
+	switch {
+	case r.hits == 0 || r.fault.kills:
+		return "–"
+	case len(r.told) == 0 && r.untold == 0:
+		return "kept it"
+	case r.untold > 0:
+		return fmt.Sprintf("%s; **%d not told**", span(r.told), r.untold)
+	}
+	return span(r.told)
+}
+
+func (r result) unheldCell() string {
+	text := short(r.unheld)
+	if r.orphans > 0 {
+		text += fmt.Sprintf(" (%d above the lease)", r.orphans)
+	}
+	if r.freeAfter < 0 {
+		text += ", never free"
+	}
+	return text
 }

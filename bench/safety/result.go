@@ -21,17 +21,18 @@ type result struct {
 	acquisitions int
 	hits         int // faults that met a holder
 	overlaps     []overlap
-	told         []time.Duration // of each holder that was told of a loss: how long after the fault began, or its stop ended
-	kept         int             // holders that still had the lock when they left
-	untold       int             // holders that another one had overtaken when they left, and were not told
-	refusable    int             // overlaps that a check of tokens at the data refuses: the earlier holder's is lower
-	unheld       time.Duration   // the longest time in which nobody was inside, from the first fault on
-	orphans      int             // how often that was longer than a lease and 2 s
-	healWait     time.Duration   // the longest wait of a call after the last fault had ended
-	stuck        int             // calls that had not returned when the bound was over
-	freeAfter    time.Duration   // how long a new process waited in the end; below 0: longer than the bound
-	tokens       int             // tokens, and those out of order
-	disorder     int
+	// told is how long after the fault began, or its stop ended, each holder was told of a loss that was told.
+	told      []time.Duration
+	kept      int           // holders that still had the lock when they left
+	untold    int           // holders that another one had overtaken when they left, and were not told
+	refusable int           // overlaps that a check of tokens at the data refuses: the earlier holder's is lower
+	unheld    time.Duration // the longest time in which nobody was inside, from the first fault on
+	orphans   int           // how often that was longer than a lease and 2 s
+	healWait  time.Duration // the longest wait of a call after the last fault had ended
+	stuck     int           // calls that had not returned when the bound was over
+	freeAfter time.Duration // how long a new process waited in the end; below 0: longer than the bound
+	tokens    int           // tokens, and those out of order
+	disorder  int
 }
 
 // slack is what a lease may be exceeded by, before the lock counts as left behind.

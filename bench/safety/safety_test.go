@@ -2,6 +2,8 @@ package main
 
 import (
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +80,29 @@ func TestEveryLibrary(t *testing.T) {
 	caught := results[len(results)-1]
 	require.NotEmpty(t, caught.overlaps, "the harness does not catch a lock that excludes nobody:\n%s", table.String())
 	require.Equal(t, 1, caught.untold)
+}
+
+// The page shows what the last whole run has written.
+func TestThePageShowsTheResults(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "peers-safety.md"))
+	require.NoError(t, err)
+	results, err := os.ReadFile(filepath.Join("..", "results", "safety.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "<!-- safety -->\n"+string(results)+"<!-- /safety -->\n")
+	for _, e := range entries {
+		require.Contains(t, string(results), "| "+e.name+" (", "the whole table is shown")
+	}
+}
+
+func TestACellHasItsSeedInEveryRun(t *testing.T) {
+	one := settings{only: "redsync", fault: "stopped"}.cells()
+	require.Len(t, one, 1)
+	seeds := make(map[uint64]bool)
+	for _, p := range (settings{}).cells() {
+		seeds[p.seed(1)] = true
+	}
+	require.Len(t, seeds, len(settings{}.cells()))
+	require.True(t, seeds[one[0].seed(1)])
 }
 
 func at(from, to int) visit {

@@ -193,8 +193,8 @@ func overlaps(visits []visit) (found []overlap) {
 	return found
 }
 
-// unheld is the longest time after a moment in which nobody was inside, up to the next one who was, and how often such a
-// time was longer than allowed.
+// unheld is the longest time after a moment in which nobody was inside, up to the next one who was, and how often such
+// a time was longer than allowed.
 func unheld(visits []visit, after, allowed time.Duration) (longest time.Duration, often int) {
 	var end time.Duration
 	for _, v := range visits {
