@@ -58,7 +58,7 @@ func openRedsync(addr string, _ time.Duration) (library, error) {
 	return &redsyncLibrary{redsync.New(goredis.NewPool(redis.NewClient(&redis.Options{Addr: addr})))}, nil
 }
 
-// do extends the lock every third of its expiry, and believes Until. The library has no loop of its own.
+// do extends the lock every third of its expiry, and relies on Until. The library has no loop of its own.
 func (l *redsyncLibrary) do(ctx context.Context, name string, inside func(hold)) error {
 	mutex := l.sync.NewMutex(name)
 	if err := mutex.LockContext(ctx); err != nil {
