@@ -43,7 +43,7 @@ func Check(ctx context.Context, c *Client) []lock.Finding {
 			return all
 		}
 	}
-	return append(all, c.trial(ctx))
+	return append(all, c.trial(ctx)...)
 }
 
 func (c *Client) serverFindings(endpoint string, s *etcdstore.Server, took time.Duration) []lock.Finding {
@@ -94,20 +94,43 @@ func (c *Client) majority(answered int) lock.Finding {
 	return lock.Finding{Name: "servers", Text: fmt.Sprintf("%d of %d endpoints answer", answered, servers)}
 }
 
-// trial takes a lock, looks at it, and releases it. Another Check that has it is waited for.
-func (c *Client) trial(ctx context.Context) lock.Finding {
+// trial takes a lock, looks at it and at its token, and releases it. Another Check that has it is waited for.
+func (c *Client) trial(ctx context.Context) []lock.Finding {
 	began := time.Now()
+	var fence int64
 	l := c.Lock(trialName, lock.MaxWait(time.Minute))
 	err := l.Do(ctx, func(ctx context.Context) error {
 		info, err := l.Inspect(ctx)
 		if err == nil && info.Held != 1 {
 			err = errors.New("the lock that was taken is held by nobody")
 		}
-		return err
+		hold, lost := l.Held(ctx)
+		fence = hold.Fence
+		return errors.Join(err, lost)
 	})
 	if err != nil {
-		return lock.Finding{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)}
+		return []lock.Finding{
+			{Name: "trial", Level: lock.LevelFailure, Text: fmt.Sprintf("a trial lock failed: %v", err)},
+		}
 	}
-	return lock.Finding{Name: "trial", Text: fmt.Sprintf("a trial lock was taken, looked at and released in %v",
-		time.Since(began).Round(time.Millisecond))}
+	return []lock.Finding{
+		{Name: "trial", Text: fmt.Sprintf("a trial lock was taken, looked at and released in %v",
+			time.Since(began).Round(time.Millisecond))},
+		tokens(fence, began),
+	}
+}
+
+// tokens says how the tokens of this etcd compare with those of other stores, which are microseconds of a clock. It is
+// no failure: they only matter to a program that moves.
+func tokens(fence int64, now time.Time) lock.Finding {
+	behind := time.Duration(now.UnixMicro()-fence) * time.Microsecond
+	switch text := "tokens are %v %s the clock, and so %s those of locks on Redis and PostgreSQL: %s"; {
+	case behind > time.Second:
+		return lock.Finding{Name: "tokens", Text: fmt.Sprintf(text, behind.Round(time.Second), "behind", "below",
+			"call Rebase before a program moves here from there")}
+	case behind < -time.Second:
+		return lock.Finding{Name: "tokens", Text: fmt.Sprintf(text, -behind.Round(time.Second), "ahead of", "above",
+			"a program may move there when they are behind")}
+	}
+	return lock.Finding{Name: "tokens", Text: "tokens are where those of locks on Redis and PostgreSQL are"}
 }

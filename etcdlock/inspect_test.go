@@ -144,7 +144,7 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, map[string]lock.Level{
 		"version": lock.LevelOK, "round trip": lock.LevelOK, "space": lock.LevelOK,
 		"servers": lock.LevelWarning, // there is one
-		"trial":   lock.LevelOK,
+		"trial":   lock.LevelOK, "tokens": lock.LevelOK,
 	}, levels(found), "%+v", found)
 	require.Empty(t, keysOf(t, plain, "holdfast-check/"))
 }

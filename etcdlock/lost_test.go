@@ -92,7 +92,7 @@ func TestAReleaseWhoseAnswerIsLost(t *testing.T) {
 }
 
 // A release that arrives late, after another one did its work, ends no later hold of the same client. (A Mutex of etcd's
-// client has one key for all holds of a session: etcd 22082.)
+// client has one key for all holds of a session: etcd 22082, bug 4.)
 func TestAReleaseThatArrivesLate(t *testing.T) {
 	t.Parallel()
 	faults, c, plain, name := wired(t)

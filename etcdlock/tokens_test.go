@@ -76,8 +76,23 @@ func TestTokensAreAboveThoseOfOtherStores(t *testing.T) {
 	require.NoError(t, err)
 	theirs = time.Now().UnixMicro()
 	require.Less(t, tokenOf(t, server), theirs, "that is why")
-	require.NoError(t, etcdlock.Rebase(within(t), client(t, connect(t, server.Endpoint()), etcdlock.Options{})))
+	c := client(t, connect(t, server.Endpoint()), etcdlock.Options{})
+	require.Contains(t, ofTokens(t, c), "behind the clock, and so below those of locks on Redis and PostgreSQL: call Rebase")
+	require.NoError(t, etcdlock.Rebase(within(t), c))
 	require.Greater(t, tokenOf(t, server), theirs)
+	require.Contains(t, ofTokens(t, c), "ahead of the clock, and so above those of locks on Redis and PostgreSQL")
+}
+
+// ofTokens is what Check says of tokens.
+func ofTokens(t testing.TB, c *etcdlock.Client) string {
+	t.Helper()
+	for _, f := range etcdlock.Check(within(t), c) {
+		if f.Name == "tokens" {
+			return f.Text
+		}
+	}
+	t.Fatal("Check says nothing of tokens")
+	panic("unreachable")
 }
 
 // A snapshot that is restored takes tokens back, unless revisions are raised with it, or their base after it.

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// A waiter whose key somebody deletes asks again, and comes last. (A Mutex of etcd's client is deaf to that: etcd 19597.)
+// A waiter whose key somebody deletes asks again, and comes last. (A Mutex of etcd's client is deaf to that: etcd 19597, bug 53.)
 func TestAWaiterWhoseKeyIsDeleted(t *testing.T) {
 	t.Parallel()
 	all, plain := clients(t, 3, etcdlock.Options{})
@@ -53,7 +53,7 @@ func TestAWaiterWhoseLeaseEnds(t *testing.T) {
 	require.NoError(t, turn.unlock())
 }
 
-// A waiter that hears of its turn when its lease is over does not take it, however late it hears. (etcd 11456.)
+// A waiter that hears of its turn when its lease is over does not take it, however late it hears. (etcd 11456, bug 53.)
 func TestAWaiterThatHearsOfItsTurnTooLate(t *testing.T) {
 	t.Parallel()
 	all, plain := clients(t, 2, etcdlock.Options{})

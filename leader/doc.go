@@ -18,7 +18,8 @@
 //  1. Stop when the term's context ends, and pass it on to all that leads: requests, transactions, further locks.
 //  2. Send the term with every write that a successor must not see undone: [Election.Term] returns it, a fencing token,
 //     and package fence has storage refuse older ones.
-//  3. Nobody else may take the lock but by an Election of the same name: such a holder leads without a value.
+//  3. Take this lock only through an Election of its name. Anything else that holds it counts as a leader without a
+//     value.
 //
 // # What is promised, and what is not
 //

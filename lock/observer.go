@@ -11,8 +11,8 @@ import (
 // Begin and End report calls, Held and Ended report holds. Every Begin is followed by one End, whichever way the call
 // ends, and every Held by one Ended, by the end of the client's Close at the latest. They are not told of a call that
 // is refused before it begins anything (an *ArgumentError, a client that is closed), nor of one that re-enters a hold
-// which its context carries. They are told of an Import, which is a try. A multilock is one call and one hold, told to
-// the client of its first lock; Renewed and Lost are told of each of its locks, by that lock's own client.
+// which its context carries. Import is reported too, as a call with Try set. A multilock is one call and one hold, told
+// to the client of its first lock; Renewed and Lost are told of each of its locks, by that lock's own client.
 //
 // Held comes before its call's End, since that has the hold's id. A hold that is lost while Held runs has its Ended,
 // and its call goes on and may have another Held. Ended of one turn may come after Held of the next one.

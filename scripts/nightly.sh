@@ -19,8 +19,7 @@ history() {
 }
 
 check "every mutant" env HOLDFAST_MUTANTS=all go test -count=1 -timeout 1h ./integration/mutants
-check "a search of the local queue" go test ./internal/localqueue -run TestSearch -search.waiters 5
-check "a long search of a key" go test -timeout 1h ./internal/engine -run SearchOfAKey -search.long
+check "a search of the local queue" go test ./internal/localqueue -run TestLongSearch -search.waiters 5
 check "a long history" history -acquisitions 100000 -faults 500 -limit 40m
 check "a long history of losses" history -acquisitions 2000 -faults 300 -lease 1200ms -forgets -limit 30m
 check "a long history on a cluster" history -acquisitions 20000 -faults 200 -site cluster -limit 30m

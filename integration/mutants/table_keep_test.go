@@ -1,8 +1,5 @@
 package mutants
 
-// longSearch makes the searches of a Key that make test has no time for.
-var longSearch = []string{"-search.long"}
-
 // Mutants of locks that stay with a process.
 func init() {
 	table = append(table, []mutant{
@@ -83,7 +80,7 @@ func init() {
 			file: "internal/engine/idle.go",
 			old:  `!g.freshLocked(now) || k.queue != nil && !k.queue.Empty() || !k.listsLocked(g) ||`,
 			new:  `!g.freshLocked(now) || !k.listsLocked(g) ||`,
-			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted,_and_plain$", args: longSearch,
+			in:   "internal/engine", by: "^TestLongSearchOfAKey$/^wanted,_and_plain$",
 			says: "nobody wakes",
 		}, {
 			name: "a lock that is in use again is let go",
@@ -102,7 +99,7 @@ func init() {
 			file: "internal/engine/wanted.go",
 			old:  `if g.id != id || g.kept == nil {`,
 			new:  `if g.kept == nil {`,
-			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted$", says: "taken for its own",
+			in:   "internal/engine", by: "^TestLongSearchOfAKey$/^wanted$", says: "taken for its own",
 		}, {
 			name: "a try is refused while its process releases an idle lock",
 			file: "internal/engine/idle.go",
@@ -114,7 +111,7 @@ func init() {
 			file: "internal/hold/end.go",
 			old:  `from == between && how == Closed,`,
 			new:  `(from == between || from == idle) && how == Closed,`,
-			in:   "internal/engine", by: "^TestSearchOfAKey$/^wanted_and_closed$", args: longSearch,
+			in:   "internal/engine", by: "^TestLongSearchOfAKey$/^wanted_and_closed$",
 		}, {
 			name: "Close names what nobody holds",
 			file: "internal/engine/close.go",

@@ -62,7 +62,7 @@ var table = append(histories, []mutant{
 		file: "internal/localqueue/register.go",
 		old:  `left = append(left, w.ID)`,
 		new:  `_ = w`,
-		in:   "internal/localqueue", by: "^TestSearch$",
+		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a request is carried out after its id is forgotten",
 		file: "internal/serverclock/send.go",
@@ -219,8 +219,8 @@ var table = append(histories, []mutant{
 	}, {
 		name: "a place is forgotten when a hold would be over",
 		file: "internal/request/ledger.go",
-		old:  `if one.Proto.Traits().Queues {`,
-		new:  `if false {`,
+		old:  "case traits.Queues:",
+		new:  "case false:",
 		in:   "fairlock", by: "^TestOneOfAShortLeaseLeavesDuringAnOutage$",
 	}, {
 		name: "release does not look whose hold it is",
@@ -306,25 +306,25 @@ var table = append(histories, []mutant{
 		old: `			w.state = Asking
 			w.signal()`,
 		new: `			w.state = Asking`,
-		in:  "internal/localqueue", by: "^TestSearch$",
+		in:  "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a hold passes while another one is in the way",
 		file: "internal/localqueue/pass.go",
 		old:  `q.holds.anyBesides(mode, w.Kind.Excludes) || `,
 		new:  ``,
-		in:   "internal/localqueue", by: "^TestSearch$",
+		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "of all that were refused two go on asking",
 		file: "internal/localqueue/answer.go",
 		old:  `other.wait(Waiting) // a second`,
 		new:  `other.wait(Waiting); break // a second`,
-		in:   "internal/localqueue", by: "^TestSearch$",
+		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "whoever left is registered all the same",
 		file: "internal/localqueue/register.go",
 		old:  "if w.state == Left {\n\t\t\tcontinue",
 		new:  "if w.state == Left && w.listed() {\n\t\t\tcontinue",
-		in:   "internal/localqueue", by: "^TestSearch$",
+		in:   "internal/localqueue", by: "^TestLongSearchOfAQueue$",
 	}, {
 		name: "a goroutine that comes back at once owes nothing",
 		file: "internal/engine/pass.go",

@@ -12,10 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var (
-	searched = flag.Int("search.more", 0, "by how many Lock calls the searches of a Key have more than usual")
-	longest  = flag.Bool("search.long", false, "makes those searches of a Key, too, that take minutes under the race detector")
-)
+var searched = flag.Int("search.more", 0, "by how many Lock calls the searches of a Key have more than usual")
 
 // breed is what a Lock call of a search may be.
 type breed struct {
@@ -41,7 +38,7 @@ type plot struct {
 	late    bool // a want takes time
 	old     bool // a second may pass, once
 
-	long bool // only make test-all and make nightly have the time for it
+	long bool // it takes minutes under the race detector, and seconds without
 }
 
 func plots() map[string]plot {
@@ -53,20 +50,20 @@ func plots() map[string]plot {
 	return map[string]plot{
 		"passing":            {breeds: []breed{writer}, calls: 3},
 		"losses":             {breeds: []breed{writer}, calls: 2, lost: true},
-		"another process":    {breeds: []breed{writer, try}, calls: 2, heard: true, foreign: true},
+		"another process":    {breeds: []breed{writer, try}, calls: 2, heard: true, foreign: true, long: true},
 		"silence":            {breeds: []breed{writer}, calls: 2, silent: true},
-		"tries":              {breeds: []breed{writer, try}, calls: 2, lost: true},
+		"tries":              {breeds: []breed{writer, try}, calls: 2, lost: true, long: true},
 		"tries in silence":   {breeds: []breed{writer, try}, calls: 2, silent: true},
-		"messages":           {breeds: []breed{writer}, calls: 3, heard: true},
+		"messages":           {breeds: []breed{writer}, calls: 3, heard: true, long: true},
 		"readers":            {breeds: []breed{writer, reader}, calls: 2},
-		"readers that join":  {breeds: []breed{writer, joiner}, calls: 2, foreign: true},
-		"joining and losses": {breeds: []breed{joiner}, calls: 2, lost: true},
+		"readers that join":  {breeds: []breed{writer, joiner}, calls: 2, foreign: true, long: true},
+		"joining and losses": {breeds: []breed{joiner}, calls: 2, lost: true, long: true},
 		"joining in silence": {breeds: []breed{joiner}, calls: 2, silent: true},
 		"close":              {breeds: []breed{writer}, calls: 2, closes: true},
 		"close and readers":  {breeds: []breed{joiner}, calls: 2, closes: true},
-		"wanted":             {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, late: true},
+		"wanted":             {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, late: true, long: true},
 		"wanted, and plain":  {breeds: []breed{keeper, writer}, calls: 2, kept: true, wanted: true, long: true},
-		"wanted, and tries":  {breeds: []breed{keptTry, try}, calls: 2, kept: true, wanted: true},
+		"wanted, and tries":  {breeds: []breed{keptTry, try}, calls: 2, kept: true, wanted: true, long: true},
 		"wanted in silence":  {breeds: []breed{keeper}, calls: 2, kept: true, wanted: true, silent: true, long: true},
 		"wanted and closed":  {breeds: []breed{keeper, try}, calls: 2, kept: true, wanted: true, closes: true, long: true},
 		"kept for long":      {breeds: []breed{keeper}, calls: 2, kept: true, old: true, heard: true},
@@ -84,10 +81,15 @@ func plots() map[string]plot {
 // ended can take a step that is not the end of a context. When all calls have ended nothing is left: no Key, and nothing
 // in the store that nobody looks after.
 //
-//	go test ./internal/engine -run SearchOfAKey -v -search.long -search.more 1
-func TestSearchOfAKey(t *testing.T) {
+//	go test ./internal/engine -run SearchOfAKey -v -search.more 1
+func TestSearchOfAKey(t *testing.T) { searchKeys(t, false) }
+
+// The same with more that may happen, which make test runs without the race detector.
+func TestLongSearchOfAKey(t *testing.T) { searchKeys(t, true) }
+
+func searchKeys(t *testing.T, long bool) {
 	for name, plot := range plots() {
-		if plot.long && !*longest {
+		if plot.long != long {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

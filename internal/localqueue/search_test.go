@@ -55,10 +55,10 @@ func scenes() map[string]scene {
 // Every order of the steps of a few calls is tried: of coming, asking, each answer, stepping back, passing,
 // releasing, losing, registering, and of contexts that end at any time. In every state
 // the rules of rules_test.go hold, and as long as a call has not ended some step can be taken that is not
-// the end of a context.
+// the end of a context. make test runs it without the race detector.
 //
 //	go test ./internal/localqueue -run Search -v -search.waiters 5
-func TestSearch(t *testing.T) {
+func TestLongSearchOfAQueue(t *testing.T) {
 	for name, scene := range scenes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

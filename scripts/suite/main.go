@@ -5,7 +5,8 @@
 //	                          the tests in the events of go test -json, as "N passed, N failed"; it fails if a test
 //	                          failed, or if more than N failed at first and passed when they were run again
 //
-// `make test` runs the parts fast and beside, `make test-all` the parts slow and bench. Every package is in one part.
+// `make test` runs the parts fast, beside and search, `make test-all` the parts slow and bench. Every package is in one
+// part, but for those of search, which are in fast as well.
 package main
 
 import (
@@ -30,6 +31,9 @@ const (
 	// beside are the small modules around them. They run without the race detector: the code of others that they need
 	// would have to be built once more, and takes longer to build than their tests take.
 	beside part = "beside"
+	// search are tests of packages of fast that compute and start no goroutine which another one could race with. They
+	// run without the race detector, under which they take twenty times as long: scripts/test.sh says which.
+	search part = "search"
 	slow   part = "slow"  // what takes minutes: histories, mutants, crash points, the fault matrix, consumers
 	bench  part = "bench" // every contender in every situation, briefly
 )
@@ -38,7 +42,7 @@ var parts = []part{fast, beside, slow, bench}
 
 // longest lists the packages whose tests take longest. They start first: started last, they would run alone.
 var longest = []string{module + "/rlock", module + "/internal/testkit/faulttest",
-	module + "/internal/testkit/scaletest", module + "/internal/redisstore/luacall", module + "/redlock"}
+	module + "/internal/testkit/scaletest", module + "/internal/engine", module + "/pglock", module + "/redlock"}
 
 // rank orders the packages: the lower, the sooner a package starts.
 func rank(path string) int {
@@ -51,7 +55,7 @@ func rank(path string) int {
 // partOf returns the part of a package of a module.
 func partOf(of string) part {
 	switch of {
-	case module, module + "/pglock":
+	case module, module + "/pglock", module + "/etcdlock":
 		return fast
 	case module + "/integration":
 		return slow
@@ -100,6 +104,9 @@ func printPackages(which part, out io.Writer) error {
 		if partOf(of) == which {
 			found = append(found, path)
 		}
+	}
+	if which == search {
+		found = []string{module + "/internal/engine", module + "/internal/localqueue"}
 	}
 	if len(found) == 0 {
 		return fmt.Errorf("no package is %q", which)

@@ -13,12 +13,13 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
 
-// Summary is the table of docs/evidence.md: a row for each scenario, with every goal in it, so that nobody who
-// copies it can leave out what was missed.
+// Summary are the tables of docs/evidence.md: a row for each scenario, which says how many of its goals were met, and
+// then a row for each goal that was missed.
 type Summary struct {
-	places     []time.Duration // over which everything was measured
-	rows       []string
-	goals, met int
+	places []time.Duration // over which everything was measured
+	rows   []string
+	missed []string // rows too
+	goals  int
 }
 
 // Over says over which distances everything is measured, but for what has one of its own.
@@ -43,23 +44,20 @@ func (s *Summary) Add(one scenario.Scenario, parts []Part) {
 		}
 		row += s.of(one, parts[at].Samples)
 	}
-	var goals []string
+	goals, met := 0, 0
 	for _, part := range parts {
 		for _, v := range one.Judge(part.Samples, part.Distance) {
-			s.goals++
-			verdict := "**missed**"
+			goals++
 			if v.Met {
-				verdict = "met"
-				s.met++
+				met++
+				continue
 			}
-			where := ""
-			if len(s.places) > 1 {
-				where = part.name() + ": "
-			}
-			goals = append(goals, fmt.Sprintf("%s%s: %s, %s", where, wanted(one, v.Goal), got(v), verdict))
+			s.missed = append(s.missed, fmt.Sprintf("| `%s` | %s | %s | %s |",
+				one.ID, part.name(), wanted(one, v.Goal), got(v)))
 		}
 	}
-	s.rows = append(s.rows, row+"| "+strings.Join(goals, "<br>")+" |")
+	s.goals += goals
+	s.rows = append(s.rows, fmt.Sprintf("%s| %d of %d |", row, met, goals))
 }
 
 // of are the three cells of one distance.
@@ -132,19 +130,26 @@ func factor(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// Markdown is the table with what has to stand beside it: the command, and where it was run.
+// Markdown are the tables with what has to stand beside them: the command, and where it was run.
 func (s *Summary) Markdown(raw Raw) string {
 	var b strings.Builder
 	b.WriteString(raw.Provenance())
-	fmt.Fprintf(&b, ". ↑: more is better, ↓: less. %d of %d goals met.\n\n", s.met, s.goals)
+	fmt.Fprintf(&b, ". ↑: more is better, ↓: less. %d of %d goals met; the missed ones are below.\n\n",
+		s.goals-len(s.missed), s.goals)
 	b.WriteString("| situation | figure ")
 	for _, place := range s.places {
 		fmt.Fprintf(&b, "| holdfast, %s | best peer | holdfast / peer ", distance.Name(place))
 	}
-	b.WriteString("| goals, and what was reached |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)))
+	b.WriteString("| goals met |\n|---|---" + strings.Repeat("|---|---|---", len(s.places)))
 	b.WriteString("|---|\n")
 	for _, row := range s.rows {
 		b.WriteString(row + "\n")
+	}
+	if len(s.missed) > 0 {
+		b.WriteString("\n| missed | at | goal | reached |\n|---|---|---|---|\n")
+		for _, row := range s.missed {
+			b.WriteString(row + "\n")
+		}
 	}
 	return b.String()
 }
