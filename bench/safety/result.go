@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -79,14 +78,6 @@ func (r *result) count(h hit) {
 	default:
 		r.kept++
 	}
-}
-
-// broken says in which way exclusion did not hold, or nothing.
-func (r result) broken() string {
-	if len(r.overlaps) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s, %s: %d overlaps, up to %v", r.entry.name, r.fault.name, len(r.overlaps), r.longest())
 }
 
 // longest is how long a holder went on after another one had the lock, at most.
