@@ -164,15 +164,7 @@ func (c *cell) happen() bool {
 	}
 	var victim *visit
 	if c.fault.holder {
-		c.check("stay", s.process.Send(sayStay))
-		limit := c.bound()
-		if c.fault.replicated {
-			limit = c.entry.lease * 12 / 10 // a library that waits for a replica lets nobody in
-		}
-		until(limit, func() bool {
-			victim = c.record.staying(s.who)
-			return victim != nil
-		})
+		victim = c.stay(s)
 	}
 	if c.firstAt == 0 {
 		c.firstAt = stamp.Now()
@@ -196,6 +188,20 @@ func (c *cell) happen() bool {
 	}
 	c.lastHeal = stamp.Now()
 	return until(c.bound(), func() bool { return c.record.since(c.lastHeal) })
+}
+
+// stay has a process stay inside, and returns its visit, or nil if it does not get in.
+func (c *cell) stay(s *seat) (v *visit) {
+	limit := c.bound()
+	if c.fault.replicated {
+		limit = c.entry.lease * 12 / 10 // a library that waits for a replica lets nobody in
+	}
+	c.check("stay", s.process.Send(sayStay))
+	until(limit, func() bool {
+		v = c.record.staying(s.who)
+		return v != nil
+	})
+	return v
 }
 
 func (c *cell) copied(v *visit) visit {

@@ -46,9 +46,20 @@ var faults = []fault{
 	{name: "replies late", what: "the holder's replies are held back for 1.4 leases, and then delivered", holder: true,
 		inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, true) }, lasts: beyond,
 		heal: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, false) }},
-	{name: "requests late", what: "the requests of a process that comes and goes arrive 1.4 leases late",
-		inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Requests, true) }, lasts: beyond,
-		heal: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Requests, false) }},
+	{name: "requests late", what: "the requests of a holder that leaves, its release among them, and those that it sends" +
+		" later, arrive 1.4 leases late, when another one is inside",
+		inject: func(c *cell, s *seat) {
+			c.stay(s)
+			s.path.Hold(tcpproxy.Requests, true)
+			c.check("leave", s.process.Send(sayLeave))
+		}, lasts: beyond,
+		heal: func(c *cell, s *seat) {
+			other := c.seats[(s.number+1)%len(c.seats)]
+			c.stay(other)
+			s.path.Hold(tcpproxy.Requests, false)
+			time.Sleep(briefly(c)) // for what arrives, and who gets in by it
+			c.check("leave", other.process.Send(sayLeave))
+		}},
 	{name: "replies lost", what: "five times, what a process that comes and goes sends takes effect, its replies are" +
 		" lost, and its connections are cut after 0.2 s",
 		inject: func(_ *cell, s *seat) {

@@ -55,6 +55,7 @@ func TestEveryLibrary(t *testing.T) {
 		"holdfast pglock", "stopped",
 		"holdfast etcdlock", "cut off",
 		"holdfast etcdlock", "stopped",
+		control, "requests late",
 		control, "stopped",
 	)
 	results := runCells(cells, brief, 1, 5, io.Discard)
@@ -79,9 +80,9 @@ func TestEveryLibrary(t *testing.T) {
 			require.Len(t, r.told, 1, table.String())
 		}
 	}
-	caught := results[len(results)-1]
-	require.NotEmpty(t, caught.overlaps, "the harness does not catch a lock that excludes nobody:\n%s", table.String())
-	require.Equal(t, 1, caught.untold)
+	for _, caught := range results[len(results)-2:] {
+		require.NotEmpty(t, caught.overlaps, "the harness does not catch a lock that excludes nobody:\n%s", table.String())
+	}
 }
 
 // The page shows what the last whole run has written.
