@@ -47,7 +47,6 @@ type cell struct {
 	lastHeal  time.Duration
 	healWait  time.Duration
 	stuck     int
-	left      int           // faults after which nobody got the lock within bound
 	freeAfter time.Duration // how long a new process waited for the lock at the end; below 0: until the bound
 
 	mu  sync.Mutex // guards err
@@ -103,7 +102,6 @@ func (c *cell) run() result {
 	for range c.amount.faults {
 		c.roam()
 		if !c.happen() {
-			c.left++
 			break
 		}
 	}
