@@ -31,7 +31,7 @@ import (
 type settings struct {
 	seed        uint64
 	only, fault string
-	out         string
+	out, page   string
 	lanes       int
 	quick       bool
 }
@@ -43,6 +43,7 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "part of the names of the libraries to run; empty: all")
 	flag.StringVar(&s.fault, "fault", "", "part of the names of the faults; empty: all")
 	flag.StringVar(&s.out, "out", "", "folder for safety.txt and safety.md; empty: only to the terminal")
+	flag.StringVar(&s.page, "page", "", "page that shows safety.md between two marks, to be brought up to date")
 	flag.IntVar(&s.lanes, "lanes", 12, "how many cells run at a time")
 	flag.BoolVar(&s.quick, "quick", false, "one fault in each cell")
 	flag.Parse()

@@ -95,7 +95,28 @@ func report(s settings, results []result, took time.Duration, out io.Writer) err
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(s.out, "safety.txt"), []byte(text.String()), 0o644),
-		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(pages.String()), 0o644))
+		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(pages.String()), 0o644),
+		show(s.page, pages.String()))
+}
+
+// What a page shows of the results stands between these.
+const before, after = "<!-- safety -->\n", "<!-- /safety -->\n"
+
+// show brings a page up to date.
+func show(page, tables string) error {
+	if page == "" {
+		return nil
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	lead, rest, found := strings.Cut(string(text), before)
+	_, tail, ends := strings.Cut(rest, after)
+	if !found || !ends {
+		return fmt.Errorf("%s has no place for the tables", page)
+	}
+	return os.WriteFile(page, []byte(lead+before+tables+after+tail), 0o644)
 }
 
 // matrices are the tables of the page: a row for each library, a column for each fault.
