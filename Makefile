@@ -55,8 +55,10 @@ bench-far: ## the same at 2, 20 and 80 ms, of what waits for round trips; goes t
 	-@scripts/setup-etcd.sh
 	cd bench && go run . -far -out results/far
 
-bench-stores: ## measure the lock on PostgreSQL and its peers, at 0.3 ms and on loopback; goes to bench/results/stores
+bench-stores: ## measure the locks on Redis, PostgreSQL and etcd, each beside its peers, in one run of a quarter of an hour; goes to bench/results/stores
+	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
+	@scripts/setup-etcd.sh
 	cd bench && go run ./stores -out results/stores
 
 scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/results

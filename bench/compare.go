@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
-	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/trips"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
 // compare runs the scenarios.
 func compare(
-	ctx context.Context, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
+	ctx context.Context, t testing.TB, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
 ) error {
 	set := scenario.Setting{Scale: s.scale}
 	java, err := redisson.Build(ctx)
@@ -29,8 +30,8 @@ func compare(
 	} else {
 		fmt.Fprintf(w, "Redisson is not measured: %v.\n", err)
 	}
-	if set.Etcd, err = etcd.Find(); err == nil {
-		raw.Modules[report.Etcd] = set.Etcd.Version
+	if version, err := etcdtest.Version(); err == nil {
+		set.Etcd, raw.Modules[report.Etcd] = t, version
 	} else {
 		fmt.Fprintf(w, "etcd is not measured: %v.\n", err)
 	}
@@ -59,7 +60,7 @@ func compare(
 		if len(parts) == 0 {
 			continue
 		}
-		if err := report.Table(w, one, parts); err != nil {
+		if err := report.Table(w, report.Group{Scenario: one, Parts: parts}); err != nil {
 			return err
 		}
 		summary.Add(one, parts)

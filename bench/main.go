@@ -13,18 +13,24 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+	ok := servers.Alone(func(t testing.TB) {
+		if err := run(ctx, t, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+			t.Errorf("bench: %v", err)
+		}
+	})
+	if !ok {
 		os.Exit(1)
 	}
 }
@@ -90,7 +96,7 @@ func distances(list string, far bool) (all []time.Duration, err error) {
 	return all, nil
 }
 
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
+func run(ctx context.Context, t testing.TB, args []string, out, progress io.Writer) error {
 	s, err := parse(args, progress)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -117,7 +123,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if s.scaling {
 		err = grow(ctx, s, &raw, &tables, w, progress)
 	} else {
-		err = compare(ctx, s, &raw, &summary, w, progress)
+		err = compare(ctx, t, s, &raw, &summary, w, progress)
 	}
 	if err != nil || s.out == "" {
 		return err

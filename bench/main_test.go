@@ -18,7 +18,6 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
-	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 func brief(t *testing.T, out, rawName string, args ...string) (string, report.Raw) {
 	t.Helper()
 	var printed strings.Builder
-	require.NoError(t, run(t.Context(), append([]string{"-quick", "-out", out}, args...), &printed, io.Discard))
+	require.NoError(t, run(t.Context(), t, append([]string{"-quick", "-out", out}, args...), &printed, io.Discard))
 	text, err := os.ReadFile(filepath.Join(out, rawName))
 	require.NoError(t, err)
 	var raw report.Raw
@@ -59,7 +58,7 @@ func TestAQuickRunMeasuresEverything(t *testing.T) {
 		set.Java = &redisson.Program{}
 	}
 	if !strings.Contains(printed, "etcd is not measured") {
-		set.Etcd = &etcd.Program{}
+		set.Etcd = t
 	}
 	all := scenario.All(set)
 	places := []time.Duration{300 * time.Microsecond, 0}
@@ -246,7 +245,7 @@ func TestOnlyWhatIsWantedRuns(t *testing.T) {
 }
 
 func TestABadFlagIsAnError(t *testing.T) {
-	require.Error(t, run(t.Context(), []string{"-nonsense"}, io.Discard, io.Discard))
-	require.Error(t, run(t.Context(), []string{"-at", "1ms,near"}, io.Discard, io.Discard))
-	require.Error(t, run(t.Context(), []string{"-at", "-1ms"}, io.Discard, io.Discard))
+	require.Error(t, run(t.Context(), t, []string{"-nonsense"}, io.Discard, io.Discard))
+	require.Error(t, run(t.Context(), t, []string{"-at", "1ms,near"}, io.Discard, io.Discard))
+	require.Error(t, run(t.Context(), t, []string{"-at", "-1ms"}, io.Discard, io.Discard))
 }

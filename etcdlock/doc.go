@@ -41,19 +41,23 @@
 //
 // A free lock takes one round trip to lock and one to unlock, each of which a majority agrees on. A nested Lock takes
 // none. All holds of a Client hang on one lease: a renewal is one keep-alive, and a look at the keys, 128 by one
-// request, every third of a lease. A waiter costs one write when it comes, and one read when the one before it leaves.
+// request, every third of a lease. A waiter costs one write and one read when it comes, and one read when the one
+// before it leaves.
 //
 // # Why it is safe
 //
 // Each that wants a lock has a key below its name, which hangs on its client's lease, and the one whose key was made
 // first (by its create revision) has the lock. A transaction makes the key, unless it is there or its id is sealed, and
-// reads who is first. To poll is to read. A try makes its key only if there is none.
+// reads who is first. One that is not reads which key is before its own; without an answer to that it has its place all
+// the same, and reads again. To poll is to read. A try makes its key only if there is none.
 //
 // A transaction of etcd has no clock, so a copy of a request cannot be told to be too late. It is told otherwise: an id
 // that was given up while a request for it was unanswered is sealed by the same transaction that deletes its key; the
 // seal is a key that hangs on the client's lease. A copy that comes before has its key deleted; one that comes after
 // finds the seal; and one that comes when the lease is over is refused, because it would write under a lease that is no
-// more. For the same reason a lease that is over is never renewed or used again: the client goes on under another.
+// more. For the same reason a lease that is over is never renewed or used again: the client goes on under another. It
+// does so too when nothing has confirmed its lease for that long, after it has revoked that: a leader may have ordered
+// the end of the lease, and another one, which answers keep-alives, receive the order later.
 //
 // A waiter watches the key before its own, from the revision at which it saw it, so no release is missed; and its own,
 // which goes when the client's lease does, or when an operator deletes it. A watch only wakes: the read that follows
@@ -68,6 +72,11 @@
 // etcd 3.5.23, 3.6.5 and newer. In older ones a leader that was deposed may renew leases that are over, and end others
 // that are not (etcd issues 15247 and 20590): the first call is refused with a [*VersionError]. With authentication,
 // the user needs to read and write below the names, and below [Options.Prefix].
+//
+// In all versions a leader that stood still for longer than a lease, as a process that is stopped or a machine that is
+// suspended, may end leases that the next leader has renewed, at the moment at which it goes on: it skips the check
+// that it still leads (etcd pull request 18428). Holders are told with their next renewal, within half of the lease.
+// Only storage that checks tokens is safe from that. Use a lease that is longer than such pauses.
 //
 // The client's library asks the servers of its Endpoints in turn. One that stands still, and whose connections stay
 // open, is asked in its turn as well, and costs every request that meets it a sixth of the lease, or 3 s if that is

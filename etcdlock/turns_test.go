@@ -112,3 +112,26 @@ func TestAWaiterWhoseFirstAnswerIsLost(t *testing.T) {
 		})
 	}
 }
+
+// A waiter has its place before it looks who stands before it: one whose look has no answer looks again, and hears of its
+// turn.
+func TestAWaiterWhoseLookIsLost(t *testing.T) {
+	t.Parallel()
+	for way, fate := range map[string]fate{"cut": cutAfter, "lost": lost} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			all, plain := clients(t, 1, etcdlock.Options{})
+			var faults wire
+			b := client(t, connect(t, etcdtest.Shared(t).Endpoint(), faults.options()...), etcdlock.Options{})
+			name := nameOf(t)
+			taken(t, b.Lock(name))
+			_, unlock := take(t, all[0].Lock(name))
+			before := faults.count(reading)
+			faults.on(reading, fate)
+			got := waits(t, plain, b.Lock(name), 2)
+			eventually(t, func() bool { return faults.count(reading) == before+2 }, "it looks again")
+			require.NoError(t, unlock())
+			require.NoError(t, has(t, got).unlock())
+		})
+	}
+}

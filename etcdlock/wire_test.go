@@ -12,7 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a client sends: a transaction is known by what it does, and everything else has its name in the protocol.
+// What a client sends: a transaction and a deletion are known by what they do, and everything else has its name in the
+// protocol.
 const (
 	acquiring = "acquire" // puts a key of a lock
 	releasing = "release" // deletes one
@@ -23,6 +24,9 @@ const (
 func kindOf(method string, request any) string {
 	txn, is := request.(*pb.TxnRequest)
 	if !is {
+		if _, deletes := request.(*pb.DeleteRangeRequest); deletes {
+			return releasing
+		}
 		return path.Base(method)
 	}
 	kind := reading

@@ -37,7 +37,7 @@ func TestWhatADeferredUnlockSaysIsReturned(t *testing.T) {
 		}
 	}
 	require.Positive(t, shown)
-	for _, pattern := range []string{"../*/*.go", "../examples/*/*.go", "../integration/*/*.go"} {
+	for _, pattern := range []string{"../*/*.go", "../examples/*/*.go", "../examples/*/*/*.go", "../integration/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, name := range files {

@@ -18,46 +18,24 @@ const (
 	handoverP50 = "handover_p50_us"
 	handoverP99 = "handover_p99_us"
 
-	poll = time.Second // the default of MaxPoll
+	// A contender is measured for as many turns in a round as it takes about this long to wait for, within bounds.
+	handoverTime                   = 9 * time.Second
+	fewestHandovers, mostHandovers = 3, 20
 )
 
 // handovers are the time from the release by one client to the acquisition by another one that waits: where it is told
 // of the release, and where it polls.
-func handovers(scale scenario.Scale) []situation {
+func handovers() []situation {
 	columns := []scenario.Column{
 		{Figure: handoverP50, Head: "p50 µs"}, {Figure: handoverP99, Head: "p99 µs"},
-		{Figure: measure.Sends, Head: "sends"}, {Figure: statements, Head: "statements"},
-		{Figure: logBytes, Head: "log bytes"},
-	}
-	goal := func(of string, most time.Duration) []scenario.Goal {
-		return []scenario.Goal{{Figure: handoverP50, Of: of, AtMost: micros(most)}}
-	}
-	turns := func(contender string) (turns int, within time.Duration) {
-		switch {
-		case scale.Quick:
-			return 2, settling
-		case contender == pooled:
-			return 12, poll
-		case contender == peer:
-			return 6, peerLease
-		}
-		return 40, settling
-	}
-	open := func(ctx context.Context, lab *lab) (scenario.Subject, error) {
-		n, within := turns(lab.contender)
-		return openHandover(ctx, lab, n, within)
+		{Figure: measure.Sends, Head: "sends"}, {Figure: calls, Head: "calls"}, {Figure: logBytes, Head: "log bytes"},
 	}
 	return []situation{{
-		scenario.Scenario{
-			ID: "handover", Title: "From unlock by one client to Lock by another, which waits", Rounds: 3,
-			Contenders: []string{ours, peer, advisory}, Columns: columns, Goals: goal(ours, 20*time.Millisecond),
-		}, open,
+		id: "handover", title: "From unlock by one client to Lock by another, which waits", columns: columns, rounds: 3,
+		open: openHandover,
 	}, {
-		scenario.Scenario{
-			ID: "handover-poll", Title: fmt.Sprintf("The same behind a pooler in transaction mode, which delivers no "+
-				"messages; a poll every %v", poll), Rounds: 2,
-			Contenders: []string{pooled}, Columns: columns, Goals: goal(pooled, poll),
-		}, open,
+		id: "handover-poll", title: fmt.Sprintf("The same behind a pooler in transaction mode, which delivers no "+
+			"messages; a poll every %v", poll), columns: columns, rounds: 1, special: true, open: openHandover,
 	}}
 }
 
@@ -69,8 +47,12 @@ type handover struct {
 	locks  []contender.Lock
 }
 
-func openHandover(ctx context.Context, lab *lab, turns int, within time.Duration) (scenario.Subject, error) {
-	h := &handover{lab: lab, turns: turns, within: within}
+func openHandover(ctx context.Context, lab *lab) (scenario.Subject, error) {
+	h := &handover{lab: lab, within: max(lab.polls[lab.contender], 50*time.Millisecond)}
+	h.turns = min(max(int(handoverTime/h.within), fewestHandovers), mostHandovers)
+	if lab.Quick {
+		h.turns, h.within = 2, 50*time.Millisecond
+	}
 	for range 2 {
 		c, err := lab.client(ctx, 0)
 		if err != nil {
@@ -111,9 +93,6 @@ func (h *handover) Measure(ctx context.Context) (measure.Figures, error) {
 	return figures, nil
 }
 
-// settling is how long the next one is given to get into its wait: to connect, to ask, and to listen.
-const settling = 50 * time.Millisecond
-
 func (h *handover) pass(ctx context.Context, from, to contender.Lock) (time.Duration, error) {
 	type arrival struct {
 		at  time.Time
@@ -124,7 +103,7 @@ func (h *handover) pass(ctx context.Context, from, to contender.Lock) (time.Dura
 		err := to.Lock(ctx)
 		got <- arrival{time.Now(), err}
 	}()
-	time.Sleep(settling + 20*h.lab.distance + rand.N(h.within))
+	time.Sleep(h.lab.settling + 20*h.lab.distance + rand.N(h.within))
 	start := time.Now()
 	if err := from.Unlock(); err != nil {
 		return 0, err

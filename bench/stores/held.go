@@ -17,51 +17,48 @@ import (
 const (
 	heldBytes      = "bytes_per_lock"
 	heldGoroutines = "goroutines_per_lock"
-	heldStatements = "statements_per_third_of_a_lease" // without those that begin, set up and end transactions
-	heldAll        = "all_statements_per_third_of_a_lease"
 
-	heldLease = 30 * time.Second // the default of ours
-	takers    = 64
+	takers = 64
 )
 
-// held is many locks that are held and kept alive. The peer has a goroutine for each, and 10,000 of those are too many
-// for it. An advisory lock needs none, but a connection.
+// third is the name of a figure that is counted for a third of a lease, in which every hold is renewed once.
+func third(figure string) string { return figure + "_per_third_of_a_lease" }
+
+// held is many locks that are held and kept alive for the time of a lease.
 func held() []situation {
-	of := func(n int, contenders []string, goals ...scenario.Goal) situation {
+	of := func(n int, lease time.Duration) situation {
 		return situation{
-			scenario.Scenario{
-				ID: fmt.Sprintf("held%d", n), Title: fmt.Sprintf("%d locks held, lease %v", n, heldLease), Rounds: 1,
-				At: &nowhere, Contenders: contenders, Goals: goals, Columns: []scenario.Column{
-					{Figure: heldStatements, Head: "statements/third of a lease"},
-					{Figure: heldAll, Head: "with BEGIN, settings, COMMIT"},
-					{Figure: heldBytes, Head: "bytes/lock"}, {Figure: heldGoroutines, Head: "goroutines/lock"},
-					{Figure: measure.OwnLoad, Head: "client core %"},
-				},
+			id:    fmt.Sprintf("held%d", n),
+			title: fmt.Sprintf("%d locks held, lease %v: calls in a third of that", n, lease),
+			columns: []scenario.Column{
+				{Figure: third(renewing), Head: "calls that renew"}, {Figure: third(calls), Head: "all calls"},
+				{Figure: third(keepAlive), Head: "keep-alives of etcd"}, {Figure: third(reads), Head: "its reads"},
+				{Figure: heldBytes, Head: "bytes/lock"}, {Figure: heldGoroutines, Head: "goroutines/lock"},
+				{Figure: measure.OwnLoad, Head: "client core %"},
 			},
-			func(_ context.Context, lab *lab) (scenario.Subject, error) { return &holding{lab, n}, nil },
+			rounds: 1, at: &nowhere, special: true,
+			open: func(_ context.Context, lab *lab) (scenario.Subject, error) { return &holding{lab, n, lease}, nil },
 		}
 	}
-	return []situation{
-		of(1000, []string{ours, peer}),
-		of(10_000, []string{ours}, scenario.Goal{Figure: heldStatements, Of: ours, AtMost: 40}),
-	}
+	return []situation{of(1000, 9*time.Second), of(10_000, 30*time.Second)}
 }
 
 // holding opens a client for every round, so that the heap is measured from nothing.
 type holding struct {
-	lab *lab
-	n   int
+	lab   *lab
+	n     int
+	lease time.Duration
 }
 
 // Close does nothing.
 func (h *holding) Close() error { return nil }
 
 func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err error) {
-	n, hold := h.n, 2*heldLease
+	n, hold := h.n, h.lease
 	if h.lab.Quick {
 		n, hold = n/50, h.lab.Slice
 	}
-	client, err := h.lab.client(ctx, heldLease)
+	client, err := h.lab.client(ctx, h.lease)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +91,12 @@ func (h *holding) Measure(ctx context.Context) (figures measure.Figures, err err
 		return nil, err
 	}
 	figures[heldBytes], figures[heldGoroutines] = bytes/float64(n), more/float64(n)
-	thirds := hold.Seconds() / (heldLease / 3).Seconds()
-	figures[heldStatements], figures[heldAll] = figures[working]/thirds, figures[statements]/thirds
+	thirds := hold.Seconds() / (h.lease / 3).Seconds()
+	for _, name := range []string{renewing, calls, keepAlive, reads} {
+		if sum, ok := figures[name]; ok {
+			figures[third(name)] = sum / thirds
+		}
+	}
 	return figures, each(locks, contender.Lock.Unlock)
 }
 

@@ -5,88 +5,93 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"strconv"
+	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 	"github.com/holdfast-go/holdfast/bench/internal/wire"
-	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// place is where a situation takes place: a database of its own, at some distance.
-type place struct {
-	db    *database
-	url   string          // of the server
-	conn  *pgx.Conn       // to the database, directly
-	relay *distance.Relay // nil: clients and server are on one machine
+// site is a store whose server runs.
+type site struct {
+	*store
+	server server
+	t      testing.TB // that owns it, and processes that are started beside it
 }
 
-func (db *database) place(ctx context.Context, d time.Duration) (_ *place, err error) {
-	p := &place{db: db, url: db.server.Database(db.t)}
-	statement, err := pglock.Migration("")
+// added tells what the relay of a distance really adds to a round trip.
+func (s site) added(ctx context.Context, d time.Duration) (text string, err error) {
+	direct := s.server.addrs()[0]
+	relay, err := distance.Open(d, []string{direct})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if p.conn, err = pgx.Connect(ctx, p.url); err != nil {
-		return nil, err
-	}
-	for _, sql := range []string{statement, "CREATE EXTENSION pgstattuple"} {
-		if _, err := p.conn.Exec(ctx, sql); err != nil {
-			return nil, errors.Join(err, p.close())
+	defer func() { err = errors.Join(err, relay.Close()) }()
+	var asks [2]func() error
+	for i, addr := range []string{direct, relay.Addrs()[0]} {
+		ask, hangUp, err := s.server.asker(ctx, addr)
+		if err != nil {
+			return "", err
 		}
-	}
-	if d > 0 {
-		if p.relay, err = distance.Open(d, []string{db.server.Addr(), db.bouncer.Addr()}); err != nil {
-			return nil, errors.Join(err, p.close())
+		defer func() { _ = hangUp() }()
+		if err := ask(); err != nil { // it connects now, if it has not yet
+			return "", err
 		}
+		asks[i] = ask
 	}
-	return p, nil
-}
-
-func (p *place) close() error {
-	err := p.conn.Close(context.Background())
-	if p.relay != nil {
-		err = errors.Join(err, p.relay.Close())
-	}
-	return err
-}
-
-// to is the connection string of a contender.
-func (p *place) to(contender string) string {
-	addrs := []string{p.db.server.Addr(), p.db.bouncer.Addr()}
-	if p.relay != nil {
-		addrs = p.relay.Addrs()
-	}
-	if contender == pooled {
-		return via(p.url, addrs[1])
-	}
-	return via(p.url, addrs[0])
+	const times = 100
+	got, err := distance.Compare(asks[0], asks[1], times)
+	return fmt.Sprintf("%s, %s: the relay really adds %v to a round trip (99 %% of them: at most %v)",
+		s.title, distance.Name(d), got.P50.Round(time.Microsecond), got.P99.Round(time.Microsecond)), err
 }
 
 // lab is what a contender finds in a situation.
 type lab struct {
-	*place
+	site
 	scenario.Scale
+	place     place
 	contender string
+	prefix    string          // of its names: those of others are never in its way
+	relay     *distance.Relay // nil: clients and server are on one machine
 	distance  time.Duration
 	meter     wire.Meter
 }
 
+// target is what a client of the contender is opened for.
+func (l *lab) target(lease time.Duration) target {
+	to := target{Addrs: l.server.addrs(), URL: l.place.url(), Lease: lease, meter: &l.meter}
+	if l.relay != nil {
+		to.Addrs = l.relay.Addrs()
+	}
+	return to
+}
+
 // client opens a client of the contender: another process's, as far as the server can tell.
 func (l *lab) client(ctx context.Context, lease time.Duration) (contender.Client, error) {
-	return open(ctx, l.contender, target{l.to(l.contender), lease, &l.meter})
+	client, err := l.open(ctx, l.contender, l.target(lease))
+	if err != nil {
+		return nil, err
+	}
+	return named{client, l.prefix}, nil
 }
+
+// named is a client of a contender with names of its own.
+type named struct {
+	contender.Client
+	prefix string
+}
+
+func (n named) Lock(names ...string) contender.Lock { return n.Client.Lock(n.prefix + names[0]) }
 
 // mark is a reading of the counters of the server, and of this process.
 type mark struct {
 	lab   *lab
 	own   *measure.Mark
-	spent spent
+	spent measure.Figures
 }
 
 func (l *lab) mark(ctx context.Context) (*mark, error) {
@@ -96,7 +101,7 @@ func (l *lab) mark(ctx context.Context) (*mark, error) {
 	}
 	m := &mark{lab: l}
 	var err error
-	if m.spent, err = l.db.spent(ctx, l.conn.Config().Database); err != nil {
+	if m.spent, err = l.place.spent(ctx); err != nil {
 		return nil, err
 	}
 	m.own, err = gauge.Mark(ctx)
@@ -109,7 +114,7 @@ func (m *mark) per(ctx context.Context, ops int) (measure.Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := m.lab.db.spent(ctx, m.lab.conn.Config().Database)
+	now, err := m.lab.place.spent(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,35 +122,47 @@ func (m *mark) per(ctx context.Context, ops int) (measure.Figures, error) {
 	for _, name := range measure.OfThisProcess {
 		figures[name] = of[name]
 	}
-	used, n := now.since(m.spent), float64(max(ops, 1))
-	figures[statements], figures[working], figures[logBytes] = used.All/n, used.Working/n, used.Log/n
-	figures[planning], figures[running] = 1e3*used.Planning/n, 1e3*used.Running/n
+	for name, sum := range now {
+		figures[name] = (sum - m.spent[name]) / float64(max(ops, 1))
+	}
 	return figures, nil
 }
 
-// situation is a scenario on PostgreSQL.
+// situation is what a contender of any store is put in. What it is on one store, [store.scenario] says.
 type situation struct {
-	scenario.Scenario
-	open func(ctx context.Context, lab *lab) (scenario.Subject, error)
+	id, title string
+	columns   []scenario.Column
+	rounds    int            // 0: as the scale says
+	at        *time.Duration // the only distance at which it is measured; nil: at all that are asked for
+	special   bool           // only those take part that a store names for it
+	open      func(ctx context.Context, lab *lab) (scenario.Subject, error)
 }
 
 // leastTrips is for how many round trips a contender is measured in one round at least.
 const leastTrips = 20
 
 func (s situation) run(
-	ctx context.Context, db *database, scale scenario.Scale, d time.Duration, progress io.Writer,
+	ctx context.Context, on site, scale scenario.Scale, d time.Duration, progress io.Writer,
 ) (samples []scenario.Sample, err error) {
+	one := on.scenario(s)
 	rounds := scale.Rounds
-	if s.Rounds != 0 {
-		rounds = min(rounds, s.Rounds)
+	if s.rounds != 0 {
+		rounds = min(rounds, s.rounds)
 	}
 	scale.Slice = max(scale.Slice, leastTrips*d)
-	at, err := db.place(ctx, d)
+	at, err := on.server.place(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, at.close()) }()
-	subjects := make([]scenario.Subject, len(s.Contenders))
+	var relay *distance.Relay
+	if d > 0 {
+		if relay, err = distance.Open(d, on.server.addrs()); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, relay.Close()) }()
+	}
+	subjects := make([]scenario.Subject, len(one.Contenders))
 	defer func() {
 		for _, subject := range subjects {
 			if subject != nil {
@@ -153,27 +170,22 @@ func (s situation) run(
 			}
 		}
 	}()
-	for i, name := range s.Contenders {
-		if subjects[i], err = s.open(ctx, &lab{place: at, Scale: scale, contender: name, distance: d}); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", s.ID, name, err)
+	for i, name := range one.Contenders {
+		room := &lab{
+			site: on, Scale: scale, place: at, relay: relay, distance: d,
+			contender: name, prefix: strconv.Itoa(i) + ":",
+		}
+		if subjects[i], err = s.open(ctx, room); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", s.id, name, err)
 		}
 	}
-	return s.Compare(rounds, d, progress, func(turn int) (measure.Figures, error) {
+	return one.Compare(rounds, d, progress, func(turn int) (measure.Figures, error) {
 		figures, err := subjects[turn].Measure(ctx)
-		if err == nil && at.relay != nil {
-			figures[measure.Late] = micros(at.relay.Late())
+		if err == nil && relay != nil {
+			figures[measure.Late] = micros(relay.Late())
 		}
-		return figures, errors.Join(err, at.tidy(ctx, s.Contenders[turn]))
+		return figures, errors.Join(err, at.tidy(ctx, one.Contenders[turn]))
 	})
-}
-
-// tidy takes away what a peer left behind whose request was cut off at the end: it would be in the way for a lease.
-func (p *place) tidy(ctx context.Context, contender string) error {
-	if !strings.HasPrefix(contender, peer) {
-		return nil
-	}
-	_, err := p.conn.Exec(ctx, "DELETE FROM locks")
-	return err
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

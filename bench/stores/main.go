@@ -1,5 +1,5 @@
-// Command stores runs the locks of package pglock and those of others on one PostgreSQL that it starts, side by side,
-// and reports what each costs. bench/README.md says how to read what it writes.
+// Command stores runs this module's locks on Redis, PostgreSQL and etcd, which it starts, each beside those of others
+// on the same server, and reports what each costs. bench/README.md says how to read what it writes.
 package main
 
 import (
@@ -20,10 +20,12 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
 	"github.com/holdfast-go/holdfast/bench/internal/report"
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
+	"github.com/holdfast-go/holdfast/internal/testkit/role"
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 func main() {
+	role.Play() // as a process that crashes
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s, err := parse(os.Args[1:], os.Stderr)
@@ -44,6 +46,7 @@ type settings struct {
 	args  []string
 	out   string
 	only  []string
+	on    []*store
 	at    []time.Duration
 	scale scenario.Scale
 }
@@ -53,6 +56,7 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 	f.SetOutput(progress)
 	f.StringVar(&s.out, "out", "", "directory for table.txt, summary.md and raw.json; none: only the table is printed")
 	only := f.String("only", "", "comma-separated beginnings of scenarios to run; none: all")
+	names := f.String("store", "redis,postgres,etcd", "comma-separated stores")
 	quick := f.Bool("quick", false, "run everything once and briefly, to see that it works")
 	at := f.String("at", "300us,0", "comma-separated distances, by round trip; 0: loopback")
 	rounds := f.Int("rounds", 0, "rounds, if not the default number")
@@ -60,7 +64,10 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	s.args, s.only, s.scale = args, strings.Split(*only, ","), scenario.Full
+	s.args, s.only, s.scale = args, strings.Split(*only, ","), scenario.Scale{Rounds: 5, Slice: 700 * time.Millisecond}
+	if s.on, err = chosen(*names); err != nil {
+		return s, err
+	}
 	for one := range strings.SplitSeq(*at, ",") {
 		d, err := time.ParseDuration(one)
 		if err != nil || d < 0 {
@@ -83,18 +90,22 @@ func parse(args []string, progress io.Writer) (s settings, err error) {
 func run(ctx context.Context, t testing.TB, s settings, out, progress io.Writer) (err error) {
 	raw := report.NewRaw(strings.TrimSpace("go run ./stores "+strings.Join(s.args, " ")), "")
 	raw.Note = loadAverage()
-	db, err := start(ctx, t)
-	if err != nil {
-		return err
+	var sites []site
+	for _, one := range s.on {
+		server, err := one.start(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, server.close()) }()
+		sites = append(sites, site{one, server, t})
+		raw.Stores = append(raw.Stores, server.version())
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
-	raw.PostgreSQL = db.version
 	var table strings.Builder
 	w := io.MultiWriter(out, &table)
-	fmt.Fprintf(w, "%s, %s, %d cores, PostgreSQL %s, fsync on, %s; %s\n",
-		raw.Go, raw.System, raw.Cores, raw.PostgreSQL, raw.At.Format(time.DateOnly), raw.Note)
+	fmt.Fprintf(w, "%s, %s, %d cores; %s; %s; %s\n", raw.Go, raw.System, raw.Cores, strings.Join(raw.Stores, "; "),
+		raw.At.Format(time.DateOnly), raw.Note)
 	var summary report.Summary
-	if err := compare(ctx, db, s, &raw, &summary, w, progress); err != nil || s.out == "" {
+	if err := compare(ctx, sites, s, &raw, &summary, w, progress); err != nil || s.out == "" {
 		return err
 	}
 	raw.Took = time.Since(raw.At).Round(time.Second).String()
@@ -115,12 +126,15 @@ func loadAverage() string {
 }
 
 func compare(
-	ctx context.Context, db *database, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
+	ctx context.Context, sites []site, s settings, raw *report.Raw, summary *report.Summary, w, progress io.Writer,
 ) error {
 	at := slices.DeleteFunc(slices.Clone(s.at), func(d time.Duration) bool { return d > 0 && !distance.Available })
 	for _, d := range at {
-		if d > 0 {
-			text, err := db.added(ctx, d)
+		for _, on := range sites {
+			if d == 0 {
+				continue
+			}
+			text, err := on.added(ctx, d)
 			if err != nil {
 				return err
 			}
@@ -129,26 +143,52 @@ func compare(
 		}
 	}
 	summary.Over(at)
-	for _, one := range situations(s.scale) {
-		if !slices.ContainsFunc(s.only, func(start string) bool { return strings.HasPrefix(one.ID, start) }) {
+	for _, one := range situations() {
+		if !slices.ContainsFunc(s.only, func(start string) bool { return strings.HasPrefix(one.id, start) }) {
 			continue
 		}
-		var parts []report.Part
-		for _, d := range one.Distances(at) {
-			samples, err := one.run(ctx, db, s.scale, d, progress)
+		var groups []report.Group
+		for _, on := range sites {
+			group, err := measureOn(ctx, on, one, s.scale, at, raw, progress)
 			if err != nil {
 				return err
 			}
-			parts = append(parts, report.Part{Distance: d, Samples: samples})
-			raw.Scenarios = append(raw.Scenarios, report.Result{
-				ID: one.ID, Title: one.Title, Distance: distance.Name(d),
-				Samples: samples, Verdicts: one.Judge(samples, d),
-			})
+			if group.Parts != nil {
+				groups = append(groups, group)
+				named := group.Scenario
+				named.Title += ", " + on.title
+				summary.Add(named, group.Parts)
+			}
 		}
-		if err := report.Table(w, one.Scenario, parts); err != nil {
+		if len(groups) == 0 {
+			continue
+		}
+		if err := report.Table(w, groups...); err != nil {
 			return err
 		}
-		summary.Add(one.Scenario, parts)
 	}
 	return nil
+}
+
+// measureOn measures a situation on one store. There are no parts if nobody takes part.
+func measureOn(
+	ctx context.Context, on site, one situation, scale scenario.Scale, at []time.Duration, raw *report.Raw,
+	progress io.Writer,
+) (group report.Group, err error) {
+	group.Scenario = on.scenario(one)
+	if len(group.Scenario.Contenders) == 0 {
+		return group, nil
+	}
+	for _, d := range group.Scenario.Distances(at) {
+		samples, err := one.run(ctx, on, scale, d, progress)
+		if err != nil {
+			return group, fmt.Errorf("%s: %w", on.title, err)
+		}
+		group.Parts = append(group.Parts, report.Part{Distance: d, Samples: samples})
+		raw.Scenarios = append(raw.Scenarios, report.Result{
+			ID: one.id, Store: on.name, Title: one.title, Distance: distance.Name(d),
+			Samples: samples, Verdicts: group.Scenario.Judge(samples, d),
+		})
+	}
+	return group, nil
 }

@@ -16,16 +16,13 @@ const (
 // minute is what is left in the table by a name for which 64 goroutines of 8 clients contend for a minute.
 func minute() []situation {
 	return []situation{{
-		scenario.Scenario{
-			ID: "minute8x8", Title: "A table after a minute of 64 goroutines of 8 clients, one name",
-			Rounds: 1, At: &nowhere,
-			Contenders: []string{ours, peer}, Columns: []scenario.Column{
-				{Figure: tableBytes, Head: "table bytes"}, {Figure: deadRows, Head: "dead row versions"},
-				{Figure: measure.Rate, Head: "turns/s"}, {Figure: statements, Head: "statements/turn"},
-			},
-			Goals: []scenario.Goal{{Figure: tableBytes, Of: ours, AtMost: 1 << 20}},
+		id: "minute8x8", title: "A table after a minute of 64 goroutines of 8 clients, one name",
+		columns: []scenario.Column{
+			{Figure: tableBytes, Head: "table bytes"}, {Figure: deadRows, Head: "dead row versions"},
+			{Figure: measure.Rate, Head: "turns/s"}, {Figure: calls, Head: "statements/turn"},
 		},
-		func(ctx context.Context, lab *lab) (scenario.Subject, error) {
+		rounds: 1, at: &nowhere, special: true,
+		open: func(ctx context.Context, lab *lab) (scenario.Subject, error) {
 			if !lab.Quick {
 				lab.Slice = time.Minute
 			}
@@ -52,7 +49,7 @@ func (b *bloated) Measure(ctx context.Context) (measure.Figures, error) {
 	}
 	var size, dead int64
 	const ask = "SELECT pg_total_relation_size($1::regclass), dead_tuple_count FROM pgstattuple($1::regclass)"
-	err = b.lab.conn.QueryRow(ctx, ask, table).Scan(&size, &dead)
+	err = b.lab.place.(*pgPlace).conn.QueryRow(ctx, ask, table).Scan(&size, &dead)
 	figures[tableBytes], figures[deadRows] = float64(size), float64(dead)
 	return figures, err
 }

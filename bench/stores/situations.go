@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
@@ -12,63 +13,39 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
 )
 
-// The names of figures that others do not have.
-const (
-	statements = "statements"         // that the server carried out, those that begin and end transactions included
-	working    = "working_statements" // the same without those
-	logBytes   = "log_bytes"          // of the write-ahead log
-	planning   = "planning_us"
-	running    = "running_us"
-
-	clientTurnRatio = "turns_of_clients_most_by_fewest"
-)
+const clientTurnRatio = "turns_of_clients_most_by_fewest"
 
 var nowhere time.Duration // the distance of what is measured on loopback alone
 
-func situations(scale scenario.Scale) []situation {
+func situations() []situation {
 	pair := []scenario.Column{
 		{Figure: measure.Rate, Head: "pairs/s"}, {Figure: measure.P50, Head: "lock p50 µs"},
 		{Figure: measure.P99, Head: "lock p99 µs"}, {Figure: measure.Sends, Head: "sends"},
-		{Figure: statements, Head: "statements"}, {Figure: planning, Head: "planning µs"},
-		{Figure: running, Head: "running µs"}, {Figure: logBytes, Head: "log bytes"},
+		{Figure: calls, Head: "calls"}, {Figure: logBytes, Head: "log bytes"},
 		{Figure: measure.ClientCPU, Head: "client µs"},
 	}
 	hot := []scenario.Column{
 		{Figure: measure.Rate, Head: "turns/s"}, {Figure: measure.P50, Head: "wait p50 µs"},
 		{Figure: measure.P99, Head: "wait p99 µs"}, {Figure: measure.TurnRatio, Head: "most/fewest turns"},
-		{Figure: clientTurnRatio, Head: "most/fewest by client"},
-		{Figure: measure.Absence, Head: "a client's longest wait µs"},
-		{Figure: statements, Head: "statements"}, {Figure: logBytes, Head: "log bytes"},
+		{Figure: clientTurnRatio, Head: "by client"}, {Figure: measure.Absence, Head: "a client's longest wait µs"},
+		{Figure: calls, Head: "calls"}, {Figure: logBytes, Head: "log bytes"},
 	}
-	all := []string{ours, peer, advisory}
-	times := func(factor float64) []scenario.Goal {
-		return []scenario.Goal{{Figure: measure.Rate, Of: ours, To: []string{peer}, AtLeast: factor}}
-	}
-	of := func(id, title string, columns []scenario.Column, goals []scenario.Goal, l load) situation {
-		contenders := all
-		switch {
-		case l.fresh: // each would be another connection
-			contenders = []string{ours, peer}
-		case l.clients == 1 && l.goroutines > 1 && l.name == "":
-			contenders = []string{ours, wide, peer, advisory}
-		}
+	of := func(id, title string, columns []scenario.Column, rounds int, l load) situation {
 		return situation{
-			scenario.Scenario{ID: id, Title: title, Contenders: contenders, Columns: columns, Goals: goals},
-			func(ctx context.Context, lab *lab) (scenario.Subject, error) { return openLoad(ctx, lab, l) },
+			id: id, title: title, columns: columns, rounds: rounds,
+			open: func(ctx context.Context, lab *lab) (scenario.Subject, error) { return openLoad(ctx, lab, l) },
 		}
 	}
-	return append([]situation{
-		of("free", "1 goroutine, a free lock: Lock and unlock", pair, times(1.5), load{clients: 1, goroutines: 1}),
-		of("new", "1 goroutine, a name that nobody had before each time", pair, nil,
+	return slices.Concat([]situation{
+		of("free", "1 goroutine, a free lock: Lock and unlock", pair, 5, load{clients: 1, goroutines: 1}),
+		of("new", "1 goroutine, a name that nobody had before each time", pair, 3,
 			load{clients: 1, goroutines: 1, fresh: true}),
-		of("own64", "64 goroutines, a name each", pair, nil, load{clients: 1, goroutines: 64}),
-		of("hot1x8", "8 goroutines of one process, one name", hot, times(50),
-			load{clients: 1, goroutines: 8, name: "hot"}),
-		of("hot1x64", "64 goroutines of one process, one name", hot, times(50),
-			load{clients: 1, goroutines: 64, name: "hot"}),
-		of("hot8x1", "8 goroutines of 8 clients, one name", hot, nil, load{clients: 8, goroutines: 8, name: "hot"}),
-		of("hot8x8", "64 goroutines of 8 clients, one name", hot, nil, load{clients: 8, goroutines: 64, name: "hot"}),
-	}, append(handovers(scale), append(held(), minute()...)...)...)
+		of("own64", "64 goroutines, a name each", pair, 3, load{clients: 1, goroutines: 64}),
+		of("hot1x8", "8 goroutines of one process, one name", hot, 2, load{clients: 1, goroutines: 8, name: "hot"}),
+		of("hot1x64", "64 goroutines of one process, one name", hot, 2, load{clients: 1, goroutines: 64, name: "hot"}),
+		of("hot8x1", "8 goroutines of 8 clients, one name", hot, 2, load{clients: 8, goroutines: 8, name: "hot"}),
+		of("hot8x8", "64 goroutines of 8 clients, one name", hot, 2, load{clients: 8, goroutines: 64, name: "hot"}),
+	}, handovers(), held(), minute(), crashes())
 }
 
 // load is goroutines over clients that lock and unlock.

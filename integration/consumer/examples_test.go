@@ -27,7 +27,10 @@ type example struct {
 	says map[string]int
 }
 
-// examples are those in the folder examples.
+// recipes is the folder of the short ones, which a test beside them runs.
+const recipes = "recipes"
+
+// examples are the others in the folder examples.
 var examples = map[string]example{
 	"boxoffice": {says: map[string]int{"seats were sold, and none of them twice": 1}},
 	"fencing":   {},
@@ -75,7 +78,7 @@ func TestExamplesCanBeCopied(t *testing.T) {
 	folders, err := os.ReadDir(filepath.Join(root, "examples"))
 	require.NoError(t, err)
 	for _, folder := range folders {
-		if folder.IsDir() {
+		if folder.IsDir() && folder.Name() != recipes {
 			assert.Contains(t, examples, folder.Name(), "an example that is not run")
 		}
 	}
@@ -113,6 +116,25 @@ func TestExamplesCanBeCopied(t *testing.T) {
 			}
 		})
 	}
+}
+
+// So are recipes: all of them compile in one module, which needs no more than the locks do.
+func TestRecipesCanBeCopied(t *testing.T) {
+	t.Parallel()
+	u := newUser(t, root)
+	programs, err := filepath.Glob(filepath.Join(root, "examples", recipes, "*", "main.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, programs)
+	for _, program := range programs {
+		text, err := os.ReadFile(program)
+		require.NoError(t, err)
+		folder := filepath.Base(filepath.Dir(program))
+		require.NoError(t, os.Mkdir(filepath.Join(u.dir, folder), 0o777))
+		u.write(filepath.Join(folder, "main.go"), string(text))
+	}
+	u.must("go", "mod", "tidy")
+	u.must("go", "vet", "./...")
+	require.LessOrEqual(t, len(u.list("-m", "-f", "{{.Path}}", "all")), most)
 }
 
 // copied is a module with the Go files of an example, without those tests that use our test kit.

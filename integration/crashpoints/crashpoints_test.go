@@ -20,6 +20,9 @@ func TestPairs(t *testing.T) { pairs(t, "redis") }
 // The same on PostgreSQL.
 func TestPairsOnPostgreSQL(t *testing.T) { pairs(t, "postgres") }
 
+// The same on etcd.
+func TestPairsOnEtcd(t *testing.T) { pairs(t, "etcd") }
+
 func pairs(t *testing.T, on string) {
 	t.Parallel()
 	var mu sync.Mutex // guards results
@@ -126,8 +129,12 @@ func TestDisorder(t *testing.T) {
 	t.Parallel()
 	a, moved := at(5, 10, 20), at(5, 30, 40)
 	moved.Moved = true
-	require.Empty(t, disorder([]stay{a, at(6, 30, 40)}))
-	require.Empty(t, disorder([]stay{a, moved}))
-	require.NotEmpty(t, disorder([]stay{a, at(5, 30, 40)}))
-	require.NotEmpty(t, disorder([]stay{at(4, 30, 40), a}))
+	require.Empty(t, disorder([]stay{a, at(6, 30, 40)}, 0))
+	require.Empty(t, disorder([]stay{a, moved}, 0))
+	require.NotEmpty(t, disorder([]stay{a, at(5, 30, 40)}, 0))
+	require.NotEmpty(t, disorder([]stay{at(4, 30, 40), a}, 0))
+	late := at(4, 30, 40)
+	late.Who = "subject"
+	require.Empty(t, disorder([]stay{a, late}, 30))
+	require.NotEmpty(t, disorder([]stay{a, late}, 29))
 }

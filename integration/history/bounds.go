@@ -9,12 +9,15 @@ import (
 // Loss is a moment at which the store forgot holds.
 type Loss struct {
 	Name        string        // whose holds; "" for all
+	Of          string        // the client process whose holds; "" for all
 	From, Until time.Duration // at some time from one to the other
 	Certain     bool          // it did; else it may have done so
 	By          string        // the client process that caused it; "" if none did
 }
 
-func (l Loss) of(h Hold) bool { return l.Name == "" || l.Name == h.Name }
+func (l Loss) of(h Hold) bool {
+	return (l.Name == "" || l.Name == h.Name) && (l.Of == "" || l.Of == h.process())
+}
 
 // Bounds say what may follow when the store forgets. The zero value is for runs in which it does not.
 type Bounds struct {

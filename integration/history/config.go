@@ -23,7 +23,17 @@ const (
 	// Deposed is PostgreSQL whose primary lives on when its synchronous standby was promoted. A process may be
 	// connected to both, and be told by one that it does not know the hold that the other has.
 	Deposed Site = "postgres-deposed"
+
+	// On etcd, which is three servers, each client has a path of its own to each of them.
+	Etcd Site = "etcd"
+
+	// Thawed is etcd whose leader stands still for longer than a lease, and comes back when there is another one.
+	// Before it learns of that it may revoke leases which the other one has renewed: it skips to make sure that it
+	// leads, if it has counted time a moment ago (etcd's pull request 18428).
+	Thawed Site = "etcd-thawed"
 )
+
+func (s Site) etcd() bool { return s == Etcd || s == Thawed }
 
 func (s Site) postgres() bool { return s == Postgres || s == Deposed || s == Bouncer }
 
@@ -33,14 +43,14 @@ type Config struct {
 	Acquisitions int // while faults are injected
 	Faults       int // at least as many as there are kinds
 	Seed         uint64
-	Lease        time.Duration
+	Lease        time.Duration // zero: 900 ms, and 5 s on etcd
 	Clients      int           // processes
 	Workers      int           // goroutines in each
 	Limit        time.Duration // for the acquisitions and faults; the run fails if it is not done by then
 	Log          func(format string, args ...any)
 
 	Site    Site     // Single by default
-	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, and on PostgreSQL
+	Forgets bool     // the store is made to forget, and no other fault happens; on a single Redis, PostgreSQL and etcd
 	Linger  bool     // workers stay inside for long; always so where the store forgets
 	Kinds   []string // names of the only kinds of faults; nil means all of the site
 }
@@ -52,9 +62,19 @@ const (
 	liveEach   = 25               // operations of each worker in the liveness phase
 )
 
-// bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected
-// holder left behind, a poll, and what a loaded machine takes for a queue of holders.
-func (c Config) bound() time.Duration { return 2*c.Lease + 13*time.Second }
+// bound is how long a call may go on after the faults have ended: a lease that a dead or disconnected holder left
+// behind, a poll, and what a loaded machine takes for a queue of holders; where they linger, two that stay for as long
+// as any does.
+func (c Config) bound() time.Duration {
+	b := 2*c.Lease + 13*time.Second
+	if c.Linger {
+		b += 2 * longestStay * c.Lease
+	}
+	return b
+}
+
+// longestStay is for how many leases a lingering worker stays inside at most.
+const longestStay = 3
 
 // telling is how long after the store forgot a hold its holder may treat it as live: a renewal period and a
 // command's limit, and that limit once more, because the renewal may meet a server that has only just come
@@ -85,6 +105,9 @@ func (c Config) warmUp() int {
 func (c Config) fill() (Config, error) {
 	if c.Lease == 0 {
 		c.Lease = 900 * time.Millisecond
+		if c.Site.etcd() {
+			c.Lease = 5 * time.Second // the shortest
+		}
 	}
 	if c.Clients == 0 {
 		c.Clients = 4

@@ -11,14 +11,17 @@
 // dropped. On a cluster slots migrate; behind Sentinels an up-to-date replica takes over. On PostgreSQL paths
 // lose everything or let it arrive late; connections are ended, also while their commits wait for the
 // standby; strangers lock rows and the table; the server is frozen, crashes, and comes back; its synchronous
-// standby takes over.
+// standby takes over. On etcd any of three servers is frozen, killed and cut off, and the history compacted.
 //
 // In the second, the store forgets. In Redis locks and tokens are deleted, all keys flushed or evicted, the
 // server restarted without data, and locks broken by other processes. In PostgreSQL rows are deleted and
-// edited, the table is truncated, and a standby takes over that lacks the last commits. Then two holds may
-// overlap, if there was such a loss before the second began, and for no longer than it takes to learn of one: a
-// renewal period and a command's limit, and that limit once more for a server that has only just come
-// back. Tokens must still be in order.
+// edited, the table is truncated, and a standby takes over that lacks the last commits. In etcd an operator
+// deletes keys and revokes leases. Then two holds may overlap, if there was such a loss before the second began,
+// and for no longer than it takes to learn of one: a renewal period and a command's limit, and that limit once
+// more for a server that has only just come back. Tokens must still be in order.
+//
+// A leader of etcd that comes back after it stood still for longer than a lease is in between: leases may end at
+// that moment that others have renewed. If there are such, holds may overlap for a lease, as above.
 //
 // A run has five phases, and each can fail it:
 //

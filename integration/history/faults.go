@@ -22,10 +22,12 @@ var siteKinds = map[Site][]fault{
 	Postgres: slices.Concat(pipeKinds, backendKinds, primaryKinds, standbyKinds, clientKinds),
 	Deposed:  slices.Concat(deposedKinds, pipeKinds, backendKinds, clientKinds),
 	Bouncer:  slices.Concat(pipeKinds, backendKinds, primaryKinds, clientKinds),
+	Etcd:     slices.Concat(pipeKinds, memberKinds, historyKinds, clientKinds),
+	Thawed:   slices.Concat(thawedKinds, pipeKinds, clientKinds),
 }
 
 // lossKinds make the store of a site forget.
-var lossKinds = map[Site][]fault{Single: redisLosses, Postgres: postgresLosses}
+var lossKinds = map[Site][]fault{Single: redisLosses, Postgres: postgresLosses, Etcd: etcdLosses}
 
 // clientKinds are faults of the client processes.
 var clientKinds = []fault{

@@ -10,18 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
-	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
 )
-
-// pipeKinds are faults of a client's path to PostgreSQL.
-var pipeKinds = []fault{
-	{"client blackholed", onPaths(3, 20, (*tcpproxy.Proxy).Blackhole)},
-	{"requests late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Requests, on) })},
-	{"replies late", onPaths(1, 20, func(p *tcpproxy.Proxy, on bool) { p.Hold(tcpproxy.Replies, on) })},
-	{"path slow", slowPaths},
-	{"paths cut", cutPaths},
-	{"answers lost with their connections", loseAnswers},
-}
 
 // backendKinds are faults at the server, of its connections and of the table.
 var backendKinds = []fault{
@@ -48,65 +37,6 @@ var standbyKinds = []fault{
 
 // deposedKinds are those after which two servers take writes for a while.
 var deposedKinds = []fault{{"failover past a primary that lives on", failOverPastPrimary}}
-
-// onPaths switches a state of one client's paths on, and later off.
-func onPaths(from, to int, set func(p *tcpproxy.Proxy, on bool)) func(*run, *rand.Rand) int {
-	return func(r *run, random *rand.Rand) int {
-		s := r.seats[random.IntN(len(r.seats))]
-		all := func(on bool) {
-			for _, p := range s.paths {
-				set(p, on)
-			}
-		}
-		all(true)
-		r.lasting(random, from, to, func() { all(false) })
-		return 1
-	}
-}
-
-// slowPaths delays everything that one client sends or receives, by less than the limit of a request, or by more.
-func slowPaths(r *run, random *rand.Rand) int {
-	latency := r.between(random, 0, 2) / 2
-	return onPaths(2, 10, func(p *tcpproxy.Proxy, on bool) {
-		if !on {
-			latency = 0
-		}
-		p.Latency(latency)
-	})(r, random)
-}
-
-// cutPaths cuts the connections of one client, a few times.
-func cutPaths(r *run, random *rand.Rand) int {
-	s := r.seats[random.IntN(len(r.seats))]
-	for range 1 + random.IntN(4) {
-		for _, p := range s.paths {
-			p.CutAll()
-		}
-		time.Sleep(r.between(random, 0, 1))
-	}
-	return 1
-}
-
-// loseAnswers cuts the connections of one client when requests may have been carried out whose answers it has not, and
-// refuses it new ones for a while.
-func loseAnswers(r *run, random *rand.Rand) int {
-	s := r.seats[random.IntN(len(r.seats))]
-	for _, p := range s.paths {
-		p.Hold(tcpproxy.Replies, true)
-	}
-	time.Sleep(r.between(random, 0, 2) / 2) // the fault itself, which must not be longer than a request may take
-	for _, p := range s.paths {
-		p.Refuse(true)
-		p.CutAll()
-		p.Hold(tcpproxy.Replies, false)
-	}
-	r.lasting(random, 0, 8, func() {
-		for _, p := range s.paths {
-			p.Refuse(false)
-		}
-	})
-	return 1
-}
 
 // killBackends ends connections at the server, a few times.
 func killBackends(which string) func(*run, *rand.Rand) int {

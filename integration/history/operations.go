@@ -55,7 +55,7 @@ var operations = []operation{
 
 // operations are those of a client. Where the store forgets there is no fixed lease: it is not renewed, so its holder
 // would not learn of a loss. Where it does not, no worker takes a lock from another process, which would learn of that
-// too late to avoid an overlap. PostgreSQL keeps no lock that nobody holds.
+// too late to avoid an overlap. PostgreSQL and etcd keep no lock that nobody holds, and etcd exports none.
 func (o orders) operations() []operation {
 	return slices.DeleteFunc(slices.Clone(operations), func(op operation) bool {
 		switch op.name {
@@ -64,7 +64,9 @@ func (o orders) operations() []operation {
 		case "break":
 			return !o.Forgets
 		case "keep":
-			return o.Site.postgres()
+			return o.Site.postgres() || o.Site.etcd()
+		case "export":
+			return o.Site.etcd()
 		}
 		return false
 	})
@@ -207,10 +209,14 @@ type locks struct{ plain, short, fixed, capped, kept *lock.Lock }
 func (c *client) maxHold() time.Duration { return c.Lease / 12 }
 
 func (c *client) locks(name string) locks {
+	fixed := c.Lease / 2
+	if c.Site.etcd() {
+		fixed = c.Lease // half of it may be less than a lease of etcd can be
+	}
 	return locks{
 		plain: c.store.Lock(name),
 		short: c.store.Lock(name, lock.MaxWait(c.Lease/8)),
-		fixed: c.store.Lock(name, lock.FixedLease(c.Lease/2)),
+		fixed: c.store.Lock(name, lock.FixedLease(fixed)),
 
 		capped: c.store.Lock(name, lock.MaxHold(c.maxHold())),
 		kept:   c.store.Lock(name, lock.Keep(min(c.Lease, time.Second))),

@@ -15,8 +15,9 @@ type record struct {
 	mu      sync.Mutex // guards all below
 	holds   []Hold
 	calls   []Call
-	open    map[turn]open  // begun, and not ended yet
-	unlocks map[string]int // by outcome
+	open    map[turn]open     // begun, and not ended yet
+	unlocks map[string]int    // by outcome
+	clients map[string]string // the processes, by what the ids of their holds begin with
 	bounds  Bounds
 	bad     []string
 
@@ -40,7 +41,7 @@ type open struct {
 }
 
 func newRecord() *record {
-	return &record{open: make(map[turn]open), unlocks: make(map[string]int)}
+	return &record{open: make(map[turn]open), unlocks: make(map[string]int), clients: make(map[string]string)}
 }
 
 // take records a line that a client process wrote.
@@ -57,6 +58,7 @@ func (r *record) take(p *process, line string) {
 			o.From = from
 		}
 		r.open[o.turn()] = o
+		r.clients[clientOf(o.ID)] = p.name
 	case lineEnd:
 		turn := turn{id: f.word(), fence: f.number()}
 		o, known := r.open[turn]
@@ -84,6 +86,19 @@ func (r *record) take(p *process, line string) {
 	if f.err != nil {
 		r.bad = append(r.bad, fmt.Sprintf("%s: %v: %q", p.name, f.err, line))
 	}
+}
+
+// clientOf is what the ids of all holds of a client begin with.
+func clientOf(id string) string {
+	client, _, _ := strings.Cut(id, ":")
+	return client
+}
+
+// process names the process that has had a hold with such an id; "" if none is known.
+func (r *record) process(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clients[clientOf(id)]
 }
 
 // lost records that the store forgot something.

@@ -24,6 +24,7 @@ type Report struct {
 	Lost         int           // live holds that the store forgot
 	Telling      time.Duration // how long after that they were treated as live, at most
 	Disorder     int
+	Revoked      int           // leases with time left, by a leader that had been replaced
 	LongestWait  time.Duration // of a call that went on after the faults had ended
 	Waiter       Call          // its call
 	LongestLive  time.Duration // of a call in the liveness phase
@@ -74,6 +75,10 @@ func (r *Report) Print(to io.Writer) error {
 	row("acquisitions", r.Acquisitions)
 	row("overlaps", r.Overlaps)
 	row("tokens out of order", r.Disorder)
+	if r.Config.Site == Thawed {
+		row("leases that the old leader revoked", r.Revoked)
+		row("overlaps that followed from it", r.Stale)
+	}
 	if r.Config.Forgets {
 		row("holds lost before unlock", r.Lost)
 		row("longest time from a loss to its report", r.Telling.Round(time.Millisecond))

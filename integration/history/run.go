@@ -19,6 +19,7 @@ type run struct {
 	ground  ground
 	redis   *redisGround    // where faults are injected, on its sites
 	servers *postgresGround // the same for PostgreSQL's
+	etcd    *etcdGround     // and for etcd's
 	cfg     Config
 	seats   []*seat
 	record  *record

@@ -15,7 +15,7 @@ type seat struct {
 	number int
 	addr   string            // what the process dials
 	proxy  *faultproxy.Proxy // in front of Redis; nil where the site has none
-	paths  []*tcpproxy.Proxy // to the servers of PostgreSQL
+	paths  []*tcpproxy.Proxy // to the servers of PostgreSQL or etcd
 
 	mu         sync.Mutex // guards all below
 	process    *process

@@ -6,7 +6,7 @@ import "github.com/holdfast-go/holdfast/lock"
 type ground interface {
 	held() ([]string, error)        // what is left of holds
 	listened() ([]string, error)    // where somebody waits for messages
-	connections() ([]string, error) // of clients
+	connections() ([]string, error) // of clients; on etcd their leases
 }
 
 // build starts the servers of a run, and makes the seats of its clients.
@@ -14,17 +14,23 @@ func (r *run) build(lab *lenient) {
 	for i := range r.cfg.Clients {
 		r.seats = append(r.seats, &seat{number: i})
 	}
-	if r.cfg.Site.postgres() {
+	switch {
+	case r.cfg.Site.postgres():
 		r.ground = r.buildPostgres(lab)
-		return
+	case r.cfg.Site.etcd():
+		r.ground = r.buildEtcd(lab)
+	default:
+		r.ground = r.buildRedis(lab)
 	}
-	r.ground = r.buildRedis(lab)
 }
 
 // dial makes the client with which a process of the run locks. Nothing else of the process knows its store.
 func dial(o orders) (store lock.Provider, hangUp func() error, err error) {
-	if o.Site.postgres() {
+	switch {
+	case o.Site.postgres():
 		return dialPostgres(o)
+	case o.Site.etcd():
+		return dialEtcd(o)
 	}
 	return dialRedis(o)
 }

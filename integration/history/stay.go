@@ -89,7 +89,9 @@ func (s *stay) look() {
 }
 
 // mayMiss reports whether a server might lack a hold that the store granted.
-func (c *client) mayMiss(name string) bool { return c.Forgets || name == c.own || c.Site == Deposed }
+func (c *client) mayMiss(name string) bool {
+	return c.Forgets || name == c.own || c.Site == Deposed || c.Site == Thawed
+}
 
 // same checks that a hold is the one that was begun, and has count levels.
 func (s *stay) same(hold lock.Hold, count int) {

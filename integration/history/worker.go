@@ -38,7 +38,7 @@ func (w *worker) span() time.Duration {
 	if w.client.Linger {
 		switch {
 		case kind < 250:
-			return time.Duration(w.random.Int64N(int64(3 * lease)))
+			return time.Duration(w.random.Int64N(int64(longestStay * lease)))
 		case kind < 500:
 			return time.Duration(w.random.Int64N(int64(lease / 3)))
 		default:

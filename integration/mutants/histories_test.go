@@ -16,6 +16,9 @@ var (
 
 	postgresLosses = briefly("-history.short=row set free,all rows deleted")
 	postgresLate   = briefly("-history.linger", "-history.short=requests late")
+
+	etcdForgetful = "^TestHistoryWhereEtcdForgets$"
+	etcdLosses    = briefly("-history.short=holder's key deleted")
 )
 
 // histories are mutants that the histories must catch: only their general checks may reveal the bug, not a test that
@@ -57,5 +60,9 @@ var histories = []mutant{
 		old:  `fence = greatest(l.fence + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`,
 		new:  `fence = l.fence + 1`,
 		in:   "integration/history", by: postgresForgetful, args: postgresLosses, says: "tokens out of order(: | +[1-9])",
+	}, {
+		name: "history of etcd: a renewal does not look whether the keys are there",
+		file: etcdstore + "/store.go", old: "if len(kvs) == 0 ||", new: "if len(kvs) > 0 &&",
+		in: "integration/history", by: etcdForgetful, args: etcdLosses, says: "overlaps: |losses told too late: ",
 	},
 }

@@ -66,7 +66,9 @@ const (
 	Redsync         = "redsync"
 	RedsyncFailFast = "redsync fail-fast"
 	Rueidis         = "rueidislock"
-	Etcd            = "etcd concurrency.Mutex"
+	Etcd            = "etcd concurrency.Mutex" // on one session, where there is nothing else beside the name
+	EtcdEachHandle  = Etcd + ", session per goroutine"
+	EtcdEachLock    = Etcd + ", session per lock"
 	Redisson        = "Redisson" // in a JVM: it is opened by scenarios that have a load for it
 	Scripts         = "floor: two scripts"
 	SetNX           = "floor: SET NX PX"

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/scenario"
@@ -29,7 +30,7 @@ type Raw struct {
 	Relays  []string          `json:"relays,omitempty"` // what each really adds
 	Modules map[string]string `json:"modules"`
 
-	PostgreSQL string `json:"postgresql,omitempty"`
+	Stores []string `json:"stores,omitempty"` // and their versions, where Redis is not the only one
 
 	Scenarios []Result    `json:"scenarios"`
 	Trips     []trips.Row `json:"trips,omitempty"`
@@ -38,6 +39,7 @@ type Raw struct {
 // Result is one scenario's.
 type Result struct {
 	ID       string             `json:"id"`
+	Store    string             `json:"store,omitempty"`
 	Distance string             `json:"distance,omitempty"`
 	Title    string             `json:"title"`
 	Samples  []scenario.Sample  `json:"samples"`
@@ -66,8 +68,8 @@ func (r Raw) Provenance() string {
 	if r.Note != "" {
 		text += ", " + r.Note
 	}
-	if r.PostgreSQL != "" {
-		return text + ", PostgreSQL " + r.PostgreSQL + r.versions(postgresModules)
+	if len(r.Stores) > 0 {
+		return text + ", " + strings.Join(r.Stores, ", ") + r.versions(storeModules)
 	}
 	return text + ", Redis " + r.Redis + r.versions(redisModules)
 }
@@ -92,7 +94,10 @@ var redisModules = []string{
 	"github.com/redis/go-redis/v9", Redisson, "go.etcd.io/etcd/client/v3", Etcd,
 }
 
-var postgresModules = []string{"cirello.io/pglock", "github.com/lib/pq", "github.com/jackc/pgx/v5"}
+var storeModules = []string{
+	"github.com/bsm/redislock", "github.com/redis/go-redis/v9", "cirello.io/pglock", "github.com/lib/pq",
+	"github.com/jackc/pgx/v5", "go.etcd.io/etcd/client/v3",
+}
 
 // shortName is the last part of a module's path that is no version.
 func shortName(module string) string {

@@ -19,6 +19,10 @@ func sample(name string, round int, rate float64) scenario.Sample {
 
 func loopback(samples ...scenario.Sample) []Part { return []Part{{Samples: samples}} }
 
+func group(s scenario.Scenario, samples ...scenario.Sample) Group {
+	return Group{s, loopback(samples...)}
+}
+
 var two = scenario.Scenario{
 	ID: "two", Title: "Two of them",
 	Contenders: []string{contender.Ours, contender.Bsm},
@@ -31,7 +35,7 @@ var two = scenario.Scenario{
 
 func TestATableHasMediansRatiosAndVerdicts(t *testing.T) {
 	var b strings.Builder
-	require.NoError(t, Table(&b, two, loopback(
+	require.NoError(t, Table(&b, group(two,
 		sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 10_000),
 		sample(contender.Ours, 1, 9_000), sample(contender.Bsm, 1, 4_500),
 		sample(contender.Ours, 2, 24_000), sample(contender.Bsm, 2, 10_000),
@@ -49,7 +53,7 @@ func TestATableSaysWhoWasStuck(t *testing.T) {
 	var b strings.Builder
 	stuck := sample(contender.Bsm, 0, 0)
 	stuck.Figures = measure.Figures{measure.Stuck: 1}
-	require.NoError(t, Table(&b, two, loopback(
+	require.NoError(t, Table(&b, group(two,
 		sample(contender.Ours, 0, 20_000), stuck,
 		sample(contender.Ours, 1, 9_000), sample(contender.Bsm, 1, 4_500),
 	)))
@@ -129,7 +133,7 @@ func TestDistancesStandSideBySide(t *testing.T) {
 		{0, []scenario.Sample{sample(contender.Ours, 0, 20_000), sample(contender.Bsm, 0, 16_000)}},
 	}
 	var b strings.Builder
-	require.NoError(t, Table(&b, one, parts))
+	require.NoError(t, Table(&b, Group{one, parts}))
 	require.Regexp(t, `0\.3 ms +\| loopback`, b.String())
 	require.Regexp(t, `bsm/redislock +1,000 +\| 16,000 .* 2\.00 +\| 1\.25`, b.String())
 	require.Contains(t, b.String(), "missed 0.3 ms: locks_per_s of holdfast: at least 3 times")

@@ -16,17 +16,43 @@ import (
 	"github.com/holdfast-go/holdfast/bench/internal/stats"
 )
 
+// Group is a scenario with what was measured: contenders that are compared with one another.
+type Group struct {
+	Scenario scenario.Scenario
+	Parts    []Part
+}
+
 // Table writes one scenario: a line for each contender with the medians of its rounds, the ratio of ours
 // to it in the first column's figure, and what became of the goals. Every column has a value for each distance.
-func Table(w io.Writer, s scenario.Scenario, parts []Part) error {
-	fmt.Fprintf(w, "\n%s (%s)\n", s.Title, s.ID)
+// Several groups have the title, the columns and the distances of the first one.
+func Table(w io.Writer, groups ...Group) error {
+	first := groups[0]
+	fmt.Fprintf(w, "\n%s (%s)\n", first.Scenario.Title, first.Scenario.ID)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, row := range rows(s, parts) {
-		fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t"))
+	line := func(row []string) { fmt.Fprintf(t, "  %s\t\n", strings.Join(row, "\t")) }
+	heads := heads(first.Scenario, first.Parts)
+	for _, row := range heads {
+		line(row)
+	}
+	for i, g := range groups {
+		if i > 0 {
+			line(make([]string, len(heads[0])))
+		}
+		for _, row := range rows(g.Scenario, g.Parts) {
+			line(row)
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for _, g := range groups {
+		verdicts(w, g.Scenario, g.Parts)
+	}
+	return nil
+}
+
+// verdicts says what did not count, and what became of the goals.
+func verdicts(w io.Writer, s scenario.Scenario, parts []Part) {
 	for _, part := range parts {
 		for _, one := range part.Samples {
 			if one.Figures[measure.Stuck] != 0 {
@@ -42,11 +68,10 @@ func Table(w io.Writer, s scenario.Scenario, parts []Part) error {
 			fmt.Fprintf(w, "  %-6s %s: %s: got %s\n", sign, part.name(), v.Goal, Number(float64(v.Got)))
 		}
 	}
-	return nil
 }
 
-// rows has two lines of heads: what, and over which distance.
-func rows(s scenario.Scenario, parts []Part) [][]string {
+// heads are two lines: what, and over which distance.
+func heads(s scenario.Scenario, parts []Part) [][]string {
 	what, where := []string{""}, []string{""}
 	for _, c := range columns(s, parts) {
 		what = append(append(what, c.Head), make([]string, len(parts)-1)...)
@@ -57,7 +82,10 @@ func rows(s scenario.Scenario, parts []Part) [][]string {
 			where = append(where, beside(i, part.name()))
 		}
 	}
-	all := [][]string{what, where}
+	return [][]string{what, where}
+}
+
+func rows(s scenario.Scenario, parts []Part) (all [][]string) {
 	for _, name := range s.Contenders {
 		row := []string{name}
 		for _, c := range columns(s, parts) {

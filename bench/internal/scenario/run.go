@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
-	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
 // leastTrips is for how many round trips a contender is measured in one round at least.
@@ -20,8 +20,8 @@ const leastTrips = 20
 // site is where a scenario takes place.
 type site struct {
 	servers []*redisd.Server
-	etcd    *etcd.Server    // nil: none
-	relay   *distance.Relay // nil: none
+	etcd    *etcdtest.Server // nil: none
+	relay   *distance.Relay  // nil: none
 }
 
 // addrs are the servers' own, etcd's the last.
@@ -45,9 +45,7 @@ func (s Scenario) site(set Setting) (_ *site, err error) {
 		at.servers = append(at.servers, server)
 	}
 	if s.NeedsEtcd {
-		if at.etcd, err = set.Etcd.Start(); err != nil {
-			return nil, errors.Join(err, at.Close())
-		}
+		at.etcd = etcdtest.Start(set.Etcd, "--unsafe-no-fsync=false") // it waits for the disk, as by default
 	}
 	if set.Distance == 0 {
 		return at, nil
@@ -65,7 +63,7 @@ func (s *site) Close() error {
 		errs = append(errs, s.relay.Close())
 	}
 	if s.etcd != nil {
-		errs = append(errs, s.etcd.Close())
+		s.etcd.Kill()
 	}
 	for _, server := range s.servers {
 		errs = append(errs, server.Close())

@@ -9,15 +9,16 @@ import (
 	"context"
 	"io"
 	"slices"
+	"testing"
 	"time"
 
 	"github.com/holdfast-go/holdfast/bench/internal/contender"
 	"github.com/holdfast-go/holdfast/bench/internal/distance"
-	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/bench/internal/measure"
 	"github.com/holdfast-go/holdfast/bench/internal/redisd"
 	"github.com/holdfast-go/holdfast/bench/internal/redisson"
 	"github.com/holdfast-go/holdfast/bench/internal/wire"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
 // Scale is how much is measured.
@@ -42,7 +43,7 @@ func (s Scale) crowd(goroutines, clients int) int {
 type Setting struct {
 	Scale
 	Java     *redisson.Program // nil: Redisson is not measured
-	Etcd     *etcd.Program     // nil: etcd is not measured
+	Etcd     testing.TB        // owns its servers; nil: etcd is not measured
 	Distance time.Duration     // that a relay adds to each round trip; 0: there is none
 }
 
@@ -98,9 +99,9 @@ type Lab struct {
 	Setting
 	Contender string
 	Servers   []*redisd.Server
-	Etcd      *etcd.Server    // nil: none
-	Relay     *distance.Relay // nil: clients and servers are on one machine
-	clients   int             // that were opened
+	Etcd      *etcdtest.Server // nil: none
+	Relay     *distance.Relay  // nil: clients and servers are on one machine
+	clients   int              // that were opened
 	meter     wire.Meter
 }
 

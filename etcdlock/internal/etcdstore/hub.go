@@ -42,13 +42,14 @@ type line struct {
 
 // ticket implements [store.Ticket].
 type ticket struct {
-	hub  *hub
-	name string
-	line *line
-	c    chan struct{}
+	hub   *hub
+	name  string
+	line  *line
+	c     chan struct{}
+	ready <-chan struct{} // nil: the key before its own is watched since it was seen
 }
 
-// always is closed: a watch needs no confirmation.
+// always is closed: where nothing is watched yet, the waiter asks again.
 var always = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (h *hub) init(s *Store) { h.store, h.lines = s, make(map[string]*line) }
@@ -69,7 +70,10 @@ func (h *hub) listen(name, key string) *ticket {
 	if key != "" {
 		l.key = key
 	}
-	t := &ticket{h, name, l, make(chan struct{}, 1)}
+	t := &ticket{hub: h, name: name, line: l, c: make(chan struct{}, 1)}
+	if l.stop == nil {
+		t.ready = always
+	}
 	l.tickets[t] = struct{}{}
 	return t
 }
@@ -93,7 +97,8 @@ func (h *hub) place(name, key string) int64 {
 	return 0
 }
 
-// behind says that the waiter's key stands behind another, as of a revision. Both are watched from then on.
+// behind says that the waiter's key stands behind another, as of a revision. Both are watched from then on. If it is
+// not known which one is before it, nothing is: the waiter has to ask again.
 func (h *hub) behind(name string, place, before *mvccpb.KeyValue, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,12 +115,13 @@ func (h *hub) behind(name string, place, before *mvccpb.KeyValue, at int64) {
 	}
 	l.haltLocked()
 	l.own, l.made, l.before = own, place.CreateRevision, other
+	if before == nil {
+		return
+	}
 	ctx, cancel := context.WithCancel(h.store.life)
 	l.stop = cancel
 	for _, key := range []string{own, other} {
-		if key != "" {
-			h.watches.Go(func() { h.watch(ctx, name, l, key, at+1) })
-		}
+		h.watches.Go(func() { h.watch(ctx, name, l, key, at+1) })
 	}
 }
 
@@ -202,7 +208,7 @@ func (h *hub) close() {
 func (t *ticket) C() <-chan struct{} { return t.c }
 
 // Ready implements [store.Ticket].
-func (t *ticket) Ready() <-chan struct{} { return always }
+func (t *ticket) Ready() <-chan struct{} { return t.ready }
 
 // Heard implements [store.Ticket].
 func (t *ticket) Heard() store.Heard {

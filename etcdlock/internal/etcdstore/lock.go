@@ -122,9 +122,10 @@ func (l *Lock) Retaining(int64, string) store.Protocol { return l }
 
 // Acquire implements [store.Protocol].
 //
-// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. One that waits has
-// its key already, and only reads: that needs no agreement on a write. A try puts its key only if nobody has any, so
-// that it leaves nothing. The keep-alive that proves the lease goes beside it, if the last one was some time ago.
+// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. One that has to wait
+// reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a write. A
+// try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease goes beside
+// it, if the last one was some time ago.
 func (l *Lock) Acquire(
 	ctx context.Context, ask store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
@@ -153,7 +154,9 @@ func (l *Lock) acquire(
 	}
 	var beside sync.WaitGroup
 	var proved error
-	beside.Go(func() { proved = s.prove(sent, now) })
+	if !s.proven(now) {
+		beside.Go(func() { proved = s.keepAlive(sent, now) })
+	}
 	found, err := l.stand(sent, now, ask)
 	beside.Wait()
 	since, ok := now.valid()
@@ -181,18 +184,14 @@ type standing struct {
 	at     int64            // the revision
 }
 
+// stand takes a place, if there is none yet, and finds out which one it is. Whoever comes to a free lock is the first
+// and needs no more than one request.
 func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
 	s, key := l.store, l.keyOf(ask.ID)
-	first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
 	if made := s.hub.place(l.name, key); made > 0 { // its key is there, most likely: to look at it is no write
-		before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(made-1), clientv3.WithKeysOnly())
-		reply, err := s.txn(ctx, "poll", 1, nil,
-			[]clientv3.Op{clientv3.OpGet(key), first, clientv3.OpGet(l.prefix, before...)}, nil)
-		if err != nil {
-			return standing{}, err
-		}
-		if found := standingOf(reply.Responses, reply.Header.Revision); found.own != nil {
-			return found, nil
+		found, err := l.look(ctx, key, made)
+		if err != nil || found.own != nil {
+			return found, err
 		}
 	}
 	cond := []clientv3.Cmp{
@@ -202,38 +201,48 @@ func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing
 	if ask.Once {
 		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
 	}
-	get := []clientv3.Op{clientv3.OpGet(key), first}
-	last := clientv3.OpGet(l.prefix,
-		append(clientv3.WithLastCreate(), clientv3.WithLimit(2), clientv3.WithKeysOnly())...)
-	put := append([]clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(now.id))}, append(get, last)...)
-	reply, err := s.txn(ctx, "acquire", 1, cond, put, get)
-	switch {
-	case err != nil:
+	first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
+	put := []clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(now.id)), first}
+	reply, err := s.txn(ctx, "acquire", 1, cond, put, []clientv3.Op{clientv3.OpGet(key), first})
+	if err != nil {
 		return standing{}, err
-	case reply.Succeeded:
-		return standingOf(reply.Responses[1:], reply.Header.Revision), nil
 	}
-	return standingOf(reply.Responses, reply.Header.Revision), nil
+	found := standing{first: one(reply.Responses[1]), at: reply.Header.Revision}
+	if reply.Succeeded {
+		found.own = &mvccpb.KeyValue{Key: []byte(key), CreateRevision: found.at, Lease: int64(now.id)}
+	} else {
+		found.own = one(reply.Responses[0])
+	}
+	if found.own == nil || found.own.CreateRevision == found.first.CreateRevision {
+		return found, nil
+	}
+	// The place is taken, whatever becomes of this look: without an answer the next one asks again.
+	if seen, err := l.look(ctx, key, found.own.CreateRevision); err == nil {
+		return seen, nil
+	}
+	return found, nil
 }
 
-// standingOf reads its own key, the first of all, and the last ones up to its own, if they were asked for.
-func standingOf(ranges []*pb.ResponseOp, at int64) standing {
-	one := func(r *pb.ResponseOp) *mvccpb.KeyValue {
-		if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
-			return kvs[0]
-		}
-		return nil
+// look reads who is first, a key that was made at a revision, and the one before that.
+func (l *Lock) look(ctx context.Context, key string, made int64) (standing, error) {
+	first := append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())
+	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(made-1), clientv3.WithKeysOnly())
+	reply, err := l.store.txn(ctx, "poll", 1, nil, []clientv3.Op{
+		clientv3.OpGet(key), clientv3.OpGet(l.prefix, first...), clientv3.OpGet(l.prefix, before...),
+	}, nil)
+	if err != nil {
+		return standing{}, err
 	}
-	found := standing{own: one(ranges[0]), first: one(ranges[1]), at: at}
-	if len(ranges) > 2 {
-		for _, kv := range ranges[2].GetResponseRange().Kvs {
-			if found.own == nil || kv.CreateRevision < found.own.CreateRevision {
-				found.before = kv
-				break
-			}
-		}
+	all := reply.Responses
+	return standing{own: one(all[0]), first: one(all[1]), before: one(all[2]), at: reply.Header.Revision}, nil
+}
+
+// one is the key that a read found; nil: none.
+func one(r *pb.ResponseOp) *mvccpb.KeyValue {
+	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
+		return kvs[0]
 	}
-	return found
+	return nil
 }
 
 // answer is what the engine is told of what was found.
@@ -252,6 +261,8 @@ func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.
 		}, nil
 	case own != nil:
 		s.hub.behind(l.name, own, found.before, found.at)
+	case !ask.Once: // it was deleted meanwhile: nothing is watched
+		s.hub.arrived(l.name)
 	}
 	return store.AcquireReply{Status: store.Busy, PTTL: s.lease}, nil
 }
@@ -280,20 +291,20 @@ func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, erro
 	}
 	defer cancel()
 	s.hub.leave(l.name, l.keyOf(id))
-	reply, err := s.txn(sent, "release", 1, nil, []clientv3.Op{
-		clientv3.OpDelete(l.keyOf(id)), clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()),
-	}, nil)
+	began := s.host.Clock.Now()
+	reply, err := s.cli.Delete(sent, l.keyOf(id))
+	s.command("release", 1, began, err)
 	if err != nil {
-		return store.ReleaseReply{}, err
+		return store.ReleaseReply{}, meaning(err)
 	}
-	return releaseReply(reply.Responses[0], reply.Responses[1]), nil
+	return releaseReply(reply.Deleted), nil
 }
 
-func releaseReply(deleted, left *pb.ResponseOp) store.ReleaseReply {
-	if deleted.GetResponseDeleteRange().Deleted == 0 {
+func releaseReply(deleted int64) store.ReleaseReply {
+	if deleted == 0 {
 		return store.ReleaseReply{Status: store.Gone}
 	}
-	return store.ReleaseReply{Status: store.Done, Receivers: left.GetResponseRange().Count}
+	return store.ReleaseReply{Status: store.Done}
 }
 
 // note is what is kept in a holder's key.

@@ -22,7 +22,13 @@ const patience = time.Minute
 // started is a store on the server that the tests share, whose own keys are below a prefix.
 func started(t *testing.T, own string) (*Store, *clientv3.Client) {
 	t.Helper()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{etcdtest.Shared(t).Endpoint()}, Logger: zap.NewNop()})
+	return startedAt(t, etcdtest.Shared(t).Endpoint(), own)
+}
+
+// startedAt is one on another server, or on another way to it.
+func startedAt(t *testing.T, endpoint, own string) (*Store, *clientv3.Client) {
+	t.Helper()
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = cli.Close() })
 	s := New(cli, patience, own)

@@ -53,14 +53,13 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		return err
 	}
 	defer cancel()
-	now, began := s.sessions.live(), s.host.Clock.Now()
+	now, began := s.sessions.standing(), s.host.Clock.Now()
 	var ops []clientv3.Op
 	var sealed []seal
 	for _, one := range all {
 		l := one.Proto.(*Lock)
 		s.hub.leave(l.name, l.keyOf(one.ID))
-		ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)),
-			clientv3.OpGet(l.prefix, clientv3.WithPrefix(), clientv3.WithCountOnly()))
+		ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)))
 		// The locks of a set may have one id, and a transaction puts a key once.
 		if made := (seal{s.sealKey(one.ID), began}); one.Late > 0 && now != nil && !slices.Contains(sealed, made) {
 			sealed = append(sealed, made)
@@ -77,7 +76,7 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		ops = append(ops, clientv3.OpDelete(one.key))
 	}
 	reply, err := s.txn(sent, "release", len(all), nil, ops, nil)
-	bare := ops[:2*len(all)]
+	bare := ops[:len(all)]
 	switch {
 	case err == nil && now != nil:
 		now.keep(nil, sealed)
@@ -95,7 +94,7 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 		return err
 	}
 	for i, one := range all {
-		one.Reply = releaseReply(reply.Responses[2*i], reply.Responses[2*i+1])
+		one.Reply = releaseReply(reply.Responses[i].GetResponseDeleteRange().Deleted)
 	}
 	return nil
 }

@@ -17,32 +17,47 @@ import (
 // session is a lease of etcd, on which everything hangs that a client has: one for all its locks, so that a renewal is
 // one request however many there are. When it ends, etcd deletes all of it, and whatever copy of a request arrives
 // later is refused: it would write under a lease that is no more. The client then goes on under a new one.
+//
+// A session that nothing has confirmed for as long as its lease lasts is over as well, whatever etcd answers from then
+// on. A leader may have found the lease at its end, and ordered that it be revoked, which waits to be agreed on. If
+// another one is elected meanwhile, it knows of no order, gives every lease its full time again, and answers
+// keep-alives, until the order reaches it. What had been acquired under the lease by then would end unseen.
 type session struct {
 	id clientv3.LeaseID
 
 	mu    sync.Mutex
 	since time.Duration // when the last request was sent that etcd answered with the lease's full time
-	over  bool          // etcd said that there is no such lease
+	over  bool          // nothing is done under it any more
+	ended bool          // etcd said that there is no such lease
 	seals []seal        // the oldest first
 }
 
-// valid says since when the lease counts, and that it is not known to be over.
+// valid says since when the lease counts, and that the session is not over.
 func (s *session) valid() (since time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.since, !s.over
 }
 
-func (s *session) confirm(sent time.Duration) {
+// confirm notes that etcd has just answered a request with the lease's full time, and when that was sent. It returns
+// false if the session is over all the same.
+func (s *session) confirm(sent, now, lease time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.since = max(s.since, sent)
+	if now-s.since >= lease {
+		s.over = true
+	}
+	if !s.over {
+		s.since = max(s.since, sent)
+	}
+	return !s.over
 }
 
+// end notes that etcd knows no such lease.
 func (s *session) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
+	s.over, s.ended = true, true
 }
 
 // sessions make the client's session, one after the other.
@@ -79,6 +94,9 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 	if live := s.sessions.live(); live != nil {
 		return live, nil
 	}
+	if err := s.revoke(ctx); err != nil { // a key on that lease would be in the way, and a copy could still make one
+		return nil, notSent(meaning(err))
+	}
 	made := &session{id: clientv3.LeaseID(rand.Int64N(1<<62) + 1)}
 	sent := s.host.Clock.Now()
 	// The client library would repeat a grant without an answer under another id, and leave the first lease behind.
@@ -107,15 +125,34 @@ func (s *Store) adopt(made *session, sent time.Duration) {
 	s.sessions.present = made
 }
 
-// revoke ends the present session, and with it all that hangs on it.
-func (s *Store) revoke(ctx context.Context) {
-	if now := s.sessions.live(); now != nil {
-		now.end()
-		_, _ = s.cli.Revoke(ctx, now.id) // without an answer the lease ends by itself
+// revoke ends the lease of the present session, and with it all that hangs on it.
+func (s *Store) revoke(ctx context.Context) error {
+	now := s.sessions.standing()
+	if now == nil {
+		return nil
 	}
+	if _, err := s.cli.Revoke(ctx, now.id); err != nil && !leaseless(err) {
+		return err
+	}
+	now.end()
+	return nil
 }
 
-// live is the present session, if it is not known to be over.
+// standing is the present session, if etcd has not said that its lease has ended.
+func (s *sessions) standing() *session {
+	now := s.current()
+	if now == nil {
+		return nil
+	}
+	now.mu.Lock()
+	defer now.mu.Unlock()
+	if now.ended {
+		return nil
+	}
+	return now
+}
+
+// live is the present session, if it is not over.
 func (s *sessions) live() *session {
 	if now := s.current(); now != nil {
 		if _, ok := now.valid(); ok {
@@ -129,12 +166,10 @@ func (s *sessions) live() *session {
 // takes that much of the validity of what is acquired.
 func (s *Store) fresh() time.Duration { return s.lease / 12 }
 
-// prove makes sure that the lease of a session stands, and counts from a moment ago.
-func (s *Store) prove(ctx context.Context, now *session) error {
-	if since, ok := now.valid(); ok && s.host.Clock.Now()-since <= s.fresh() {
-		return nil
-	}
-	return s.keepAlive(ctx, now)
+// proven says that the lease of a session stands, and counts from a moment ago, without a request.
+func (s *Store) proven(now *session) bool {
+	since, ok := now.valid()
+	return ok && s.host.Clock.Now()-since <= s.fresh()
 }
 
 // keepAlive renews the lease. A server that does not answer in half of the time is given up for another one, if the
@@ -174,6 +209,8 @@ func (s *Store) keepAliveOnce(ctx context.Context, now *session) error {
 	case err != nil:
 		return meaning(err)
 	}
-	now.confirm(sent)
+	if !now.confirm(sent, s.host.Clock.Now(), s.lease) {
+		return &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
+	}
 	return nil
 }

@@ -130,19 +130,24 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc,
 	return sent, cancel, nil
 }
 
-// txn sends a transaction, and tells those who observe commands.
+// txn sends a transaction.
 func (s *Store) txn(
 	ctx context.Context, name string, calls int, cond []clientv3.Cmp, then, otherwise []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {
 	began := s.host.Clock.Now()
 	reply, err := s.cli.Txn(ctx).If(cond...).Then(then...).Else(otherwise...).Commit()
-	if s.host.OnCommand != nil {
-		s.host.OnCommand(store.Command{Script: name, Calls: calls, Took: s.host.Clock.Now() - began, Err: meaning(err)})
-	}
+	s.command(name, calls, began, err)
 	if leaseless(err) {
 		return nil, err
 	}
 	return reply, meaning(err)
+}
+
+// command tells those who observe commands of one that was sent at an instant.
+func (s *Store) command(name string, calls int, began time.Duration, err error) {
+	if s.host.OnCommand != nil {
+		s.host.OnCommand(store.Command{Script: name, Calls: calls, Took: s.host.Clock.Now() - began, Err: meaning(err)})
+	}
 }
 
 // Listen implements [store.Store].
@@ -151,8 +156,9 @@ func (s *Store) Listen(channel, key string) store.Ticket { return s.hub.listen(c
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.heard(channel) }
 
-// Others implements [store.Store]: those that stood behind, when the lock was released.
-func (s *Store) Others(_ string, receivers int64) int { return int(max(receivers, 0)) }
+// Others implements [store.Store]. Nobody is owed a turn: whoever asks stands behind all who asked before, so those
+// that wait have the lock first, and one who comes back need not hold back for them.
+func (s *Store) Others(string, int64) int { return 0 }
 
 // ListenWanted implements [store.Store]: no grant of this store is idle.
 func (s *Store) ListenWanted() {}
@@ -169,7 +175,7 @@ func (s *Store) Wait() {
 	s.hub.close()
 	ctx, cancel := context.WithTimeout(context.Background(), min(s.host.Limit, time.Second))
 	defer cancel()
-	s.revoke(ctx)
+	_ = s.revoke(ctx) // without an answer the lease ends by itself
 }
 
 // Ready implements [store.Store]: once, the versions of the servers are looked at, and the base of tokens is read.
@@ -258,11 +264,13 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
 	if now == nil {
 		return gone(all)
 	}
-	if err := s.prove(ctx, now); err != nil {
-		if errors.Is(err, errOver) {
+	if !s.proven(now) {
+		switch err := s.keepAlive(ctx, now); {
+		case errors.Is(err, errOver):
 			return gone(all)
+		case err != nil:
+			return err
 		}
-		return err
 	}
 	since, _ := now.valid()
 	for i := range all {

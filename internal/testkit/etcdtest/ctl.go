@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
@@ -105,17 +102,4 @@ func run(t testing.TB, name string, args ...string) (string, error) {
 		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	return strings.TrimSuffix(string(said), "\n"), nil
-}
-
-// leads reports whether the server answers and says that it is the leader.
-func (s *Server) leads() bool {
-	client := http.Client{Timeout: time.Second}
-	defer client.CloseIdleConnections()
-	answer, err := client.Get(s.Endpoint() + "/metrics")
-	if err != nil {
-		return false
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	return err == nil && strings.Contains(string(text), "\netcd_server_is_leader 1\n")
 }

@@ -40,6 +40,19 @@ func TestServerIsFrozenKilledAndRestarted(t *testing.T) {
 	require.Equal(t, "kept\n1", server.Ctl(t, "get", "kept"))
 }
 
+func TestWatchesAreCounted(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	watches := func(want int) {
+		etcdtest.Eventually(t, func() bool { n, err := server.Watches(); return err == nil && n == want }, "watches")
+	}
+	watches(0)
+	watch := server.Background(t, "watch", "a")
+	watches(1)
+	require.NoError(t, watch.Kill())
+	watches(0)
+}
+
 func TestSnapshotIsRestored(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)

@@ -33,10 +33,24 @@ func distributions() (path, version string, err error) {
 			return "", "", fmt.Errorf("the system's package manager installs no etcd (%v): install it by hand", failed)
 		}
 	}
+	version, err = versionOf(path)
+	return path, version, err
+}
+
+// Version returns the version of the etcd that [Start] starts. An error says why there is none.
+func Version() (string, error) {
+	path, err := Program("etcd")
+	if err != nil {
+		return "", err
+	}
+	return versionOf(path)
+}
+
+func versionOf(path string) (string, error) {
 	said, err := exec.Command(path, "--version").Output()
 	found := versionLine.FindSubmatch(said)
 	if err != nil || found == nil {
-		return "", "", fmt.Errorf("%s --version does not tell its version", path)
+		return "", fmt.Errorf("%s --version does not tell its version", path)
 	}
-	return path, string(found[1]), nil
+	return string(found[1]), nil
 }

@@ -88,8 +88,8 @@ func (p *Proxy) Blackhole(on bool) {
 // Refuse switches a state on or off in which new connections are cut at once. The existing ones stay.
 func (p *Proxy) Refuse(on bool) { p.set(func() { p.refuses = on }) }
 
-// CutAll cuts all connections. What had arrived before is carried out.
-func (p *Proxy) CutAll() {
+// CutAll cuts all connections, and returns how many. What had arrived before is carried out.
+func (p *Proxy) CutAll() int {
 	p.mu.Lock()
 	all := make([]*conn, 0, len(p.conns))
 	for c := range p.conns {
@@ -99,6 +99,7 @@ func (p *Proxy) CutAll() {
 	for _, c := range all {
 		c.cut()
 	}
+	return len(all)
 }
 
 func (p *Proxy) set(change func()) {

@@ -138,7 +138,7 @@ func TestConnectionsAreCut(t *testing.T) {
 	client := dial(t, path)
 	server := next(t, accepted)
 	path.Hold(tcpproxy.Replies, true)
-	path.CutAll()
+	require.Positive(t, path.CutAll())
 	for _, conn := range []net.Conn{client, server} {
 		_, err := conn.Read(make([]byte, 1))
 		require.Error(t, err)

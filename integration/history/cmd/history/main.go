@@ -5,6 +5,7 @@
 //	go run ./integration/history/cmd/history -acquisitions 2000 -faults 300 -lease 1200ms -forgets
 //	go run ./integration/history/cmd/history -acquisitions 5000 -faults 50 -site cluster
 //	go run ./integration/history/cmd/history -acquisitions 20000 -faults 200 -site postgres
+//	go run ./integration/history/cmd/history -acquisitions 100000 -faults 100 -site etcd
 package main
 
 import (
@@ -27,9 +28,9 @@ func main() {
 	flag.IntVar(&cfg.Acquisitions, "acquisitions", 100_000, "how many are made while faults are injected")
 	flag.IntVar(&cfg.Faults, "faults", 500, "how many happen")
 	flag.Uint64Var(&cfg.Seed, "seed", uint64(time.Now().UnixNano()), "decides the faults")
-	flag.DurationVar(&cfg.Lease, "lease", 900*time.Millisecond, "of every hold")
+	flag.DurationVar(&cfg.Lease, "lease", 0, "of every hold (900ms; etcd: 5s)")
 	flag.DurationVar(&cfg.Limit, "limit", 15*time.Minute, "for the acquisitions and faults")
-	sites := "single, cluster, sentinel, postgres, postgres-deposed or pgbouncer (single)"
+	sites := "single, cluster, sentinel, postgres, postgres-deposed, pgbouncer, etcd or etcd-thawed (single)"
 	flag.Func("site", sites, func(site string) error {
 		cfg.Site = history.Site(site)
 		return nil

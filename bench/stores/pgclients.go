@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"time"
@@ -19,43 +18,28 @@ import (
 	"github.com/holdfast-go/holdfast/pglock"
 )
 
-// The contenders by name.
-const (
-	ours     = contender.Ours
-	pooled   = contender.Ours + ", behind a pooler"
-	wide     = contender.Ours + ", 64 connections" // as many as the peer may use
-	peer     = "cirello.io/pglock"
-	advisory = "floor: advisory lock"
-)
-
-// target is what a client is opened for.
-type target struct {
-	url   string
-	lease time.Duration // 0: the default of ours, and what the peer's own page says
-	meter *wire.Meter
-}
-
-func open(ctx context.Context, name string, t target) (contender.Client, error) {
+// openPostgres opens a client of a database, at the first address of its target or at that of the pooler.
+func openPostgres(ctx context.Context, name string, t target) (contender.Client, error) {
+	addr := t.Addrs[0]
+	if name == pooled {
+		addr = t.Addrs[1]
+	}
+	t.URL = via(t.URL, addr)
 	switch name {
 	case peer:
 		return openPeer(t)
 	case advisory:
 		return &advisoryClient{target: t}, nil
 	}
-	opts := pglock.Options{Lease: t.lease, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	opts := pglock.Options{Lease: t.Lease, Logger: slog.New(slog.DiscardHandler)}
 	if name == wide {
 		opts.MaxConns = 64
 	}
 	return openOurs(ctx, t, opts)
 }
 
-type oursClient struct {
-	pool   *pgxpool.Pool
-	client *pglock.Client
-}
-
 func openOurs(ctx context.Context, t target, opts pglock.Options) (contender.Client, error) {
-	config, err := pgxpool.ParseConfig(t.url)
+	config, err := pgxpool.ParseConfig(t.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -69,31 +53,11 @@ func openOurs(ctx context.Context, t target, opts pglock.Options) (contender.Cli
 		pool.Close()
 		return nil, err
 	}
-	return &oursClient{pool, client}, nil
+	return ours{client, func() error {
+		defer pool.Close()
+		return client.Close()
+	}}, nil
 }
-
-func (c *oursClient) Lock(names ...string) contender.Lock {
-	return &oursLock{client: c.client, name: names[0]}
-}
-
-func (c *oursClient) Close() error {
-	defer c.pool.Close()
-	return c.client.Close()
-}
-
-// oursLock makes a handle for every call, as an application does whose locks are named by an id.
-type oursLock struct {
-	client *pglock.Client
-	name   string
-	unlock func() error
-}
-
-func (l *oursLock) Lock(ctx context.Context) (err error) {
-	_, l.unlock, err = l.client.Lock(l.name).Lock(ctx)
-	return err
-}
-
-func (l *oursLock) Unlock() error { return l.unlock() }
 
 // The peer's page shows these durations. Its waiters sleep for the first one.
 const (
@@ -112,7 +76,7 @@ type peerClient struct {
 
 // openPeer is what the peer's page shows. A lease is renewed every third of it, as on that page.
 func openPeer(t target) (contender.Client, error) {
-	connector, err := pq.NewConnector(t.url)
+	connector, err := pq.NewConnector(t.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +84,8 @@ func openPeer(t target) (contender.Client, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxIdleConns(peerIdle)
 	lease, beat := peerLease, peerBeat
-	if t.lease > 0 {
-		lease, beat = t.lease, t.lease/3
+	if t.Lease > 0 {
+		lease, beat = t.Lease, t.Lease/3
 	}
 	client, err := cirello.New(db, cirello.WithLeaseDuration(lease), cirello.WithHeartbeatFrequency(beat))
 	if err == nil {
@@ -199,7 +163,7 @@ type advisoryLock struct {
 
 func (l *advisoryLock) Lock(ctx context.Context) error {
 	if l.conn == nil || l.conn.IsClosed() { // a wait that is given up closes it
-		config, err := pgx.ParseConfig(l.of.target.url)
+		config, err := pgx.ParseConfig(l.of.target.URL)
 		if err != nil {
 			return err
 		}

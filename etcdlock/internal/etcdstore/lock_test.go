@@ -1,0 +1,194 @@
+package etcdstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+)
+
+// keysOf returns the keys below a lock's name, in their order.
+func keysOf(t *testing.T, cli *clientv3.Client, l *Lock) (keys []string) {
+	t.Helper()
+	got, err := cli.Get(within(t), l.prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	require.NoError(t, err)
+	for _, kv := range got.Kvs {
+		keys = append(keys, string(kv.Key))
+	}
+	return keys
+}
+
+// Whoever came first holds the lock, whatever the keys are called, and the next one when that has left.
+func TestTheFirstHolds(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, _ := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "z").Status)
+	require.Equal(t, store.Busy, asks(t, l, "a").Status)
+	require.Equal(t, store.Busy, asks(t, l, "m").Status)
+	reply, err := l.Release(within(t), "z")
+	require.NoError(t, err)
+	require.Equal(t, store.ReleaseReply{Status: store.Done}, reply)
+	require.Equal(t, store.Busy, asks(t, l, "m").Status)
+	require.Equal(t, store.Held, asks(t, l, "a").Status)
+}
+
+// A try that is refused leaves no key that would stand in the way of others.
+func TestATryLeavesNothing(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "holder").Status)
+	for range 2 {
+		reply, _, err := l.Acquire(within(t), store.Ask{
+			ID: "try", Lease: patience, Once: true, Timing: store.Timing{Within: patience},
+		})
+		require.NoError(t, err)
+		require.Equal(t, store.Busy, reply.Status)
+		require.Equal(t, []string{l.keyOf("holder")}, keysOf(t, cli, l))
+	}
+}
+
+// A release ends the hold that it names, and tells whether it was there.
+func TestAReleaseNamesItsHold(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "holder").Status)
+	require.Equal(t, store.Busy, asks(t, l, "waiter").Status)
+	both := []string{l.keyOf("holder"), l.keyOf("waiter")}
+	reply, err := l.Release(within(t), "nobody")
+	require.NoError(t, err)
+	require.Equal(t, store.Gone, reply.Status)
+	require.Equal(t, both, keysOf(t, cli, l))
+
+	all := []*store.Parting{{Proto: l, ID: "nobody"}, {Proto: l, ID: "waiter", Late: copies}}
+	s.ReleaseEach(within(t), all)
+	require.NoError(t, all[0].Err)
+	require.Equal(t, store.Gone, all[0].Reply.Status)
+	require.Equal(t, store.Done, all[1].Reply.Status)
+	require.Equal(t, both[:1], keysOf(t, cli, l))
+}
+
+// A release is carried out when the lease is over on which a seal of it would hang.
+func TestAReleaseUnderALeaseThatIsOver(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "holder").Status)
+	old := s.sessions.current()
+	_, err := cli.Revoke(within(t), old.id)
+	require.NoError(t, err)
+	one := store.Parting{Proto: l, ID: "holder", Late: copies}
+	s.ReleaseEach(within(t), []*store.Parting{&one})
+	require.NoError(t, one.Err)
+	require.Equal(t, store.Gone, one.Reply.Status)
+	require.Equal(t, store.Held, asks(t, l, "next").Status)
+	require.NotEqual(t, old.id, s.sessions.current().id)
+}
+
+// A first key that is no lock's, or that of a lock below the name, is no holder who will leave.
+func TestAKeyThatNeverLeaves(t *testing.T) {
+	t.Parallel()
+	for what, key := range map[string]struct {
+		id    string
+		lease time.Duration
+	}{"without a lease": {"setting", 0}, "of a lock below": {"below/id", patience}} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			name := servers.Key(t)
+			s, cli := started(t, name+"-own/")
+			l := s.Lock(name)
+			var on []clientv3.OpOption
+			if key.lease > 0 {
+				lease, err := cli.Grant(within(t), int64(key.lease/time.Second))
+				require.NoError(t, err)
+				on = append(on, clientv3.WithLease(lease.ID))
+			}
+			_, err := cli.Put(within(t), l.keyOf(key.id), "", on...)
+			require.NoError(t, err)
+			_, _, err = l.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+			require.ErrorIs(t, err, store.ErrConflict)
+		})
+	}
+}
+
+// A key that does not hang on the client's lease is no hold of the client: it would outlive it, or end before.
+func TestAKeyOnAnotherLease(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	other, err := cli.Grant(within(t), int64(patience/time.Second))
+	require.NoError(t, err)
+	asked, renewed := s.Lock(name+"-asked"), s.Lock(name+"-renewed")
+	_, err = cli.Put(within(t), asked.keyOf("id"), "", clientv3.WithLease(other.ID))
+	require.NoError(t, err)
+	_, _, err = asked.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+	require.ErrorIs(t, err, errOver)
+
+	require.Equal(t, store.Held, asks(t, renewed, "id").Status)
+	require.NoError(t, renew(t, s, renewed).Err)
+	for _, which := range [][]clientv3.OpOption{nil, {clientv3.WithLease(other.ID)}} {
+		_, err := cli.Put(within(t), renewed.keyOf("id"), "", which...)
+		require.NoError(t, err)
+		requireGone(t, renew(t, s, renewed))
+	}
+}
+
+// A note is that of the newest turn, and does not take its key from the lease.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "id").Status)
+	for _, step := range []struct {
+		fence int64
+		want  store.Status
+		said  string
+	}{{5, store.Done, "first"}, {7, store.Done, "second"}, {6, store.Busy, "second"}, {7, store.Done, "third"}} {
+		status, err := l.Note(within(t), store.Note{ID: "id", Fence: step.fence, Text: step.said}, false)
+		require.NoError(t, err)
+		require.Equal(t, step.want, status)
+		noted, err := l.Noted(within(t))
+		require.NoError(t, err)
+		require.Equal(t, step.said, noted.Text)
+	}
+	got, err := cli.Get(within(t), l.keyOf("id"))
+	require.NoError(t, err)
+	require.Equal(t, s.sessions.current().id, clientv3.LeaseID(got.Kvs[0].Lease))
+}
+
+// The base of tokens is made once, of the time, by the client that comes first. No two revisions have a token in common.
+func TestTheBaseOfTokens(t *testing.T) {
+	t.Parallel()
+	name, began := servers.Key(t), time.Now()
+	one, cli := started(t, name+"-own/")
+	other, _ := started(t, name+"-own/")
+	require.NoError(t, one.Ready(within(t), patience))
+	made, err := cli.Get(within(t), one.baseKey())
+	require.NoError(t, err)
+	require.NoError(t, other.Ready(within(t), patience))
+	found, err := cli.Get(within(t), one.baseKey())
+	require.NoError(t, err)
+	require.Equal(t, made.Kvs, found.Kvs)
+	require.Equal(t, one.Fence(1), other.Fence(1))
+	require.Greater(t, one.Fence(1), began.UnixMicro(), "as tokens of other stores")
+	reply := asks(t, one.Lock(name), "id")
+	got, err := cli.Get(within(t), one.Lock(name).keyOf("id"))
+	require.NoError(t, err)
+	revision := got.Kvs[0].CreateRevision
+	require.Equal(t, one.Fence(revision), reply.Fence)
+	require.Greater(t, reply.Fence-reply.Spare, one.Fence(revision-1))
+	far := one.Fence(1 << 29)
+	require.NoError(t, one.Rebase(within(t)))
+	require.Greater(t, one.Fence(1), far, "Rebase goes above all that may have been issued")
+}

@@ -1,0 +1,222 @@
+package mutants
+
+const (
+	etcdstore = "etcdlock/internal/etcdstore"
+	bothKeys  = `[]string{own, other}`
+)
+
+// Mutants of the lock on etcd.
+func init() {
+	table = append(table, []mutant{
+		{
+			name: "etcd: a lock is held by whoever has a key",
+			file: etcdstore + "/lock.go",
+			old:  "case own != nil && found.first.CreateRevision == own.CreateRevision:",
+			new:  "case own != nil:",
+			in:   etcdstore, by: "^TestTheFirstHolds$",
+		}, {
+			name: "etcd: a lock is held by the key that is first by its name",
+			file: etcdstore + "/lock.go",
+			old:  "first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate()",
+			new:  "first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstKey()",
+			in:   etcdstore, by: "^TestTheFirstHolds$",
+		}, {
+			name: "etcd: a try stands in the queue",
+			file: etcdstore + "/lock.go", old: "if ask.Once {", new: "if false {",
+			in: etcdstore, by: "^TestATryLeavesNothing$",
+		}, {
+			name: "etcd: a try looks at one key, and not at all of the name",
+			file: etcdstore + "/lock.go",
+			old:  "clientv3.CreateRevision(l.prefix).WithPrefix()", new: "clientv3.CreateRevision(l.prefix)",
+			in: etcdstore, by: "^TestATryLeavesNothing$",
+		}, {
+			name: "etcd: a copy of an acquisition does not see that its id was given up",
+			file: etcdstore + "/lock.go",
+			old:  "clientv3.Compare(clientv3.CreateRevision(s.sealKey(ask.ID)), \"=\", 0),", new: "",
+			in: "etcdlock", by: "^TestAnAcquisitionThatArrivesLate$/^sealed$",
+		}, {
+			name: "etcd: an id that is given up is not sealed",
+			file: etcdstore + "/seal.go", old: "one.Late > 0 && now != nil", new: "one.Late < 0 && now != nil",
+			in: etcdstore, by: "^TestReleasesOfOneID$",
+		}, {
+			name: "etcd: a set whose locks have one id is sealed key by key",
+			file: etcdstore + "/seal.go",
+			old:  "&& !slices.Contains(sealed, made)", new: "",
+			in: etcdstore, by: "^TestReleasesOfOneID$",
+		}, {
+			name: "etcd: a seal outlives its client",
+			file: etcdstore + "/seal.go",
+			old:  "clientv3.OpPut(one.key, \"\", clientv3.WithLease(now.id))", new: "clientv3.OpPut(one.key, \"\")",
+			in: "etcdlock", by: "^TestAnAcquisitionThatArrivesLate$/^closed$",
+		}, {
+			name: "etcd: the newest seals are forgotten",
+			file: etcdstore + "/seal.go", old: "slices.Concat(old, s.seals, made)", new: "slices.Concat(made, s.seals, old)",
+			in: etcdstore, by: "^TestOldSealsAreForgotten$",
+		}, {
+			name: "etcd: a release is refused with the lease on which its seal would hang",
+			file: etcdstore + "/seal.go", old: "case leaseless(err):", new: "case false:",
+			in: etcdstore, by: "^TestAReleaseUnderALeaseThatIsOver$",
+		}, {
+			name: "etcd: a release is given up after a lease, though the client's own goes on",
+			file: "internal/request/ledger.go", old: "one.end = never", new: "one.end += 0",
+			in: "etcdlock", by: "^TestAReleaseIsSentForAsLongAsItsClientLives$",
+		}, {
+			name: "etcd: a release frees the lock of whoever holds it",
+			file: etcdstore + "/lock.go",
+			old:  "s.cli.Delete(sent, l.keyOf(id))",
+			new:  "s.cli.Delete(sent, l.prefix, clientv3.WithPrefix())",
+			in:   etcdstore, by: "^TestAReleaseNamesItsHold$",
+		}, {
+			name: "etcd: a release among others frees the lock of whoever holds it",
+			file: etcdstore + "/seal.go",
+			old:  "ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)))",
+			new:  "ops = append(ops, clientv3.OpDelete(l.prefix, clientv3.WithPrefix()))",
+			in:   etcdstore, by: "^TestAReleaseNamesItsHold$",
+		}, {
+			name: "etcd: a release of what is gone is told as done",
+			file: etcdstore + "/lock.go",
+			old:  "if deleted == 0 {", new: "if deleted < 0 {",
+			in: etcdstore, by: "^TestAReleaseNamesItsHold$",
+		}, {
+			name: "etcd: all holds of a client have one key, so that a late release frees a later hold (etcd 22082)",
+			file: etcdstore + "/lock.go",
+			old:  "return l.prefix + id }",
+			new:  "client, _, _ := strings.Cut(id, \":\"); return l.prefix + client }",
+			in:   "etcdlock", by: "^TestAReleaseThatArrivesLate$",
+		}, {
+			name: "etcd: a lease counts from the answer to a keep-alive",
+			file: etcdstore + "/session.go",
+			old:  "now.confirm(sent, s.host", new: "now.confirm(max(sent, s.host.Clock.Now()), s.host",
+			in: etcdstore, by: "^TestALeaseCountsFromTheSending$",
+		}, {
+			name: "etcd: a lease counts from the answer to its grant",
+			file: etcdstore + "/session.go", old: "made.since = sent", new: "made.since = max(sent, s.host.Clock.Now())",
+			in: etcdstore, by: "^TestALeaseCountsFromTheSending$",
+		}, {
+			name: "etcd: a hold counts from the answer to its acquisition",
+			file: etcdstore + "/lock.go",
+			old:  "store.Receipt{Since: since, Late: copies}",
+			new:  "store.Receipt{Since: max(since, s.host.Clock.Now()), Late: copies}",
+			in:   etcdstore, by: "^TestALeaseCountsFromTheSending$",
+		}, {
+			name: "etcd: a renewal counts from its own sending, though a former keep-alive serves it",
+			file: etcdstore + "/store.go", old: "all[i].TTL -= max(began-since, 0)", new: "all[i].TTL -= min(began-since, 0)",
+			in: etcdstore, by: "^TestARenewalByAnEarlierKeepAlive$",
+		}, {
+			name: "etcd: the answer that a lease has no time left is taken for a renewal",
+			file: etcdstore + "/session.go", old: "err == nil && reply.TTL <= 0", new: "err == nil && reply.TTL < 0",
+			in: etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: holds stand though the client's lease is over",
+			file: etcdstore + "/store.go",
+			old:  "case errors.Is(err, errOver):\n\t\t\treturn gone(all)",
+			new:  "case errors.Is(err, errOver):\n\t\t\treturn nil",
+			in:   etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: the end of the client's lease is told as a renewal that failed",
+			file: etcdstore + "/store.go",
+			old:  "case errors.Is(err, errOver):\n\t\t\treturn gone(all)",
+			new:  "case errors.Is(err, errOver):\n\t\t\treturn err",
+			in:   etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: a renewal does not look whether the keys are there",
+			file: etcdstore + "/store.go", old: "if len(kvs) == 0 ||", new: "if len(kvs) > 0 &&",
+			in: etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: a hold stands whose key hangs on another lease",
+			file: etcdstore + "/store.go",
+			old:  "if len(kvs) == 0 || clientv3.LeaseID(kvs[0].Lease) != now.id {", new: "if len(kvs) == 0 {",
+			in: etcdstore, by: "^TestAKeyOnAnotherLease$",
+		}, {
+			name: "etcd: a key that hangs on another lease is taken for the client's own",
+			file: etcdstore + "/lock.go",
+			old:  "case own != nil && clientv3.LeaseID(own.Lease) != now.id:",
+			new:  "case own != nil && now == nil:",
+			in:   etcdstore, by: "^TestAKeyOnAnotherLease$",
+		}, {
+			name: "etcd: a lease that is over is not replaced",
+			file: etcdstore + "/session.go",
+			old:  "if _, ok := now.valid(); ok {", new: "if _, ok := now.valid(); ok || now.id > 0 {",
+			in: "etcdlock", by: "^TestAClientWhoseLeaseIsRevoked$",
+		}, {
+			name: "etcd: a lease is used again that nothing has confirmed for as long as it lasts",
+			file: etcdstore + "/session.go", old: "if now-s.since >= lease {", new: "if now < 0 {",
+			in: etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: a lease stays behind that nothing has confirmed for as long as it lasts",
+			file: etcdstore + "/session.go",
+			old:  "if err := s.revoke(ctx); err != nil { // a key", new: "if err := ctx.Err(); err != nil { // a key",
+			in: etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: who finds that the lease is over has to ask again",
+			file: etcdstore + "/lock.go", old: "for range 2 { // a lease", new: "for range 1 { // a lease",
+			in: etcdstore, by: "^TestALeaseThatIsOver$",
+		}, {
+			name: "etcd: Close leaves the client's lease",
+			file: etcdstore + "/store.go", old: "_ = s.revoke(ctx) // without", new: "_ = ctx // without",
+			in: "etcdlock", by: "^TestCloseLeavesNothing$",
+		}, {
+			name: "etcd: a waiter does not watch the one before it",
+			file: etcdstore + "/hub.go", old: bothKeys, new: `[]string{own}`,
+			in: etcdstore, by: "^TestAWaiterHears$/^the_one_before_leaves$",
+		}, {
+			name: "etcd: a waiter does not watch its own key (etcd 19597)",
+			file: etcdstore + "/hub.go", old: bothKeys, new: `[]string{other}`,
+			in: etcdstore, by: "^TestAWaiterHears$/^its_own_key_is_deleted$",
+		}, {
+			name: "etcd: a watch begins when it is asked for, and not where the waiter looked",
+			file: etcdstore + "/hub.go", old: "h.watch(ctx, name, l, key, at+1)", new: "h.watch(ctx, name, l, key, 0*at)",
+			in: etcdstore, by: "^TestAWaiterHears$/^before_the_watch$",
+		}, {
+			name: "etcd: a watch that is refused, since its history was compacted, wakes nobody",
+			file: etcdstore + "/hub.go",
+			old:  "if reply.Err() != nil || len(reply.Events) > 0 {\n\t\t\tbreak",
+			new:  "if reply.Err() != nil {\n\t\t\treturn\n\t\t}\n\t\tif len(reply.Events) > 0 {\n\t\t\tbreak",
+			in:   etcdstore, by: "^TestAWaiterHears$/^before,_and_was_compacted$",
+		}, {
+			name: "etcd: tokens are revisions, below those of other stores",
+			file: etcdstore + "/store.go", old: "return s.base + revision*tokensEach", new: "return revision*tokensEach",
+			in: etcdstore, by: "^TestTheBaseOfTokens$",
+		}, {
+			name: "etcd: each client makes a base of its own",
+			file: etcdstore + "/store.go",
+			old:  "If(clientv3.Compare(clientv3.CreateRevision(key), \"=\", 0)).",
+			new:  "If(clientv3.Compare(clientv3.CreateRevision(key), \">\", -1)).",
+			in:   etcdstore, by: "^TestTheBaseOfTokens$",
+		}, {
+			name: "etcd: the last turn of a run has the token of the hold before",
+			file: etcdstore + "/lock.go", old: "Spare: tokensEach - 1,", new: "Spare: tokensEach,",
+			in: etcdstore, by: "^TestTheBaseOfTokens$",
+		}, {
+			name: "etcd: Rebase stays below tokens that were issued",
+			file: etcdstore + "/store.go",
+			old:  "next := max(old, time.Now().UnixMicro()) + leap", new: "next := max(old, time.Now().UnixMicro())",
+			in: etcdstore, by: "^TestTheBaseOfTokens$",
+		}, {
+			name: "etcd: the note of a turn that is over replaces that of the next",
+			file: etcdstore + "/lock.go", old: "if known.Fence > n.Fence {", new: "if known.Fence > n.Fence+10 {",
+			in: etcdstore, by: "^TestNotes$",
+		}, {
+			name: "etcd: a note takes its key from the lease",
+			file: etcdstore + "/lock.go", old: ", clientv3.WithIgnoreLease())}", new: ")}",
+			in: etcdstore, by: "^TestNotes$",
+		}, {
+			name: "etcd: the servers' versions are not looked at",
+			file: etcdstore + "/site.go", old: "case TooOld(status.Version):", new: "case status.Version == \"\":",
+			in: "etcdlock", by: "^TestAServerThatIsTooOld$",
+		}, {
+			name: "etcd: a server is new enough that renews a lease which it has revoked",
+			file: etcdstore + "/site.go", old: "return n[2] < 23", new: "return n[2] < 13",
+			in: etcdstore, by: "^TestVersions$",
+		}, {
+			name: "etcd: a lock waits for the key of a lock below its name",
+			file: etcdstore + "/lock.go",
+			old:  "case strings.Contains(string(first.Key[len(l.prefix):]), \"/\"):", new: "case len(first.Key) == 0:",
+			in: etcdstore, by: "^TestAKeyThatNeverLeaves$",
+		}, {
+			name: "etcd: a lock waits for a key that never ends",
+			file: etcdstore + "/lock.go", old: "case first.Lease == 0:", new: "case first.Lease < 0:",
+			in: etcdstore, by: "^TestAKeyThatNeverLeaves$",
+		},
+	}...)
+}
