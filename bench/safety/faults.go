@@ -46,8 +46,8 @@ var faults = []fault{
 	{name: "replies late", what: "the holder's replies are held back for 1.4 leases, and then delivered", holder: true,
 		inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, true) }, lasts: beyond,
 		heal: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, false) }},
-	{name: "requests late", what: "the requests of a holder that leaves, its release among them, and those that it sends" +
-		" later, arrive 1.4 leases late, when another one is inside",
+	{name: "requests late", what: "the requests of a holder that leaves, its release among them, and those that it" +
+		" sends later, arrive 1.4 leases late, when another one is inside",
 		inject: func(c *cell, s *seat) {
 			c.stay(s)
 			s.path.Hold(tcpproxy.Requests, true)

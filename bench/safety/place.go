@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-go/holdfast/bench/internal/etcd"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/pgtest"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
@@ -35,10 +34,10 @@ func newPlace(t testing.TB, s store, durable, replicated bool) *place {
 		return postgresPlace(t)
 	case onEtcd:
 		server := etcdtest.Start(t)
-		program, err := etcd.Find()
+		number, err := etcdtest.Version()
 		must(t, "etcd", err)
 		return &place{
-			version: "etcd " + program.Version,
+			version: "etcd " + number,
 			addr:    server.Addr, freeze: server.Freeze, thaw: server.Thaw, crash: server.Kill, restart: server.Restart,
 		}
 	}
