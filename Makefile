@@ -7,7 +7,7 @@ test test-all nightly: export CGO_ENABLED = 1
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly simulate lint bench bench-far bench-stores scaling failover results path fmt ci
+.PHONY: help demo test test-all nightly simulate lint bench bench-far bench-stores scaling failover peers-safety results path fmt ci
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ scaling: ## measure how cost grows, for bench/SCALING.md; curves go to bench/res
 failover: ## what the loss of a primary costs ours and bsm/redislock, for integration/README.md
 	@scripts/setup-redis.sh
 	cd bench && go run ./failover
+
+peers-safety: ## attack ours and the peers in the same ways, and print who overlapped; below ten minutes, into bench/results and docs/peers-safety.md
+	@scripts/setup-redis.sh
+	@scripts/setup-postgres.sh
+	@scripts/setup-etcd.sh
+	cd bench && go run ./safety -out results -page ../docs/peers-safety.md
 
 results: ## both, one after the other: all figures and plots that the documents show
 	@$(MAKE) bench

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
+)
+
+// fault is a kind of fault.
+type fault struct {
+	name   string
+	what   string
+	holder bool    // it happens to a holder that stays; otherwise to a process that comes and goes
+	stores []store // nil: all
+	// durable: Redis has every write on the disk; replicated: it has a replica.
+	durable, replicated bool
+
+	before func(c *cell)          // before the holder gets the lock
+	inject func(c *cell, s *seat) // it begins
+	lasts  func(c *cell) time.Duration
+	heal   func(c *cell, s *seat) // it ends
+	kills  bool                   // its holder does not survive
+	stops  bool                   // its holder can be told nothing before it ends
+}
+
+// beyond is longer than a lease that was renewed at the beginning.
+func beyond(c *cell) time.Duration { return c.entry.lease * 14 / 10 }
+
+func briefly(*cell) time.Duration { return 700 * time.Millisecond }
+
+func nothing(*cell, *seat) {}
+
+var faults = []fault{
+	{name: "none", what: "nothing; a holder stays for longer than its lease", holder: true,
+		inject: nothing, lasts: beyond, heal: nothing},
+	{name: "killed", what: "the holder's process is killed, and another one started", holder: true, kills: true,
+		inject: func(c *cell, s *seat) { c.kill(s) }, lasts: briefly,
+		heal: func(c *cell, s *seat) { c.occupy(s) }},
+	{name: "stopped", what: "the holder's process is stopped for 1.4 leases (SIGSTOP)", holder: true, stops: true,
+		inject: func(c *cell, s *seat) { c.check("SIGSTOP", s.process.Signal(syscall.SIGSTOP)) }, lasts: beyond,
+		heal: func(c *cell, s *seat) { c.check("SIGCONT", s.process.Signal(syscall.SIGCONT)) }},
+	{name: "cut off", what: "the holder's path loses everything in both directions for 1.4 leases", holder: true,
+		inject: func(_ *cell, s *seat) { s.path.Blackhole(true) }, lasts: beyond,
+		heal: func(_ *cell, s *seat) { s.path.Blackhole(false) }},
+	{name: "replies late", what: "the holder's replies are held back for 1.4 leases, and then delivered", holder: true,
+		inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, true) }, lasts: beyond,
+		heal: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, false) }},
+	{name: "requests late", what: "the requests of a holder that leaves, its release among them, and those that it" +
+		" sends later, arrive 1.4 leases late, when another one is inside",
+		inject: func(c *cell, s *seat) {
+			c.stay(s)
+			s.path.Hold(tcpproxy.Requests, true)
+			c.check("leave", s.process.Send(sayLeave))
+		}, lasts: beyond,
+		heal: func(c *cell, s *seat) {
+			other := c.seats[(s.number+1)%len(c.seats)]
+			c.stay(other)
+			s.path.Hold(tcpproxy.Requests, false)
+			time.Sleep(briefly(c)) // for what arrives, and who gets in by it
+			c.check("leave", other.process.Send(sayLeave))
+		}},
+	{name: "replies lost", what: "five times, what a process that comes and goes sends takes effect, its replies are" +
+		" lost, and its connections are cut after 0.2 s",
+		inject: func(_ *cell, s *seat) {
+			for range 5 {
+				s.path.Hold(tcpproxy.Replies, true)
+				time.Sleep(200 * time.Millisecond) // the fault itself
+				s.path.CutAll()
+				s.path.Hold(tcpproxy.Replies, false)
+				time.Sleep(100 * time.Millisecond)
+			}
+		}, lasts: briefly, heal: nothing},
+	{name: "latency", what: "a process that comes and goes has 15 ms more to the server and back, for 1.4 leases",
+		inject: func(_ *cell, s *seat) { s.path.Latency(15 * time.Millisecond) }, lasts: beyond,
+		heal: func(_ *cell, s *seat) { s.path.Latency(0) }},
+	{name: "server frozen", what: "the server is stopped for 1.4 leases (SIGSTOP) while a holder stays", holder: true,
+		inject: func(c *cell, _ *seat) { c.place.freeze() }, lasts: beyond,
+		heal: func(c *cell, _ *seat) { c.place.thaw() }},
+	{name: "restart, data kept", what: "the server is killed and started again 0.7 s later, with all its data",
+		holder: true, durable: true,
+		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
+		heal: func(c *cell, _ *seat) { c.place.restart() }},
+	{name: "restart, data lost", what: "the same with a Redis that keeps nothing on disk",
+		holder: true, stores: []store{onRedis},
+		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
+		heal: func(c *cell, _ *seat) { c.place.restart() }},
+	{name: "failover, lock lost", what: "Redis's replica stops receiving, a holder gets the lock, the primary is" +
+		" killed, and the replica promoted", holder: true, stores: []store{onRedis}, replicated: true,
+		before: func(c *cell) { c.place.detach() },
+		inject: func(c *cell, _ *seat) { c.place.promote() }, lasts: briefly,
+		heal: func(c *cell, _ *seat) { c.redirect() }},
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+)
+
+// versions are those of the libraries and servers of some results.
+func versions(results []result) []string {
+	all := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	add := func(text string) {
+		if text != "" && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	for _, r := range results {
+		add(r.server)
+	}
+	info, _ := debug.ReadBuildInfo()
+	for _, r := range results {
+		for _, d := range info.Deps {
+			if d.Path == r.entry.module && d.Path != ours {
+				add(d.Path + " " + d.Version)
+			}
+		}
+	}
+	return all
+}
