@@ -104,7 +104,7 @@ func (l *lab) hear(r report) {
 	case passed:
 		// Only a message wakes a waiter that was told "busy" after it had subscribed.
 		l.passed[r.Point]++
-		if l.point == crash.Wake && r.Point == crash.Acquire.Reply && l.passed[crash.Subscribed] > 0 {
+		if l.point == crash.Wake && r.Point == crash.Acquire.Reply && l.passed[l.site.subscribed()] > 0 {
 			l.release()
 		}
 	case fired:

@@ -25,6 +25,14 @@ func (s site) points() []crash.Point {
 	return slices.DeleteFunc(crash.Points(), func(p crash.Point) bool { return slices.Contains(s.lacks, p) })
 }
 
+// subscribed is the point from which on messages are heard.
+func (s site) subscribed() crash.Point {
+	if slices.Contains(s.lacks, crash.Subscribed) {
+		return crash.Subscribe
+	}
+	return crash.Subscribed
+}
+
 // server is that of a pair. Only the parent uses it.
 type server interface {
 	addr() string // for dial
