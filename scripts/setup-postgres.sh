@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes sure that the tests can start a PostgreSQL and a pgbouncer, and says which ones:
 #
-#  1. the programs in the folder HOLDFAST_POSTGRES_BIN, if it is set: initdb, postgres, psql, pg_isready and
-#     pg_basebackup (clients that it lacks are taken from PATH)
+#  1. the programs in the folder HOLDFAST_POSTGRES_BIN, if it is set: initdb, postgres, psql, pg_isready,
+#     pg_ctl and pg_basebackup (clients that it lacks are taken from PATH)
 #  2. those beside the postgres on PATH, or those of Debian's packages
 #  3. postgresql and pgbouncer, installed by the system's package manager
 #

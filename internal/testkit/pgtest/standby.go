@@ -54,12 +54,12 @@ func (s *Server) newStandby(synchronous bool) (name string, synchronousNames []s
 }
 
 // Promote makes a standby a server that takes writes, on a timeline of its own, whether its primary lives or not. It
-// returns once it takes them.
+// returns once it takes them. It asks no question for that: recovery cancels one that is in its way, pg_promote too.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	s.owner()
-	promoted := s.Run(t, fmt.Sprintf("SELECT pg_promote(true, %d)", int(patience.Seconds())))
-	if promoted != "t" || s.Run(t, "SELECT pg_is_in_recovery()") != "f" {
-		t.Fatalf("pgtest: the standby on %s was not promoted: %s", s.Addr(), promoted)
+	err := s.run("pg_ctl", "promote", "-D", s.data(), "-w", "-t", fmt.Sprint(int(patience.Seconds())))
+	if err != nil || s.Run(t, "SELECT pg_is_in_recovery()") != "f" {
+		t.Fatalf("pgtest: the standby on %s was not promoted: %v", s.Addr(), err)
 	}
 }
