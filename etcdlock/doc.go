@@ -41,8 +41,9 @@
 //
 // A free lock takes one round trip to lock and one to unlock, each of which a majority agrees on. A nested Lock takes
 // none. All holds of a Client hang on one lease: a renewal is one keep-alive, and a look at the keys, 128 by one
-// request, every third of a lease. A waiter costs one write and one read when it comes, and one read when the one
-// before it leaves.
+// request, every third of a lease. An acquisition reads past the keys of all earlier acquisitions of its name that etcd
+// has not compacted yet, so have etcd compact often where a name is busy. A waiter costs one write and one read when it
+// comes, and one read when the one before it leaves.
 //
 // # Why it is safe
 //
