@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// etcdctl lock and ours stand in one queue, whoever comes first.
+// etcdctl lock and ours stand in one queue, in the order in which they come.
 func TestTheLockOfEtcdctl(t *testing.T) {
 	t.Parallel()
 	all, plain := clients(t, 2, etcdlock.Options{})

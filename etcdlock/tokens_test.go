@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
 )
 
-// Tokens grow from hold to hold, whoever holds, in the store or passed on in a process.
+// Tokens grow from hold to hold, of one client or several, whether a hold comes from the store or was passed on.
 func TestTokensGrow(t *testing.T) {
 	t.Parallel()
 	all, _ := clients(t, 2, etcdlock.Options{})

@@ -67,7 +67,7 @@ func TestTheLockGoesInTheOrderOfArrival(t *testing.T) {
 	}
 }
 
-// Whoever stands behind one that leaves waits for the one before that from then on.
+// A waiter behind another one that leaves waits for the key before that from then on.
 func TestAWaiterBehindOneThatLeaves(t *testing.T) {
 	t.Parallel()
 	all, plain := clients(t, 3, etcdlock.Options{})

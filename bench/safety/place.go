@@ -24,7 +24,7 @@ type place struct {
 	addr            func() string // of the server that takes writes
 	freeze, thaw    func()
 	crash, restart  func()
-	prepare, detach func() // before a failover: a replica that has everything; one that gets nothing more
+	prepare, detach func() // before a failover: make a replica that has everything; cut it off
 	promote         func()
 }
 

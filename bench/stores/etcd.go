@@ -58,7 +58,7 @@ type etcdServer struct {
 	number string
 }
 
-// startEtcd starts one that waits for the disk.
+// startEtcd starts an etcd that waits for the disk.
 func startEtcd(_ context.Context, t testing.TB) (server, error) {
 	number, err := etcdtest.Version()
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *etcdServer) asker(ctx context.Context, addr string) (ask, hangUp func()
 // close does nothing: the server ends with what it was started for.
 func (s *etcdServer) close() error { return nil }
 
-// place is the whole server: whoever ends leaves nothing behind there.
+// place is the whole server: a contender leaves nothing behind when it ends.
 func (s *etcdServer) place(context.Context) (place, error) { return etcdPlace{s}, nil }
 
 type etcdPlace struct{ server *etcdServer }

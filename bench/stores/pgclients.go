@@ -64,8 +64,8 @@ const (
 	peerLease = 3 * time.Second
 	peerBeat  = time.Second
 
-	// peerIdle is how many connections its database/sql keeps that are not in use. By default that is two, and whoever
-	// needs a third one connects anew for each statement.
+	// peerIdle is how many connections its database/sql keeps that are not in use. By default that is two, and a
+	// goroutine that needs a third one connects anew for each statement.
 	peerIdle = 64
 )
 

@@ -120,8 +120,8 @@ func TestHistoryOnEtcd(t *testing.T) {
 	everything(t, run(t, history.Config{Acquisitions: 1500, Faults: 22, Site: history.Etcd}))
 }
 
-// The same though a leader stands still for longer than a lease, and then may revoke leases that stand: whoever loses a
-// hold by that is told, and tokens are in order.
+// The same though a leader stands still for longer than a lease, and then may revoke leases that stand: a holder
+// that loses its hold by that is told, and tokens are in order.
 func TestHistoryOnEtcdWhoseLeaderComesBack(t *testing.T) {
 	run(t, history.Config{Acquisitions: 300, Faults: 14, Site: history.Thawed})
 }

@@ -9,7 +9,7 @@ const (
 func init() {
 	table = append(table, []mutant{
 		{
-			name: "etcd: a lock is held by whoever has a key",
+			name: "etcd: a lock is held by every caller that has a key",
 			file: etcdstore + "/lock.go",
 			old:  "case own != nil && found.first.CreateRevision == own.CreateRevision:",
 			new:  "case own != nil:",
@@ -61,13 +61,13 @@ func init() {
 			file: "internal/request/ledger.go", old: "one.end = never", new: "one.end += 0",
 			in: "etcdlock", by: "^TestAReleaseIsSentForAsLongAsItsClientLives$",
 		}, {
-			name: "etcd: a release frees the lock of whoever holds it",
+			name: "etcd: a release frees every lock of the name",
 			file: etcdstore + "/lock.go",
 			old:  "s.cli.Delete(sent, l.keyOf(id))",
 			new:  "s.cli.Delete(sent, l.prefix, clientv3.WithPrefix())",
 			in:   etcdstore, by: "^TestAReleaseNamesItsHold$",
 		}, {
-			name: "etcd: a release among others frees the lock of whoever holds it",
+			name: "etcd: a release among others frees every lock of the name",
 			file: etcdstore + "/seal.go",
 			old:  "ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)))",
 			new:  "ops = append(ops, clientv3.OpDelete(l.prefix, clientv3.WithPrefix()))",

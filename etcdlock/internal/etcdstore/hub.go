@@ -16,7 +16,7 @@ const linger = time.Second
 
 // hub watches what waiters wait for: the key that stands before theirs, and their own, which an operator may delete, or
 // the end of the client's lease. A watch begins at the revision at which the key was seen, so it misses nothing that
-// happened since, and there is nothing to confirm.
+// happened since, and needs no confirmation. A waiter of which nothing is watched yet asks again.
 //
 // One waiter of a process asks for a name at a time, so a name has one place.
 type hub struct {
@@ -163,7 +163,7 @@ func (l *line) haltLocked() {
 // arrived says that the waiter of a name has the lock: nothing is to be watched for it.
 func (h *hub) arrived(name string) { h.leave(name, "") }
 
-// leave says that a key is none that waits. With "" it is whichever waited.
+// leave says that a key does not wait any more. "" stands for the key that did.
 func (h *hub) leave(name, key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

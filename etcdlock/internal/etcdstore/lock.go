@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-go/holdfast/lock"
 )
 
-// Lock is the protocol of the lock of one name, which is fair: whoever came first has it. It is constant.
+// Lock is the protocol of the lock of one name, which is fair: the caller that came first has it. It is constant.
 //
 // Each that wants it has a key below the name, and the one whose key was made first holds it. That is how etcd's own
 // locks do it (package concurrency, etcdctl lock), so they contend with this one.
@@ -69,7 +69,7 @@ func (s *Store) traits() *store.Traits {
 	}
 }
 
-// keyOf is the key that stands for an id, or for one that waits.
+// keyOf is the key that stands for an id, whether it holds or waits.
 func (l *Lock) keyOf(id string) string { return l.prefix + id }
 
 // Name implements [store.Rules].
@@ -122,10 +122,10 @@ func (l *Lock) Retaining(int64, string) store.Protocol { return l }
 
 // Acquire implements [store.Protocol].
 //
-// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. One that has to wait
-// reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a write. A
-// try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease goes beside
-// it, if the last one was some time ago.
+// A transaction puts the key, if it is not there and the id is not sealed, and reads who is first. A caller that has to
+// wait reads which key is before its own. It has its key from then on, and only reads: that needs no agreement on a
+// write. A try puts its key only if nobody has any, so that it leaves nothing. The keep-alive that proves the lease
+// goes beside it, if the last one was some time ago.
 func (l *Lock) Acquire(
 	ctx context.Context, ask store.Ask,
 ) (reply store.AcquireReply, receipt store.Receipt, err error) {
@@ -184,8 +184,8 @@ type standing struct {
 	at     int64            // the revision
 }
 
-// stand takes a place, if there is none yet, and finds out which one it is. Whoever comes to a free lock is the first
-// and needs no more than one request.
+// stand takes a place, if there is none yet, and finds out which one it is. The caller of a free lock is the first,
+// and needs one request.
 func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
 	s, key := l.store, l.keyOf(ask.ID)
 	if made := s.hub.place(l.name, key); made > 0 { // its key is there, most likely: to look at it is no write

@@ -22,7 +22,7 @@ func keysOf(t *testing.T, cli *clientv3.Client, l *Lock) (keys []string) {
 	return keys
 }
 
-// Whoever came first holds the lock, whatever the keys are called, and the next one when that has left.
+// The caller that came first holds the lock, whatever the keys are called, and the next one when it has left.
 func TestTheFirstHolds(t *testing.T) {
 	t.Parallel()
 	name := servers.Key(t)

@@ -143,7 +143,7 @@ func (s *Store) txn(
 	return reply, meaning(err)
 }
 
-// command tells those who observe commands of one that was sent at an instant.
+// command tells observers of a command that was sent at an instant.
 func (s *Store) command(name string, calls int, began time.Duration, err error) {
 	if s.host.OnCommand != nil {
 		s.host.OnCommand(store.Command{Script: name, Calls: calls, Took: s.host.Clock.Now() - began, Err: meaning(err)})
@@ -156,8 +156,8 @@ func (s *Store) Listen(channel, key string) store.Ticket { return s.hub.listen(c
 // Heard implements [store.Store].
 func (s *Store) Heard(channel string) store.Heard { return s.hub.heard(channel) }
 
-// Others implements [store.Store]. Nobody is owed a turn: whoever asks stands behind all who asked before, so those
-// that wait have the lock first, and one who comes back need not hold back for them.
+// Others implements [store.Store]. Nobody is owed a turn: a caller stands behind all that asked before it, so waiters
+// have the lock first, and a client that comes back need not hold back for them.
 func (s *Store) Others(string, int64) int { return 0 }
 
 // ListenWanted implements [store.Store]: no grant of this store is idle.
@@ -241,7 +241,7 @@ func (s *Store) Fence(revision int64) int64 {
 	return s.base + revision*tokensEach + tokensEach - 1
 }
 
-// Renew implements [store.Store]: one keep-alive for all, and a look at the keys, since one that was deleted (by an
+// Renew implements [store.Store]: one keep-alive for all, and a look at the keys, since a key that was deleted (by an
 // operator, or Break) does not come back by it. Many holds come in several calls, of which the first one's keep-alive
 // serves all: they stand for as much less as it was sent earlier.
 func (s *Store) Renew(ctx context.Context, all []store.Renewal) {
