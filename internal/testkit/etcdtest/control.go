@@ -46,13 +46,16 @@ func (s *Server) Restart() {
 }
 
 // HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server
-// must have been started with "--unsafe-no-fsync=false". Only strace can do that, as far as it is there and may:
-// otherwise the test is skipped, and says why.
+// must have been started with "--unsafe-no-fsync=false". Only strace can do that: it is installed if it is missing.
+// Where it may not attach itself to another process, the test is skipped, and says why.
 func (s *Server) HangDisk(t testing.TB) (resume func()) {
 	t.Helper()
 	path, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skipf("etcdtest: no disk hangs here: %v", err)
+		_, failed := servers.RunScript("install.sh", "strace")
+		if path, err = exec.LookPath("strace"); err != nil {
+			t.Fatalf("etcdtest: a disk hangs by strace, which cannot be installed here (%v): install it", failed)
+		}
 	}
 	tracer := &servers.Process{
 		Path: path, Log: filepath.Join(t.TempDir(), "log"),
