@@ -42,12 +42,10 @@ type cell struct {
 	record *record
 	seats  []*seat
 
-	hit       []hit
-	firstAt   time.Duration // of the first fault
-	lastHeal  time.Duration
-	healWait  time.Duration
-	stuck     int
-	freeAfter time.Duration // how long a new process waited for the lock at the end; below 0: until the bound
+	hit      []hit
+	firstAt  time.Duration // of the first fault
+	lastHeal time.Duration
+	aftermath
 
 	mu  sync.Mutex // guards err
 	err error
@@ -65,7 +63,7 @@ type seat struct {
 // hit is one fault that happened to a holder.
 type hit struct {
 	at, healed time.Duration
-	victim     visit // as it was at the end
+	holder     visit // as it was at the end
 }
 
 // bound is how long the lock may stay taken, or a call go on, after a fault: a lease that runs out, another one for
@@ -160,9 +158,9 @@ func (c *cell) happen() bool {
 	if c.fault.before != nil {
 		c.fault.before(c)
 	}
-	var victim *visit
-	if c.fault.holder {
-		victim = c.stay(s)
+	var holder *visit
+	if c.fault.victim != passing {
+		holder = c.stay(s)
 	}
 	if c.firstAt == 0 {
 		c.firstAt = stamp.Now()
@@ -172,17 +170,17 @@ func (c *cell) happen() bool {
 	time.Sleep(c.fault.lasts(c)) // the fault itself
 	healed := stamp.Now()
 	c.fault.heal(c, s)
-	if victim != nil && !c.fault.kills {
-		until(c.entry.lease*12/10, func() bool { return c.record.over(victim) })
+	if holder != nil && c.fault.victim != killed {
+		until(c.entry.lease*12/10, func() bool { return c.record.over(holder) })
 	}
-	if !c.fault.kills {
+	if c.fault.victim != killed {
 		c.check("leave", s.process.Send(sayLeave))
 	}
-	if victim != nil {
-		if !until(patience, func() bool { return c.record.over(victim) }) {
+	if holder != nil {
+		if !until(patience, func() bool { return c.record.over(holder) }) {
 			c.failed(fmt.Errorf("%s does not leave", s.who))
 		}
-		c.hit = append(c.hit, hit{at, healed, c.copied(victim)})
+		c.hit = append(c.hit, hit{at, healed, c.copied(holder)})
 	}
 	c.lastHeal = stamp.Now()
 	return until(c.bound(), func() bool { return c.record.since(c.lastHeal) })

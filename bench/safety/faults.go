@@ -7,11 +7,21 @@ import (
 	"github.com/holdfast-go/holdfast/internal/testkit/tcpproxy"
 )
 
+// victim is the process that a fault happens to.
+type victim int
+
+const (
+	passing victim = iota // a process that comes and goes
+	staying               // a holder that stays until the fault is over
+	stopped               // a holder that stays, and can be told nothing before the fault is over
+	killed                // a holder that stays, and does not survive
+)
+
 // fault is a kind of fault.
 type fault struct {
 	name   string
 	what   string
-	holder bool    // it happens to a holder that stays; otherwise to a process that comes and goes
+	victim victim
 	stores []store // nil: all
 	// durable: Redis has every write on the disk; replicated: it has a replica.
 	durable, replicated bool
@@ -20,8 +30,6 @@ type fault struct {
 	inject func(c *cell, s *seat) // it begins
 	lasts  func(c *cell) time.Duration
 	heal   func(c *cell, s *seat) // it ends
-	kills  bool                   // its holder does not survive
-	stops  bool                   // its holder can be told nothing before it ends
 }
 
 // beyond is longer than a lease that was renewed at the beginning.
@@ -32,19 +40,19 @@ func briefly(*cell) time.Duration { return 700 * time.Millisecond }
 func nothing(*cell, *seat) {}
 
 var faults = []fault{
-	{name: "none", what: "nothing; a holder stays for longer than its lease", holder: true,
+	{name: "none", what: "nothing; a holder stays for longer than its lease", victim: staying,
 		inject: nothing, lasts: beyond, heal: nothing},
-	{name: "killed", what: "the holder's process is killed, and another one started", holder: true, kills: true,
+	{name: "killed", what: "the holder's process is killed, and another one started", victim: killed,
 		inject: func(c *cell, s *seat) { c.kill(s) }, lasts: briefly,
 		heal: func(c *cell, s *seat) { c.occupy(s) }},
-	{name: "stopped", what: "the holder's process is stopped for 1.4 leases (SIGSTOP)", holder: true, stops: true,
+	{name: "stopped", what: "the holder's process is stopped for 1.4 leases (SIGSTOP)", victim: stopped,
 		inject: func(c *cell, s *seat) { c.check("SIGSTOP", s.process.Signal(syscall.SIGSTOP)) }, lasts: beyond,
 		heal: func(c *cell, s *seat) { c.check("SIGCONT", s.process.Signal(syscall.SIGCONT)) }},
-	{name: "cut off", what: "the holder's path loses everything in both directions for 1.4 leases", holder: true,
+	{name: "cut off", what: "the holder's path loses everything in both directions for 1.4 leases", victim: staying,
 		inject: func(_ *cell, s *seat) { s.path.Blackhole(true) }, lasts: beyond,
 		heal: func(_ *cell, s *seat) { s.path.Blackhole(false) }},
-	{name: "replies late", what: "the holder's replies are held back for 1.4 leases, and then delivered", holder: true,
-		inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, true) }, lasts: beyond,
+	{name: "replies late", what: "the holder's replies are held back for 1.4 leases, and then delivered",
+		victim: staying, inject: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, true) }, lasts: beyond,
 		heal: func(_ *cell, s *seat) { s.path.Hold(tcpproxy.Replies, false) }},
 	{name: "requests late", what: "the requests of a holder that leaves, its release among them, and those that it" +
 		" sends later, arrive 1.4 leases late, when another one is inside",
@@ -74,19 +82,19 @@ var faults = []fault{
 	{name: "latency", what: "a process that comes and goes has 15 ms more to the server and back, for 1.4 leases",
 		inject: func(_ *cell, s *seat) { s.path.Latency(15 * time.Millisecond) }, lasts: beyond,
 		heal: func(_ *cell, s *seat) { s.path.Latency(0) }},
-	{name: "server frozen", what: "the server is stopped for 1.4 leases (SIGSTOP) while a holder stays", holder: true,
-		inject: func(c *cell, _ *seat) { c.place.freeze() }, lasts: beyond,
+	{name: "server frozen", what: "the server is stopped for 1.4 leases (SIGSTOP) while a holder stays",
+		victim: staying, inject: func(c *cell, _ *seat) { c.place.freeze() }, lasts: beyond,
 		heal: func(c *cell, _ *seat) { c.place.thaw() }},
 	{name: "restart, data kept", what: "the server is killed and started again 0.7 s later, with all its data",
-		holder: true, durable: true,
+		victim: staying, durable: true,
 		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.place.restart() }},
 	{name: "restart, data lost", what: "the same with a Redis that keeps nothing on disk",
-		holder: true, stores: []store{onRedis},
+		victim: staying, stores: []store{onRedis},
 		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.place.restart() }},
 	{name: "failover, lock lost", what: "Redis's replica stops receiving, a holder gets the lock, the primary is" +
-		" killed, and the replica promoted", holder: true, stores: []store{onRedis}, replicated: true,
+		" killed, and the replica promoted", victim: staying, stores: []store{onRedis}, replicated: true,
 		before: func(c *cell) { c.place.detach() },
 		inject: func(c *cell, _ *seat) { c.place.promote() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.redirect() }},

@@ -181,7 +181,7 @@ func (r result) overlapCell() string {
 
 func (r result) toldCell() string {
 	switch {
-	case r.hits == 0 || r.fault.kills:
+	case r.hits == 0 || r.fault.victim == killed:
 		return "–"
 	case len(r.told) == 0 && r.untold == 0:
 		return "kept it"

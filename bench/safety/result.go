@@ -27,11 +27,17 @@ type result struct {
 	refusable int           // overlaps that a check of tokens at the data refuses: the earlier holder's is lower
 	unheld    time.Duration // the longest time in which nobody was inside, from the first fault on
 	orphans   int           // how often that was longer than a lease and 2 s
-	healWait  time.Duration // the longest wait of a call after the last fault had ended
-	stuck     int           // calls that had not returned when the bound was over
-	freeAfter time.Duration // how long a new process waited in the end; below 0: longer than the bound
 	tokens    int           // tokens, and those out of order
 	disorder  int
+
+	aftermath
+}
+
+// aftermath is what became of the lock and its callers when the last fault was over.
+type aftermath struct {
+	healWait  time.Duration // the longest wait of a call
+	stuck     int           // calls that had not returned when the bound was over
+	freeAfter time.Duration // how long a new process waited in the end; below 0: longer than the bound
 }
 
 // slack is what a lease may be exceeded by, before the lock counts as left behind.
@@ -41,8 +47,7 @@ func (c *cell) judge() result {
 	visits := c.record.ended()
 	r := result{
 		entry: c.entry, fault: c.fault, seed: c.seed, err: c.err, server: c.place.version,
-		acquisitions: len(visits), hits: len(c.hit), overlaps: overlaps(visits), healWait: c.healWait, stuck: c.stuck,
-		freeAfter: c.freeAfter,
+		acquisitions: len(visits), hits: len(c.hit), overlaps: overlaps(visits), aftermath: c.aftermath,
 	}
 	for _, h := range c.hit {
 		r.count(h)
@@ -65,11 +70,11 @@ func (c *cell) judge() result {
 
 // count says what became of the holder whom a fault met.
 func (r *result) count(h hit) {
-	v := h.victim
+	v := h.holder
 	overtaken := slices.ContainsFunc(r.overlaps, func(o overlap) bool { return o.earlier.From == v.From })
 	switch {
-	case r.fault.kills:
-	case v.Told > 0 && r.fault.stops:
+	case r.fault.victim == killed:
+	case v.Told > 0 && r.fault.victim == stopped:
 		r.told = append(r.told, v.Told-h.healed)
 	case v.Told > 0:
 		r.told = append(r.told, v.Told-h.at)
