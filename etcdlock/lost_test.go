@@ -173,13 +173,15 @@ func TestAReleaseIsSentForAsLongAsItsClientLives(t *testing.T) {
 	name := nameOf(t)
 	other, _ := take(t, c.Lock(name+"-other"))
 	_, unlock := take(t, c.Lock(name))
-	faults.onEach(releasing, lost, -1)
+	failing := faults.onEach(releasing, lost, -1)
 	err := unlock()
 	var release *lock.ReleaseError
 	require.ErrorAs(t, err, &release)
 	require.Zero(t, release.Until)
 	require.ErrorContains(t, err, "until the store confirms it or the client is closed")
-	time.Sleep(3 * brief)
+	for until := time.Now().Add(3 * brief); time.Now().Before(until); { // the outage itself
+		failing.wait(t)
+	}
 	require.NoError(t, other.Err())
 	stand(t, plain, name, 1)
 	faults.off()
