@@ -40,7 +40,7 @@
 //	Slot              one                                       one, 128 operations at most
 //	Listen, Heard     one channel for all names, the key is     a watch from the revision of the answer; the end
 //	                  in the message                            of a lease is heard too
-//	Others            if the row says that another client       the keys behind one's own: exact
+//	Others            if the row says that another client       none: the queue orders turns
 //	                  listens, those who had the lock lately
 //	Acquire           lock the row, then compare a not-after    put under the client's lease if the key is new,
 //	                  and the lease with clock_timestamp()      else read who stands before
