@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/holdfast-go/holdfast/internal/testkit/faultproxy"
 	"github.com/holdfast-go/holdfast/internal/testkit/redistest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 	"github.com/holdfast-go/holdfast/redlock"
 	"github.com/holdfast-go/holdfast/rlock"
 )
@@ -37,10 +39,9 @@ func newPassLab(t *testing.T, lease time.Duration) *passLab {
 	l.rival = l.lab.client(l.direct(), o)
 	l.lock, l.other = redlock.New(l.client, "order"), redlock.New(l.rival, "order")
 	once(t, l.other)
-	_, unlock := take(t, l.lock)
-	redistest.Eventually(t, patience, func() bool {
-		return l.token(0, "order") > 0 && l.token(1, "order") > 0 && l.token(2, "order") > 0
-	}, "every node knows a token: without one it spares none")
+	l.soonOn("order") // a node that still had that hold would refuse the next one, and know no token
+	held, unlock := take(t, l.lock)
+	l.settled(held)
 	require.NoError(t, unlock())
 	l.soonOn("order")
 	return l
@@ -76,10 +77,11 @@ func (l *passLab) in(from <-chan turn) turn {
 // begin returns the first turn and the callers queued behind it, each with the options of its handle.
 func (l *passLab) begin(opts ...[]rlock.Option) (first turn, behind []<-chan turn) {
 	l.t.Helper()
-	_, unlock := take(l.t, l.lock)
+	held, unlock := take(l.t, l.lock)
 	for _, o := range opts {
 		behind = append(behind, l.stand(o...))
 	}
+	l.settled(held)
 	require.NoError(l.t, unlock())
 	return l.in(behind[0]), behind[1:]
 }
@@ -92,10 +94,43 @@ func (l *passLab) sent() (n int) {
 	return n
 }
 
-// settled waits until every node has the hold, so that nothing is sent for it any more.
-func (l *passLab) settled() {
+// settled waits until nothing is sent for a hold any more, and the next acquisition has tokens to spare.
+//
+// Every node has the hold, and not the one before; and all of them have its newest token. Their clocks are past that by
+// more than what a hold may spare: a client proposes a token that is ahead of them by what its requests took lately, and
+// if the next ones take less, what it proposes then is just above the token before, and spares none.
+func (l *passLab) settled(held context.Context) {
 	l.t.Helper()
-	l.soonOn("order", 0, 1, 2)
+	const spare = 1024 // a hold has fewer
+	hold := alive(l.t, l.lock, held)
+	redistest.Eventually(l.t, patience, func() bool {
+		newest := l.stored()
+		for i, s := range l.servers {
+			now, err := s.Client(l.t).Time(context.Background()).Result()
+			require.NoError(l.t, err)
+			if !l.has(i, hold.ID) || l.token(i, "order") < newest || now.UnixMicro() <= newest+spare {
+				return false
+			}
+		}
+		return newest >= hold.Fence
+	}, "the hold does not settle")
+}
+
+// has reports that node i has a hold, by the id of one of its attempts.
+func (l *passLab) has(i int, id string) bool {
+	l.t.Helper()
+	for field := range l.fields(i, "order") {
+		if holdOf(field) == id {
+			return true
+		}
+	}
+	return false
+}
+
+// holdOf is the id of the hold that a field of a node is of. An attempt that is not the first has a number behind it.
+func holdOf(field string) string {
+	id, _, _ := strings.Cut(field, ".")
+	return id
 }
 
 // stored is the newest token that a node has.
@@ -107,23 +142,22 @@ func (l *passLab) stored() (newest int64) {
 }
 
 // R1, R8: the next waiter gets the lock without a request, with its own context and token, under the id under which
-// the nodes granted it to the first. The first pass of a run is always allowed, however slow the machine is.
+// the nodes granted it to the first. There is one pass, because only the first one of a run is allowed however slow the
+// machine is.
 func TestATurnCostsNoRequest(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, passLease)
 	at, behind := l.begin(nil, nil)
-	l.settled()
+	l.settled(at.ctx)
 	before, granted := l.sent(), alive(t, l.lock, at.ctx)
-	for i, next := range behind {
-		require.NoError(t, at.unlock())
-		require.ErrorIs(t, context.Cause(at.ctx), rlock.ErrReleased)
-		require.ErrorIs(t, at.unlock(), rlock.ErrNotHeld, "once")
-		at = l.in(next)
-		held := alive(t, l.lock, at.ctx)
-		require.Equal(t, granted.ID, held.ID)
-		require.Equal(t, granted.Fence+int64(i)+1, held.Fence)
-		require.False(t, held.ValidUntil.After(granted.ValidUntil.Add(time.Millisecond)), "no turn raises validity")
-	}
+	require.NoError(t, at.unlock())
+	require.ErrorIs(t, context.Cause(at.ctx), rlock.ErrReleased)
+	require.ErrorIs(t, at.unlock(), rlock.ErrNotHeld, "once")
+	at = l.in(behind[0])
+	held := alive(t, l.lock, at.ctx)
+	require.Equal(t, granted.ID, held.ID)
+	require.Equal(t, granted.Fence+1, held.Fence)
+	require.False(t, held.ValidUntil.After(granted.ValidUntil.Add(time.Millisecond)), "no turn raises validity")
 	require.Equal(t, before, l.sent())
 	newest := l.stored()
 	require.GreaterOrEqual(t, newest, alive(t, l.lock, at.ctx).Fence, "what is used is stored")
@@ -131,6 +165,26 @@ func TestATurnCostsNoRequest(t *testing.T) {
 	l.soonOn("order")
 	require.Equal(t, before+len(l.proxies), l.sent(), "one release at each node ends the run")
 	require.Greater(t, once(t, l.other), newest, "what is left of the range is nobody's")
+}
+
+// forget has all nodes but the first forget the token before each request that comes after a hold: an attempt that fails
+// may leave one that the next attempt finds. They vote after the first one. A vote before that, for a token that the
+// clock of the first one is past by then, would leave the tokens in between to spare.
+func (l *passLab) forget(before string) {
+	ctx, first := within(l.t), l.servers[0].Client(l.t)
+	for i, p := range l.proxies[1:] {
+		direct := l.servers[i+1].Client(l.t)
+		p.On(acquires, func(x *faultproxy.Exchange) {
+			for pause := servers.NewBackoff(); ctx.Err() == nil; pause.Sleep() {
+				voted, err := first.HKeys(ctx, "order").Result() // an error: the test is over
+				if err != nil || len(voted) > 0 && holdOf(voted[0]) != before {
+					break
+				}
+			}
+			_ = direct.Del(ctx, tokenKey("order")).Err()
+			faultproxy.Pass(x)
+		}).Times(-1)
+	}
 }
 
 // R3: a request that differs from the grant is sent to the nodes.
@@ -145,23 +199,14 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		first, second []rlock.Option
-		ready         func(l *passLab)
+		ready         func(l *passLab, before string)
 		work          func(l *passLab, first turn)
 		passes        bool
 	}{
 		"the next one wants a lease that nobody renews": {second: []rlock.Option{rlock.FixedLease(lease)}},
 		"the holder had one":                            {first: []rlock.Option{rlock.FixedLease(lease - time.Second)}},
 		"the hold is limited":                           {first: []rlock.Option{rlock.MaxHold(time.Minute)}},
-		"one node of a quorum has forgotten the token": {ready: func(l *passLab) {
-			// Before each request, since an attempt that fails may leave a token that the next one finds.
-			for i, p := range l.proxies[1:] {
-				direct := l.servers[i+1].Client(l.t)
-				p.On(acquires, func(x *faultproxy.Exchange) {
-					_ = direct.Del(context.Background(), tokenKey("order")).Err() // at the end of the test it is closed
-					faultproxy.Pass(x)
-				}).Times(-1)
-			}
-		}},
+		"one node of a quorum has forgotten the token":  {ready: func(l *passLab, before string) { l.forget(before) }},
 		"passed on: a level was inside": {passes: true, work: func(l *passLab, first turn) {
 			_, unlock, err := l.lock.Lock(first.ctx)
 			require.NoError(l.t, err)
@@ -186,13 +231,9 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 			l := newPassLab(t, lease)
 			held, unlock := take(t, l.lock)
 			first, second := l.stand(test.first...), l.stand(test.second...)
-			l.settled()
-			fence := alive(t, l.lock, held).Fence
-			redistest.Eventually(t, patience, func() bool {
-				return l.token(0, "order") >= fence && l.token(1, "order") >= fence && l.token(2, "order") >= fence
-			}, "nothing is under way that stores it")
+			l.settled(held)
 			if test.ready != nil {
-				test.ready(l)
+				test.ready(l, alive(t, l.lock, held).ID)
 			}
 			require.NoError(t, unlock())
 			at := l.in(first)
@@ -223,7 +264,6 @@ func TestAfterARunTheNameIsLeftToOthers(t *testing.T) {
 	// Ten times: where nobody is waited for, one of them is sooner, even on a machine that is busy.
 	for range 10 {
 		first, behind := l.begin(nil, nil, nil)
-		l.settled() // a grant is passed on only when it is on all nodes
 		granted := alive(t, l.lock, first.ctx)
 		require.NoError(t, first.unlock())
 		second := l.in(behind[0])
@@ -300,7 +340,7 @@ func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
 			t.Parallel()
 			l := newPassLab(t, passLease)
 			at, behind := l.begin(nil, nil)
-			l.settled()
+			l.settled(at.ctx)
 			granted := alive(t, l.lock, at.ctx)
 			mend := fail(l)
 			for _, next := range behind {
@@ -322,16 +362,16 @@ func TestTokensOfTurnsGrowThroughFailures(t *testing.T) {
 func TestARequestThatComesWhenItsRunIsOverTakesNothing(t *testing.T) {
 	t.Parallel()
 	l := newPassLab(t, passLease)
-	_, unlock := take(t, l.lock)
+	held, unlock := take(t, l.lock)
 	behind := []<-chan turn{l.stand(), l.stand(), l.stand()}
-	l.settled()
+	l.settled(held)
 	late := faultproxy.NewGate()
-	held := l.proxies[2].On(acquires, faultproxy.HoldRequest(late))
+	asked := l.proxies[2].On(acquires, faultproxy.HoldRequest(late))
 	require.NoError(t, unlock())
 	var last int64
 	for _, next := range behind {
 		at := l.in(next)
-		held.Wait(t, 1) // what was not sent by the end of a run is not sent at all
+		asked.Wait(t, 1) // what was not sent by the end of a run is not sent at all
 		fence := alive(t, l.lock, at.ctx).Fence
 		require.Greater(t, fence, last)
 		last = fence
