@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 const dialLimit = 5 * time.Second
@@ -16,7 +18,7 @@ const dialLimit = 5 * time.Second
 type Proxy struct {
 	t        testing.TB
 	upstream string
-	addr     string
+	port     servers.Port  // nobody else has it while new connections are refused
 	done     chan struct{} // closed when the proxy ends
 	running  sync.WaitGroup
 
@@ -43,18 +45,18 @@ func Start(t testing.TB, upstream string) *Proxy {
 		t: t, upstream: upstream, done: make(chan struct{}),
 		conns: make(map[*conn]bool), holes: make(map[net.Conn]bool),
 	}
-	listener, err := listenSomewhere()
+	port, listener, err := servers.Listen()
 	if err != nil {
 		t.Fatalf("faultproxy: %v", err)
 	}
-	p.addr = listener.Addr().String()
+	p.port = port
 	p.accept(listener)
 	t.Cleanup(p.stop)
 	return p
 }
 
 // Addr returns the address for clients, host and port.
-func (p *Proxy) Addr() string { return p.addr }
+func (p *Proxy) Addr() string { return p.port.Addr() }
 
 // On adds a rule: action is applied to a request that match matches, once unless [Rule.Times]
 // says otherwise. Of several rules that match, the one added first applies.
@@ -82,6 +84,26 @@ func (p *Proxy) decide(request Request) *Rule {
 		}
 	}
 	return nil
+}
+
+// accept serves a listener until the listener is closed.
+func (p *Proxy) accept(listener net.Listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		_ = listener.Close()
+		return
+	}
+	p.listener = listener
+	p.running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.running.Go(func() { p.serve(client, listener) })
+		}
+	})
 }
 
 // serve passes a connection, which came through a listener, on until it ends.
@@ -190,6 +212,7 @@ func (p *Proxy) stop() {
 		c.close()
 	}
 	p.running.Wait()
+	_ = p.port.Release()
 }
 
 func (p *Proxy) snapshotLocked() []*conn {

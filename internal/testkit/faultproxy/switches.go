@@ -43,7 +43,7 @@ func (p *Proxy) Refuse(on bool) {
 		_ = listener.Close()
 		return
 	}
-	listener, err := p.relisten()
+	listener, err := p.port.Listen()
 	if err != nil {
 		p.t.Errorf("faultproxy: %v", err)
 		return

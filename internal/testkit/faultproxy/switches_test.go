@@ -3,6 +3,7 @@ package faultproxy_test
 import (
 	"context"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,8 @@ func TestRefuse(t *testing.T) {
 		l.works(t)
 		fresh := l.client(t)
 		require.ErrorContains(t, fresh.Ping(t.Context()).Err(), "refused")
+		_, err := net.ListenPacket("udp", l.proxy.Addr()) // which is how others claim a port
+		require.Error(t, err, "clients could reach another proxy")
 		l.proxy.Refuse(false)
 		l.proxy.Refuse(false)
 		redistest.Eventually(t, limit, func() bool {

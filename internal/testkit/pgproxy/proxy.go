@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
 )
 
 const dialLimit = 5 * time.Second
@@ -14,7 +16,7 @@ const dialLimit = 5 * time.Second
 type Proxy struct {
 	t        testing.TB
 	upstream string
-	addr     string
+	port     servers.Port // nobody else has it while new connections are refused
 	running  sync.WaitGroup
 
 	mu        sync.Mutex // guards what follows
@@ -32,11 +34,11 @@ type Proxy struct {
 func Start(t testing.TB, upstream string) *Proxy {
 	t.Helper()
 	p := &Proxy{t: t, upstream: upstream, conns: make(map[*conn]bool)}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, listener, err := servers.Listen()
 	if err != nil {
 		t.Fatalf("pgproxy: %v", err)
 	}
-	p.addr = listener.Addr().String()
+	p.port = port
 	p.accept(listener)
 	t.Cleanup(p.stop)
 	return p
@@ -48,7 +50,7 @@ func (p *Proxy) To(database string) string {
 	if err != nil {
 		panic("pgproxy: not a connection string: " + err.Error())
 	}
-	to.Host = p.addr
+	to.Host = p.port.Addr()
 	return to.String()
 }
 
@@ -123,7 +125,7 @@ func (p *Proxy) Refuse(on bool) {
 		_ = listener.Close()
 		return
 	}
-	listener, err := net.Listen("tcp", p.addr)
+	listener, err := p.port.Listen()
 	if err != nil {
 		p.t.Errorf("pgproxy: %v", err)
 		return
@@ -217,4 +219,5 @@ func (p *Proxy) stop() {
 	p.mu.Unlock()
 	p.CutAll()
 	p.running.Wait()
+	_ = p.port.Release()
 }

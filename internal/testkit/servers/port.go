@@ -8,16 +8,17 @@ import (
 	"strconv"
 )
 
-// Servers' ports are chosen below the range from which the kernel takes the local ports of outgoing connections
+// Ports are chosen below the range from which the kernel takes the local ports of outgoing connections
 // (32768 and up on Linux): such a connection could otherwise occupy a killed server's port when it is restarted.
 const (
 	firstPort = 10000
 	lastPort  = 19999
 )
 
-// Port is a port of this machine that one server has, also while that is down: no other server of any test process is
-// given it. It holds the UDP port of the same number, which no server uses, and so it ends with the process at the
-// latest. A Port that was not claimed has nothing but its number.
+// Port is a port of this machine that one server has, or one proxy, also while that is down: no other one of any test
+// process is given it. A client that dials it then is refused, and does not reach another test's server. It holds the
+// UDP port of the same number, which no server uses, and so it ends with the process at the latest. A Port that was not
+// claimed has nothing but its number.
 type Port struct {
 	Number int
 	udp    net.PacketConn
@@ -35,6 +36,22 @@ func ClaimPort(above int) (Port, error) {
 	}
 	return Port{}, fmt.Errorf("no free port between %d and %d: %w", firstPort, lastPort, last)
 }
+
+// Listen claims a free port and listens there.
+func Listen() (Port, net.Listener, error) {
+	port, err := ClaimPort(0)
+	if err != nil {
+		return Port{}, nil, err
+	}
+	listener, err := port.Listen()
+	if err != nil {
+		return Port{}, nil, errors.Join(err, port.Release())
+	}
+	return port, listener, nil
+}
+
+// Listen listens at the port. It may be called again when the listener is closed: nobody else was given the port.
+func (p Port) Listen() (net.Listener, error) { return net.Listen("tcp", p.Addr()) }
 
 func claim(number, above int) (Port, error) {
 	udp, err := net.ListenPacket("udp", address(number))

@@ -16,6 +16,18 @@ func TestAPortThatIsClaimedIsGivenToNobody(t *testing.T) {
 	require.NoError(t, port.Release())
 }
 
+func TestAPortIsNotGivenAwayWhileNobodyListensThere(t *testing.T) {
+	port, listener, err := Listen()
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	_, err = claim(port.Number, 0)
+	require.Error(t, err)
+	listener, err = port.Listen()
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	require.NoError(t, port.Release())
+}
+
 func TestAPortThatIsTakenIsNotClaimed(t *testing.T) {
 	port, err := ClaimPort(0)
 	require.NoError(t, err)
