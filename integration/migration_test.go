@@ -3,9 +3,11 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-go/holdfast/internal/keys"
@@ -83,13 +85,49 @@ func TestHoldsLiveThroughASlotMigration(t *testing.T) {
 	require.Empty(t, events.losses())
 }
 
+// patientCall is a Lock of a client of its own.
+type patientCall struct {
+	lock    *rlock.Lock
+	came    chan outcome
+	refused atomic.Int64 // requests that were answered with TRYAGAIN
+}
+
+func (m move) patient(t testing.TB, name string, opts rlock.ClientOptions) *patientCall {
+	t.Helper()
+	c := &patientCall{came: make(chan outcome, 1)}
+	opts.Observer = &rlock.Observer{Command: func(sent rlock.Command) {
+		if sent.Err != nil && redis.HasErrorPrefix(sent.Err, "TRYAGAIN") {
+			c.refused.Add(1)
+		}
+	}}
+	client, events := newClient(t, m.Client(t), opts)
+	t.Cleanup(func() { require.Empty(t, events.losses()) })
+	c.lock = rlock.New(client, name)
+	go func() {
+		ctx, unlock, err := locked(context.Background(), c.lock)
+		c.came <- outcome{ctx, unlock, err}
+	}()
+	redistest.Eventually(t, limit, func() bool { return c.refused.Load() > 0 }, "its request is not refused")
+	return c
+}
+
+// waits fails the test if the call has returned.
+func (c *patientCall) waits(t testing.TB, why string) {
+	t.Helper()
+	select {
+	case o := <-c.came:
+		require.FailNow(t, why, "%s: the call returned %v", c.lock.Name(), o.err)
+	default:
+	}
+}
+
 // A free name has no lock key and may have a token key on either side. The server refuses to take it until the slot has
-// moved: a Lock waits for that, a TryLock says that it is unavailable, and a call that leaves in the meantime leaves
-// nothing. The tokens are above all earlier ones (G13).
+// moved: a Lock waits for that, for a lease at most, which is longer here than the slot takes; a TryLock says that it is
+// unavailable, and a call that leaves in the meantime leaves nothing. The tokens are above all earlier ones (G13).
 func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 	t.Parallel()
 	lab := redistest.Cluster(t, 2)
-	opts := rlock.ClientOptions{Lease: migrationLease, MaxPoll: 300 * time.Millisecond}
+	opts := rlock.ClientOptions{Lease: 2 * limit, MaxPoll: 300 * time.Millisecond}
 	client, events := newClient(t, lab.Client(t), opts)
 	other, otherEvents := newClient(t, lab.Client(t), opts)
 	m := beginMove(t, lab, "slot")
@@ -103,11 +141,7 @@ func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 	}
 	m.start(t)
 	m.carry(t, keys.Prefix("redisson_lock_token", names[1]))
-	type call struct {
-		lock *rlock.Lock
-		came chan outcome
-	}
-	calls := make(map[string][2]call)
+	calls := make(map[string][2]*patientCall)
 	for _, name := range names {
 		here, there := rlock.New(client, name), rlock.New(other, name)
 		_, _, err := here.TryLock(within(t))
@@ -116,19 +150,12 @@ func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 		_, _, err = there.Lock(short)
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
-		both := [2]call{{here, make(chan outcome, 1)}, {there, make(chan outcome, 1)}}
-		for _, c := range both {
-			go func() {
-				ctx, unlock, err := locked(context.Background(), c.lock)
-				c.came <- outcome{ctx, unlock, err}
-			}()
-		}
-		calls[name] = both
+		calls[name] = [2]*patientCall{m.patient(t, name, opts), m.patient(t, name, opts)}
 	}
-	time.Sleep(2 * opts.MaxPoll) // nothing tells that they have asked
 	for name, both := range calls {
-		require.Empty(t, both[0].came, "nobody has it while the slot migrates")
-		require.Empty(t, both[1].came, "nobody has it while the slot migrates")
+		for _, c := range both {
+			c.waits(t, "nobody has it while the slot migrates")
+		}
 		require.False(t, exists(t, lab.Node(m.from), name) || exists(t, lab.Node(m.to), name))
 	}
 	m.finish(t)
@@ -143,7 +170,7 @@ func TestAFreeNameWaitsForASlotMigration(t *testing.T) {
 			require.FailNow(t, "nobody gets in after the slot has moved")
 		}
 		require.NoError(t, o.err)
-		require.Empty(t, second.came, "two have it")
+		second.waits(t, "two have it")
 		fence := alive(t, first.lock, o.ctx).Fence
 		require.Greater(t, fence, fences[name])
 		require.NoError(t, o.unlock())

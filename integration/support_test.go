@@ -112,7 +112,7 @@ func newClient(
 ) (*rlock.Client, *events) {
 	t.Helper()
 	e, told := &events{}, &observertest.Checker{}
-	opts.Observer = lock.JoinObservers(e.observer(), told.Observer())
+	opts.Observer = lock.JoinObservers(opts.Observer, e.observer(), told.Observer())
 	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	client, err := rlock.NewClient(rdb, &opts)
 	require.NoError(t, err)
