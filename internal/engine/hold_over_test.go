@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -28,6 +29,33 @@ func TestAGrantThatIsOverAtOnceIsInNobodysWay(t *testing.T) {
 	w.key.winLocked(w, g)
 	w.key.unlock()
 	<-ended
+	f.asking("w2")
+	f.waiters["w2"].leave()
+	f.empty()
+}
+
+// Bug of our own: a lost hold was in the way of its own process until what had found the loss took it off. Its owner had
+// learnt of the loss by then, and had unlocked; a TryLock was told that another caller held the lock.
+func TestALostHoldThatIsUnlockedIsInNobodysWay(t *testing.T) {
+	f := newFloor(t)
+	k := f.table.lock("k")
+	g, h := f.engine.newGrantLocked(k, floorRequest("w1"), f.engine.newID(), 1, f.engine.clock.Now(), 0)
+	k.listLocked(g)
+	k.unlock()
+	outer, ok := attach(t.Context(), h, floorRequest("w1"))
+	require.True(t, ok)
+	inner := outer.Hold().Nest(t.Context(), outer, 0, false)
+	require.NotNil(t, inner)
+	f.come("w2")
+	require.NotNil(t, g.ending(hold.Gone, errHeldOver))
+	f.asking()
+	require.ErrorIs(t, Unlock(outer), errHeldOver)
+	f.asking() // the other level's context goes on
+	require.NoError(t, inner.Err())
+	require.ErrorIs(t, Unlock(inner), errHeldOver)
+	require.ErrorIs(t, context.Cause(inner), errHeldOver)
+	f.asking("w2")
+	g.key.drop(g) // as what found the loss does
 	f.asking("w2")
 	f.waiters["w2"].leave()
 	f.empty()

@@ -33,7 +33,8 @@ func (e *Engine) releaseEnd() time.Duration { return e.clock.Now() + e.cfg.Relea
 //
 //	not the last level                        nothing is sent; the count follows later
 //	the last level                            contexts end; then the grant passes in memory, or is released
-//	the Hold ended before                     nothing is sent; what it ended with is returned
+//	the Hold ended before                     nothing is sent; what it ended with is returned. With its last level
+//	                                          the grant leaves the table, if what ended it has not come to that yet
 //	the validity turns out to be over         the loss is returned, and the id is disowned
 //	unlocked before, or the client is closed  an error, and nothing else
 //
@@ -67,6 +68,9 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 		g.foundLost(parted.Ended)
 	}
 	l.End(parted.Ended.Cause)
+	if parted.Vacant {
+		g.key.drop(g)
+	}
 	if parted.Outcome == hold.Last {
 		return true, nil
 	}

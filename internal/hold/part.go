@@ -19,6 +19,7 @@ type Parted struct {
 	Outcome Outcome
 	Ended   Ended // its Cause: what the level's context ends with, and the error of its unlock with Over and FoundLost
 	Done    bool  // the Lock call is over, and the caller tells the observer
+	Vacant  bool  // with Over: the grant is over too, and no level of it is left
 }
 
 // Part takes the level out of its Hold, once. It does not end the level's context. Open says that the client takes
@@ -51,6 +52,7 @@ func (l *Level) Part(isOpen bool) (p Parted) {
 	switch {
 	case h.err != nil:
 		p.Outcome, p.Ended.Cause = Over, h.err
+		p.Vacant = g.state == over && g.levelsLocked() == 0
 	case g.neededLocked():
 		p.Outcome = Inner
 		if p.Done {
