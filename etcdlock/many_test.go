@@ -18,7 +18,7 @@ func TestManyHolds(t *testing.T) {
 	const holds, tasks = 2000, 20
 	faults := &wire{}
 	server := etcdtest.Shared(t)
-	c := client(t, connect(t, server.Endpoint(), faults.options()...), etcdlock.Options{Lease: 2 * brief})
+	c := client(t, connect(t, server.Endpoint(), faults.options()...), etcdlock.Options{Lease: 3 * brief})
 	name := nameOf(t)
 	all := make([]turn, holds)
 	var running sync.WaitGroup
@@ -34,14 +34,12 @@ func TestManyHolds(t *testing.T) {
 	for _, one := range all {
 		require.NoError(t, one.err)
 	}
-	const rounds, looks = 3, holds/128 + 1
-	seen := func(n int) { eventually(t, func() bool { return faults.count(renewing) >= n }, "renewals") }
-	seen(faults.count(renewing) + 1)
+	const rounds, looks = 2, holds/128 + 1
 	renewals, reads := faults.count(renewing), faults.count(reading)
-	seen(renewals + rounds)
-	renewals, reads = faults.count(renewing)-renewals, faults.count(reading)-reads
+	eventually(t, func() bool { return faults.count(reading) >= reads+rounds*looks }, "all are looked at, twice")
+	reads, renewals = faults.count(reading)-reads, faults.count(renewing)-renewals
 	t.Logf("%d keep-alives, %d reads", renewals, reads)
-	require.Greater(t, reads, looks, "a keep-alive serves all holds, or most of them on a busy machine")
+	require.Less(t, renewals, looks, "a keep-alive serves all holds, though on a busy machine some are sent again")
 	require.LessOrEqual(t, reads, (renewals+1)*looks)
 	plain := connect(t, server.Endpoint())
 	got, err := plain.Get(within(t), name, clientv3.WithPrefix(), clientv3.WithCountOnly())
