@@ -156,11 +156,10 @@ func TestARestartWithoutItsData(t *testing.T) {
 		}
 		came = append(came, waiter.wait(t, sat.kind.other(waiter, sat.name)))
 	}
-	died := time.Now()
 	s.servers[0].Kill()
 	s.servers[0].Restart()
 	for i, sat := range all {
-		sat.told(t, died)
+		sat.told(t)
 		if sat.kind.name == "semaphore" { // its capacity is lost
 			s.permits.Delete(sat.name)
 			waiter.keep(sat.name)
