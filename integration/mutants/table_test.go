@@ -838,6 +838,18 @@ var table = append(histories, []mutant{
 		new:  "	if parted.Outcome == hold.Last {\n		time.AfterFunc(time.Minute, func() { l.End(parted.Ended.Cause) })\n",
 		in:   "integration/history", by: "^TestContextEndsBeforeTheReleaseIsSent$",
 	}, {
+		name: "a lost hold is in the way of the owner that has unlocked it",
+		file: "internal/engine/unlock.go",
+		old:  `if parted.Vacant {`,
+		new:  `if parted.Vacant && g.key == nil {`,
+		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",
+	}, {
+		name: "a lost hold is in nobody's way while one of its contexts goes on",
+		file: "internal/hold/part.go",
+		old:  `p.Vacant = g.state == over && g.levelsLocked() == 0`,
+		new:  `p.Vacant = g.state == over`,
+		in:   "internal/engine", by: "^TestALostHoldThatIsUnlockedIsInNobodysWay$",
+	}, {
 		name: "a list looks for keys by the pattern of names",
 		file: "operate/place.go",
 		old:  `return listing.Quote(p.Prefix) + names`,

@@ -46,9 +46,10 @@ func (g *Grant) loseSoon(reason hold.Reason, cause error) {
 // thinks that it holds. Only then is the store asked to release what may be left there, since another client is granted
 // the lock as soon as that is done. Then the grant leaves the table, so that the next of this process may ask, and
 // at last observers are told. If the grant is not taken off before, callers of this process wait a little longer
-// than they must; taken off too early, they could be granted the lock while the old context still goes on. An owner that
-// unlocks before that has ended its context itself, and takes the grant off (part): its own TryLock that follows would
-// otherwise be told that another has the lock.
+// than they must; taken off too early, they could be granted the lock while the old context still goes on.
+//
+// An owner that unlocks before that has ended its context itself, and takes the grant off (part): its own TryLock that
+// follows would otherwise be told that another has the lock.
 func (g *Grant) losing(reason hold.Reason, cause error) (rest func()) {
 	if g.Over() { // which saves making the error
 		return nil

@@ -68,11 +68,11 @@ func (g *Grant) part(l *hold.Level, open bool) (last bool, err error) {
 		g.foundLost(parted.Ended)
 	}
 	l.End(parted.Ended.Cause)
-	if parted.Vacant {
-		g.key.drop(g)
-	}
 	if parted.Outcome == hold.Last {
 		return true, nil
+	}
+	if parted.Vacant {
+		g.key.drop(g)
 	}
 	if parted.Done {
 		Ended(l.Owner(), err)
