@@ -1,7 +1,6 @@
 package etcdtest
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,31 +17,27 @@ import (
 // The methods below may be called by any goroutine, as programs that inject faults do; an error fails the test that
 // started the server.
 func (s *Server) Freeze() {
-	s.owner().Helper()
-	s.report("freeze", s.process.Freeze())
+	s.owned.Owner().Helper()
+	s.owned.Report("freeze", s.Addr(), s.process.Freeze())
 }
 
 // Thaw lets a frozen server run again: it executes what it received meanwhile.
 func (s *Server) Thaw() {
-	s.owner().Helper()
-	s.report("thaw", s.process.Thaw())
+	s.owned.Owner().Helper()
+	s.owned.Report("thaw", s.Addr(), s.process.Thaw())
 }
 
 // Kill ends the server with SIGKILL, and returns once it is gone.
 func (s *Server) Kill() {
-	s.owner().Helper()
-	s.report("kill", s.process.Kill())
+	s.owned.Owner().Helper()
+	s.owned.Report("kill", s.Addr(), s.process.Kill())
 }
 
 // Restart starts a server that was killed again, at the same addresses with the same data, and returns once it is well.
 // A member of a cluster needs a majority for that.
 func (s *Server) Restart() {
-	s.owner().Helper()
-	if s.process.Alive() {
-		s.report("restart", errors.New("the server has not ended"))
-		return
-	}
-	s.report("restart", s.boot())
+	s.owned.Owner().Helper()
+	s.owned.Restart(s.Addr(), s.process, s.boot)
 }
 
 // HangDisk delays every write to the disk that the server waits for by a minute, until resume is called. The server
@@ -72,20 +67,5 @@ func (s *Server) HangDisk(t testing.TB) (resume func()) {
 	if !tracer.Alive() {
 		t.Skipf("etcdtest: no disk hangs here: %s", tracer.Output())
 	}
-	return func() { s.report("let the disk go on", tracer.End(os.Interrupt)) }
-}
-
-// owner returns the test that started the server, and may therefore disturb it.
-func (s *Server) owner() testing.TB {
-	if s.t == nil {
-		panic("etcdtest: the shared server is for all tests: start one that may be disturbed")
-	}
-	return s.t
-}
-
-func (s *Server) report(what string, err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Errorf("etcdtest: %s %s: %v", what, s.Addr(), err)
-	}
+	return func() { s.owned.Report("let the disk go on", s.Addr(), tracer.End(os.Interrupt)) }
 }

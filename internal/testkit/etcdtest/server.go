@@ -18,7 +18,7 @@ const patience = 2 * time.Minute
 
 // Server is an etcd that belongs to a test: the only one, or a member of a [Cluster].
 type Server struct {
-	t       testing.TB // the test that started it; nil: all of the binary
+	owned   servers.Owned
 	name    string
 	port    servers.Port // for clients
 	peers   servers.Port // for the other members
@@ -53,7 +53,7 @@ func StartDistributions(t testing.TB) (s *Server, version string) {
 }
 
 func (s *Server) belongsTo(t testing.TB) {
-	s.t = t
+	s.owned.BelongTo(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("etcd %s on %s said: %s", s.name, s.Addr(), s.process.Output())
@@ -85,7 +85,7 @@ func prepare(name, program string) (s *Server, err error) {
 			return nil, err
 		}
 	}
-	s = &Server{name: name}
+	s = &Server{owned: servers.Owned{Kit: "etcdtest"}, name: name}
 	if s.port, err = servers.ClaimPort(0); err != nil {
 		return nil, err
 	}

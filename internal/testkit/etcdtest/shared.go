@@ -1,7 +1,6 @@
 package etcdtest
 
 import (
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,11 +9,7 @@ import (
 )
 
 // shared is the server of the whole binary.
-var shared struct {
-	sync.Mutex // guards what follows
-	server     *Server
-	err        error
-}
+var shared servers.Shared[*Server]
 
 // Shared returns the one server that all tests of the binary may use, each with names of its own. The first call starts
 // it and [Main] ends it. None of them may disturb it: use [Start] for that.
@@ -28,15 +23,7 @@ func Shared(t testing.TB) *Server {
 }
 
 func startShared() (*Server, error) {
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.server == nil && shared.err == nil {
-		shared.server, shared.err = launch("etcd", nil)
-		if shared.err == nil {
-			servers.AtEnd(shared.server.close)
-		}
-	}
-	return shared.server, shared.err
+	return shared.Get(func() (*Server, error) { return launch("etcd", nil) }, (*Server).close)
 }
 
 // Main runs the tests of a package, ends the shared server, fails if goroutines are left, and exits. A TestMain needs

@@ -20,7 +20,7 @@ const patience = 2 * time.Minute
 
 // Server is a PostgreSQL that belongs to a test.
 type Server struct {
-	t        testing.TB // the test that started it; nil: all of the binary
+	owned    servers.Owned
 	settings []string
 	as       *syscall.Credential
 	port     servers.Port
@@ -45,7 +45,7 @@ func Start(t testing.TB, settings ...string) *Server {
 }
 
 func (s *Server) belongsTo(t testing.TB) {
-	s.t = t
+	s.owned.BelongTo(t)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("PostgreSQL on %s said: %s", s.Addr(), s.process.Output())
@@ -79,7 +79,7 @@ func prepare(settings []string) (s *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Server{settings: settings}
+	s = &Server{owned: servers.Owned{Kit: "pgtest"}, settings: settings}
 	if s.as, err = servers.Account("postgres", "nobody"); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%016x", rand.Uint64())
 	s.Run(t, "CREATE DATABASE "+name)
-	if s.t == nil {
+	if s.owned.IsShared() {
 		t.Cleanup(func() { s.Run(t, "DROP DATABASE "+name+" WITH (FORCE)") })
 	}
 	return urlOf(s.port, name)

@@ -14,7 +14,7 @@ import (
 // The server keeps what the standby has not received, however long that is down.
 func (s *Server) Standby(t testing.TB, synchronous bool) *Server {
 	t.Helper()
-	s.owner()
+	s.owned.Owner()
 	name, synchronousNames := s.newStandby(synchronous)
 	standby, err := prepare(s.settings)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) newStandby(synchronous bool) (name string, synchronousNames []s
 // returns once it takes them. It asks no question for that: recovery cancels one that is in its way, pg_promote too.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
-	s.owner()
+	s.owned.Owner()
 	err := s.run("pg_ctl", "promote", "-D", s.data(), "-w", "-t", fmt.Sprint(int(patience.Seconds())))
 	if err != nil || s.Run(t, "SELECT pg_is_in_recovery()") != "f" {
 		t.Fatalf("pgtest: the standby on %s was not promoted: %v", s.Addr(), err)

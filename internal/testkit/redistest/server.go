@@ -25,7 +25,7 @@ const startLimit = 30 * time.Second
 
 // Server is a Redis server that belongs to a test.
 type Server struct {
-	t       testing.TB // the test that started it
+	owned   servers.Owned
 	port    servers.Port
 	dir     string
 	ownDir  bool
@@ -77,7 +77,7 @@ func startFor(t testing.TB, c config) *Server {
 	if err != nil {
 		t.Fatalf("redistest: %v", err)
 	}
-	s.t = t
+	s.owned.BelongTo(t)
 	t.Cleanup(func() {
 		if err := s.close(); err != nil {
 			t.Errorf("redistest: %v", err)
@@ -108,7 +108,7 @@ func launch(c config) (*Server, error) {
 }
 
 func launchOnce(c config) (s *Server, err error) {
-	s = &Server{port: servers.Port{Number: c.port}, dir: c.dir}
+	s = &Server{owned: servers.Owned{Kit: "redistest"}, port: servers.Port{Number: c.port}, dir: c.dir}
 	if c.port == 0 {
 		above := 0
 		if c.bus {
