@@ -17,6 +17,7 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -135,6 +136,9 @@ func runCells(cells []pair, a amount, seed uint64, lanes int, progress io.Writer
 // missing says what this machine lacks for the cell, or nothing.
 func (p pair) missing() string {
 	if p.entry.kind != "" {
+		if runtime.GOOS != "linux" {
+			return "Redisson: a JVM has no clock in common with other processes but on Linux"
+		}
 		if _, err := java.get(); err != nil {
 			return "Redisson: " + err.Error()
 		}

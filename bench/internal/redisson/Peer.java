@@ -18,8 +18,9 @@ import org.redisson.config.Config;
  * lines what happens; see worker.go there, which this follows line by line. Its arguments are the kind of lock (lock
  * or fenced), the name, a seed, and the server's address, or the name of a primary and the addresses of its Sentinels. All settings of Redisson are its defaults.
  *
- * <p>Redisson tells a holder nothing of a loss: only a question to the server would show it, or unlock(), which throws.
- * So a holder stays until it is told to leave.
+ * <p>Redisson tells a holder nothing of a loss, unless the server is set to send events of keys, which it is not by
+ * default: only a question to the server would show it, or unlock(), which throws. So a holder stays until it is told to
+ * leave.
  */
 public final class Peer {
     private static final long TICK = 2; // milliseconds between two looks at the time
