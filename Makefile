@@ -69,10 +69,12 @@ failover: ## what the loss of a primary costs ours and bsm/redislock, for integr
 	@scripts/setup-redis.sh
 	cd bench && go run ./failover
 
-peers-safety: ## attack ours and the peers in the same ways, and print who overlapped; below ten minutes, into bench/results and docs/peers-safety.md
+peers-safety: ## attack ours and the peers in the same ways, and print who overlapped; within half an hour, into bench/results and docs/peers-safety.md
 	@scripts/setup-redis.sh
 	@scripts/setup-postgres.sh
 	@scripts/setup-etcd.sh
+	-@scripts/setup-cc.sh
+	-@scripts/setup-java.sh
 	cd bench && go run ./safety -out results -page ../docs/peers-safety.md
 
 results: ## both, one after the other: all figures and plots that the documents show

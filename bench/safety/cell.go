@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +62,7 @@ type seat struct {
 // hit is one fault that happened to a holder.
 type hit struct {
 	at, healed time.Duration
-	holder     visit // as it was at the end
+	holder     *visit
 }
 
 // bound is how long the lock may stay taken, or a call go on, after a fault: a lease that runs out, another one for
@@ -90,8 +89,7 @@ func (c *cell) check(what string, err error) {
 
 // run carries the cell out.
 func (c *cell) run() result {
-	replicated := c.fault.replicated || strings.Contains(c.entry.name, "MinReplicas")
-	c.place = newPlace(c.t, c.entry.store, c.fault.durable, replicated)
+	c.place = newPlace(c.t, c.entry, c.fault)
 	for i := range c.amount.seats {
 		s := &seat{number: i, path: tcpproxy.Start(c.t, c.place.addr())}
 		c.seats = append(c.seats, s)
@@ -109,15 +107,27 @@ func (c *cell) run() result {
 
 func (c *cell) occupy(s *seat) {
 	s.who = fmt.Sprintf("p%d.%d", s.number, s.generation)
-	s.process = clients.Start(c.t, orders{
-		Library: c.entry.name, Addr: s.path.Addr(), Seed: c.seed + uint64(s.number)<<32 + uint64(s.generation)<<40,
-	})
+	s.process = c.start(c.place.site(s.path), c.seed+uint64(s.number)<<32+uint64(s.generation)<<40)
 	s.generation++
 	s.heard = make(chan struct{})
 	go func(who string, p *role.Process, heard chan struct{}) {
 		defer close(heard)
 		c.record.listen(who, p, c.failed)
 	}(s.who, s.process, s.heard)
+}
+
+// start starts a process of the library.
+func (c *cell) start(at site, seed uint64) *role.Process {
+	if c.entry.kind == "" {
+		return clients.Start(c.t, orders{Library: c.entry.name, At: at, Seed: seed})
+	}
+	program, err := java.get()
+	must(c.t, "Java", err)
+	where := []string{at.Addr}
+	if len(at.Sentinels) > 0 {
+		where = append([]string{at.Primary}, at.Sentinels...)
+	}
+	return role.Launch(c.t, program.Peer(append([]string{c.entry.kind, lockName, fmt.Sprint(seed)}, where...)...))
 }
 
 func (c *cell) kill(s *seat) {
@@ -165,8 +175,8 @@ func (c *cell) happen() bool {
 	if c.firstAt == 0 {
 		c.firstAt = stamp.Now()
 	}
-	c.fault.inject(c, s)
 	at := stamp.Now()
+	c.fault.inject(c, s)
 	time.Sleep(c.fault.lasts(c)) // the fault itself
 	healed := stamp.Now()
 	c.fault.heal(c, s)
@@ -180,7 +190,7 @@ func (c *cell) happen() bool {
 		if !until(patience, func() bool { return c.record.over(holder) }) {
 			c.failed(fmt.Errorf("%s does not leave", s.who))
 		}
-		c.hit = append(c.hit, hit{at, healed, c.copied(holder)})
+		c.hit = append(c.hit, hit{at, healed, holder})
 	}
 	c.lastHeal = stamp.Now()
 	return until(c.bound(), func() bool { return c.record.since(c.lastHeal) })
@@ -189,7 +199,7 @@ func (c *cell) happen() bool {
 // stay has a process stay inside, and returns its visit, or nil if it does not get in.
 func (c *cell) stay(s *seat) (v *visit) {
 	limit := c.bound()
-	if c.fault.replicated {
+	if c.fault.layout != single {
 		limit = c.entry.lease * 12 / 10 // a library that waits for a replica lets nobody in
 	}
 	c.check("stay", s.process.Send(sayStay))
@@ -222,15 +232,18 @@ func (c *cell) finish() {
 		return true
 	})
 	c.healWait, c.stuck = c.record.longestWait(c.lastHeal)
+	c.idle.from = stamp.Now()
 	for _, s := range c.seats {
 		c.kill(s)
 	}
 	last := &seat{number: len(c.seats), path: tcpproxy.Start(c.t, c.place.addr())}
 	from := stamp.Now()
 	c.occupy(last)
+	until(patience, func() bool { return c.record.firstCall(last.who) > 0 }) // a JVM takes seconds to start
+	c.idle.to = c.record.firstCall(last.who)
 	c.freeAfter = -1
 	if until(c.bound(), func() bool { return c.record.since(from) }) {
-		c.freeAfter = stamp.Now() - from
+		c.freeAfter = stamp.Now() - c.idle.to
 	}
 	c.kill(last)
 }

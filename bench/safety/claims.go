@@ -21,8 +21,10 @@ var says = map[string]map[claim][]string{
 	"bsm/redislock": {claimed: {"none", "killed", "cut off", "server frozen"}},
 	"redsync":       {claimed: {"none", "killed", "stopped", "cut off", "replies late", "server frozen"}},
 	"rueidislock": {claimed: {"none", "killed", "cut off", "server frozen", "restart, data kept", "restart, data lost",
-		"failover, lock lost"}},
-	"cirello.io/pglock": {claimed: {"none", "killed", "cut off", "server frozen", "restart, data kept"}},
+		"failover, lock lost", "Sentinel failover, lock lost", "server's clock ahead"}},
+	"Redisson RLock":       {claimed: {"none", "killed"}, denied: {"stopped"}},
+	"Redisson RFencedLock": {claimed: {"none", "killed"}, denied: {"stopped"}},
+	"cirello.io/pglock":    {claimed: {"none", "killed", "cut off", "server frozen", "restart, data kept"}},
 	"etcd concurrency.Mutex": {
 		claimed: {"none", "killed", "cut off", "replies late", "server frozen", "restart, data kept"},
 		denied:  {"stopped"},
@@ -44,9 +46,9 @@ func claimOf(e entry, f fault) claim {
 		if strings.HasSuffix(e.name, "context only") {
 			return denied
 		}
-	case "restart, data lost":
+	case "restart, data lost", "server's clock ahead":
 		return denied
-	case "failover, lock lost":
+	case "failover, lock lost", "Sentinel failover, lock lost":
 		if !strings.HasSuffix(e.name, "MinReplicas 1") {
 			return denied
 		}

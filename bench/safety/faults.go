@@ -17,14 +17,24 @@ const (
 	killed                // a holder that stays, and does not survive
 )
 
+// layout is what a Redis has beside it.
+type layout int
+
+const (
+	single     layout = iota
+	replicated        // a replica
+	watched           // a replica, and three Sentinels that fail over to it
+	clocked           // a clock of its own
+)
+
 // fault is a kind of fault.
 type fault struct {
-	name   string
-	what   string
-	victim victim
-	stores []store // nil: all
-	// durable: Redis has every write on the disk; replicated: it has a replica.
-	durable, replicated bool
+	name    string
+	what    string
+	victim  victim
+	stores  []store // nil: all
+	durable bool    // Redis has every write on the disk
+	layout  layout
 
 	before func(c *cell)          // before the holder gets the lock
 	inject func(c *cell, s *seat) // it begins
@@ -94,8 +104,24 @@ var faults = []fault{
 		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.place.restart() }},
 	{name: "failover, lock lost", what: "Redis's replica stops receiving, a holder gets the lock, the primary is" +
-		" killed, and the replica promoted", victim: staying, stores: []store{onRedis}, replicated: true,
+		" killed, and the replica promoted", victim: staying, stores: []store{onRedis}, layout: replicated,
 		before: func(c *cell) { c.place.detach() },
 		inject: func(c *cell, _ *seat) { c.place.promote() }, lasts: briefly,
 		heal: func(c *cell, _ *seat) { c.redirect() }},
+	{name: "Sentinel failover, lock lost", what: "with a failover client: Redis's replica stops receiving, a holder" +
+		" gets the lock, the primary is killed, and three Sentinels promote the replica",
+		victim: staying, stores: []store{onRedis}, layout: watched,
+		before: func(c *cell) { c.place.detach() },
+		inject: func(c *cell, _ *seat) { c.place.crash() }, lasts: briefly,
+		heal: func(c *cell, _ *seat) { c.place.prepare() }},
+	{name: "server's clock ahead", what: "the clock of Redis is set forward by 1.4 leases while a holder stays",
+		victim: staying, stores: []store{onRedis}, layout: clocked,
+		inject: func(c *cell, _ *seat) { c.place.step(beyond(c)) }, lasts: briefly, heal: nothing},
+	{name: "server's clock back", what: "the holder's process is killed, and another one started, and the clock of" +
+		" Redis is set back by a lease",
+		victim: killed, stores: []store{onRedis}, layout: clocked,
+		inject: func(c *cell, s *seat) {
+			c.kill(s)
+			c.place.step(-c.entry.lease)
+		}, lasts: briefly, heal: func(c *cell, s *seat) { c.occupy(s) }},
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // library is what one process has of a library.
@@ -33,6 +35,26 @@ const (
 	onEtcd     store = "etcd"
 )
 
+// site is where a process finds the server.
+type site struct {
+	Addr      string   // of the server, or of the path to it
+	Primary   string   // its name among Sentinels
+	Sentinels []string // their addresses; empty: there are none, and Addr counts
+}
+
+// redis makes a client of go-redis, as its documentation shows for each of the two.
+func (s site) redis() *redis.Client {
+	if len(s.Sentinels) > 0 {
+		redis.SetLogger(silence{}) // it logs what Sentinels say
+		return redis.NewFailoverClient(&redis.FailoverOptions{MasterName: s.Primary, SentinelAddrs: s.Sentinels})
+	}
+	return redis.NewClient(&redis.Options{Addr: s.Addr})
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
 // entry is a library in the table.
 type entry struct {
 	name   string
@@ -40,34 +62,50 @@ type entry struct {
 	store  store
 	lease  time.Duration
 	why    string // the lease, and what else was chosen
-	open   func(addr string, lease time.Duration) (library, error)
+	open   func(at site, lease time.Duration) (library, error)
+	kind   string // of the lock of a library in Java, which has no open
 }
 
 // control is no library: it has to fail.
 const control = "control: SET NX, DEL"
 
 var entries = []entry{
-	{"bsm/redislock", "github.com/bsm/redislock", onRedis, 30 * time.Second,
-		"lease, watchdog and Release as in its README; retries every 100 ms as in its examples", openRedislock},
-	{"redsync", "github.com/go-redsync/redsync/v4", onRedis, 8 * time.Second,
-		"defaults, one pool as in its README; Extend every third of the expiry, and Until", openRedsync},
-	{"rueidislock", "github.com/redis/rueidis", onRedis, 5 * time.Second,
-		"the options of its README for one Redis, all else by default", openRueidislock},
-	{"cirello.io/pglock", "cirello.io/pglock", onPostgres, 3 * time.Second,
-		"lease and heartbeat as in its README, with Do", openCirello},
-	{"etcd concurrency.Mutex", "go.etcd.io/etcd/client/v3", onEtcd, 10 * time.Second,
-		"one session per process, a new one when it is done; a TTL of 10 s instead of 60 s, to keep the run short",
-		openMutex},
-	{"holdfast rlock", ours, onRedis, 5 * time.Second,
-		"defaults but for the lease; a holder looks at Held, which knows the time", openRlock(false, 0)},
-	{"holdfast rlock, context only", ours, onRedis, 5 * time.Second,
-		"as holdfast rlock, but a holder looks only at its context", openRlock(true, 0)},
-	{"holdfast rlock, MinReplicas 1", ours, onRedis, 5 * time.Second,
-		"as holdfast rlock, with one replica that has to confirm", openRlock(false, 1)},
-	{"holdfast pglock", ours, onPostgres, 3 * time.Second, "as holdfast rlock", openPglock},
-	{"holdfast etcdlock", ours, onEtcd, 10 * time.Second, "as holdfast rlock", openEtcdlock},
-	{control, "", onRedis, 2 * time.Second,
-		"a helper that renews nothing and deletes whatever is there: the harness has to catch it", openControl},
+	{name: "bsm/redislock", module: "github.com/bsm/redislock", store: onRedis, lease: 30 * time.Second,
+		why:  "lease, watchdog and Release as in its README; retries every 100 ms as in its examples",
+		open: openRedislock},
+	{name: "redsync", module: "github.com/go-redsync/redsync/v4", store: onRedis, lease: 8 * time.Second,
+		why:  "defaults, one pool as in its README; Extend every third of the expiry, and Until",
+		open: openRedsync},
+	{name: "rueidislock", module: "github.com/redis/rueidis", store: onRedis, lease: 5 * time.Second,
+		why:  "the options of its README for one Redis, all else by default",
+		open: openRueidislock},
+	{name: "Redisson RLock", store: onRedis, lease: 30 * time.Second, kind: "lock",
+		why: "defaults, so a watchdog of 30 s; lock and unlock in try and finally; in a JVM"},
+	{name: "Redisson RFencedLock", store: onRedis, lease: 30 * time.Second, kind: "fenced",
+		why: "the same with lockAndGetToken"},
+	{name: "cirello.io/pglock", module: "cirello.io/pglock", store: onPostgres, lease: 3 * time.Second,
+		why:  "lease and heartbeat as in its README, with Do",
+		open: openCirello},
+	{name: "etcd concurrency.Mutex", module: "go.etcd.io/etcd/client/v3", store: onEtcd, lease: 10 * time.Second,
+		why: "one session per process, a new one when it is done; a TTL of 10 s instead of 60 s, to keep the run" +
+			" short",
+		open: openMutex},
+	{name: "holdfast rlock", module: ours, store: onRedis, lease: 5 * time.Second,
+		why:  "defaults but for the lease; a holder looks at Held, which knows the time",
+		open: openRlock(false, 0)},
+	{name: "holdfast rlock, context only", module: ours, store: onRedis, lease: 5 * time.Second,
+		why:  "as holdfast rlock, but a holder looks only at its context",
+		open: openRlock(true, 0)},
+	{name: "holdfast rlock, MinReplicas 1", module: ours, store: onRedis, lease: 5 * time.Second,
+		why:  "as holdfast rlock, with one replica that has to confirm",
+		open: openRlock(false, 1)},
+	{name: "holdfast pglock", module: ours, store: onPostgres, lease: 3 * time.Second, why: "as holdfast rlock",
+		open: openPglock},
+	{name: "holdfast etcdlock", module: ours, store: onEtcd, lease: 10 * time.Second, why: "as holdfast rlock",
+		open: openEtcdlock},
+	{name: control, store: onRedis, lease: 2 * time.Second,
+		why:  "a helper that renews nothing and deletes whatever is there: the harness has to catch it",
+		open: openControl},
 }
 
 const ours = "github.com/holdfast-go/holdfast"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/holdfast-go/holdfast/etcdlock"
 	"github.com/holdfast-go/holdfast/lock"
@@ -22,17 +21,17 @@ type oursLibrary struct {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func openRlock(contextOnly bool, replicas int) func(string, time.Duration) (library, error) {
-	return func(addr string, lease time.Duration) (library, error) {
-		client, err := rlock.NewClient(redis.NewClient(&redis.Options{Addr: addr}), &rlock.ClientOptions{
+func openRlock(contextOnly bool, replicas int) func(site, time.Duration) (library, error) {
+	return func(at site, lease time.Duration) (library, error) {
+		client, err := rlock.NewClient(at.redis(), &rlock.ClientOptions{
 			Lease: lease, MinReplicas: replicas, Logger: quiet(),
 		})
 		return &oursLibrary{client, contextOnly}, err
 	}
 }
 
-func openPglock(addr string, lease time.Duration) (library, error) {
-	pool, err := pgxpool.New(context.Background(), postgresURL(addr))
+func openPglock(at site, lease time.Duration) (library, error) {
+	pool, err := pgxpool.New(context.Background(), postgresURL(at.Addr))
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +39,8 @@ func openPglock(addr string, lease time.Duration) (library, error) {
 	return &oursLibrary{locks: client}, err
 }
 
-func openEtcdlock(addr string, lease time.Duration) (library, error) {
-	etcd, err := newEtcd(addr)
+func openEtcdlock(at site, lease time.Duration) (library, error) {
+	etcd, err := newEtcd(at.Addr)
 	if err != nil {
 		return nil, err
 	}

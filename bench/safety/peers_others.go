@@ -22,8 +22,8 @@ func postgresURL(addr string) string {
 
 type cirelloLibrary struct{ client *cirello.Client }
 
-func openCirello(addr string, lease time.Duration) (library, error) {
-	db, err := sql.Open("postgres", postgresURL(addr))
+func openCirello(at site, lease time.Duration) (library, error) {
+	db, err := sql.Open("postgres", postgresURL(at.Addr))
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ type mutexLibrary struct {
 	session *concurrency.Session
 }
 
-func openMutex(addr string, ttl time.Duration) (library, error) {
-	client, err := newEtcd(addr)
+func openMutex(at site, ttl time.Duration) (library, error) {
+	client, err := newEtcd(at.Addr)
 	return &mutexLibrary{client: client, ttl: ttl}, err
 }
 

@@ -19,8 +19,8 @@ type redislockLibrary struct {
 	ttl    time.Duration
 }
 
-func openRedislock(addr string, ttl time.Duration) (library, error) {
-	return &redislockLibrary{redislock.New(redis.NewClient(&redis.Options{Addr: addr})), ttl}, nil
+func openRedislock(at site, ttl time.Duration) (library, error) {
+	return &redislockLibrary{redislock.New(at.redis()), ttl}, nil
 }
 
 // do has the watchdog of the README's section "External watchdog", line by line but for its log.
@@ -54,8 +54,8 @@ func (l *redislockLibrary) do(ctx context.Context, name string, inside func(hold
 
 type redsyncLibrary struct{ sync *redsync.Redsync }
 
-func openRedsync(addr string, _ time.Duration) (library, error) {
-	return &redsyncLibrary{redsync.New(goredis.NewPool(redis.NewClient(&redis.Options{Addr: addr})))}, nil
+func openRedsync(at site, _ time.Duration) (library, error) {
+	return &redsyncLibrary{redsync.New(goredis.NewPool(at.redis()))}, nil
 }
 
 // do extends the lock every third of its expiry, and relies on Until. The library has no loop of its own.
@@ -104,9 +104,15 @@ func (l *redsyncLibrary) do(ctx context.Context, name string, inside func(hold))
 
 type rueidisLibrary struct{ locker rueidislock.Locker }
 
-func openRueidislock(addr string, _ time.Duration) (library, error) {
+func openRueidislock(at site, _ time.Duration) (library, error) {
+	client := rueidis.ClientOption{InitAddress: []string{at.Addr}}
+	if len(at.Sentinels) > 0 {
+		client = rueidis.ClientOption{
+			InitAddress: at.Sentinels, Sentinel: rueidis.SentinelOption{MasterSet: at.Primary},
+		}
+	}
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption:   rueidis.ClientOption{InitAddress: []string{addr}},
+		ClientOption:   client,
 		KeyMajority:    1,
 		NoLoopTracking: true,
 	})
@@ -128,8 +134,8 @@ type controlLibrary struct {
 	lease time.Duration
 }
 
-func openControl(addr string, lease time.Duration) (library, error) {
-	return &controlLibrary{redis.NewClient(&redis.Options{Addr: addr}), lease}, nil
+func openControl(at site, lease time.Duration) (library, error) {
+	return &controlLibrary{at.redis(), lease}, nil
 }
 
 func (l *controlLibrary) do(ctx context.Context, name string, inside func(hold)) error {

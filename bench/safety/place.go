@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
@@ -26,10 +27,19 @@ type place struct {
 	crash, restart  func()
 	prepare, detach func() // before a failover: make a replica that has everything; cut it off
 	promote         func()
+	step            func(time.Duration) // sets the server's clock forward, or back
+
+	primary   string // its name among the Sentinels
+	sentinels []string
 }
 
-func newPlace(t testing.TB, s store, durable, replicated bool) *place {
-	switch s {
+// site is what a process is told of the place that has a path of its own.
+func (p *place) site(path *tcpproxy.Proxy) site {
+	return site{Addr: path.Addr(), Primary: p.primary, Sentinels: p.sentinels}
+}
+
+func newPlace(t testing.TB, e entry, f fault) *place {
+	switch e.store {
 	case onPostgres:
 		return postgresPlace(t)
 	case onEtcd:
@@ -41,7 +51,14 @@ func newPlace(t testing.TB, s store, durable, replicated bool) *place {
 			addr:    server.Addr, freeze: server.Freeze, thaw: server.Thaw, crash: server.Kill, restart: server.Restart,
 		}
 	}
-	return redisPlace(t, durable, replicated)
+	if f.layout == watched {
+		return watchedPlace(t)
+	}
+	p, primary := redisPlace(t, f)
+	if f.layout == replicated || strings.Contains(e.name, "MinReplicas") {
+		p.copied(t, primary)
+	}
+	return p
 }
 
 func postgresPlace(t testing.TB) *place {
@@ -63,47 +80,71 @@ func postgresPlace(t testing.TB) *place {
 }
 
 // redisPlace starts a Redis that has its writes on the disk before it answers, or keeps nothing there.
-func redisPlace(t testing.TB, durable, replicated bool) *place {
+func redisPlace(t testing.TB, f fault) (*place, *redistest.Server) {
 	var opts []redistest.Option
-	if durable {
+	if f.durable {
 		opts = append(opts, redistest.WithArgs("--appendonly", "yes", "--appendfsync", "always"))
 	}
-	primary := redistest.Start(t, opts...)
-	p := &place{
+	var primary *redistest.Server
+	var step func(time.Duration)
+	if f.layout == clocked {
+		var clock *redistest.Clock
+		var ahead time.Duration
+		primary, clock = redistest.StartWithClock(t, opts...)
+		step = func(by time.Duration) {
+			ahead += by
+			clock.Ahead(ahead)
+		}
+	} else {
+		primary = redistest.Start(t, opts...)
+	}
+	return &place{
 		version: "Redis " + primary.Info(t, "server")["redis_version"],
-		addr:    func() string { return primary.Addr() }, freeze: primary.Stop, thaw: primary.Continue,
-		crash: primary.Kill, restart: primary.Restart,
-	}
-	if !replicated {
-		return p
-	}
+		addr:    primary.Addr, freeze: primary.Stop, thaw: primary.Continue,
+		crash: primary.Kill, restart: primary.Restart, step: step,
+	}, primary
+}
+
+// copied gives the Redis of a place a replica.
+func (p *place) copied(t testing.TB, primary *redistest.Server) {
 	var replica *redistest.Server
 	var link *tcpproxy.Proxy // between the two
+	p.addr = func() string { return primary.Addr() }
 	p.prepare = func() {
-		replica, link = redistest.Start(t), tcpproxy.Start(t, primary.Addr())
-		host, port, _ := strings.Cut(link.Addr(), ":")
-		command(t, replica, "REPLICAOF", host, port)
-		servers.Eventually(t, patience, func() bool {
-			return replica.Info(t, "replication")["master_link_status"] == "up"
-		}, "the replica does not come up")
+		replica = redistest.Start(t)
+		link = follow(t, replica, primary)
 	}
 	p.prepare()
-	p.detach = func() {
-		servers.Eventually(t, patience, func() bool {
-			link.Blackhole(true)
-			if free(replica.Keys(t)) {
-				return true
-			}
-			link.Blackhole(false)
-			return false
-		}, "the lock is never free on the replica")
-	}
+	p.detach = func() { detach(t, replica, link.Blackhole) }
 	p.promote = func() {
 		primary.Kill()
 		command(t, replica, "REPLICAOF", "NO", "ONE")
 		primary = replica
 	}
-	return p
+}
+
+// follow makes a server a replica of another one, over a path, and waits until it has everything.
+func follow(t testing.TB, replica, primary *redistest.Server) *tcpproxy.Proxy {
+	link := tcpproxy.Start(t, primary.Addr())
+	host, port, _ := strings.Cut(link.Addr(), ":")
+	command(t, replica, "REPLICAOF", host, port)
+	servers.Eventually(t, patience, func() bool {
+		info := replica.Info(t, "replication")
+		return info["master_port"] == port && info["master_link_status"] == "up"
+	}, "the replica does not come up")
+	return link
+}
+
+// detach cuts off a replica at a moment at which it does not have the lock.
+func detach(t testing.TB, replica *redistest.Server, cut func(bool)) {
+	servers.Eventually(t, patience, func() bool {
+		cut(true)
+		if free(replica.Keys(t)) {
+			return true
+		}
+		cut(false)
+		return false
+	}, "the lock is never free on the replica")
 }
 
 // free reports whether the lock is not among these keys: a replica that was cut off while it was held would keep it

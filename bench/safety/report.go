@@ -4,26 +4,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
+// head has the columns of safety.txt. The first one, of a cell's run, is not here.
 var head = []string{
 	"library", "fault", "claimed", "acquired", "hit", "overlaps", "longest", "refusable", "told", "told after",
-	"kept", "not told", "nobody inside", "orphans", "wait after", "stuck", "free after", "tokens", "out of order",
+	"kept", "not told", "by release", "nobody inside", "orphans", "wait after", "stuck", "free after", "tokens",
+	"out of order",
 }
+
+// notRun is what a cell says of its acquisitions whose library is missing on this machine.
+const notRun = "not run"
 
 // row is the line of a cell.
 func (r result) row() []string {
+	if r.absent != "" {
+		line := []string{r.entry.name, r.fault.name, claimOf(r.entry, r.fault).mark(), notRun}
+		return append(line, slices.Repeat([]string{"–"}, len(head)-len(line))...)
+	}
 	return []string{
 		r.entry.name, r.fault.name, claimOf(r.entry, r.fault).mark(), fmt.Sprint(r.acquisitions), fmt.Sprint(r.hits),
 		fmt.Sprint(len(r.overlaps)), dash(len(r.overlaps) > 0, short(r.longest())),
 		dash(len(r.overlaps) > 0 && r.tokens > 0, fmt.Sprint(r.refusable)),
 		fmt.Sprint(len(r.told)), span(r.told), fmt.Sprint(r.kept), fmt.Sprint(r.untold),
+		dash(r.untold > 0, fmt.Sprint(r.byRelease)),
 		short(r.unheld), fmt.Sprint(r.orphans), short(r.healWait), fmt.Sprint(r.stuck), r.free(),
 		dash(r.tokens > 0, fmt.Sprint(r.tokens)), dash(r.tokens > 0, fmt.Sprint(r.disorder)),
 	}
@@ -75,28 +85,47 @@ func span(of []time.Duration) string {
 	return short(of[0])
 }
 
-// report prints the table, and writes it.
-func report(s settings, results []result, took time.Duration, out io.Writer) error {
-	var text, pages strings.Builder
-	title := fmt.Sprintf("go run ./safety -seed %d, %s, %v: %s\n", s.seed, time.Now().UTC().Format(time.DateOnly),
-		took.Round(time.Second), strings.Join(versions(results), ", "))
-	text.WriteString(title + "\n")
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(head, "\t"))
-	for _, r := range results {
-		fmt.Fprintln(table, strings.Join(r.row(), "\t"))
+// command is what repeats a run.
+func (s settings) command() string {
+	text := "go run ./safety"
+	if s.only != "" {
+		text += fmt.Sprintf(" -only %q", s.only)
 	}
-	err := table.Flush()
-	pages.WriteString("`" + strings.TrimSpace(strings.Replace(title, ",", "`,", 1)) + "\n")
-	markdown(&pages, results)
-	_, printErr := io.WriteString(out, text.String())
-	if err = errors.Join(err, printErr); s.out == "" || err != nil {
+	if s.fault != "" {
+		text += fmt.Sprintf(" -fault %q", s.fault)
+	}
+	if s.quick {
+		text += " -quick"
+	}
+	if s.lanes != usualLanes {
+		text += fmt.Sprint(" -lanes ", s.lanes)
+	}
+	return fmt.Sprintf("%s -seed %d", text, s.seed)
+}
+
+// report prints the cells of a run. Into a folder, it writes those of earlier runs with them that this run has not
+// measured again.
+func report(s settings, results []result, took time.Duration, out io.Writer) error {
+	title := fmt.Sprintf("%s, %s, %v: %s", s.command(), time.Now().UTC().Format(time.DateOnly),
+		took.Round(time.Second), strings.Join(versions(results), ", "))
+	now := tableOf(title, results)
+	if _, err := io.WriteString(out, now.text()); s.out == "" || err != nil {
 		return err
 	}
+	file := filepath.Join(s.out, "safety.txt")
+	earlier, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	old, err := parseTable(string(earlier))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	all := now.over(old)
 	return errors.Join(
-		os.WriteFile(filepath.Join(s.out, "safety.txt"), []byte(text.String()), 0o644),
-		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(pages.String()), 0o644),
-		show(s.page, pages.String()))
+		os.WriteFile(file, []byte(all.text()), 0o644),
+		os.WriteFile(filepath.Join(s.out, "safety.md"), []byte(all.markdown()), 0o644),
+		show(s.page, all.markdown()))
 }
 
 // What a page shows of the results stands between these.
@@ -117,87 +146,4 @@ func show(page, tables string) error {
 		return fmt.Errorf("%s has no place for the tables", page)
 	}
 	return os.WriteFile(page, []byte(lead+before+tables+after+tail), 0o644)
-}
-
-// matrices are the tables of the page: a row for each library, a column for each fault.
-var matrices = []struct {
-	title string
-	cell  func(r result) string
-}{
-	{"Overlaps: how often, and how long the earlier holder went on at most", result.overlapCell},
-	{"The holder was told of its loss after", result.toldCell},
-	{"Nobody inside, at most, while others waited", result.unheldCell},
-}
-
-// markdown writes these, and what the rows and columns are.
-func markdown(to *strings.Builder, results []result) {
-	var columns []string
-	var of strings.Builder
-	for _, f := range faults {
-		if slices.ContainsFunc(results, func(r result) bool { return r.fault.name == f.name }) {
-			columns = append(columns, f.name)
-			fmt.Fprintf(&of, "| %s | %s |\n", f.name, f.what)
-		}
-	}
-	writeMatrices(to, results, columns)
-	fmt.Fprintf(to, "\n**The faults**\n\n| fault | what happens |\n|---|---|\n%s", of.String())
-	to.WriteString("\n**The libraries**\n\n| library | on | lease | how it is used |\n|---|---|---|---|\n")
-	for _, e := range entries {
-		if slices.ContainsFunc(results, func(r result) bool { return r.entry.name == e.name }) {
-			fmt.Fprintf(to, "| %s | %s | %v | %s |\n", e.name, e.store, e.lease, e.why)
-		}
-	}
-}
-
-func writeMatrices(to *strings.Builder, results []result, columns []string) {
-	for _, m := range matrices {
-		fmt.Fprintf(to, "\n**%s**\n\n| library (lease) | %s |\n|%s\n", m.title, strings.Join(columns, " | "),
-			strings.Repeat("---|", len(columns)+1))
-		for _, e := range entries {
-			of := make([]string, len(columns))
-			for _, r := range results {
-				if r.entry.name == e.name {
-					of[slices.Index(columns, r.fault.name)] = m.cell(r)
-				}
-			}
-			if strings.Join(of, "") != "" {
-				fmt.Fprintf(to, "| %s (%v) | %s |\n", e.name, e.lease, strings.Join(of, " | "))
-			}
-		}
-	}
-}
-
-// overlapCell marks what the documentation of the library does not claim.
-func (r result) overlapCell() string {
-	text := "0"
-	if len(r.overlaps) > 0 {
-		text = fmt.Sprintf("**%d**, %s", len(r.overlaps), short(r.longest()))
-	}
-	if r.stuck > 0 {
-		text += fmt.Sprintf(", %d stuck", r.stuck)
-	}
-	return text + map[claim]string{silent: " °", denied: " *"}[claimOf(r.entry, r.fault)]
-}
-
-func (r result) toldCell() string {
-	switch {
-	case r.hits == 0 || r.fault.victim == killed:
-		return "–"
-	case len(r.told) == 0 && r.untold == 0:
-		return "kept it"
-	case r.untold > 0:
-		return fmt.Sprintf("%s; **%d not told**", span(r.told), r.untold)
-	}
-	return span(r.told)
-}
-
-func (r result) unheldCell() string {
-	text := short(r.unheld)
-	if r.orphans > 0 {
-		text += fmt.Sprintf(" (%d above the lease)", r.orphans)
-	}
-	if r.freeAfter < 0 {
-		text += ", never free"
-	}
-	return text
 }

@@ -15,7 +15,8 @@ type result struct {
 	took  time.Duration
 
 	server string
-	err    error // of the harness: the cell says nothing then
+	absent string // why the library was not run; empty: it was
+	err    error  // of the harness: the cell says nothing then
 
 	acquisitions int
 	hits         int // faults that met a holder
@@ -24,6 +25,7 @@ type result struct {
 	told      []time.Duration
 	kept      int           // holders that still had the lock when they left
 	untold    int           // holders that another one had overtaken when they left, and were not told
+	byRelease int           // those of them whose release returned an error
 	refusable int           // overlaps that a check of tokens at the data refuses: the earlier holder's is lower
 	unheld    time.Duration // the longest time in which nobody was inside, from the first fault on
 	orphans   int           // how often that was longer than a lease and 2 s
@@ -38,6 +40,7 @@ type aftermath struct {
 	healWait  time.Duration // the longest wait of a call
 	stuck     int           // calls that had not returned when the bound was over
 	freeAfter time.Duration // how long a new process waited in the end; below 0: longer than the bound
+	idle      interval      // before that process asked, and after all others had been told to pause
 }
 
 // slack is what a lease may be exceeded by, before the lock counts as left behind.
@@ -50,14 +53,14 @@ func (c *cell) judge() result {
 		acquisitions: len(visits), hits: len(c.hit), overlaps: overlaps(visits), aftermath: c.aftermath,
 	}
 	for _, h := range c.hit {
-		r.count(h)
+		r.count(h, c.copied(h.holder))
 	}
 	for _, o := range r.overlaps {
 		if o.earlier.Fence < o.later.Fence {
 			r.refusable++
 		}
 	}
-	r.unheld, r.orphans = unheld(visits, c.firstAt, c.entry.lease+slack)
+	r.unheld, r.orphans = unheld(visits, c.firstAt, c.entry.lease+slack, c.idle)
 	live := make([]witness.Hold, 0, len(visits))
 	for _, v := range visits {
 		if v.Fence != 0 {
@@ -69,8 +72,7 @@ func (c *cell) judge() result {
 }
 
 // count says what became of the holder whom a fault met.
-func (r *result) count(h hit) {
-	v := h.holder
+func (r *result) count(h hit, v visit) {
 	overtaken := slices.ContainsFunc(r.overlaps, func(o overlap) bool { return o.earlier.From == v.From })
 	switch {
 	case r.fault.victim == killed:
@@ -80,6 +82,9 @@ func (r *result) count(h hit) {
 		r.told = append(r.told, v.Told-h.at)
 	case overtaken:
 		r.untold++
+		if v.Refused {
+			r.byRelease++
+		}
 	default:
 		r.kept++
 	}

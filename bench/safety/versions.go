@@ -16,6 +16,12 @@ func versions(results []result) []string {
 	}
 	for _, r := range results {
 		add(r.server)
+		if r.absent != "" {
+			add("not run: " + r.absent)
+		} else if r.entry.kind != "" {
+			add("org.redisson:redisson " + java.program.Version)
+			add(java.program.Java)
+		}
 	}
 	info, _ := debug.ReadBuildInfo()
 	for _, r := range results {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-go/holdfast/internal/testkit/role"
+	"github.com/holdfast-go/holdfast/internal/testkit/stamp"
 	"github.com/holdfast-go/holdfast/internal/testkit/witness"
 )
 
@@ -29,9 +31,11 @@ type record struct {
 	mu      sync.Mutex // guards all below
 	visits  []*visit
 	calls   map[string]time.Duration // by process: its call that has not returned
+	first   map[string]time.Duration // by process: when it made its first call
 	current map[string]*visit        // by process: its latest visit
 	waits   []wait
 	paused  map[string]bool
+	began   time.Duration
 }
 
 // wait is a call that has returned.
@@ -39,7 +43,8 @@ type wait struct{ called, returned time.Duration }
 
 func newRecord() *record {
 	return &record{
-		calls: make(map[string]time.Duration), current: make(map[string]*visit), paused: make(map[string]bool),
+		calls: make(map[string]time.Duration), first: make(map[string]time.Duration),
+		current: make(map[string]*visit), paused: make(map[string]bool), began: stamp.Now(),
 	}
 }
 
@@ -73,8 +78,15 @@ func (r *record) take(who, line string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch words[0] {
+	case lineClock:
+		if now := stamp.Now(); figures[0] < r.began || figures[0] > now {
+			return fmt.Errorf("%s has a clock of its own: %d is not between %d and %d", who, figures[0], r.began, now)
+		}
 	case lineCall:
 		r.calls[who] = figures[0]
+		if _, known := r.first[who]; !known {
+			r.first[who] = figures[0]
+		}
 	case lineIn:
 		r.returned(who, figures[1])
 		v := &visit{Hold: witness.Hold{Name: lockName, Who: who, From: figures[1], Fence: int64(figures[2])}}
@@ -144,6 +156,13 @@ func (r *record) since(at time.Duration) bool {
 	return len(r.visits) > 0 && slices.ContainsFunc(r.visits, func(v *visit) bool { return v.From > at })
 }
 
+// firstCall is when a process first asked for the lock.
+func (r *record) firstCall(who string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first[who]
+}
+
 // ended returns the visits that have ended, in the order of their beginnings.
 func (r *record) ended() []visit {
 	r.mu.Lock()
@@ -194,11 +213,13 @@ func overlaps(visits []visit) (found []overlap) {
 }
 
 // unheld is the longest time after a moment in which nobody was inside, up to the next one who was, and how often such
-// a time was longer than allowed.
-func unheld(visits []visit, after, allowed time.Duration) (longest time.Duration, often int) {
+// a time was longer than allowed. Time in which nobody asked does not count.
+func unheld(visits []visit, after, allowed time.Duration, idle interval) (longest time.Duration, often int) {
 	var end time.Duration
 	for _, v := range visits {
-		if gap := v.From - max(end, after); end > 0 && gap > 0 {
+		from := max(end, after)
+		gap := v.From - from - max(0, min(v.From, idle.to)-max(from, idle.from))
+		if end > 0 && gap > 0 {
 			longest = max(longest, gap)
 			if gap > allowed {
 				often++
@@ -208,3 +229,5 @@ func unheld(visits []visit, after, allowed time.Duration) (longest time.Duration
 	}
 	return longest, often
 }
+
+type interval struct{ from, to time.Duration }

@@ -15,14 +15,15 @@ import (
 
 // orders are what a client process is told at its start.
 type orders struct {
-	Library, Addr string
-	Seed          uint64
+	Library string
+	At      site
+	Seed    uint64
 }
 
 // clients are processes with one library each, which lock one name over and over.
 var clients = role.New("peer", func(o orders) {
 	e, _ := entryOf(o.Library)
-	l, err := e.open(o.Addr, e.lease)
+	l, err := e.open(o.At, e.lease)
 	role.Check(err)
 	w := &worker{library: l, random: rand.New(rand.NewPCG(o.Seed, 2))}
 	go w.obey()
@@ -41,6 +42,7 @@ const (
 
 // What a process tells, with stamps in nanoseconds.
 const (
+	lineClock  = "clock"  // first of all: what its clock says
 	lineCall   = "call"   // it asks for the lock: called
 	lineIn     = "in"     // it is inside: called from token staying
 	lineOut    = "out"    // it leaves: to told stopped resumed
@@ -92,6 +94,7 @@ func (w *worker) obey() {
 
 // roam makes calls until it is told to pause, and then waits to be killed.
 func (w *worker) roam() {
+	w.tell(lineClock, stamp.Now())
 	for !w.pause.Load() {
 		w.attempt()
 		time.Sleep(2*time.Millisecond + time.Duration(w.random.IntN(8))*time.Millisecond)

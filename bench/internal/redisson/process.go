@@ -35,8 +35,7 @@ type answer struct {
 
 // Start starts a JVM and waits until its clients are connected.
 func (p *Program) Start(addr string, clients int) (*Process, error) {
-	cmd := exec.Command("java", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dfile.encoding=UTF-8",
-		"-cp", p.classPath(), "Load", addr, strconv.Itoa(clients))
+	cmd := p.command(nil, "Load", []string{addr, strconv.Itoa(clients)})
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe() // whose end ends the program, also when this process dies
 	if err != nil {

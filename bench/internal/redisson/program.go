@@ -6,13 +6,14 @@ package redisson
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,14 +26,15 @@ const (
 	buildLimit = 6 * time.Minute
 )
 
-//go:embed Load.java
-var source []byte
+//go:embed Load.java Peer.java
+var sources embed.FS
 
-// Program is Load.java, compiled.
+// Program is Load.java and Peer.java, compiled.
 type Program struct {
 	dir     string // has the classes
 	jars    string
 	Version string // of Redisson
+	Java    string // what the compiler says of its version
 }
 
 // Build compiles the program. An error says in a sentence why there is no Redisson to be measured.
@@ -54,11 +56,7 @@ func Build(ctx context.Context) (*Program, error) {
 	if p.dir, err = os.MkdirTemp("", "holdfast-bench-"); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(p.dir, "Load.java")
-	if err := os.WriteFile(file, source, 0o600); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	if err := output(ctx, p.dir, "javac", "-cp", filepath.Join(p.jars, "*"), "-d", p.dir, file); err != nil {
+	if err := p.compile(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	jars, err := filepath.Glob(filepath.Join(p.jars, "redisson-*.jar"))
@@ -66,6 +64,32 @@ func Build(ctx context.Context) (*Program, error) {
 		p.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "redisson-"), ".jar")
 	}
 	return p, nil
+}
+
+func (p *Program) compile(ctx context.Context) error {
+	if err := os.CopyFS(p.dir, sources); err != nil {
+		return err
+	}
+	version, err := exec.CommandContext(ctx, "javac", "-version").CombinedOutput()
+	if err != nil {
+		return err
+	}
+	p.Java = strings.TrimSpace(string(version))
+	return output(ctx, p.dir, "javac", "-cp", filepath.Join(p.jars, "*"), "-d", p.dir,
+		filepath.Join(p.dir, "Load.java"), filepath.Join(p.dir, "Peer.java"))
+}
+
+// Peer is a JVM with one client that runs Peer.java, and ends with its input: small and quickly started, not fast in
+// the long run.
+func (p *Program) Peer(args ...string) *exec.Cmd {
+	return p.command([]string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"}, "Peer", args)
+}
+
+func (p *Program) command(options []string, class string, args []string) *exec.Cmd {
+	all := slices.Concat(options, []string{
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dfile.encoding=UTF-8", "-cp", p.classPath(), class,
+	}, args)
+	return exec.Command("java", all...)
 }
 
 // Close removes what was compiled.

@@ -42,7 +42,7 @@ func must[T any](v T, err error) T {
 
 func main() {
 	ok := servers.Alone(func(t testing.TB) {
-		for _, f := range []func(testing.TB){slowAnswer, sessionToldLate, heartbeatToldLate} {
+		for _, f := range []func(testing.TB){slowAnswer, clockAhead, sessionToldLate, heartbeatToldLate} {
 			start = time.Now()
 			f(t)
 		}
@@ -73,6 +73,34 @@ func slowAnswer(t testing.TB) {
 		say("WithContext returned %v", err)
 	case <-time.After(15 * time.Second):
 		say("WithContext waits; the lock's keys in Redis: %q", server.Keys(t))
+	}
+}
+
+// clockAhead: a Redis whose clock is ten seconds ahead of its clients', which is twice the validity.
+func clockAhead(t testing.TB) {
+	fmt.Println("rueidislock, README's options: the server's clock is 10 s ahead")
+	server, clock := redistest.StartWithClock(t)
+	clock.Ahead(10 * time.Second)
+	ctx := context.Background()
+	var inside []context.Context
+	start = time.Now()
+	for i := range 3 {
+		locker := must(rueidislock.NewLocker(rueidislock.LockerOption{
+			ClientOption: rueidis.ClientOption{InitAddress: []string{server.Addr()}},
+			KeyMajority:  1, NoLoopTracking: true,
+		}))
+		defer locker.Close()
+		held, _, err := locker.WithContext(ctx, "job")
+		inside = append(inside, must(held, err))
+		say("client %d has the lock", i)
+	}
+	for i, held := range inside {
+		select {
+		case <-held.Done():
+			say("client %d: its context has ended", i)
+		case <-time.After(15 * time.Second):
+			say("client %d: its context has not ended", i)
+		}
 	}
 }
 

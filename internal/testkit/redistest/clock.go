@@ -54,23 +54,32 @@ func StartWithClock(t testing.TB, opts ...Option) (*Server, *Clock) {
 // clockProgram finds the server's program.
 func clockProgram(t testing.TB) string {
 	t.Helper()
-	lacks := func(what string) {
-		if os.Getenv("CI") != "" {
-			t.Fatal("the server's clock cannot be set: " + what)
+	if missing := ClockMissing(); missing != "" {
+		if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
+			t.Fatal(missing)
 		}
-		t.Skip("not run: the server's clock cannot be set: " + what)
-	}
-	if runtime.GOOS != "linux" {
-		t.Skip("not run: the server's clock can be set on Linux alone")
-	}
-	if _, err := exec.LookPath("cc"); err != nil {
-		lacks("there is no C compiler; install gcc")
+		t.Skip("not run: " + missing)
 	}
 	path, err := program()
 	if err != nil {
-		lacks(err.Error())
+		t.Fatalf("redistest: %v", err)
 	}
 	return path
+}
+
+// ClockMissing says in a sentence why [StartWithClock] cannot set a server's clock on this machine; "" if it can.
+func ClockMissing() string {
+	const cannot = "the server's clock cannot be set: "
+	if runtime.GOOS != "linux" {
+		return cannot + "it can on Linux alone"
+	}
+	if _, err := exec.LookPath("cc"); err != nil {
+		return cannot + "there is no C compiler; install gcc"
+	}
+	if _, err := program(); err != nil {
+		return cannot + err.Error()
+	}
+	return ""
 }
 
 // Ahead sets how far the server's clock is ahead of the machine's, and waits until the server's time says so: a server

@@ -25,7 +25,7 @@ const patience = time.Minute
 // ErrEnded is the error of a wait for a process that has said all that it will say.
 var ErrEnded = errors.New("role: the process has ended")
 
-// Process is the test binary in a role.
+// Process is the test binary in a role, or a program that [Launch] has started.
 type Process struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -41,26 +41,35 @@ type Process struct {
 // Start starts a process in the role, which is killed at the end of the test.
 func (r Role[O]) Start(t testing.TB, orders O) *Process {
 	t.Helper()
-	p := &Process{t: t, gone: make(chan struct{}), more: make(chan struct{}, 1)}
 	text, err := json.Marshal(orders)
-	if err == nil {
-		err = p.start(variable + "=" + r.name + " " + string(text))
-	}
 	if err != nil {
+		t.Fatalf("role: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatalf("role: %v", err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), variable+"="+r.name+" "+string(text))
+	return Launch(t, cmd)
+}
+
+// Launch starts any other program that talks in lines, as a role does: it has to end when its input ends. The process
+// is killed at the end of the test.
+func Launch(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{t: t, cmd: cmd, gone: make(chan struct{}), more: make(chan struct{}, 1)}
+	if err := p.start(); err != nil {
 		t.Fatalf("role: %v", err)
 	}
 	t.Cleanup(p.Kill)
 	return p
 }
 
-func (p *Process) start(env string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
+func (p *Process) start() (err error) {
+	if p.cmd.Stderr == nil {
+		p.cmd.Stderr = os.Stderr
 	}
-	p.cmd = exec.Command(self)
-	p.cmd.Env = append(os.Environ(), env)
-	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package role_test
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -67,4 +68,12 @@ func TestTheEndOfAProcess(t *testing.T) {
 		require.Equal(t, order == "end", p.Ended(patience) == nil, "%s: its status", order)
 		p.Kill() // as the cleanup will do
 	}
+}
+
+func TestAnotherProgramIsSpokenWith(t *testing.T) {
+	p := role.Launch(t, exec.Command("cat"))
+	require.Equal(t, "a line", p.Ask("a line"))
+	p.Kill()
+	_, err := p.Next(patience)
+	require.ErrorIs(t, err, role.ErrEnded)
 }

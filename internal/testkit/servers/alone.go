@@ -61,6 +61,22 @@ func (l *alone) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
+// Fatal implements testing.TB.
+func (l *alone) Fatal(args ...any) { l.Fatalf("%s", fmt.Sprint(args...)) }
+
+// Skip implements testing.TB: outside of a test nobody counts what was skipped, so it fails.
+func (l *alone) Skip(args ...any) { l.Fatalf("%s", fmt.Sprint(args...)) }
+
+// TempDir implements testing.TB.
+func (l *alone) TempDir() string {
+	dir, err := os.MkdirTemp("", "holdfast-alone-")
+	if err != nil {
+		l.Fatalf("%v", err)
+	}
+	l.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 func (l *alone) clean() {
 	for _, f := range slices.Backward(l.cleanups) {
 		f()
