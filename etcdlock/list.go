@@ -77,12 +77,12 @@ func unanswered(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("etcdlock: cannot %s: %w: %w", what, kind, cause)
 }
 
-// Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each acquisition, so
-// those that are in use have higher tokens from their next one on. Call it once after a snapshot of etcd was restored
-// without etcdutl's --bump-revision, before clients start: revisions, and so tokens, begin again then at what they were
-// when the snapshot was taken, and storage that checks tokens would refuse every new holder. Call it also before a
-// program moves from another store to an etcd that has had locks for a while: the base is then above what the other
-// store's clock has shown.
+// Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each
+// acquisition, so those that are in use have higher tokens from their next one on. Call it once after a snapshot of
+// etcd was restored without etcdutl's --bump-revision, before clients start: revisions, and so tokens, begin again
+// then at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder.
+// Call it also before a program moves from another store to an etcd that has had locks for a while: the base is then
+// above what the other store's clock has shown.
 func Rebase(ctx context.Context, c *Client) error {
 	if err := c.opened(); err != nil {
 		return err
