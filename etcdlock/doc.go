@@ -25,11 +25,11 @@
 // the lock passes among them in memory for some milliseconds, before the process goes to the end of the queue. A
 // TryLock is busy while anybody waits.
 //
-// A process that is stopped cannot be told anything. For that there is the fencing token, Hold.Fence, which grows with
-// every acquisition. It is revision times 1,024 above a base, which is stored once, as microseconds of a clock. So
-// tokens do not fall when a program moves here from package rlock or pglock. If the base is old, because the etcd had
-// locks before, call [Rebase] first. After a snapshot was restored, revisions begin again: restore with etcdutl's
-// --bump-revision and --mark-compacted, or call Rebase before clients start.
+// A process that is stopped cannot be told anything. For that there is the fencing token, Hold.Fence, which grows
+// with every acquisition. It is revision times 1,024 above a base, which is stored once, as microseconds of a clock,
+// and read with every grant. So tokens do not fall when a program moves here from package rlock or pglock. If the
+// base is old, because the etcd had locks before, call [Rebase] first. After a snapshot was restored, revisions begin
+// again: restore with etcdutl's --bump-revision and --mark-compacted, or call Rebase before clients start.
 //
 // When the leader of etcd changes, the new one gives every lease its full time again, so a lock whose holder has died
 // stays taken for up to that much longer. A lease of less than 5 seconds would be lost in an election, and is refused.
@@ -41,9 +41,8 @@
 //
 // A free lock takes one round trip to lock and one to unlock, each of which a majority agrees on. A nested Lock takes
 // none. All holds of a Client hang on one lease: a renewal is one keep-alive, and a look at the keys, 128 by one
-// request, every third of a lease. An acquisition reads past the keys of all earlier acquisitions of its name that etcd
-// has not compacted yet, so have etcd compact often where a name is busy. A waiter costs one write and one read when it
-// comes, and one read when the one before it leaves.
+// request, every third of a lease. A waiter costs one write and one read when it comes, and one read when the one
+// before it leaves.
 //
 // # Why it is safe
 //
@@ -51,6 +50,11 @@
 // first (by its create revision) has the lock. A transaction makes the key, unless it is there or its id is sealed, and
 // reads who is first. A caller that is not first reads which key is before its own; without an answer it has its place
 // all the same, and reads again. To poll is to read. A try makes its key only if there is none.
+//
+// A client uses few keys of a name, again and again: etcd keeps the names of deleted keys until it compacts, and
+// would read past them. The value of a key is the id of the acquisition. A release, a renewal and a note compare it,
+// so one that is late finds another id and does nothing. While a copy of a request for an id may come, no other id
+// has its key.
 //
 // A transaction of etcd has no clock, so a copy of a request cannot be told to be too late. It is told otherwise: an id
 // that was given up while a request for it was unanswered is sealed by the same transaction that deletes its key; the

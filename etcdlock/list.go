@@ -51,11 +51,10 @@ func (c *Client) opened() error {
 func (c *Client) limit() time.Duration { return request.CommandLimit(c.core.Lease) }
 
 func (c *Client) entry(row etcdstore.Row) lock.Entry {
-	fence := c.store.Fence(row.Revision)
 	return lock.Entry{
-		Name: row.Name, Kind: lock.KindLock, Fence: fence,
+		Name: row.Name, Kind: lock.KindLock, Fence: row.Fence,
 		Info: lock.Info{Held: 1, Waiters: row.Waiters, Holders: []lock.Holder{{
-			ID: row.ID, Count: 1, TTL: -1, Fence: fence, Mine: strings.HasPrefix(row.ID, c.core.ClientID+":"),
+			ID: row.ID, Count: 1, TTL: -1, Fence: row.Fence, Mine: strings.HasPrefix(row.ID, c.core.ClientID+":"),
 		}}},
 	}
 }
@@ -78,11 +77,12 @@ func unanswered(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("etcdlock: cannot %s: %w: %w", what, kind, cause)
 }
 
-// Rebase raises the base of the fencing tokens above all that were ever issued. Call it once after a snapshot of etcd
-// was restored without etcdutl's --bump-revision, while no Client is in use: revisions, and so tokens, begin again then
-// at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder. Call it
-// also before a program moves from another store to an etcd that has had locks for a while: the base is then above what
-// the other store's clock has shown.
+// Rebase raises the base of the fencing tokens above all that were ever issued. Clients read it with each
+// acquisition, so those that are in use have higher tokens from their next one on. Call it once after a snapshot of
+// etcd was restored without etcdutl's --bump-revision, before clients start: revisions, and so tokens, begin again
+// then at what they were when the snapshot was taken, and storage that checks tokens would refuse every new holder.
+// Call it also before a program moves from another store to an etcd that has had locks for a while: the base is then
+// above what the other store's clock has shown.
 func Rebase(ctx context.Context, c *Client) error {
 	if err := c.opened(); err != nil {
 		return err

@@ -32,7 +32,7 @@ func kindOf(method string, request any) string {
 	kind := reading
 	for _, op := range txn.Success {
 		switch {
-		case op.GetRequestDeleteRange() != nil:
+		case op.GetRequestDeleteRange() != nil, op.GetRequestTxn() != nil:
 			return releasing
 		case op.GetRequestPut() == nil:
 		case op.GetRequestPut().Lease != 0:

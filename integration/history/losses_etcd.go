@@ -11,11 +11,11 @@ import (
 
 // etcdLosses are what an operator can take away on etcd. What a majority has agreed on is not forgotten otherwise.
 //
-// The base of tokens is spared: a client that has read it goes on with that, and another would make a new one.
 var etcdLosses = []fault{
 	{"holder's key deleted", losing(deleteFirst)},
 	{"all keys of a name deleted", losing(deleteName)},
 	{"all keys deleted", losing(deleteAll)},
+	{"base of tokens deleted", losing(deleteBase)},
 	{"client's lease revoked", revoke},
 }
 
@@ -48,6 +48,12 @@ func deleteAll(r *run, _ *rand.Rand) (name string, lost bool, err error) {
 	return "", lost, err
 }
 
+// deleteBase deletes the base of tokens. The client that misses it makes another, which is no lower than what it knew.
+func deleteBase(r *run, _ *rand.Rand) (name string, lost bool, err error) {
+	_, err = r.etcd.remove("holdfast/base")
+	return "", false, err
+}
+
 // revoke ends the lease of the client that holds a lock, and with it all its holds.
 func revoke(r *run, random *rand.Rand) int {
 	name := names[random.IntN(len(names))]
@@ -61,7 +67,8 @@ func revoke(r *run, random *rand.Rand) int {
 	if len(first.Kvs) == 0 {
 		return 0
 	}
-	process := r.record.process(strings.TrimPrefix(string(first.Kvs[0].Key), name+"/"))
+	id, _, _ := strings.Cut(string(first.Kvs[0].Value), "\n")
+	process := r.record.process(id)
 	if process == "" {
 		return 0 // it has held nothing yet
 	}

@@ -62,7 +62,8 @@ var histories = []mutant{
 		in:   "integration/history", by: postgresForgetful, args: postgresLosses, says: "tokens out of order(: | +[1-9])",
 	}, {
 		name: "history of etcd: a renewal does not look whether the keys are there",
-		file: etcdstore + "/store.go", old: "if len(kvs) == 0 ||", new: "if len(kvs) > 0 &&",
+		file: etcdstore + "/store.go",
+		old:  "all[i].Err = watchdog.ErrGone\n\t\tif key", new: "all[i].Err = nil\n\t\tif key",
 		in: "integration/history", by: etcdForgetful, args: etcdLosses, says: "overlaps: |losses told too late: ",
 	},
 }

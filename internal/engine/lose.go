@@ -80,7 +80,8 @@ func (g *Grant) ending(reason hold.Reason, err error) (rest func()) {
 // itself a moment later, or after the grace of its last Hold: until the validity is over the work may take to stop,
 // and nothing is sent. The release matters where renewals were carried out and only their answers were lost. With
 // MaxHold the lease goes on, and waiters of other processes would wait for all of it. With Gone there is nothing,
-// except the places in a fair lock's queue of those that it was passed to.
+// except the places in a fair lock's queue of those that it was passed to, and what a late copy of the acquisition may
+// still do, which matters where no lease of its own would end it.
 func (g *Grant) forfeit(reason hold.Reason) {
 	sender := g.engine().sender
 	switch reason {
@@ -91,6 +92,9 @@ func (g *Grant) forfeit(reason hold.Reason) {
 		sender.Disown(g.disowned(0))
 	case hold.Gone:
 		g.engine().leavePlaces(g)
+		if g.doubt > 0 && g.proto.Traits().Lasts {
+			sender.Disown(g.disowned(0))
+		}
 	}
 }
 

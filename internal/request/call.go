@@ -18,7 +18,7 @@ var ErrAbandoned = errors.New("the caller stopped waiting for the reply")
 //
 // Where the store can be left in the middle of a request (Direct), fn runs on the caller's own goroutine: a free lock
 // starts none. The store says that it was left, and when the request is over, and only then a
-// goroutine waits for that. Elsewhere a goroutine runs fn from the beginning.
+// goroutine waits for that. Elsewhere a worker runs fn from the beginning.
 func Call[T any](
 	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) (T, error) {
@@ -49,13 +49,13 @@ func Call[T any](
 	return val, err
 }
 
-// fly is Call for what cannot be left in the middle: it is done in a goroutine, which may outlast it.
+// fly is Call for what cannot be left in the middle: a worker does it, and may be at it when the caller has left.
 func fly[T any](
 	s *Sender, ctx context.Context, fn func(context.Context) (T, error), late func(T, error),
 ) (T, error) {
 	var zero T
 	f := &flight[T]{landed: make(chan struct{})}
-	if !s.Spawn(func() { f.fly(ctx, fn, late) }) {
+	if !s.workers.run(s, func() { f.fly(ctx, fn, late) }) {
 		return zero, store.ErrUnsent
 	}
 	select {
@@ -73,7 +73,7 @@ func fly[T any](
 
 // The caller and the reply race: the caller's context may end at the very moment at which the reply comes. One atomic
 // state says who owns the reply. From waited it becomes taken, and the caller returns the reply, whatever became of its
-// context; or it becomes left, and the request's goroutine hands the reply to late. So a hold that was granted at the
+// context; or it becomes left, and the worker hands the reply to late. So a hold that was granted at the
 // last moment is either returned or released: never both, and never neither.
 const (
 	waited int32 = iota // somebody waits for the reply

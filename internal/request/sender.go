@@ -39,6 +39,7 @@ type Sender struct {
 	cfg     Config
 	ledger  ledger
 	outages outages
+	workers workers
 
 	// All that has to end when the client closes. See closing.go.
 	closing chan struct{}  // closed when Close begins
@@ -49,7 +50,7 @@ type Sender struct {
 
 // New returns a Sender. It sends nothing.
 func New(cfg Config) *Sender {
-	s := &Sender{cfg: cfg, closing: make(chan struct{})}
+	s := &Sender{cfg: cfg, closing: make(chan struct{}), workers: workers{next: make(chan func())}}
 	s.ledger.sender = s
 	s.outages.cfg = &s.cfg
 	return s

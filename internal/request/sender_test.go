@@ -81,3 +81,32 @@ func TestCallsAreJoined(t *testing.T) {
 		s.Wait()
 	})
 }
+
+// Requests that follow one another have one worker, as many as are under way at a time have one each, and some of those
+// are parked until Close, which joins them.
+func TestWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Clock: watchdog.NewClock(), Lease: time.Minute})
+		ran := 0
+		for range 10 {
+			require.True(t, s.workers.run(s, func() { ran++ }))
+			synctest.Wait()
+			require.EqualValues(t, 1, s.workers.parked.Load())
+		}
+		require.Equal(t, 10, ran)
+
+		release := make(chan struct{})
+		for range 2 * mostParked {
+			require.True(t, s.workers.run(s, func() { <-release }), "none waits for another")
+		}
+		synctest.Wait()
+		require.Zero(t, s.workers.parked.Load())
+		close(release)
+		synctest.Wait()
+		require.EqualValues(t, mostParked, s.workers.parked.Load())
+
+		require.True(t, s.Close())
+		s.Wait()
+		require.False(t, s.workers.run(s, func() { t.Error("it must not run") }))
+	})
+}

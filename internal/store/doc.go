@@ -32,7 +32,7 @@
 //	Start, Wait       two pools, one of them for renewals, and  the application's client, and watches
 //	                  one connection that listens
 //	Node              one name; answers have the timeline       one name: those who agree are one
-//	Ready             no recovery; the table is there, and may  the servers' versions, and the base of tokens
+//	Ready             no recovery; the table is there, and may  the servers' versions
 //	                  be used
 //	Direct            no: a call that is left costs its         no
 //	                  connection
@@ -49,12 +49,12 @@
 //	Late, Again       an estimate of the server's clock         until the id is sealed
 //	Busy              the rest of the lease; soon, if another   any time: the end of the lease is heard
 //	                  transaction has locked the row
-//	Release, Parting  lock the row, update it where the id      delete the key, which has the id; where a copy
-//	                  stands, and keep it                       may come, put a seal by the same transaction
+//	Release, Parting  lock the row, update it where the id      delete the key if its value is the id; where a
+//	                  stands, and keep it                       copy may come, put a seal by the same transaction
 //	Renew             one update of many rows, skipping those   one keep-alive for all, and a read that says
 //	                  that are locked, which are not gone       which keys stand
 //	AcquireAll        rows locked in the order of their keys    none: a set is taken one by one
-//	Levels, Note      not kept; columns                         not kept; the key's value
+//	Levels, Note      not kept; columns                         not kept; in the key's value, behind the id
 //	Acquire from      yes                                       no: Traits.Stays
 //	Retaining         an end of its own                         no
 //	Inspect           select                                    a range, and what is left of the lease
@@ -74,5 +74,6 @@
 //     than five, or an election ends every hold.
 //   - A place in the store's queue that is taken by asking is given up by a release ([Traits] Marks). To ask again must
 //     then be a read.
-//   - Tokens are comparable within one store. One that counts revisions adds a base, or they fall when a program moves.
+//   - Tokens are comparable within one store. One that counts revisions adds a base, or they fall when a program moves,
+//     and reads it with every grant, so that it can be raised.
 package store

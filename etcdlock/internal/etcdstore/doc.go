@@ -2,6 +2,7 @@
 // why that is safe.
 //
 // A request is one transaction (lock.go). Everything that a client has hangs on its session, which is one lease of
-// etcd's (session.go); an id that was given up is sealed by a key under that lease (seal.go). A release by another
-// process is seen by a watch (hub.go). What an error says of its request is decided in fault.go.
+// etcd's (session.go), and a key of a name is used by one id after the other (place.go); an id that was given up is
+// sealed by a key under that lease (seal.go). A release by another process is seen by a watch (hub.go). Tokens are
+// counted from a base (base.go). What an error says of its request is decided in fault.go.
 package etcdstore

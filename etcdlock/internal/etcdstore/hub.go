@@ -33,7 +33,8 @@ type line struct {
 	key      string // for the engine
 	tickets  map[*ticket]struct{}
 	messages uint64
-	own      string             // the waiter's key; "": none is known
+	id       string             // of the waiter; "": none is known
+	own      string             // its key
 	made     int64              // at which revision it was
 	before   string             // what is watched beside it
 	stop     context.CancelFunc // of the watch; nil: nothing is watched
@@ -87,11 +88,11 @@ func (h *hub) heard(name string) store.Heard {
 	return store.Heard{}
 }
 
-// place is the revision at which a key was made that waits, as far as is known; 0: it is not.
-func (h *hub) place(name, key string) int64 {
+// place is the revision at which the key was made of an id that waits, as far as is known; 0: it is not.
+func (h *hub) place(name, id string) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := h.lines[name]; l != nil && l.own == key {
+	if l := h.lines[name]; l != nil && l.id == id {
 		return l.made
 	}
 	return 0
@@ -99,7 +100,7 @@ func (h *hub) place(name, key string) int64 {
 
 // behind says that the waiter's key stands behind another, as of a revision. Both are watched from then on. If it is
 // not known which one is before it, nothing is: the waiter has to ask again.
-func (h *hub) behind(name string, place, before *mvccpb.KeyValue, at int64) {
+func (h *hub) behind(name, id string, place, before *mvccpb.KeyValue, at int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -110,11 +111,11 @@ func (h *hub) behind(name string, place, before *mvccpb.KeyValue, at int64) {
 	if before != nil {
 		other = string(before.Key)
 	}
-	if l.stop != nil && l.own == own && l.before == other {
+	if l.stop != nil && l.id == id && l.own == own && l.before == other {
 		return
 	}
 	l.haltLocked()
-	l.own, l.made, l.before = own, place.CreateRevision, other
+	l.id, l.own, l.made, l.before = id, own, place.CreateRevision, other
 	if before == nil {
 		return
 	}
@@ -163,29 +164,29 @@ func (l *line) haltLocked() {
 // arrived says that the waiter of a name has the lock: nothing is to be watched for it.
 func (h *hub) arrived(name string) { h.leave(name, "") }
 
-// leave says that a key does not wait any more. "" stands for the key that did.
-func (h *hub) leave(name, key string) {
+// leave says that an id does not wait any more. "" stands for the one that did.
+func (h *hub) leave(name, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[name]
-	if l == nil || key != "" && l.own != key {
+	if l == nil || id != "" && l.id != id {
 		return
 	}
 	l.haltLocked()
-	l.own, l.before = "", ""
+	l.id, l.own, l.before = "", "", ""
 	h.dropLocked(name, l)
 }
 
 // dropLocked forgets a line that nobody needs, after a while.
 func (h *hub) dropLocked(name string, l *line) {
-	if len(l.tickets) > 0 || l.own != "" || l.timer != nil {
+	if len(l.tickets) > 0 || l.id != "" || l.timer != nil {
 		return
 	}
 	l.timer = time.AfterFunc(linger, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		l.timer = nil
-		if len(l.tickets) == 0 && l.own == "" && h.lines[name] == l {
+		if len(l.tickets) == 0 && l.id == "" && h.lines[name] == l {
 			delete(h.lines, name)
 		}
 	})

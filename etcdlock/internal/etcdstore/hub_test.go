@@ -18,16 +18,17 @@ func TestAWaiterHears(t *testing.T) {
 	type lab struct {
 		cli    *clientv3.Client
 		lock   *Lock
-		looked standing // of "waiter"
+		keys   map[string]string // of ids
+		looked standing          // of "waiter"
 	}
 	remove := func(t *testing.T, l lab, id string) int64 {
-		reply, err := l.cli.Delete(within(t), l.lock.keyOf(id))
+		reply, err := l.cli.Delete(within(t), l.keys[id])
 		require.NoError(t, err)
 		require.EqualValues(t, 1, reply.Deleted)
 		return reply.Header.Revision
 	}
 	told := func(t *testing.T, l lab) {
-		reply, err := l.lock.answer(l.looked, l.lock.store.sessions.current(), store.Ask{})
+		reply, err := l.lock.answer(within(t), l.looked, l.lock.store.sessions.current(), store.Ask{ID: "waiter"})
 		require.NoError(t, err)
 		require.Equal(t, store.Busy, reply.Status)
 	}
@@ -47,17 +48,21 @@ func TestAWaiterHears(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			name := servers.Key(t)
-			s, cli := startedAt(t, etcdtest.Start(t).Endpoint(), name+"-own/")
-			l := s.Lock(name)
-			require.Equal(t, store.Held, asks(t, l, "first").Status)
-			require.Equal(t, store.Busy, asks(t, l, "before").Status)
-			ask := store.Ask{ID: "waiter", Lease: patience}
-			looked, err := l.stand(within(t), s.sessions.current(), ask)
+			endpoint := etcdtest.Start(t).Endpoint()
+			s, cli := startedAt(t, endpoint, name+"-own/")
+			other, _ := startedAt(t, endpoint, name+"-own/") // another client, of which this one watches nothing
+			l, theirs := s.Lock(name), other.Lock(name)
+			require.Equal(t, store.Held, asks(t, theirs, "first").Status)
+			require.Equal(t, store.Busy, asks(t, theirs, "before").Status)
+			now, err := s.session(within(t))
 			require.NoError(t, err)
-			require.Equal(t, l.keyOf("before"), string(looked.before.Key))
+			looked, err := l.stand(within(t), now, store.Ask{ID: "waiter", Lease: patience})
+			require.NoError(t, err)
+			keys := map[string]string{"before": keyOf(t, theirs, "before"), "waiter": keyOf(t, l, "waiter")}
+			require.Equal(t, keys["before"], string(looked.before.Key))
 			ticket := s.Listen(l.Channel(), l.Key())
 			defer ticket.Leave()
-			happens(t, lab{cli, l, looked})
+			happens(t, lab{cli, l, keys, looked})
 			servers.Receive(t, patience/3, ticket.C(), "the waiter is woken")
 		})
 	}

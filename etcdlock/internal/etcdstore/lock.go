@@ -69,9 +69,6 @@ func (s *Store) traits() *store.Traits {
 	}
 }
 
-// keyOf is the key that stands for an id, whether it holds or waits.
-func (l *Lock) keyOf(id string) string { return l.prefix + id }
-
 // Name implements [store.Rules].
 func (l *Lock) Name() string { return l.name }
 
@@ -135,11 +132,14 @@ func (l *Lock) Acquire(
 		return reply, receipt, err
 	}
 	defer cancel()
-	for range 2 { // a lease that turns out to be over is replaced by a new one, and nothing was done under it
-		reply, receipt, err = l.acquire(sent, ask)
-		if !errors.Is(err, errOver) {
-			break
-		}
+	reply, receipt, err = l.acquire(sent, ask)
+	if !errors.Is(err, errOver) {
+		return reply, receipt, err
+	}
+	// A new lease takes the place of one that is over. If none can be had, what was done under the old one may stand.
+	doubt, before := receipt, err
+	if reply, receipt, err = l.acquire(sent, ask); err != nil && doubt.Late > 0 && receipt.Late == 0 {
+		return reply, doubt, before
 	}
 	return reply, receipt, err
 }
@@ -167,12 +167,12 @@ func (l *Lock) acquire(
 		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case err != nil:
 		return reply, receipt, err
-	case !ok:
-		return reply, store.Receipt{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
+	case !ok: // by this client's clock: in etcd the key may stand until the lease is revoked
+		return reply, receipt, &store.Failure{Fault: store.FaultAmbiguous, Answered: true, Err: errOver}
 	case proved != nil:
 		return reply, receipt, proved
 	}
-	reply, err = l.answer(found, now, ask)
+	reply, err = l.answer(sent, found, now, ask)
 	return reply, receipt, err
 }
 
@@ -181,19 +181,41 @@ type standing struct {
 	own    *mvccpb.KeyValue // nil: it is not there
 	first  *mvccpb.KeyValue // nil: there is none
 	before *mvccpb.KeyValue // the last before its own; nil: there is none, or it has no own
+	base   *mvccpb.KeyValue // of tokens; nil: there is none
 	at     int64            // the revision
 }
 
-// stand takes a place, if there is none yet, and finds out which one it is. The caller of a free lock is the first,
-// and needs one request.
+// stand takes a place, if there is none yet, and finds out which one it is. The key goes back if nothing of the id can
+// be in etcd, as after a try that was refused.
 func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing, error) {
-	s, key := l.store, l.keyOf(ask.ID)
-	if made := s.hub.place(l.name, key); made > 0 { // its key is there, most likely: to look at it is no write
+	key, had := now.take(l, ask.ID)
+	found, err := l.standAt(ctx, now, key, ask)
+	switch {
+	case store.FaultOf(err) == store.FaultAmbiguous:
+		now.mistrust(l, ask.ID)
+	case !had && found.own == nil:
+		now.free(l, ask.ID, false)
+	}
+	if found.own == nil {
+		return found, err
+	}
+	if id, _ := l.idOf(found.own); id != ask.ID {
+		now.concede(l, ask.ID, id)
+		return standing{}, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errTaken}
+	}
+	return found, err
+}
+
+// standAt is stand at a key. The caller of a free lock is the first, and needs one request.
+func (l *Lock) standAt(ctx context.Context, now *session, key string, ask store.Ask) (standing, error) {
+	s := l.store
+	if made := s.hub.place(l.name, ask.ID); made > 0 { // its key is there, most likely: to look at it is no write
 		found, err := l.look(ctx, key, made)
 		if err != nil || found.own != nil {
 			return found, err
 		}
 	}
+	value := valueOf(ask.ID, nil)
 	cond := []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(key), "=", 0),
 		clientv3.Compare(clientv3.CreateRevision(s.sealKey(ask.ID)), "=", 0),
@@ -202,16 +224,20 @@ func (l *Lock) stand(ctx context.Context, now *session, ask store.Ask) (standing
 		cond = append(cond, clientv3.Compare(clientv3.CreateRevision(l.prefix).WithPrefix(), "=", 0))
 	}
 	first := clientv3.OpGet(l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())...)
-	put := []clientv3.Op{clientv3.OpPut(key, "", clientv3.WithLease(now.id)), first}
-	reply, err := s.txn(ctx, "acquire", 1, cond, put, []clientv3.Op{clientv3.OpGet(key), first})
+	base := clientv3.OpGet(s.baseKey())
+	put := []clientv3.Op{clientv3.OpPut(key, value, clientv3.WithLease(now.id)), first, base}
+	reply, err := s.txn(ctx, "acquire", 1, cond, put, []clientv3.Op{clientv3.OpGet(key), first, base})
 	if err != nil {
 		return standing{}, err
 	}
-	found := standing{first: one(reply.Responses[1]), at: reply.Header.Revision}
+	all := reply.Responses
+	found := standing{first: one(all[1]), base: one(all[2]), at: reply.Header.Revision}
 	if reply.Succeeded {
-		found.own = &mvccpb.KeyValue{Key: []byte(key), CreateRevision: found.at, Lease: int64(now.id)}
+		found.own = &mvccpb.KeyValue{
+			Key: []byte(key), Value: []byte(value), CreateRevision: found.at, Lease: int64(now.id),
+		}
 	} else {
-		found.own = one(reply.Responses[0])
+		found.own = one(all[0])
 	}
 	if found.own == nil || found.own.CreateRevision == found.first.CreateRevision {
 		return found, nil
@@ -229,12 +255,15 @@ func (l *Lock) look(ctx context.Context, key string, made int64) (standing, erro
 	before := append(clientv3.WithLastCreate(), clientv3.WithMaxCreateRev(made-1), clientv3.WithKeysOnly())
 	reply, err := l.store.txn(ctx, "poll", 1, nil, []clientv3.Op{
 		clientv3.OpGet(key), clientv3.OpGet(l.prefix, first...), clientv3.OpGet(l.prefix, before...),
+		clientv3.OpGet(l.store.baseKey()),
 	}, nil)
 	if err != nil {
 		return standing{}, err
 	}
 	all := reply.Responses
-	return standing{own: one(all[0]), first: one(all[1]), before: one(all[2]), at: reply.Header.Revision}, nil
+	return standing{
+		own: one(all[0]), first: one(all[1]), before: one(all[2]), base: one(all[3]), at: reply.Header.Revision,
+	}, nil
 }
 
 // one is the key that a read found; nil: none.
@@ -246,7 +275,9 @@ func one(r *pb.ResponseOp) *mvccpb.KeyValue {
 }
 
 // answer is what the engine is told of what was found.
-func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.AcquireReply, err error) {
+func (l *Lock) answer(
+	ctx context.Context, found standing, now *session, ask store.Ask,
+) (reply store.AcquireReply, err error) {
 	s := l.store
 	if err := l.conflict(found.first); err != nil {
 		return reply, err
@@ -256,11 +287,20 @@ func (l *Lock) answer(found standing, now *session, ask store.Ask) (reply store.
 		return reply, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errOver}
 	case own != nil && found.first.CreateRevision == own.CreateRevision:
 		s.hub.arrived(l.name)
+		base, err := s.based(ctx, found.base)
+		if errors.Is(err, store.ErrConflict) { // it is no hold, and must not stand in the way of others
+			if _, failed := l.Release(ctx, ask.ID); failed != nil {
+				return reply, failed
+			}
+		}
+		if err != nil {
+			return reply, err
+		}
 		return store.AcquireReply{
-			Status: store.Held, Fence: s.Fence(own.CreateRevision), Spare: tokensEach - 1,
+			Status: store.Held, Fence: fence(base, own.CreateRevision), Spare: tokensEach - 1,
 		}, nil
 	case own != nil:
-		s.hub.behind(l.name, own, found.before, found.at)
+		s.hub.behind(l.name, ask.ID, own, found.before, found.at)
 	case !ask.Once: // it was deleted meanwhile: nothing is watched
 		s.hub.arrived(l.name)
 	}
@@ -290,24 +330,53 @@ func (l *Lock) Release(ctx context.Context, id string) (store.ReleaseReply, erro
 		return store.ReleaseReply{}, err
 	}
 	defer cancel()
-	s.hub.leave(l.name, l.keyOf(id))
-	began := s.host.Clock.Now()
-	reply, err := s.cli.Delete(sent, l.keyOf(id))
-	s.command("release", 1, began, err)
+	now := s.sessions.standing()
+	key, has := now.keyOf(l, id)
+	if !has {
+		return l.remove(sent, id)
+	}
+	s.hub.leave(l.name, id)
+	reply, err := s.txn(sent, "release", 1, stands(key, id), []clientv3.Op{clientv3.OpDelete(key)}, nil)
+	if err != nil {
+		return store.ReleaseReply{}, err
+	}
+	now.free(l, id, false)
+	return releaseReply(reply.Succeeded), nil
+}
+
+// removeMost is how many keys of a name are looked at for the id of another client.
+const removeMost = 1000
+
+// remove releases an id of another client, which breaks its lock.
+func (l *Lock) remove(ctx context.Context, id string) (store.ReleaseReply, error) {
+	got, err := l.store.cli.Get(ctx, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(removeMost))...)
 	if err != nil {
 		return store.ReleaseReply{}, meaning(err)
 	}
-	return releaseReply(reply.Deleted), nil
+	for _, kv := range got.Kvs {
+		if of, _ := l.idOf(kv); of != id {
+			continue
+		}
+		key := string(kv.Key)
+		reply, err := l.store.txn(ctx, "release", 1,
+			[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", kv.CreateRevision)},
+			[]clientv3.Op{clientv3.OpDelete(key)}, nil)
+		if err != nil {
+			return store.ReleaseReply{}, err
+		}
+		return releaseReply(reply.Succeeded), nil
+	}
+	return releaseReply(false), nil
 }
 
-func releaseReply(deleted int64) store.ReleaseReply {
-	if deleted == 0 {
+func releaseReply(done bool) store.ReleaseReply {
+	if !done {
 		return store.ReleaseReply{Status: store.Gone}
 	}
 	return store.ReleaseReply{Status: store.Done}
 }
 
-// note is what is kept in a holder's key.
+// note is what is noted of a hold, in its key.
 type note struct {
 	Fence int64  `json:"fence"`
 	Since int64  `json:"since"` // by the holder's clock: a transaction of etcd has none
@@ -321,7 +390,10 @@ func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status,
 		return 0, err
 	}
 	defer cancel()
-	key := l.keyOf(n.ID)
+	key, has := l.store.sessions.standing().keyOf(l, n.ID)
+	if !has {
+		return store.Gone, nil
+	}
 	for range 3 { // another turn of this process may write at the same time
 		got, err := l.store.cli.Get(sent, key)
 		switch {
@@ -330,7 +402,11 @@ func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status,
 		case len(got.Kvs) == 0:
 			return store.Gone, nil
 		}
-		known, _ := noteOf(got.Kvs[0].Value)
+		id, noted := l.idOf(got.Kvs[0])
+		if id != n.ID {
+			return store.Gone, nil
+		}
+		known, _ := noteOf(noted)
 		if known.Fence > n.Fence {
 			return store.Busy, nil
 		}
@@ -338,15 +414,15 @@ func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status,
 		if known.Fence != n.Fence {
 			next.Since = time.Now().UnixMicro()
 		}
-		value := []byte{}
+		noted = nil
 		if !take {
-			if value, err = json.Marshal(next); err != nil {
+			if noted, err = json.Marshal(next); err != nil {
 				return 0, &store.Refused{Err: err}
 			}
 		}
 		reply, err := l.store.txn(sent, "note", 1,
 			[]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", got.Kvs[0].ModRevision)},
-			[]clientv3.Op{clientv3.OpPut(key, string(value), clientv3.WithIgnoreLease())}, nil)
+			[]clientv3.Op{clientv3.OpPut(key, valueOf(id, noted), clientv3.WithIgnoreLease())}, nil)
 		switch {
 		case err != nil:
 			return 0, err
@@ -357,7 +433,10 @@ func (l *Lock) Note(ctx context.Context, n store.Note, take bool) (store.Status,
 	return 0, &store.Failure{Fault: store.FaultTransient, Answered: true, Err: errSwapped}
 }
 
-var errSwapped = fmt.Errorf("the note was changed by another request")
+var (
+	errSwapped = errors.New("the note was changed by another request")
+	errTaken   = errors.New("the key has another id of this client")
+)
 
 func noteOf(value []byte) (n note, ok bool) {
 	return n, len(value) > 0 && json.Unmarshal(value, &n) == nil
@@ -374,38 +453,40 @@ func (l *Lock) Noted(ctx context.Context) (store.Note, error) {
 	if err != nil || len(got.Kvs) == 0 {
 		return store.Note{}, meaning(err)
 	}
-	n, ok := noteOf(got.Kvs[0].Value)
+	id, noted := l.idOf(got.Kvs[0])
+	n, ok := noteOf(noted)
 	if !ok {
 		return store.Note{}, nil
 	}
-	return store.Note{
-		ID: strings.TrimPrefix(string(got.Kvs[0].Key), l.prefix), Fence: n.Fence, Since: n.Since, Text: n.Text,
-	}, nil
+	return store.Note{ID: id, Fence: n.Fence, Since: n.Since, Text: n.Text}, nil
 }
-
-// inspectMost is how many keys of a name are looked at.
-const inspectMost = 1000
 
 // Inspect implements [store.Protocol]. The first is the holder, and the others wait.
 func (l *Lock) Inspect(ctx context.Context) (store.InspectReply, error) {
 	reply := store.InspectReply{PTTL: -1}
-	if err := l.store.Ready(ctx, l.store.host.Limit); err != nil { // for the base of tokens
-		return reply, err
-	}
 	sent, cancel, err := l.store.begin(ctx)
 	if err != nil {
 		return reply, err
 	}
 	defer cancel()
-	got, err := l.store.cli.Get(sent, l.prefix, append(clientv3.WithFirstCreate(), clientv3.WithLimit(inspectMost),
-		clientv3.WithKeysOnly())...)
-	if err != nil || len(got.Kvs) == 0 {
-		return reply, meaning(err)
+	got, err := l.store.txn(sent, "inspect", 1, nil, []clientv3.Op{
+		clientv3.OpGet(l.prefix, clientv3.WithFirstCreate()...), clientv3.OpGet(l.store.baseKey()),
+	}, nil)
+	if err != nil {
+		return reply, err
 	}
-	first := got.Kvs[0]
-	reply.Subscribers = got.Count - 1
-	reply.Fence = l.store.Fence(first.CreateRevision)
-	reply.Holders = []store.Holder{{ID: strings.TrimPrefix(string(first.Key), l.prefix), Count: 1}}
+	first := one(got.Responses[0])
+	if first == nil {
+		return reply, nil
+	}
+	base, err := l.store.based(sent, one(got.Responses[1]))
+	if err != nil {
+		return reply, err
+	}
+	reply.Subscribers = got.Responses[0].GetResponseRange().Count - 1
+	reply.Fence = fence(base, first.CreateRevision)
+	id, _ := l.idOf(first)
+	reply.Holders = []store.Holder{{ID: id, Count: 1}}
 	if first.Lease == 0 {
 		return reply, nil
 	}

@@ -22,6 +22,14 @@ func keysOf(t *testing.T, cli *clientv3.Client, l *Lock) (keys []string) {
 	return keys
 }
 
+// keyOf returns the key that an id has in the present session.
+func keyOf(t *testing.T, l *Lock, id string) string {
+	t.Helper()
+	key, has := l.store.sessions.current().keyOf(l, id)
+	require.True(t, has, id)
+	return key
+}
+
 // The caller that came first holds the lock, whatever the keys are called, and the next one when it has left.
 func TestTheFirstHolds(t *testing.T) {
 	t.Parallel()
@@ -35,6 +43,7 @@ func TestTheFirstHolds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, store.ReleaseReply{Status: store.Done}, reply)
 	require.Equal(t, store.Busy, asks(t, l, "m").Status)
+	require.Equal(t, store.Busy, asks(t, l, "b").Status, "with the key of z, which is before the others")
 	require.Equal(t, store.Held, asks(t, l, "a").Status)
 }
 
@@ -51,7 +60,7 @@ func TestATryLeavesNothing(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, store.Busy, reply.Status)
-		require.Equal(t, []string{l.keyOf("holder")}, keysOf(t, cli, l))
+		require.Equal(t, []string{keyOf(t, l, "holder")}, keysOf(t, cli, l))
 	}
 }
 
@@ -63,7 +72,7 @@ func TestAReleaseNamesItsHold(t *testing.T) {
 	l := s.Lock(name)
 	require.Equal(t, store.Held, asks(t, l, "holder").Status)
 	require.Equal(t, store.Busy, asks(t, l, "waiter").Status)
-	both := []string{l.keyOf("holder"), l.keyOf("waiter")}
+	both := []string{keyOf(t, l, "holder"), keyOf(t, l, "waiter")}
 	reply, err := l.Release(within(t), "nobody")
 	require.NoError(t, err)
 	require.Equal(t, store.Gone, reply.Status)
@@ -113,7 +122,7 @@ func TestAKeyThatNeverLeaves(t *testing.T) {
 				require.NoError(t, err)
 				on = append(on, clientv3.WithLease(lease.ID))
 			}
-			_, err := cli.Put(within(t), l.keyOf(key.id), "", on...)
+			_, err := cli.Put(within(t), l.prefix+key.id, "", on...)
 			require.NoError(t, err)
 			_, _, err = l.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
 			require.ErrorIs(t, err, store.ErrConflict)
@@ -129,7 +138,9 @@ func TestAKeyOnAnotherLease(t *testing.T) {
 	other, err := cli.Grant(within(t), int64(patience/time.Second))
 	require.NoError(t, err)
 	asked, renewed := s.Lock(name+"-asked"), s.Lock(name+"-renewed")
-	_, err = cli.Put(within(t), asked.keyOf("id"), "", clientv3.WithLease(other.ID))
+	now, err := s.session(within(t))
+	require.NoError(t, err)
+	_, err = cli.Put(within(t), now.keyAt(asked, 0), valueOf("id", nil), clientv3.WithLease(other.ID))
 	require.NoError(t, err)
 	_, _, err = asked.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
 	require.ErrorIs(t, err, errOver)
@@ -137,7 +148,7 @@ func TestAKeyOnAnotherLease(t *testing.T) {
 	require.Equal(t, store.Held, asks(t, renewed, "id").Status)
 	require.NoError(t, renew(t, s, renewed).Err)
 	for _, which := range [][]clientv3.OpOption{nil, {clientv3.WithLease(other.ID)}} {
-		_, err := cli.Put(within(t), renewed.keyOf("id"), "", which...)
+		_, err := cli.Put(within(t), now.keyAt(renewed, 0), valueOf("id", nil), which...)
 		require.NoError(t, err)
 		requireGone(t, renew(t, s, renewed))
 	}
@@ -162,33 +173,7 @@ func TestNotes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, step.said, noted.Text)
 	}
-	got, err := cli.Get(within(t), l.keyOf("id"))
+	got, err := cli.Get(within(t), keyOf(t, l, "id"))
 	require.NoError(t, err)
 	require.Equal(t, s.sessions.current().id, clientv3.LeaseID(got.Kvs[0].Lease))
-}
-
-// The base of tokens is made once, of the time, by the client that comes first. No two revisions have a token in common.
-func TestTheBaseOfTokens(t *testing.T) {
-	t.Parallel()
-	name, began := servers.Key(t), time.Now()
-	one, cli := started(t, name+"-own/")
-	other, _ := started(t, name+"-own/")
-	require.NoError(t, one.Ready(within(t), patience))
-	made, err := cli.Get(within(t), one.baseKey())
-	require.NoError(t, err)
-	require.NoError(t, other.Ready(within(t), patience))
-	found, err := cli.Get(within(t), one.baseKey())
-	require.NoError(t, err)
-	require.Equal(t, made.Kvs, found.Kvs)
-	require.Equal(t, one.Fence(1), other.Fence(1))
-	require.Greater(t, one.Fence(1), began.UnixMicro(), "as tokens of other stores")
-	reply := asks(t, one.Lock(name), "id")
-	got, err := cli.Get(within(t), one.Lock(name).keyOf("id"))
-	require.NoError(t, err)
-	revision := got.Kvs[0].CreateRevision
-	require.Equal(t, one.Fence(revision), reply.Fence)
-	require.Greater(t, reply.Fence-reply.Spare, one.Fence(revision-1))
-	far := one.Fence(1 << 29)
-	require.NoError(t, one.Rebase(within(t)))
-	require.Greater(t, one.Fence(1), far, "Rebase goes above all that may have been issued")
 }

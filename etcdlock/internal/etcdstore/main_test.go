@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/holdfast-go/holdfast/internal/store"
 	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
@@ -26,9 +27,11 @@ func started(t *testing.T, own string) (*Store, *clientv3.Client) {
 }
 
 // startedAt is one on another server, or on another way to it.
-func startedAt(t *testing.T, endpoint, own string) (*Store, *clientv3.Client) {
+func startedAt(t *testing.T, endpoint, own string, opts ...grpc.DialOption) (*Store, *clientv3.Client) {
 	t.Helper()
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	cli, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{endpoint}, Logger: zap.NewNop(), DialOptions: opts,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = cli.Close() })
 	s := New(cli, patience, own)

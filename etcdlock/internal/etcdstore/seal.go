@@ -54,47 +54,55 @@ func (s *Store) sealAll(ctx context.Context, all []*store.Parting) error {
 	}
 	defer cancel()
 	now, began := s.sessions.standing(), s.host.Clock.Now()
-	var ops []clientv3.Op
+	var deletes, seals []clientv3.Op
+	var leaving []*store.Parting // those of the deletions
 	var sealed []seal
 	for _, one := range all {
 		l := one.Proto.(*Lock)
-		s.hub.leave(l.name, l.keyOf(one.ID))
-		ops = append(ops, clientv3.OpDelete(l.keyOf(one.ID)))
+		s.hub.leave(l.name, one.ID)
+		one.Reply = releaseReply(false)
+		if key, has := now.keyOf(l, one.ID); has {
+			leaving = append(leaving, one)
+			deletes = append(deletes, clientv3.OpTxn(stands(key, one.ID), []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		}
 		// The locks of a set may have one id, and a transaction puts a key once.
-		if made := (seal{s.sealKey(one.ID), began}); one.Late > 0 && now != nil && !slices.Contains(sealed, made) {
+		if made := (seal{s.sealKey(one.ID), began}); one.Late > 0 && !slices.Contains(sealed, made) {
 			sealed = append(sealed, made)
 		}
 	}
+	if now == nil { // with the lease went all its keys, and copies are refused
+		return nil
+	}
 	for _, one := range sealed {
-		ops = append(ops, clientv3.OpPut(one.key, "", clientv3.WithLease(now.id)))
+		seals = append(seals, clientv3.OpPut(one.key, "", clientv3.WithLease(now.id)))
 	}
-	var old []seal
-	if now != nil {
-		old = now.outdated(began)
-	}
+	old := now.outdated(began)
 	for _, one := range old {
-		ops = append(ops, clientv3.OpDelete(one.key))
+		seals = append(seals, clientv3.OpDelete(one.key))
 	}
-	reply, err := s.txn(sent, "release", len(all), nil, ops, nil)
-	bare := ops[:len(all)]
+	if len(deletes)+len(seals) == 0 {
+		return nil
+	}
+	reply, err := s.txn(sent, "release", len(all), nil, slices.Concat(deletes, seals), nil)
 	switch {
-	case err == nil && now != nil:
+	case err == nil:
 		now.keep(nil, sealed)
-	case leaseless(err): // with it went all its keys, and copies are refused
+	case leaseless(err):
 		now.end()
-		reply, err = s.txn(sent, "release", len(all), nil, bare, nil)
-	case err != nil && now != nil:
+		return nil
+	default:
 		now.keep(old, nil)
 	}
 	if noSpace(err) { // seals have to wait until there is some, for this is sent again; locks are free now
-		_, failed := s.txn(sent, "release", len(all), nil, bare, nil)
+		_, failed := s.txn(sent, "release", len(all), nil, deletes, nil)
 		err = cmp.Or(failed, err)
 	}
 	if err != nil {
 		return err
 	}
-	for i, one := range all {
-		one.Reply = releaseReply(reply.Responses[i].GetResponseDeleteRange().Deleted)
+	for i, one := range leaving {
+		one.Reply = releaseReply(reply.Responses[i].GetResponseTxn().Succeeded)
+		now.free(one.Proto.(*Lock), one.ID, one.Late > 0)
 	}
 	return nil
 }

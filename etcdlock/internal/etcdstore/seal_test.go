@@ -29,10 +29,13 @@ func TestReleasesOfOneID(t *testing.T) {
 		require.Equal(t, store.Done, one.Reply.Status)
 		require.Equal(t, store.Busy, asks(t, one.Proto.(*Lock), "id").Status, "a copy finds the seal")
 	}
-	got, err := cli.Get(within(t), name, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	got, err := cli.Get(within(t), s.sealKey(""), clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	require.NoError(t, err)
 	require.Len(t, got.Kvs, 1)
 	require.Equal(t, s.sealKey("id"), string(got.Kvs[0].Key))
+	for _, one := range all {
+		require.Empty(t, keysOf(t, cli, one.Proto.(*Lock)))
+	}
 }
 
 // A session forgets its oldest seals, and none that is still in etcd.

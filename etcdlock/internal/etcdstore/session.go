@@ -25,11 +25,12 @@ import (
 type session struct {
 	id clientv3.LeaseID
 
-	mu    sync.Mutex
-	since time.Duration // when the last request was sent that etcd answered with the lease's full time
-	over  bool          // nothing is done under it any more
-	ended bool          // etcd said that there is no such lease
-	seals []seal        // the oldest first
+	mu     sync.Mutex
+	since  time.Duration // when the last request was sent that etcd answered with the lease's full time
+	over   bool          // nothing is done under it any more
+	ended  bool          // etcd said that there is no such lease
+	seals  []seal        // the oldest first
+	places map[string][]place
 }
 
 // valid says since when the lease counts, and that the session is not over.
@@ -97,7 +98,7 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 	if err := s.revoke(ctx); err != nil { // a key on that lease would be in the way, and a copy could still make one
 		return nil, notSent(meaning(err))
 	}
-	made := &session{id: clientv3.LeaseID(rand.Int64N(1<<62) + 1)}
+	made := &session{id: clientv3.LeaseID(rand.Int64N(1<<62) + 1), places: make(map[string][]place)}
 	sent := s.host.Clock.Now()
 	// The client library would repeat a grant without an answer under another id, and leave the first lease behind.
 	reply, err := pb.NewLeaseClient(s.cli.ActiveConnection()).LeaseGrant(ctx, &pb.LeaseGrantRequest{

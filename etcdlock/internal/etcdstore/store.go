@@ -3,8 +3,6 @@ package etcdstore
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -34,7 +32,7 @@ type Store struct {
 
 	mu      sync.Mutex // guards what is below
 	checked bool       // the servers' versions
-	base    int64      // tokens are above it; 0: it is not known yet
+	base    int64      // the highest that tokens were above; 0: none is known yet
 }
 
 var _ store.Store = (*Store)(nil)
@@ -178,12 +176,12 @@ func (s *Store) Wait() {
 	_ = s.revoke(ctx) // without an answer the lease ends by itself
 }
 
-// Ready implements [store.Store]: once, the versions of the servers are looked at, and the base of tokens is read.
+// Ready implements [store.Store]: once, the versions of the servers are looked at.
 func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 	s.mu.Lock()
-	checked, based := s.checked, s.base != 0
+	checked := s.checked
 	s.mu.Unlock()
-	if checked && based {
+	if checked {
 		return nil
 	}
 	sent, cancel, err := s.begin(s.Within(ctx, limit))
@@ -191,54 +189,13 @@ func (s *Store) Ready(ctx context.Context, limit time.Duration) error {
 		return err
 	}
 	defer cancel()
-	if !checked {
-		if err := s.checkVersions(sent); err != nil {
-			return err
-		}
-	}
-	base, err := s.readBase(sent)
-	if err != nil {
-		return notSent(err)
+	if err := s.checkVersions(sent); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked, s.base = true, base
+	s.checked = true
 	return nil
-}
-
-func (s *Store) baseKey() string { return s.own + "base" }
-
-// readBase reads the base of tokens, and sets it if there is none: the time in microseconds, as other stores' tokens
-// are. So tokens do not fall when a program moves to etcd, whose revisions are small numbers.
-func (s *Store) readBase(ctx context.Context) (int64, error) {
-	key, now := s.baseKey(), strconv.FormatInt(time.Now().UnixMicro(), 10)
-	reply, err := s.cli.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
-		Then(clientv3.OpPut(key, now), clientv3.OpGet(key)).
-		Else(clientv3.OpGet(key)).Commit()
-	if err != nil {
-		return 0, meaning(err)
-	}
-	found := reply.Responses[len(reply.Responses)-1].GetResponseRange().Kvs
-	if len(found) == 0 {
-		err := errors.New("the base of tokens was deleted meanwhile")
-		return 0, &store.Failure{Fault: store.FaultTransient, Err: err}
-	}
-	base, err := strconv.ParseInt(string(found[0].Value), 10, 64)
-	if err != nil || base <= 0 {
-		return 0, fmt.Errorf("%w: %q has %q, which is no base of tokens", store.ErrConflict, key, found[0].Value)
-	}
-	return base, nil
-}
-
-// tokensEach is how many tokens a revision has: that many turns of a process can follow one another without a request.
-const tokensEach = 1024
-
-// Fence is the newest token of a key that was made at a revision.
-func (s *Store) Fence(revision int64) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.base + revision*tokensEach + tokensEach - 1
 }
 
 // Renew implements [store.Store]: one keep-alive for all, and a look at the keys, since a key that was deleted (by an
@@ -278,22 +235,41 @@ func (s *Store) renew(ctx context.Context, all []store.Renewal) error {
 	}
 	for len(all) > 0 {
 		n := min(len(all), mostOps)
-		ops := make([]clientv3.Op, n)
-		for i := range n {
-			ops[i] = clientv3.OpGet(all[i].Proto.(*Lock).keyOf(all[i].ID), clientv3.WithKeysOnly())
-		}
-		reply, err := s.txn(ctx, "renew", n, nil, ops, nil)
-		if err != nil {
+		if err := s.lookAt(ctx, now, all[:n]); err != nil {
 			return err
 		}
-		for i, r := range reply.Responses {
-			kvs := r.GetResponseRange().Kvs
-			all[i].Err = nil
-			if len(kvs) == 0 || clientv3.LeaseID(kvs[0].Lease) != now.id {
-				all[i].Err = watchdog.ErrGone
+		all = all[n:]
+	}
+	return nil
+}
+
+// lookAt finds out which of the holds still stand under a session.
+func (s *Store) lookAt(ctx context.Context, now *session, all []store.Renewal) error {
+	var ops []clientv3.Op
+	var asked []*store.Renewal
+	for i := range all {
+		all[i].Err = watchdog.ErrGone
+		if key, has := now.keyOf(all[i].Proto.(*Lock), all[i].ID); has {
+			ops, asked = append(ops, clientv3.OpGet(key)), append(asked, &all[i])
+		}
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	reply, err := s.txn(ctx, "renew", len(ops), nil, ops, nil)
+	if err != nil {
+		return err
+	}
+	for i, r := range reply.Responses {
+		one, l := asked[i], asked[i].Proto.(*Lock)
+		kvs := r.GetResponseRange().Kvs
+		if len(kvs) > 0 && clientv3.LeaseID(kvs[0].Lease) == now.id {
+			if id, _ := l.idOf(kvs[0]); id == one.ID {
+				one.Err = nil
+				continue
 			}
 		}
-		all = all[n:]
+		now.free(l, one.ID, false)
 	}
 	return nil
 }
@@ -320,33 +296,3 @@ func (s *Store) ReleaseAll(context.Context, []*store.Parting) error {
 
 // errUnsupported is never seen: package etcdlock does not offer what this store lacks.
 var errUnsupported = errors.New("etcd keeps no such thing")
-
-// leap is how much [Store.Rebase] adds: the tokens of a billion revisions.
-const leap = int64(1) << 40
-
-// Rebase raises the base of tokens. Clients that have read the old one go on with that.
-func (s *Store) Rebase(ctx context.Context) error {
-	sent, cancel, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	old, err := s.readBase(sent)
-	if err != nil {
-		return err
-	}
-	next := max(old, time.Now().UnixMicro()) + leap
-	reply, err := s.txn(sent, "rebase", 1,
-		[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.baseKey()), "=", strconv.FormatInt(old, 10))},
-		[]clientv3.Op{clientv3.OpPut(s.baseKey(), strconv.FormatInt(next, 10))}, nil)
-	if err == nil && !reply.Succeeded {
-		err = errors.New("another call has raised the base of tokens")
-		err = &store.Failure{Fault: store.FaultTransient, Answered: true, Err: err}
-	}
-	if err == nil {
-		s.mu.Lock()
-		s.base = next
-		s.mu.Unlock()
-	}
-	return err
-}

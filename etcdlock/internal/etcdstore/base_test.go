@@ -1,0 +1,99 @@
+package etcdstore
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+)
+
+// stored is the base of tokens that etcd has.
+func stored(t *testing.T, cli *clientv3.Client, s *Store) int64 {
+	t.Helper()
+	got, err := cli.Get(within(t), s.baseKey())
+	require.NoError(t, err)
+	require.Len(t, got.Kvs, 1)
+	base, err := strconv.ParseInt(string(got.Kvs[0].Value), 10, 64)
+	require.NoError(t, err)
+	return base
+}
+
+// The base of tokens is made once, of the time, by the client that comes first. No two revisions have a token in common.
+func TestTheBaseOfTokens(t *testing.T) {
+	t.Parallel()
+	name, began := servers.Key(t), time.Now()
+	s, cli := started(t, name+"-own/")
+	other, _ := started(t, name+"-own/")
+	reply := asks(t, s.Lock(name), "id")
+	base := stored(t, cli, s)
+	require.GreaterOrEqual(t, base, began.UnixMicro(), "as tokens of other stores")
+	got, err := cli.Get(within(t), keyOf(t, s.Lock(name), "id"))
+	require.NoError(t, err)
+	revision := got.Kvs[0].CreateRevision
+	require.Equal(t, fence(base, revision), reply.Fence)
+	require.Greater(t, reply.Fence-reply.Spare, fence(base, revision-1))
+	require.Greater(t, reply.Fence-reply.Spare, base)
+	asks(t, other.Lock(name+"-2"), "id")
+	require.Equal(t, base, stored(t, cli, s))
+	require.NoError(t, s.Rebase(within(t)))
+	require.Greater(t, stored(t, cli, s), fence(base, 1<<29), "it goes above all that may have been issued")
+}
+
+// Clients take the base that etcd has when they are granted a lock, though they waited for it before: tokens do not fall
+// when it is raised, or deleted, while they are in use. An operator must delete it in all of them to have it lower.
+func TestTheBaseChangesWhileClientsRun(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	other, _ := started(t, name+"-own/")
+	a, b := s.Lock(name), other.Lock(name)
+	deleted := func() {
+		_, err := cli.Delete(within(t), s.baseKey())
+		require.NoError(t, err)
+	}
+	var tokens []int64
+	turn := func(l *Lock, id string, between func()) {
+		t.Helper()
+		reply := asks(t, l, id)
+		require.Equal(t, store.Held, reply.Status)
+		tokens = append(tokens, reply.Fence)
+		between()
+		require.Equal(t, store.Done, releases(t, l, id))
+	}
+	nothing := func() {}
+	turn(a, "1", func() { require.Equal(t, store.Busy, asks(t, b, "2").Status) })
+	require.NoError(t, s.Rebase(within(t)))
+	far := stored(t, cli, s)
+	turn(b, "2", nothing)
+	require.Greater(t, tokens[1], far)
+	turn(a, "3", deleted)
+	turn(b, "4", nothing)
+	require.GreaterOrEqual(t, stored(t, cli, s), far)
+	turn(a, "5", nothing)
+	require.IsIncreasing(t, tokens)
+	info, err := a.Inspect(within(t))
+	require.NoError(t, err)
+	require.Equal(t, store.InspectReply{PTTL: -1}, info)
+}
+
+// A base that is no number is told, and no lock is granted with a token that may be too low.
+func TestABaseThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"", "x", "0", "-1", "99999999999999999999"} {
+		name := servers.Key(t)
+		s, cli := started(t, name+"-own/")
+		_, err := cli.Put(within(t), s.baseKey(), value)
+		require.NoError(t, err)
+		l := s.Lock(name)
+		_, _, err = l.Acquire(within(t), store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}})
+		require.ErrorIs(t, err, store.ErrConflict)
+		require.ErrorContains(t, err, s.baseKey())
+		require.Empty(t, keysOf(t, cli, l))
+		require.ErrorIs(t, s.Rebase(within(t)), store.ErrConflict)
+	}
+}

@@ -1,0 +1,209 @@
+package etcdstore
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/holdfast-go/holdfast/internal/store"
+	"github.com/holdfast-go/holdfast/internal/testkit/etcdtest"
+	"github.com/holdfast-go/holdfast/internal/testkit/servers"
+)
+
+var errBroken = status.Error(codes.Unavailable, "the connection broke")
+
+// releases releases an id, and returns whether it was there.
+func releases(t *testing.T, l *Lock, id string) store.Status {
+	t.Helper()
+	reply, err := l.Release(within(t), id)
+	require.NoError(t, err)
+	return reply.Status
+}
+
+// A key is used by one id after the other, and by one at a time. When none has one, nothing is remembered of the name.
+func TestKeysAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, _ := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "a").Status)
+	first := keyOf(t, l, "a")
+	require.Equal(t, store.Busy, asks(t, l, "b").Status)
+	second := keyOf(t, l, "b")
+	require.NotEqual(t, first, second)
+	require.Equal(t, store.Done, releases(t, l, "a"))
+	require.Equal(t, store.Held, asks(t, l, "b").Status)
+	require.Equal(t, store.Busy, asks(t, l, "c").Status)
+	require.Equal(t, []string{first, second}, []string{keyOf(t, l, "c"), keyOf(t, l, "b")})
+	require.Equal(t, store.Gone, releases(t, l, "a"), "the key is another's")
+	require.Equal(t, store.Busy, asks(t, l, "c").Status)
+	require.Equal(t, store.Done, releases(t, l, "c"))
+	one := store.Parting{Proto: l, ID: "b"}
+	s.ReleaseEach(within(t), []*store.Parting{&one})
+	require.Equal(t, store.Done, one.Reply.Status)
+	require.Empty(t, s.sessions.current().places)
+}
+
+// What is certainly not in etcd has no key: a try that was refused, and a hold that is gone.
+func TestKeysGoBack(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "held").Status)
+	key := keyOf(t, l, "held")
+	try := store.Ask{ID: "try", Lease: patience, Once: true, Timing: store.Timing{Within: patience}}
+	reply, _, err := l.Acquire(within(t), try)
+	require.NoError(t, err)
+	require.Equal(t, store.Busy, reply.Status)
+	require.Len(t, s.sessions.current().places[name], 2)
+	_, has := s.sessions.current().keyOf(l, "try")
+	require.False(t, has)
+
+	_, err = cli.Delete(within(t), key)
+	require.NoError(t, err)
+	one := []store.Renewal{{Proto: l, ID: "held", TTL: patience}}
+	s.Renew(within(t), one)
+	requireGone(t, one[0])
+	require.Empty(t, s.sessions.current().places)
+}
+
+// While a copy of a request may come that would put a key, no other id has that key.
+func TestAKeyInDoubtIsKept(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, _ := started(t, name+"-own/")
+	l := s.Lock(name)
+	require.Equal(t, store.Held, asks(t, l, "doubted").Status)
+	now, key := s.sessions.current(), keyOf(t, l, "doubted")
+	now.mistrust(l, "doubted")
+	require.Equal(t, store.Done, releases(t, l, "doubted"))
+	require.Equal(t, store.Held, asks(t, l, "a").Status)
+	require.NotEqual(t, key, keyOf(t, l, "a"))
+	one := store.Parting{Proto: l, ID: "doubted", Late: copies}
+	s.ReleaseEach(within(t), []*store.Parting{&one})
+	require.NoError(t, one.Err)
+	require.Equal(t, store.Busy, asks(t, l, "b").Status)
+	require.Equal(t, key, keyOf(t, l, "b"))
+}
+
+// A copy of an acquisition may come after the release of its hold. What it puts is deleted when its id is sealed.
+func TestAKeyWhoseAcquisitionArrivesLate(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	var arrive func() error
+	first := func(
+		ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, send grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
+	) error {
+		if arrive != nil || !strings.HasSuffix(method, "/Txn") {
+			return send(ctx, method, req, reply, conn, opts...)
+		}
+		arrive = func() error { return send(within(t), method, req, reply, conn, opts...) }
+		return errBroken
+	}
+	s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/", grpc.WithChainUnaryInterceptor(first))
+	l := s.Lock(name)
+	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	_, receipt, err := l.Acquire(within(t), ask)
+	require.Equal(t, store.FaultAmbiguous, store.FaultOf(err))
+	require.Equal(t, store.Held, asks(t, l, "id").Status)
+	require.Equal(t, store.Done, releases(t, l, "id"))
+	require.NoError(t, arrive())
+	require.Len(t, keysOf(t, cli, l), 1)
+	one := store.Parting{Proto: l, ID: "id", Late: receipt.Late}
+	s.ReleaseEach(within(t), []*store.Parting{&one})
+	require.NoError(t, one.Err)
+	require.Empty(t, keysOf(t, cli, l))
+	require.NoError(t, arrive())
+	require.Empty(t, keysOf(t, cli, l))
+	require.Empty(t, s.sessions.current().places)
+}
+
+// A key that etcd has with another id than this client thinks is that id's.
+func TestAKeyThatHasAnotherID(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	now, err := s.session(within(t))
+	require.NoError(t, err)
+	_, err = cli.Put(within(t), now.keyAt(l, 0), valueOf("other", nil), clientv3.WithLease(now.id))
+	require.NoError(t, err)
+	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	_, _, err = l.Acquire(within(t), ask)
+	require.ErrorIs(t, err, errTaken)
+	require.Equal(t, store.FaultTransient, store.FaultOf(err))
+	require.Equal(t, store.Busy, asks(t, l, "id").Status)
+	require.Equal(t, now.keyAt(l, 1), keyOf(t, l, "id"))
+	require.Equal(t, store.Done, releases(t, l, "other"))
+	require.Equal(t, store.Held, asks(t, l, "id").Status)
+	require.NoError(t, renew(t, s, l).Err)
+	_, err = cli.Put(within(t), keyOf(t, l, "id"), valueOf("another", nil), clientv3.WithLease(now.id))
+	require.NoError(t, err)
+	requireGone(t, renew(t, s, l))
+}
+
+// A release ends the hold of its id, whatever is noted of it, and of no other that begins alike.
+func TestAnIDIsCompared(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	s, cli := started(t, name+"-own/")
+	l := s.Lock(name)
+	for value, same := range map[string]bool{
+		valueOf("id:1", nil): true, valueOf("id:1", []byte(`{"text":"x"}`)): true, valueOf("id:1", []byte{0xff}): true,
+		valueOf("id:", nil): false, valueOf("id:10", nil): false, valueOf("id:0", nil): false, "": false, "id:1": false,
+		valueOf("id:2", nil): false,
+	} {
+		_, err := cli.Put(within(t), l.prefix+"key", value)
+		require.NoError(t, err)
+		reply, err := cli.Txn(within(t)).If(stands(l.prefix+"key", "id:1")...).Commit()
+		require.NoError(t, err)
+		require.Equal(t, same, reply.Succeeded, "%q", value)
+	}
+	reply, err := cli.Txn(within(t)).If(stands(l.prefix+"absent", "id:1")...).Commit()
+	require.NoError(t, err)
+	require.False(t, reply.Succeeded)
+}
+
+// A key that was put under a lease which is over by the client's clock, and that cannot be revoked, may stand: the caller
+// is told that, and releases it when the time comes.
+func TestAnAcquisitionUnderALeaseThatIsOver(t *testing.T) {
+	t.Parallel()
+	name := servers.Key(t)
+	var s *Store
+	cut := func(
+		ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, send grpc.UnaryInvoker,
+		opts ...grpc.CallOption,
+	) error {
+		if strings.HasSuffix(method, "/LeaseRevoke") {
+			return errBroken
+		}
+		err := send(ctx, method, req, reply, conn, opts...)
+		if strings.HasSuffix(method, "/Txn") {
+			now := s.sessions.current()
+			since, _ := now.valid()
+			now.confirm(0, since+s.lease, s.lease) // its time passes while the answer is on its way
+		}
+		return err
+	}
+	s, cli := startedAt(t, etcdtest.Shared(t).Endpoint(), name+"-own/", grpc.WithChainUnaryInterceptor(cut))
+	l := s.Lock(name)
+	ask := store.Ask{ID: "id", Lease: patience, Timing: store.Timing{Within: patience}}
+	_, receipt, err := l.Acquire(within(t), ask)
+	require.ErrorIs(t, err, errOver)
+	require.Equal(t, store.FaultAmbiguous, store.FaultOf(err))
+	require.Equal(t, copies, receipt.Late)
+	require.Len(t, keysOf(t, cli, l), 1)
+	one := store.Parting{Proto: l, ID: "id", Late: receipt.Late}
+	s.ReleaseEach(within(t), []*store.Parting{&one})
+	require.NoError(t, one.Err)
+	require.Equal(t, store.Done, one.Reply.Status)
+	require.Empty(t, keysOf(t, cli, l))
+}
