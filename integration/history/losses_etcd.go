@@ -10,7 +10,6 @@ import (
 )
 
 // etcdLosses are what an operator can take away on etcd. What a majority has agreed on is not forgotten otherwise.
-//
 var etcdLosses = []fault{
 	{"holder's key deleted", losing(deleteFirst)},
 	{"all keys of a name deleted", losing(deleteName)},
