@@ -23,7 +23,7 @@
  *   BARE_RELEASE  a release deletes the key, whatever id it has   NO_SEAL     a release by the ledger writes no seal
  *   SEAL_LATER    the seal is written by a second transaction     ANY_LEASE   a copy writes without its lease
  *   OWN_KEY       the id in the key is not compared               GOES_ON     a lease is over only when etcd says so
- *   NOT_FIRST     whoever has a key has the lock NO_END      validity is never compared with the clock
+ *   NOT_FIRST     any key has the lock           NO_END      validity is never compared with the clock
  */
 #ifndef IDS
 #define IDS 2

@@ -125,7 +125,7 @@ inline search(except) {
 	}
 }
 
-/* Who has the lock waits no more. */
+/* p has the lock, and waits no more. */
 inline got(p) {
 	for (i : 0 .. N - 1) {
 		assert(!before[i * N + p]);
